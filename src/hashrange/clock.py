@@ -14,7 +14,7 @@ from typing import Protocol
 
 VIRTUAL_START_SECONDS = 1_800_000_000.0
 VIRTUAL_MONOTONIC_START_SECONDS = 1000.0
-"""A virtual clock's first monotonic time; unlike the other readings, so that mix-ups show."""
+"""A virtual clock's first monotonic time: far from its other two readings, so that code that mixes them up fails."""
 
 
 class Clock(Protocol):
@@ -54,10 +54,10 @@ class SystemClock:
     last_service_seconds = float("-inf")
     """The last result of `service_time`."""
     _ahead_seconds = float("-inf")
-    """Service time minus monotonic time: the greatest lead of wall time over monotonic time so far."""
+    """Service time minus monotonic time: the greatest difference of wall time and monotonic time seen so far."""
 
     def service_time(self) -> float:
-        """Wall time; if it was ever set back, what it would be otherwise, until the process ends."""
+        """Wall time; once the machine's clock has been set back, the time that it would otherwise show."""
         ahead_seconds = self.wall_time() - (monotonic := self.monotonic())
         self._ahead_seconds = max(self._ahead_seconds, ahead_seconds)
         self.last_service_seconds = now_seconds = monotonic + self._ahead_seconds
@@ -72,18 +72,18 @@ class SystemClock:
 
 
 class _Listeners:
-    """The callbacks for each advance of a clock; they run on the thread that advances it."""
+    """The callbacks to call after each advance of a clock, on the thread that advances the clock."""
 
     def __init__(self) -> None:
         self.callbacks: list[Callable[[], None]] = []
 
     def add(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Call `callback` after each advance, until the returned function is called; call that only once."""
+        """Call `callback` after each advance, until the returned function is called, at most once."""
         self.callbacks.append(callback)
         return lambda: self.callbacks.remove(callback)
 
     def call_all(self) -> None:
-        """Call all callbacks."""
+        """Call all callbacks, in the order in which they were added."""
         for callback in tuple(self.callbacks):
             callback()
 
@@ -98,7 +98,7 @@ class MovableClock:
     def __init__(self, machine: SystemClock) -> None:
         self._machine = machine
         self._moved_seconds = 0.0
-        """The sum of all advances."""
+        """The sum of all advances of service time."""
         self._listeners = _Listeners()
         self.wall_time, self.monotonic = machine.wall_time, machine.monotonic
         self.on_advance = self._listeners.add
@@ -116,15 +116,16 @@ class MovableClock:
 
 
 class VirtualClock:
-    """A clock that moves only by `advance` and `advance_all`, so tests never sleep. Listeners run on the moving thread.
+    """A clock that moves only by `advance` and `advance_all`, so tests never sleep.
 
-    Advancing by a delay reaches the end of that delay. Advancing by its parts may end about 0.1 µs before or after it.
+    Advancing by a delay at once reaches the end of the delay; advancing by parts of it may, because of rounding, end
+    about 0.1 µs earlier or later. Callbacks of `on_advance` run on the thread that moves the clock.
     """
 
     is_virtual = True
 
     def __init__(self, start_seconds: float = VIRTUAL_START_SECONDS) -> None:
-        """`start_seconds`: first service time and wall time, in seconds since the epoch."""
+        """`start_seconds`: the clock's first service time and wall time, in seconds since the epoch."""
         self._service_seconds = self._wall_seconds = start_seconds
         self._monotonic_seconds = VIRTUAL_MONOTONIC_START_SECONDS
         self._listeners = _Listeners()

@@ -3,21 +3,26 @@
 # --- requests ---
 
 CONSTRAINT_ERRORS_MAX = 10
-"""Broken member constraints listed in one reply. Source: service behaviour, captures to October 2026."""
+"""Broken member constraints that one message lists at most. Source: service behaviour, captures to October 2026."""
 MESSAGE_CHARACTERS_MAX = 100_000
-"""Characters of an error message, including what it echoes of the request: our own bound (unconfirmed)."""
+"""Characters of an error message, including what it quotes from the request; the rest is cut: our own bound, as the
+service's is unconfirmed."""
 MEMBERS_LOOKED_AT = 5_000
-"""Members of over-long lists and maps that are inspected per request: our own bound. At 20 characters each they already fill a message."""
+"""Members of over-long lists and maps that the slow path inspects, in all of a request: our own bound. Printed with 20
+characters each, they already fill a message."""
 TEXTS_LOOKED_AT = MESSAGE_CHARACTERS_MAX // 2
-"""Members of over-long lists of texts that are inspected per request; at two characters each they already fill more than a message echoes."""
+"""An over-long list or map of texts is not cut to fewer members than this: printed with two characters each, they
+already fill a message."""
 STRUCTURES_MAX = 1_000
-"""Members of a list of structures whose length the API model does not bound: our own bound, far beyond what any operation accepts."""
+"""Greatest length of a list of structures if the API model declares none: our own bound, far beyond what any operation
+accepts."""
 STRUCTURES_BY_NAME_MAX = 110_000
-"""Members of a map of structures that the API model does not bound: our own bound. An item of 400 KB cannot have as many attributes."""
+"""Greatest length of a map of structures if the API model declares none: our own bound. An item of 400 KB cannot have
+as many attributes."""
 TABLE_NAME_LENGTH_MIN = 3
-"""Characters of a table's or index's name."""
+"""Least number of characters in the name of a table or index."""
 TABLE_NAME_LENGTH_MAX = 255
-"""Characters of a table's or index's name."""
+"""Greatest number of characters in the name of a table or index."""
 
 # --- tables ---
 # Source: developer guide, quotas page of 2026, and the service model of November 2026.
@@ -27,19 +32,20 @@ TABLES_MAX = 2_500
 LOCAL_INDEXES_MAX = 5
 GLOBAL_INDEXES_MAX = 20
 INDEX_KEY_ELEMENTS_MAX = 4
-"""Elements of type HASH, and of type RANGE, in the key schema of a global index."""
+"""Elements of type HASH in the key schema of a global index; there may be as many of type RANGE."""
 PROJECTED_ATTRIBUTES_MAX = 100
 """NonKeyAttributes summed over all indexes of a table; repeated names count each time."""
 INDEX_CREATIONS_MAX = 2**16 - 2
 """Indexes that one table may ever have, deleted indexes included: our own bound, because an index id has two bytes."""
 THROUGHPUT_UNITS_MAX = 10**12
-"""Capacity units per second that one request may ask for."""
+"""Units per second to which a request may set provisioned, maximum on-demand or warm throughput."""
 ON_DEMAND_WARM_READ_UNITS = 12_000
 ON_DEMAND_WARM_WRITE_UNITS = 4_000
 DECREASES_HELD_MAX = 4
-"""Throughput decreases that a table may make at the start of a UTC day; each hour adds one more, up to this number."""
+"""Decreases of throughput that a table or global index may have left: this many when a UTC day begins; each full hour
+adds one, up to this number."""
 SWITCHES_TO_ON_DEMAND_MAX = 4
-"""Switches from provisioned to on-demand within 24 hours."""
+"""Switches of one table from provisioned to on-demand within 24 hours."""
 LIST_TABLES_MAX = 100
 """Table names on one page of ListTables."""
 LISTED_MAX = 100
@@ -51,9 +57,9 @@ TAGS_MAX = 50
 TAGS_PER_PAGE = 50
 """Tags in one reply of ListTagsOfResource; the service's own page size is not known."""
 ACCOUNT_CAPACITY_UNITS_MAX = 80_000
-"""DescribeLimits: read, and write, capacity units of an account in one Region."""
+"""Read capacity units of an account in one Region, as DescribeLimits reports them; as many write capacity units."""
 TABLE_CAPACITY_UNITS_MAX = 40_000
-"""DescribeLimits: read, and write, capacity units of one table."""
+"""Read capacity units of one table, as DescribeLimits reports them; as many write capacity units."""
 ENDPOINT_CACHE_MINUTES = 1_440
 RESOURCE_POLICY_MAX_BYTES = 20_480
 """UTF-8 bytes of a policy document as it is sent, blanks included. Source: service behaviour, captures to October 2026."""
@@ -62,7 +68,7 @@ RESOURCE_POLICY_MAX_BYTES = 20_480
 # Source: developer guide, capacity and quotas pages.
 
 ITEM_SIZE_MAX_BYTES = 400 * 1024
-"""Names and values of one item."""
+"""Size of one item: the sizes of its attributes' names and values."""
 PAGE_SIZE_MAX_BYTES = 1024 * 1024
 """Sum of the item sizes that one page of a Query or Scan evaluates; the item that reaches the limit is still on the page."""
 READ_UNIT_BYTES = 4096
@@ -72,7 +78,7 @@ BATCH_GET_KEYS_MAX = 100
 BATCH_GET_SIZE_MAX_BYTES = 16 * 1024 * 1024
 """Sum of the item sizes in one reply of BatchGetItem; the item that would exceed it becomes an unprocessed key."""
 BATCH_GET_PARTITION_MAX_BYTES = 1024 * 1024
-"""Sum of the item sizes that one reply of BatchGetItem reads from one partition."""
+"""Sum of the sizes of the items with one partition key value that one BatchGetItem reads from a table."""
 BATCH_WRITE_REQUESTS_MAX = 25
 """Puts and deletes of one BatchWriteItem, over all its tables."""
 
@@ -84,13 +90,13 @@ EXPRESSION_SIZE_MAX_BYTES = 4_096
 EXPRESSION_OPERATORS_MAX = 300
 """Operators and functions of one expression."""
 EXPRESSION_TOKEN_MAX_BYTES = 255
-"""Bytes of a `#name` or `:value` token, sign included."""
+"""Bytes of a `#name` or `:value` token, including `#` or `:`."""
 MEMBERSHIP_OPERANDS_MAX = 100
 """Operands in the parentheses of IN."""
 PATH_DEPTH_MAX = 32
-"""Dereferences of a document path."""
+"""Elements of a document path after its first name: `.name` and `[index]`."""
 LIST_INDEX_MAX = 2_147_483_647
-"""Largest index written in a path (unconfirmed)."""
+"""Largest list index in a document path (unconfirmed)."""
 
 # --- items ---
 # Source: developer guide, quotas page; service behaviour, captures to Oct 2026.
@@ -98,20 +104,22 @@ LIST_INDEX_MAX = 2_147_483_647
 NESTING_LEVELS_MAX = 32
 """Levels of nesting: the number of lists and maps around a value must be smaller."""
 NESTING_LEVELS_READ_MAX = 62
-"""Levels of nesting that the current validation layer reads, approximately; a single-item request with a deeper value meets the older layer."""
+"""Levels of nesting that the current validation layer reads, approximately; a request for a single item that holds a
+deeper value falls back to the older layer."""
 ATTRIBUTE_NAME_MAX_BYTES = 65_535
 NUMBER_DIGITS_MAX = 38
-"""Significant digits; leading and trailing zeros do not count."""
+"""Significant digits of a number; leading and trailing zeros do not count."""
 NUMBER_EXPONENT_MAX = 125
-"""Decimal exponent of the first significant digit."""
+"""Greatest decimal exponent of a number's first significant digit."""
 NUMBER_EXPONENT_MIN = -130
 PARTITION_KEY_MAX_BYTES = 2_048
 SORT_KEY_MAX_BYTES = 1_024
 ITEM_COLLECTION_SIZE_MAX_BYTES = 10 * 1024**3
-"""Sum of the sizes of the items with one partition key value and of their entries in local indexes; only tables with local indexes have this limit."""
+"""Sum of the sizes of the items with one partition key value and of their entries in local indexes. Only tables with
+local indexes have this limit."""
 PARTITION_SIZE_MAX_BYTES = 10 * 1024**3
 PARTITION_READ_UNITS, PARTITION_WRITE_UNITS = 3_000, 1_000
-"""Capacity units that one partition serves per second."""
+"""Read units, and write units, that one partition of the service serves per second."""
 ON_DEMAND_PARTITIONS = 4
 """Partitions of a new on-demand table in the service."""
 PARTITIONS_MAX = 4_096
@@ -137,7 +145,7 @@ TRANSACTION_SIZE_MAX_BYTES = 4 * 1024 * 1024
 TRANSACTION_COMMIT_MAX_BYTES = 14 * 1024 * 1024
 """Bytes that one transaction stores: its rows and their images in streams. Our own bound, which only items of very many tiny values reach."""
 TOKEN_LIFE_SECONDS = 600
-"""Time in which a request with the same ClientRequestToken is the same transaction."""
+"""Time after a transaction in which a request with its ClientRequestToken repeats it instead of starting another."""
 TRANSACTION_FACTOR = 2
 """A transaction consumes this multiple of the capacity of the same plain, strongly consistent operation."""
 
@@ -149,7 +157,7 @@ STATEMENT_LENGTH_MAX = 8_192
 STATEMENT_PARTITIONS_MAX = 50
 """Partition key values that one WHERE clause may name."""
 STATEMENT_NESTING_MAX = 100
-"""Nested brackets and NOTs of one statement: our own bound, far beyond anything written by hand."""
+"""Levels of nested brackets and NOTs in one statement: our own bound, far beyond anything written by hand."""
 BATCH_STATEMENTS_MAX = 25
 TRANSACTION_STATEMENTS_MAX = 100
 
@@ -159,18 +167,21 @@ TRANSACTION_STATEMENTS_MAX = 100
 TTL_COOLDOWN_SECONDS = 3_600.0
 """Time after a change of a table's time to live in which it cannot be changed again."""
 EXPIRY_AGE_MAX_SECONDS = 5 * 365 * 86_400
-"""Items whose expiry time is further in the past are not deleted: the service takes such a number for something other than a time."""
+"""Items that expired longer ago than this are not deleted: the service takes such a number for something other than a
+time."""
 
 # --- our own bounds ---
-# The API names none of these. They keep one request from holding up all others; docs/compatibility.md lists them.
+# The API has none of the following limits. They keep one request from holding up all others; docs/compatibility.md
+# lists them.
 
 REQUEST_MEMBERS_MAX = 420_000
-"""Commas and colons in a body, outside of its texts, and lists directly in lists, of which the API has none. A single item exceeds this only as a list
-of nothing but empty strings or nulls."""
+"""Commas and colons outside the texts of a request body, plus lists directly in lists, which no operation accepts. A
+single item exceeds this only as a list of nothing but empty strings or nulls."""
 ROW_MAX_BYTES = 4 * 1024 * 1024
-"""Bytes of an item's JSON at rest. Only thousands of numbers like 1E-130 reach it: each counts 3 bytes and is written with 131 digits."""
+"""Bytes of an item's JSON at rest. Only items with thousands of numbers like 1E-130 reach this limit: each number
+counts 3 bytes and is written with 131 digits."""
 REPLY_JSON_MAX_BYTES = 32 * 1024 * 1024
-"""Bytes of the JSON of all items in one reply; the item that reaches the limit may still be in it. The JSON of an item of very many tiny values
-is up to nine times its DynamoDB size, and up to 67 times for numbers like 1E-130."""
+"""Bytes of the JSON of all items in one reply; the item that reaches the limit may still be in the reply. The JSON of
+an item of very many tiny values is up to nine times its DynamoDB size, and up to 67 times for numbers like 1E-130."""
 LEGACY_CONDITIONS_MAX = 1_000
 """Attributes that one of Expected, QueryFilter, ScanFilter and KeyConditions may name."""

@@ -17,7 +17,7 @@ InitialPartitions = Literal["one", "service"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 UNIT_SUFFIXES = {"_seconds": "seconds", "_bytes": "bytes"}
-"""Field endings and their units. Flags and keys omit the endings; the help shows the unit."""
+"""Ending of a field's name → unit. Flags and keys omit the ending; the help shows the unit."""
 
 
 class SettingUnusable(HashrangeError):
@@ -75,7 +75,7 @@ class Settings(msgspec.Struct, frozen=True):
     ttl_delay_seconds: Annotated[
         float, Meta(ge=0, le=604_800, description="How long after its time an item with time to live is deleted.")
     ] = 0.0
-    """0: expired items are deleted within a second or two; the service takes up to some days."""
+    """0: items are deleted within a second or two of their expiry time; the service takes up to some days."""
     ttl_cooldown_seconds: Annotated[
         float,
         Meta(
@@ -121,7 +121,7 @@ class Option(msgspec.Struct, frozen=True):
     """One option, described for flags, environment, TOML file, docs and messages."""
 
     field: str
-    """Name of its field in Settings."""
+    """Name of the option's field in Settings."""
     default: Any
     help: str
     kind: OptionKind
@@ -176,7 +176,7 @@ def options() -> list[Option]:
 
 
 def _option(field: msgspec.structs.FieldInfo) -> Option:
-    """The option of one field."""
+    """The option that a field of Settings declares."""
     annotated, meta = field.type.__origin__, field.type.__metadata__[0]
     kind: OptionKind
     choices: tuple[str, ...] = ()

@@ -21,7 +21,7 @@ _is_plain_name = re.compile(r"[A-Za-z0-9_-]+").fullmatch
 
 
 def change_line(record: Mapping[str, Any]) -> str:
-    """The line for a stream record, without the line break."""
+    """The line that shows a stream record (from GetRecords), without the line break."""
     content = record["dynamodb"]
     keys: WireItem = content["Keys"]
     at = datetime.fromtimestamp(content["ApproximateCreationDateTime"], UTC).strftime("%Y-%m-%d %H:%M:%S")
@@ -32,7 +32,7 @@ def change_line(record: Mapping[str, Any]) -> str:
 
 
 def _changes(event: str, content: Mapping[str, Any]) -> Iterator[str]:
-    """The changes of non-key attributes. If the stream holds only one image, a MODIFY lists that image's values."""
+    """Texts for changes of non-key attributes. If the stream has only one image, a MODIFY lists the image's values."""
     keys, view = content["Keys"], content["StreamViewType"]
     old, new = ({k: v for k, v in content.get(n, NOTHING).items() if k not in keys} for n in ("OldImage", "NewImage"))
     if event == "MODIFY" and view == "NEW_IMAGE":
@@ -44,7 +44,7 @@ def _changes(event: str, content: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _differences(old: WireItem, new: WireItem, path: str) -> Iterator[str]:
-    """Changed, then added, then removed attributes, each group in the order of its image."""
+    """Texts for changed, then added, then removed attributes below `path`, each group in the order of its image."""
     for name, value in new.items():
         before = old.get(name)
         if before is None or before == value:
@@ -58,7 +58,7 @@ def _differences(old: WireItem, new: WireItem, path: str) -> Iterator[str]:
 
 
 def _is_same_set(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """True for sets of one type with the same members, in any order."""
+    """True if two attribute values are sets of one type with the same members, in any order."""
     ((old_type, old_value),), ((new_type, new_value),) = old.items(), new.items()
     return old_type == new_type and old_type in {"SS", "NS", "BS"} and sorted(old_value) == sorted(new_value)
 
@@ -75,7 +75,7 @@ def _value(value: Mapping[str, Any]) -> str:
 
 
 def _whole(value: Mapping[str, Any]) -> str:
-    """A value's full text."""
+    """An attribute value as text, at full length."""
     ((kind, content),) = value.items()
     match kind:
         case "S":
@@ -96,7 +96,7 @@ def _whole(value: Mapping[str, Any]) -> str:
 
 
 def _quoted(text: str) -> str:
-    """The text in quotation marks, with unprintable characters escaped."""
+    """The text in JSON's quotation marks, with unprintable characters escaped."""
     quoted = json.dumps(text, ensure_ascii=False)
     if quoted.isprintable():
         return quoted

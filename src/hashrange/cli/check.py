@@ -14,7 +14,7 @@ Reads every row, and changes nothing. Stop the server first: a folder has one us
 
 
 def run(words: list[str]) -> int:
-    """Verify one data folder; returns the exit code."""
+    """Verify one data folder, and print its faults or its counts; returns the exit code."""
     data_dir: str = parse(build_parser(), words).data_dir
     from hashrange.store.embedded.check import check_store
 
@@ -38,5 +38,5 @@ def build_parser() -> CommandParser:
 
 
 def show_progress(row_count: int) -> None:
-    """Print a progress line, which the next call overwrites."""
+    """Print the number of rows read on standard error, in a line that the next call overwrites."""
     print(f"\r{row_count:,} rows", end="\r", file=sys.stderr, flush=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from hashrange.cli.parsing import UsageError
 
 DELAY_SECONDS = 3
-"""How long tables stay CREATING with `-delayTransientStatuses`; in DynamoDB Local it is some seconds too."""
+"""How long tables stay CREATING with `-delayTransientStatuses`; in DynamoDB Local they do so for some seconds too."""
 
 WITH_VALUE = {"-port": "--port", "-dbPath": "--data-dir"}
 WITHOUT_VALUE = {"-inMemory": "--in-memory", "-sharedDb": "--shared-db", "-help": "--help"}
@@ -36,7 +36,7 @@ def _parts(words: Iterator[str]) -> Iterator[list[str]]:
         elif word == "-delayTransientStatuses":
             yield ["--table-state-delay", str(DELAY_SECONDS)]
         elif word in {"-cors", "-jar"}:
-            _value(word, words)  # the list of -cors changes nothing: every origin is answered
+            _value(word, words)  # these values change nothing: requests of every origin are answered
         elif word in WITHOUT_EFFECT or word.startswith(JAVA_PREFIXES):
             continue
         elif word.startswith("-") and not word.startswith("--") and len(word) > 2:

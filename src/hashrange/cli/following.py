@@ -1,7 +1,7 @@
 """Which records of a stream are new since the last look? Follows all shards, children after parents, each record once.
 
-An item's changes are in one line of shards, so reading a parent to its end before its children keeps them in order.
-Nothing here waits; the caller decides when to look again.
+All changes of an item are in a shard and its descendants, so reading a parent to its end before its children keeps the
+changes in order. Nothing here waits; the caller decides when to look again.
 Source of the members' meaning: developer guide, "Streams" record of 2026.
 """
 
@@ -14,7 +14,7 @@ Record = dict[str, Any]
 
 PAGE_RECORDS_MAX = 1000
 SHARDS_AT_ONCE = 32
-"""Shards whose next pages, of 1 MB each at most, are held and sorted together."""
+"""Shards whose next GetRecords replies, of at most 1 MB each, are held in memory and sorted together."""
 
 
 class Asking(Protocol):
@@ -26,7 +26,7 @@ class Asking(Protocol):
         ...
 
     def ask(self, operation: str, service: str = ..., **members: Any) -> Any:
-        """Send a request; returns the reply. Raises RefusedRequest."""
+        """Send a request; returns the reply. Raises RefusedRequest if the server refuses it."""
         ...
 
 
@@ -40,14 +40,14 @@ class FollowedShard:
     __slots__ = ("is_at_end", "is_drained", "iterator", "parent", "place", "shard_id")
 
     def __init__(self, shard_id: str, parent: str | None, kind: str) -> None:
-        """`kind`: type of the first iterator, TRIM_HORIZON or LATEST."""
+        """`kind`: type of the shard's first iterator, TRIM_HORIZON or LATEST."""
         self.shard_id = shard_id
         self.parent = parent
         self.place: dict[str, Any] = {"ShardIteratorType": kind}
-        """GetShardIterator members for the next record to read."""
+        """Members of a GetShardIterator request for an iterator at the next record to read."""
         self.iterator: str | None = None
         self.is_at_end = False
-        """True once the shard's records that existed when following began are read."""
+        """True once the shard's records that existed when following began have been read."""
         self.is_drained = False
         """True if the shard is closed and read to its end, or was closed before following began (and is skipped)."""
 
@@ -56,7 +56,7 @@ class Following:
     """A stream, and how far it has been read."""
 
     def __init__(self, server: Asking, arn: str, *, is_from_start: bool) -> None:
-        """Start at the oldest record if `is_from_start`, otherwise after the newest. Raises RemoteError, StreamGone."""
+        """Begin with the oldest record if `is_from_start`, or else after the newest. Raises RemoteError, StreamGone."""
         self._server = server
         self._arn = arn
         self._is_on = True
@@ -74,7 +74,7 @@ class Following:
 
     @property
     def is_at_end(self) -> bool:
-        """True once the stream's records that existed when following began are read."""
+        """True once the stream's records that existed when following began have been read."""
         return not self._lacks_children() and all(one.is_drained or one.is_at_end for one in self._shards.values())
 
     @property
@@ -83,7 +83,7 @@ class Following:
         return not self._is_on and all(one.is_drained for one in self._shards.values())
 
     def look(self) -> Iterator[list[Record]]:
-        """New records, in parts; each part is sorted by sequence number. Raises RemoteError, StreamGone."""
+        """Yield the new records in lists, each sorted by sequence number. Raises RemoteError, StreamGone."""
         if self._lacks_children():
             self._find_new_shards()
         ready = [one for one in self._shards.values() if not one.is_drained and self._has_read_parent(one)]
@@ -96,7 +96,7 @@ class Following:
         return parent is None or parent.is_drained
 
     def _lacks_children(self) -> bool:
-        """True if a shard was read to its end, but no child is known; in an enabled stream it has one or two."""
+        """True if a shard of an enabled stream is read to its end, but none of its one or two children is known."""
         parents = {one.parent for one in self._shards.values()}
         return self._is_on and any(one.is_drained and one.shard_id not in parents for one in self._shards.values())
 
@@ -116,7 +116,7 @@ class Following:
         return shard
 
     def _described(self) -> list[dict[str, Any]]:
-        """All shards of the stream, from DescribeStream."""
+        """Descriptions of all shards of the stream, from DescribeStream; also notes whether the stream is on."""
         shards: list[dict[str, Any]] = []
         start: dict[str, str] = {}
         while True:
@@ -128,7 +128,7 @@ class Following:
             start = {"ExclusiveStartShardId": reply["LastEvaluatedShardId"]}
 
     def _read(self, shard: FollowedShard) -> list[Record]:
-        """The records of a shard's next page."""
+        """The records of a shard's next GetRecords reply; advances the shard's iterator."""
         if shard.iterator is None:
             self._renew(shard)
         try:
@@ -136,7 +136,7 @@ class Following:
         except RefusedRequest as refusal:
             if refusal.code != "ExpiredIteratorException":
                 raise
-            self._renew(shard)  # iterators expire after 15 minutes, as when the process was suspended
+            self._renew(shard)  # iterators expire after 15 minutes, for instance while the process is suspended
             page = self._ask_stream("GetRecords", ShardIterator=shard.iterator, Limit=PAGE_RECORDS_MAX)
         records: list[Record] = page["Records"]
         shard.iterator = page.get("NextShardIterator")
@@ -144,17 +144,17 @@ class Following:
         shard.is_at_end = not records
         if records:
             last = records[-1]["dynamodb"]
-            # Under constant writes no page is empty; a short page with newer records than the start also counts.
+            # Under constant writes no reply is empty, so one that is not full and reaches beyond the start counts too.
             is_newer = last["ApproximateCreationDateTime"] > self._began_at_seconds
             shard.is_at_end = is_newer and len(records) < PAGE_RECORDS_MAX
             shard.place = {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": last["SequenceNumber"]}
         return records
 
     def _renew(self, shard: FollowedShard) -> None:
-        """Get an iterator for the shard's next record."""
+        """Get a new iterator for the shard's next record."""
         reply = self._ask_stream("GetShardIterator", StreamArn=self._arn, ShardId=shard.shard_id, **shard.place)
         shard.iterator = reply["ShardIterator"]
-        # If this iterator expires unused, a new LATEST would skip records.
+        # If this iterator expires unused, a second LATEST would skip records: then continue from this time instead.
         if shard.place["ShardIteratorType"] == "LATEST":
             shard.place = {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": self._server.replied_at_seconds}
 

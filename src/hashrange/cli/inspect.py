@@ -18,7 +18,7 @@ Changes nothing. Stop the server first: a folder has one user at a time.
 
 
 def run(words: list[str]) -> int:
-    """Show one data folder, one table or one item; returns the exit code."""
+    """Show the tables of a data folder, one table or one item; returns the exit code."""
     options = parse(build_parser(), words)
     if options.key is None:
         return show_tables(options.data_dir, options.table)
@@ -43,7 +43,7 @@ def build_parser() -> CommandParser:
 
 
 def show_tables(data_dir: str, only: str | None) -> int:
-    """Print one line per table: its place, keys and statistics; returns the exit code."""
+    """Print account, Region, key and statistics of each table, or of those named `only`; returns the exit code."""
     from hashrange.store.embedded.inspect import inspect_store
 
     overview = inspect_store(data_dir)
@@ -78,13 +78,13 @@ def show_tables(data_dir: str, only: str | None) -> int:
 
 
 def key_text(keys: KeySchema) -> str:
-    """Key attributes as text: `pk S, sk N`."""
+    """Names and types of the key attributes: `pk S, sk N`."""
     names = keys.partition_names + keys.sort_names
     return ", ".join(f"{name} {kind}" for name, kind in zip(names, keys.partition_types + keys.sort_types, strict=True))
 
 
 def show_item(data_dir: str, table_name: str, key: dict[str, dict[str, str]]) -> int:
-    """Print the stored item, in wire form, for every table of that name; returns the exit code."""
+    """Print the item at `key`, in wire form, of every table of that name; returns FAILED if none has such an item."""
     from hashrange.store.embedded.inspect import inspect_row
 
     try:

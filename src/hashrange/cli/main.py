@@ -27,7 +27,8 @@ DONE, FAILED, WRONG_USE, INTERRUPTED, UNREAD = 0, 1, 2, 130, 141
 """Exit codes; the last two are what a shell reports after SIGINT and SIGPIPE."""
 
 YOUNG_OBJECTS_MAX = 50_000
-"""New objects before a garbage collection: objects made by imports stay, and collecting takes 8 ms of the start."""
+"""New objects that start a garbage collection: many, as the objects that imports make stay, and a collection during the
+start takes 8 ms."""
 
 HELP = """usage: hashrange COMMAND …
 
@@ -56,7 +57,7 @@ def main(arguments: list[str] | None = None) -> int:
         return INTERRUPTED
     except OutputError as error:
         with contextlib.suppress(OSError):
-            sys.stdout.close()  # otherwise the interpreter flushes again at exit and shows the error
+            sys.stdout.close()  # otherwise the interpreter flushes standard output again at exit and shows the error
         return UNREAD if error.is_unread else refuse(str(error), FAILED)
     except (UsageError, SettingUnusable) as error:
         return refuse(str(error), WRONG_USE)
@@ -93,10 +94,10 @@ def refuse(sentence: str, code: int) -> int:
         print(f"hashrange: {sentence}", file=sys.stderr, flush=True)
     except OSError:
         with contextlib.suppress(OSError):
-            sys.stderr.close()  # otherwise the interpreter flushes again at exit and changes the exit code
+            sys.stderr.close()  # otherwise the interpreter flushes standard error at exit and changes the exit code
     return code
 
 
 def count(number: int, noun: str) -> str:
-    """Number and noun: `1 table`, `12,000 rows`."""
+    """A number and its noun, in the plural if needed: `1 table`, `12,000 rows`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

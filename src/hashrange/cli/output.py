@@ -4,7 +4,7 @@ from hashrange.errors import HashrangeError
 
 
 class OutputError(HashrangeError):
-    """Standard output cannot be written; `is_unread` if its reader is gone."""
+    """Standard output cannot be written. `is_unread`: True if it is a pipe that nobody reads any more."""
 
     def __init__(self, error: OSError) -> None:
         super().__init__(f"standard output cannot be written: {error.strerror}. Mend where it is directed to.")
@@ -12,7 +12,7 @@ class OutputError(HashrangeError):
 
 
 def say(text: str, *, end: str = "\n", is_flushed: bool = False) -> None:
-    """Write to standard output, and flush it if `is_flushed`; raises OutputError."""
+    """Write `text` and `end` to standard output, and flush it if `is_flushed`. Raises OutputError."""
     try:
         print(text, end=end, flush=is_flushed)
     except OSError as error:

@@ -16,7 +16,7 @@ class CommandParser(argparse.ArgumentParser):
     """argparse's parser, with faults raised as UsageError."""
 
     def print_help(self, file: Any = None) -> None:
-        """Print the help to standard output; raises OutputError, where argparse would ignore the failure."""
+        """Print the help to standard output. Raises OutputError, where argparse itself would ignore the failure."""
         assert file is None
         say(self.format_help(), end="")
 
@@ -28,7 +28,7 @@ class CommandParser(argparse.ArgumentParser):
         )
 
     def refuse(self, argument: str | None, message: str) -> NoReturn:
-        """Raise UsageError for a missing or surplus value of `argument`, which argparse names by all its flags."""
+        """Raise UsageError for a missing or surplus value. `argument`: all flags of the option, joined by slashes."""
         action = next((each for each in self._actions if "/".join(each.option_strings) == argument), None)
         if action is None:
             self.error(message)
@@ -42,7 +42,7 @@ class CommandParser(argparse.ArgumentParser):
 
 
 def command_parser(name: str, description: str, example: str) -> CommandParser:
-    """A parser for `hashrange NAME`, still without arguments; options that are not given stay unset."""
+    """A parser for `hashrange NAME`, still without arguments; options that are not given are left out of its result."""
     return CommandParser(
         prog=f"hashrange {name}",
         description=description,
@@ -68,7 +68,7 @@ def parse(parser: CommandParser, words: Sequence[str]) -> argparse.Namespace:
 
 
 def hint(name: str, known: Sequence[str], command: str = "hashrange serve") -> str:
-    """A sentence with the name that was probably meant, or where to find all; begins with a space."""
+    """A sentence with the known name that is most like `name`, or where to find all names; begins with a space."""
     import difflib
 
     close = difflib.get_close_matches(name, known, n=1)

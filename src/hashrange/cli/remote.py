@@ -25,7 +25,7 @@ DEFAULT_ENDPOINT = "http://127.0.0.1:8000"
 DEFAULT_REGION = "us-east-1"
 PLACEHOLDER_KEY = "hashrange"
 REPLY_SECONDS_MAX = 60.0
-"""Time to wait for a reply; after it the server is reported as not answering."""
+"""Time to wait for a reply; then the server is reported as not answering."""
 
 _KEY_FAULTS = {
     "UnrecognizedClientException",
@@ -36,7 +36,7 @@ _KEY_FAULTS = {
 
 
 class RemoteError(HashrangeError):
-    """No server answers, or what answers is not DynamoDB: the message says which, with a remedy."""
+    """No server answers, or what answers is not DynamoDB. The message says which it is, with a remedy."""
 
 
 class RefusedRequest(RemoteError):
@@ -49,7 +49,7 @@ class RefusedRequest(RemoteError):
 
 
 class Remote:
-    """A server at an endpoint, for one Region. Not thread-safe."""
+    """A server at an endpoint, to which requests for one Region are sent. Not thread-safe."""
 
     def __init__(self, endpoint: str, region: str, environment: Mapping[str, str]) -> None:
         """Raises UsageError for an unusable endpoint; sends nothing yet."""
@@ -63,10 +63,13 @@ class Remote:
         self._wall_time = SystemClock.wall_time
         self._connection: HTTPConnection | None = None
         self.replied_at_seconds = 0.0
-        """Date of the server's last reply, in whole seconds; without one, the local time."""
+        """Seconds since the epoch in the Date header of the last reply, or the local time if it had none; 0 before."""
 
     def ask(self, operation: str, service: str = "dynamodb", **members: Any) -> Any:
-        """Send a request; returns the reply. Raises RefusedRequest for a refusal, RemoteError if none answers."""
+        """Send a request; returns the reply. Raises RefusedRequest if refused, RemoteError if no DynamoDB answers.
+
+        A request that fails on a kept connection is sent once more on a new one.
+        """
         body = json.dumps(members).encode()
         headers = self._signed(f"{TARGETS[service]}.{operation}", body)
         is_kept = self._connection is not None
@@ -75,7 +78,7 @@ class Remote:
         except (OSError, HTTPException) as error:
             if not is_kept or isinstance(error, TimeoutError):
                 raise self._unreachable(error) from None
-            try:  # the server may have closed the kept connection, or restarted
+            try:  # once more: the server may have closed the kept connection, or restarted
                 status, reply = self._send(headers, body)
             except (OSError, HTTPException) as second_error:
                 raise self._unreachable(second_error) from None
@@ -88,13 +91,13 @@ class Remote:
             self._connection = None
 
     def _send(self, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
-        """Send a request; returns status and body. Raises OSError, HTTPException."""
+        """Send a request once; returns the reply's status and body. Raises OSError, HTTPException."""
         try:
             if self._connection is None:
                 make = HTTPSConnection if self._url.scheme == "https" else HTTPConnection
                 self._connection = make(self._url.hostname or "", self._url.port, timeout=REPLY_SECONDS_MAX)
             self._connection.request("POST", "/", body, dict(headers))
-            with self._connection.getresponse() as reply:  # a KeyboardInterrupt in its finalizer would be lost
+            with self._connection.getresponse() as reply:  # its finalizer would lose a KeyboardInterrupt
                 date = reply.getheader("Date")
                 self.replied_at_seconds = parsedate_to_datetime(date).timestamp() if date else self._wall_time() // 1
                 return reply.status, reply.read()
@@ -147,7 +150,7 @@ class Remote:
         raise RefusedRequest(code, message, self._refused(operation, code, message))
 
     def _refused(self, operation: str, code: str, message: str) -> str:
-        """The sentence for a refusal. It quotes one line: a wrong signature's message has more than needed."""
+        """The sentence for a refusal. It quotes one line, because the message for a wrong signature has very many."""
         reason = f"{code}: {message.splitlines()[0] if message else 'it gave no reason'}"
         if code not in _KEY_FAULTS:
             return f"the server at {self.endpoint} refused {operation}: {reason}"
@@ -166,7 +169,7 @@ class Remote:
 
 
 def _parsed(endpoint: str) -> SplitResult:
-    """The parts of an endpoint; raises UsageError unless it is a usable HTTP or HTTPS URL."""
+    """The parts of an endpoint. Raises UsageError unless it is an HTTP or HTTPS URL without user, path and query."""
     try:
         url = urlsplit(endpoint)
         is_sound = url.scheme in {"http", "https"} and bool(url.hostname) and url.path in {"", "/"} and url.port != 0

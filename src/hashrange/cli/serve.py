@@ -38,7 +38,7 @@ def run(words: list[str]) -> int:
 
 
 def build_parser() -> CommandParser:
-    """A parser with one flag per option; values stay text for `cli.settings_sources` to check."""
+    """The parser of `hashrange serve`: one flag per option; `cli.settings_sources` converts and checks the values."""
     description = "Serve DynamoDB's API over HTTP, until SIGTERM or Ctrl-C."
     parser = command_parser("serve", description, EXAMPLE.format(variable=CONFIG_VARIABLE))
     parser.usage = "hashrange serve [OPTION …]"
@@ -81,7 +81,7 @@ def start_logging(settings: Settings) -> None:
 
 
 def start_server(settings: Settings) -> int:
-    """Run the server. Raises HashrangeError, worded as one sentence, if it cannot start."""
+    """Run the server until it is stopped; returns the exit code. Raises HashrangeError if the server cannot start."""
     try:
         from hashrange.server.app import run as run_server
     except ModuleNotFoundError as error:
@@ -96,7 +96,7 @@ def start_server(settings: Settings) -> int:
 
 
 def announce(settings: Settings, endpoint: str) -> None:
-    """Print the operator's one line: endpoint and place of the data."""
+    """Print one line for the operator once the server is ready: its endpoint and where its data are."""
     place = "in memory" if settings.data_dir is None else f"data in {settings.data_dir}"
     endpoint = endpoint.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
     say(READY.format(endpoint=endpoint, place=place), is_flushed=True)

@@ -29,9 +29,10 @@ class Loaded(NamedTuple):
 
 
 def load_settings(flags: Mapping[str, Any], environment: Mapping[str, str], config: str | None = None) -> Loaded:
-    """Merge all sources of settings. `flags`: values by TOML key, typed or parsed. Raises UsageError.
+    """Merge all sources of settings. Raises UsageError.
 
-    `config` names the TOML file, or else HASHRANGE_CONFIG does; without either there is no file.
+    `flags`: TOML key → value of the flag, as text or already converted. `config`: path of the TOML file; None:
+    HASHRANGE_CONFIG in `environment` names the file, if there is one.
     """
     by_key = {option.key: option for option in options()}
     chosen: dict[str, Any] = {}
@@ -55,7 +56,10 @@ def load_settings(flags: Mapping[str, Any], environment: Mapping[str, str], conf
 
 
 def _merge(chosen: dict[str, Any], found: dict[str, Any], source: str) -> None:
-    """Let `found` override earlier sources; `data_dir` replaces `in_memory`. Raises UsageError if both are found."""
+    """Let `found`, the values of `source`, override those of earlier sources; a `data_dir` also overrides `in_memory`.
+
+    Raises UsageError if `found` has both.
+    """
     if found.get("in_memory") and "data_dir" in found:
         raise UsageError(f"{source} asks for both in_memory and data_dir ({found['data_dir']}); keep one of them.")
     if "data_dir" in found:
@@ -64,7 +68,7 @@ def _merge(chosen: dict[str, Any], found: dict[str, Any], source: str) -> None:
 
 
 def _read_file(path: str, by_key: Mapping[str, Option]) -> dict[str, Any]:
-    """The option values in a TOML file; raises UsageError."""
+    """The option values in a TOML file. Raises UsageError for an unreadable file, unknown option or wrong value."""
     import tomllib
 
     try:
@@ -88,7 +92,10 @@ def _read_file(path: str, by_key: Mapping[str, Option]) -> dict[str, Any]:
 def _read_environment(
     environment: Mapping[str, str], by_key: Mapping[str, Option], warnings: list[str]
 ) -> dict[str, Any]:
-    """The option values among HASHRANGE_… variables; an empty variable counts as not set. Raises UsageError."""
+    """The option values among HASHRANGE_… variables; an empty variable counts as not set. Raises UsageError.
+
+    Appends a warning to `warnings` for each variable that is no option.
+    """
     by_variable = {option.variable: option for option in by_key.values()}
     found = {}
     for variable, text in environment.items():
@@ -105,13 +112,13 @@ def _read_environment(
 
 
 def _variable_hint(variable: str, known: Mapping[str, Option]) -> str:
-    """A sentence with the variable that was probably meant; the common prefix is ignored, as all names share it."""
+    """A sentence with the variable that was probably meant; names are compared without their common prefix."""
     told = hint(variable.removeprefix(PREFIX), [each.removeprefix(PREFIX) for each in known])
     return told.replace("Did you mean ", f"Did you mean {PREFIX}")
 
 
 def _parsed(option: Option, name: str, value: Any) -> Any:
-    """The value of a flag or variable, converted from text; a switch's flag is a boolean. Raises UsageError."""
+    """The value of a flag or variable, converted if it is text (a switch's flag is a boolean). Raises UsageError."""
     if not isinstance(value, str):
         return _checked(option, name, value)
     word = value.strip()
@@ -119,7 +126,7 @@ def _parsed(option: Option, name: str, value: Any) -> Any:
         if option.kind == "switch" and word.lower() in TRUE_WORDS | FALSE_WORDS:
             return word.lower() in TRUE_WORDS
         if option.kind in {"integer", "number"}:
-            if not word.isascii() or "_" in word:  # Python reads ８０００ and 8_000 too
+            if not word.isascii() or "_" in word:  # Python would also read ８０００ and 8_000
                 raise _refusal(option, name, value)
             return _checked(option, name, int(word) if option.kind == "integer" else float(word))
     except ValueError:
@@ -128,7 +135,7 @@ def _parsed(option: Option, name: str, value: Any) -> Any:
 
 
 def _checked(option: Option, name: str, value: Any) -> Any:
-    """The value, if the option allows it; choices may be in capitals too. Raises UsageError."""
+    """The value, a choice in lower case. Raises UsageError unless the option allows it."""
     if option.kind == "choice" and isinstance(value, str):
         chosen = value.strip().lower()
         value = chosen if chosen in option.choices else value
@@ -151,7 +158,7 @@ def _refusal(option: Option, name: str, value: Any) -> UsageError:
 
 
 def _such_as(option: Option) -> str:
-    """An example value for a refusal; empty for options that are no numbers."""
+    """The part of a refusal with an example, the default; empty for options that are no numbers."""
     if option.kind == "integer":
         return f", such as {option.default}"
     return f", such as {option.default:g}" if option.kind == "number" else ""

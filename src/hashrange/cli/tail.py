@@ -24,7 +24,7 @@ ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL")
 REGION_VARIABLES = ("AWS_REGION", "AWS_DEFAULT_REGION")
 
 PAUSE_SECONDS = 0.25
-"""Pause after a look without new records: four requests per second and shard, of the five that the service allows."""
+"""Pause after a look without new records: at most four GetRecords per second and shard; the service allows five."""
 NAMES_TOLD_MAX = 10
 TRIMMED = (
     "changes of table {table} were missed: they are kept for 24 hours, and this was stopped for longer. Start it again."
@@ -32,7 +32,7 @@ TRIMMED = (
 
 
 def run(words: list[str]) -> int:
-    """Print changes until interrupted, or once with `--once`; returns the exit code."""
+    """Print changes until interrupted, or with `--once` those that exist; returns the exit code."""
     options = parse(build_parser(), words)
     environment = current_environment()
     first = next((environment[name] for name in ENDPOINT_VARIABLES if environment.get(name)), DEFAULT_ENDPOINT)
@@ -43,7 +43,7 @@ def run(words: list[str]) -> int:
     server = Remote(endpoint.removesuffix("/"), region, environment)
     reconfigure: Any = getattr(sys.stdout, "reconfigure", None)
     if reconfigure is not None:
-        reconfigure(errors="backslashreplace")  # a terminal may know fewer characters than items have
+        reconfigure(errors="backslashreplace")  # a terminal may lack characters that items have
     try:
         arn = find_stream_arn(server, options.table)
         if arn is None:
@@ -97,7 +97,7 @@ def build_parser() -> CommandParser:
 
 
 def follow(following: Following, options: Any) -> int:
-    """Print new records and pause, repeatedly; returns the exit code."""
+    """Print new records, and pause if there are none, until the stream or `--once` ends; returns the exit code."""
     while True:
         has_found = False
         for records in following.look():
@@ -128,7 +128,7 @@ def pause() -> None:
     poll = select.poll()
     try:
         poll.register(sys.stdout.fileno(), 0)
-    except (OSError, ValueError):  # standard output may lack a descriptor, as in tests
+    except (OSError, ValueError):  # standard output may have no file descriptor, as in tests
         threading.Event().wait(PAUSE_SECONDS)
         return
     events = poll.poll(PAUSE_SECONDS * 1000)
@@ -139,7 +139,7 @@ def pause() -> None:
 
 
 def find_stream_arn(server: Remote, table_name: str) -> str | None:
-    """ARN of the table's stream; None, after printing the reason, if there is none. Raises RemoteError."""
+    """ARN of the table's stream; None, after printing the reason, if table or stream is missing. Raises RemoteError."""
     try:
         table = server.ask("DescribeTable", TableName=table_name)["Table"]
     except RefusedRequest as refusal:
@@ -162,7 +162,7 @@ def find_stream_arn(server: Remote, table_name: str) -> str | None:
 
 
 def others(server: Remote) -> str:
-    """A sentence that lists the tables, for a wrong table name. Raises RemoteError."""
+    """A sentence that lists the first tables of the Region, for a wrong table name. Raises RemoteError."""
     names = server.ask("ListTables", Limit=NAMES_TOLD_MAX)["TableNames"]
     if not names:
         return "It has no tables at all; --region names another Region."

@@ -1,7 +1,8 @@
-"""How long are compiled expressions kept? In one bounded cache per kind, shared by all requests.
+"""How long are compiled expressions kept? Until newer ones displace them: each kind has one bounded cache for all requests.
 
-A key holds everything that an expression and its static checks depend on: kind, text, names, and the *type* of each
-value. Entries and text are bounded, so long expressions cannot fill the memory. Faults are not cached.
+A cache key holds everything that the compiled expression depends on: the parameter's name, text, names, and the *type*
+of each value. The number of entries and the length of their keys are bounded, so long expressions cannot fill the
+memory. Faults are not cached.
 """
 
 from typing import Generic, TypeVar
@@ -13,11 +14,11 @@ Compiled = TypeVar("Compiled")
 
 ENTRIES_MAX = 1_024
 TEXT_MAX_CHARACTERS = 131_072
-"""Characters of all keys in one cache; a compiled expression takes some 100 bytes per character."""
+"""Maximum characters of all keys in one cache. A compiled expression takes some 100 bytes per character of its key."""
 KEY_MAX_CHARACTERS = 8_192
-"""Expressions with a longer key are not cached but compiled each time."""
+"""Expressions whose key has more characters are not cached but compiled each time."""
 KEY_TOKENS_MAX = 2_048
-"""More names, or values, than this exceed KEY_MAX_CHARACTERS by their tokens alone; no key is made."""
+"""An expression with more names, or more values, than this gets no key, which would be too long to be cached anyway."""
 
 
 class Cache(Generic[Compiled]):
@@ -30,8 +31,8 @@ class Cache(Generic[Compiled]):
         self.characters = 0
 
     def add(self, key: CacheKey, compiled: Compiled) -> None:
-        """Store `compiled` unless its key is empty, known or too long; evicts the oldest entries above the bounds."""
-        if not key or key in self.entries:  # another request may have added the key meanwhile
+        """Store `compiled` unless `key` is empty, known or too long; a full cache first drops its oldest entries."""
+        if not key or key in self.entries:  # another request may have added the key while this one compiled
             return
         characters = _count_characters(key)
         if characters > KEY_MAX_CHARACTERS:
@@ -48,7 +49,10 @@ class Cache(Generic[Compiled]):
 def cache_key(
     kind: str, text: str, names: dict[str, str] | None, values: dict[str, Value] | None
 ) -> tuple[object, ...]:
-    """An expression's cache key: kind, text, names, types of values; empty if it must not be cached. About 0.5 µs."""
+    """An expression's cache key: kind (the parameter's name), text, names, types of values. About 0.5 µs.
+
+    Empty if `has_too_many_tokens`: the expression must not be cached.
+    """
     if has_too_many_tokens(names, values):
         return ()
     return (

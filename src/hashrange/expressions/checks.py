@@ -1,6 +1,6 @@
 """Is a parsed expression valid? The static checks, with the service's messages.
 
-Each check raises the first fault of its kind in text order (calls in the order of their closing parentheses).
+Each check raises RequestFault for the first fault in text order (calls in the order of their closing parentheses).
 Compilers call the checks in the service's order, which differs by kind of expression. Source: service behaviour,
 captures to Oct 2026.
 """
@@ -62,12 +62,12 @@ def check_functions_known(parser: ExpressionParser, known: Iterable[str]) -> Non
 
 
 def misuse_fault(kind: str, function: str) -> RequestFault:
-    """The fault of a misplaced function."""
+    """The fault of a function that is not allowed in its place, such as size() as a condition."""
     return fault(kind, FUNCTION_MISUSED.format(function=function))
 
 
 def check_reserved(parser: ExpressionParser) -> None:
-    """Refuse reserved words as bare names."""
+    """Refuse reserved words as attribute names, unless written as a `#token`."""
     for name in parser.bare_names:
         if name.upper() in RESERVED_WORDS:
             raise fault(parser.kind, RESERVED_WORD.format(word=name))
@@ -85,19 +85,19 @@ def check_paths(parser: ParsedFacts) -> None:
 
 
 def check_name_defined(kind: str, path: DocumentPath) -> None:
-    """Refuse a path that uses a `#token` without a name."""
+    """Refuse a path with a `#token` that ExpressionAttributeNames does not define."""
     if path.undefined is not None:
         raise fault(kind, UNDEFINED_NAME.format(name=path.undefined))
 
 
 def check_value_defined(kind: str, value: ValueToken) -> None:
-    """Refuse a `:token` without a value."""
+    """Refuse a `:token` that ExpressionAttributeValues does not define."""
     if value.type_name is None:
         raise fault(kind, UNDEFINED_VALUE.format(token=value.token))
 
 
 def check_operands_defined(kind: str, operands: Iterable[Operand]) -> None:
-    """Refuse undefined names and values among the operands, left to right, function arguments included."""
+    """Refuse undefined `#tokens` and `:tokens` in the operands, left to right, function arguments included."""
     pending: list[Operand] = list(operands)[::-1]
     while pending:
         operand = pending.pop()
@@ -113,18 +113,18 @@ def check_operands_defined(kind: str, operands: Iterable[Operand]) -> None:
 
 
 def check_operand_count(kind: str, call: FunctionCall, count: int) -> None:
-    """Refuse a function with more or fewer operands than it takes."""
+    """Refuse a call that does not have exactly `count` operands."""
     if len(call.operands) != count:
         raise fault(kind, OPERAND_COUNT.format(operator=call.function, count=len(call.operands)))
 
 
 def path_required_fault(kind: str, operator: str) -> RequestFault:
-    """The fault of an operand that must be a document path."""
+    """The fault of an operand that is no document path, although `operator` requires one."""
     return fault(kind, PATH_REQUIRED.format(operator=operator))
 
 
 def check_distinct(kind: str, operator: str, first: Node, others: Iterable[Node]) -> None:
-    """Refuse an operator whose first operand is a path that is also among the others."""
+    """Refuse an operator or function whose first operand is a document path that its other operands repeat."""
     if isinstance(first, DocumentPath):
         for other in others:
             if isinstance(other, DocumentPath) and other.elements == first.elements:
@@ -132,7 +132,7 @@ def check_distinct(kind: str, operator: str, first: Node, others: Iterable[Node]
 
 
 def operand_type(operand: Node) -> str | None:
-    """The static type of an operand; None if it depends on the item or is undefined."""
+    """The type of an operand's value; None if only the item determines the type, or for an undefined `:token`."""
     if isinstance(operand, ValueToken):
         return operand.type_name
     if isinstance(operand, FunctionCall):
@@ -141,19 +141,19 @@ def operand_type(operand: Node) -> str | None:
 
 
 def check_operand_type(kind: str, operator: str, operand: Node, allowed: Iterable[str]) -> None:
-    """Refuse an operand whose static type is not in `allowed`."""
+    """Refuse an operand whose type is known without the item (`operand_type`) and is not in `allowed`."""
     type_name = operand_type(operand)
     if type_name is not None and type_name not in allowed:
         raise fault(kind, OPERAND_TYPE.format(operator=operator, type_name=type_name))
 
 
 def render_path(elements: tuple[str | int, ...]) -> str:
-    """The path as the service quotes it: `[a, b, [1]]`."""
+    """The path as the service's messages quote it: `[a, b, [1]]` for `a.b[1]`."""
     return "[" + ", ".join([f"[{e}]" if isinstance(e, int) else e for e in elements]) + "]"
 
 
 class _Step:
-    """A node in the tree of paths checked so far."""
+    """A node in the tree of the document paths that `check_disjoint` has checked so far."""
 
     __slots__ = ("by_index", "by_name", "first", "is_end", "steps")
 
@@ -168,9 +168,9 @@ class _Step:
 
 
 def check_disjoint(kind: str, paths: Iterable[DocumentPath]) -> None:
-    """Refuse paths that equal or begin another; then paths that use one value as both map and list.
+    """Refuse two paths of which one equals or begins the other; if none do, two that use a value as map and as list.
 
-    Linear in the elements of all paths.
+    The time is linear in the number of elements of all paths.
     """
     conflict: tuple[DocumentPath, DocumentPath] | None = None
     root: _Step | None = None

@@ -1,6 +1,7 @@
 """For which items does a condition hold? ConditionExpression and FilterExpression as a function of item and values.
 
-With a missing operand every comparison is false, except `<>`, the negation of `=` (false for a size() without value).
+A comparison with a missing operand is false, except `<>`: as the negation of `=` it is true, unless the missing operand
+is a size().
 Static checks, in order: redundant parentheses, number of operators, unknown functions, misplaced functions, reserved
 words, paths; then per term undefined names and values, numbers of operands, operands that must differ, types. Source:
 service behaviour, captures to Oct 2026.
@@ -25,7 +26,10 @@ from hashrange.items.types import Value
 
 
 class CompiledCondition:
-    """A compiled condition: `test(item, values)`, its attributes and tokens. `item` is empty if there is none."""
+    """A compiled condition: its `test(item, values)`, the attributes that it reads, and the tokens that it uses.
+
+    If there is no item, `test` is called with an empty one.
+    """
 
     __slots__ = ("attributes", "kind", "nested_attributes", "test", "used_names", "used_values", "value_checks")
 
@@ -48,7 +52,7 @@ class CompiledCondition:
         self.used_names = used_names
         self.used_values = used_values
         self.value_checks = value_checks
-        """Static checks that depend on values and run for each request."""
+        """Checks of the request's values, which also run for each request that finds the condition in the cache."""
 
 
 _CACHE: Cache[CompiledCondition] = Cache()
@@ -75,7 +79,10 @@ def compile_condition(
 def read_checked_condition(
     kind: str, text: str, names: dict[str, str] | None, values: dict[str, Value]
 ) -> tuple[ExpressionParser, ConditionNode, tuple[ValueCheck, ...]]:
-    """Parse and check a condition; returns parser, tree, and the checks to run for each request."""
+    """Parse a condition and run its static checks. Raises RequestFault for the first fault.
+
+    Returns the parser, the tree, and the checks to repeat on the values of each later request.
+    """
     parser = ExpressionParser(kind, text, names, values, CONDITION_KEYWORDS)
     root = parser.read_condition()
     check_parentheses(parser)
@@ -88,7 +95,7 @@ def read_checked_condition(
 
 
 def _check_placement(parser: ExpressionParser) -> None:
-    """Refuse size() as a condition and condition functions as operands, in the order of closing parentheses."""
+    """Refuse size() as a condition, and other functions as operands; reports the call whose `)` comes first."""
     wrong = {id(call) for call in parser.operand_calls if call.function != "size"}
     wrong |= {id(node) for node in parser.conditions if isinstance(node, FunctionCall) and node.function == "size"}
     for call in parser.calls:

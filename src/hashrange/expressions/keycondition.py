@@ -1,7 +1,7 @@
-"""Which keys does a Query read? KeyConditionExpression compiled to a few terms on key attributes.
+"""Which keys does a Query read? KeyConditionExpression is compiled to a few terms, each a condition on one key attribute.
 
-The grammar and static checks are those of conditions; then the shape is checked: terms joined by AND, each comparing
-one key attribute with values. Callers check against the table which attributes are keys, and their types.
+Key conditions are parsed and checked like all conditions; then further checks leave only terms that are joined by AND
+and compare one attribute with values. Callers check against the table which attributes are keys, and their types.
 Source: service behaviour, captures to Oct 2026.
 """
 
@@ -41,7 +41,10 @@ _KIND = "KeyConditionExpression"
 
 
 class Term(NamedTuple):
-    """`attribute operator tokens`; the operator is one of = < <= > >= BETWEEN begins_with."""
+    """A condition on one attribute; `tokens` are those of the values that `operator` compares it with.
+
+    The operator is one of = < <= > >= BETWEEN begins_with.
+    """
 
     attribute: str
     operator: str
@@ -49,7 +52,7 @@ class Term(NamedTuple):
 
 
 class ParsedKeyCondition(NamedTuple):
-    """A parsed key condition that has passed the static checks of all expressions; its shape is unchecked."""
+    """A parsed key condition that has passed the static checks of all conditions, not yet those of key conditions."""
 
     root: ConditionNode
     used_names: frozenset[str]
@@ -58,7 +61,7 @@ class ParsedKeyCondition(NamedTuple):
 
 
 class CompiledKeyCondition(NamedTuple):
-    """A compiled key condition; no two terms have the same attribute."""
+    """A compiled key condition: its terms must all be true, and no two of them have the same attribute."""
 
     terms: tuple[Term, ...]
     used_names: frozenset[str] = frozenset()
@@ -67,16 +70,19 @@ class CompiledKeyCondition(NamedTuple):
 
 
 def read_key_condition(text: str, names: dict[str, str] | None, values: dict[str, Value]) -> ParsedKeyCondition:
-    """Parse a key condition and run the static checks of all expressions. Raises RequestFault.
+    """Parse a key condition and run the static checks of all conditions. Raises RequestFault.
 
-    A Query checks its other expressions before it calls `compile_key_condition`.
+    A Query then checks its other expressions, and calls `compile_key_condition` last.
     """
     parser, root, value_checks = read_checked_condition(_KIND, text, names, values)
     return ParsedKeyCondition(root, frozenset(parser.used_names), frozenset(parser.used_values), value_checks)
 
 
 def compile_key_condition(read: ParsedKeyCondition) -> CompiledKeyCondition:
-    """Compile a parsed key condition; raises RequestFault for the first term that no key condition may have."""
+    """Compile a parsed key condition.
+
+    Raises RequestFault for the first term that no key condition may have, then for two terms on one attribute.
+    """
     terms = [_read_term(part) for part in _flatten(read.root)]
     if len({term.attribute for term in terms}) < len(terms):
         raise RequestFault(KEY_REPEATED, KEY_REPEATED_OLDER)
@@ -95,7 +101,7 @@ def _flatten(root: ConditionNode) -> Iterable[ConditionNode]:
 
 
 def _read_term(node: ConditionNode) -> Term:
-    """Compile one term of a key condition; raises RequestFault if it is invalid."""
+    """Compile one term of a key condition; raises RequestFault if no key condition may have it."""
     if isinstance(node, Comparison):
         if node.operator == "<>":
             raise RequestFault(KEY_OPERATOR_INVALID.format(operator="<>"))
@@ -132,7 +138,7 @@ def _read_key_first(operator: str, first: Operand, others: tuple[Operand, ...]) 
 
 
 def _check_operands(operands: tuple[Operand, ...]) -> None:
-    """Refuse functions, nested paths, and more than one attribute as operands of a key condition's term."""
+    """Refuse a term of a key condition whose operands are functions, nested paths, or more than one attribute."""
     if any(isinstance(operand, FunctionCall) for operand in operands):
         raise RequestFault(KEY_NESTED_OPERATION)
     paths = [operand for operand in operands if isinstance(operand, DocumentPath)]

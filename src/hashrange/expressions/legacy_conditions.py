@@ -1,9 +1,9 @@
-"""How are legacy conditions compiled? Expected, QueryFilter, ScanFilter and KeyConditions become expression trees.
+"""How are legacy conditions compiled? Expected, QueryFilter and ScanFilter become trees of conditions, KeyConditions terms.
 
-Each condition is checked, then turned into an expression tree with its values under tokens `:0`, `:1`, …, so each
-rule exists once. Attribute names are top-level and literal, dots included. Callers have checked the JSON types of the
-maps; None members count as absent. Order of checks: per attribute its shape, values, arguments; then
-ConditionalOperator. Source: service behaviour, captures to Oct 2026.
+Trees and terms are those of expressions, so each rule of evaluation exists once; values get the tokens `:0`, `:1`, ….
+Attribute names are top-level and literal, dots included. Callers have checked the JSON types of the maps; members that
+are None count as absent. Order of checks: per attribute which members it has, their values, number and types of the
+arguments; then ConditionalOperator. Source: service behaviour, captures to Oct 2026.
 """
 
 from collections.abc import Mapping
@@ -48,7 +48,7 @@ from hashrange.messages.expressions import (
 )
 
 LegacyMap = Mapping[str, Mapping[str, Any]]
-"""Attribute name → members of an ExpectedAttributeValue, Condition or AttributeValueUpdate, as given."""
+"""Attribute name → members of an ExpectedAttributeValue, Condition or AttributeValueUpdate, as in the request."""
 
 _ANY_TYPE = frozenset(TYPE_NAMES)
 _PREFIX_TYPES = frozenset(("S", "B"))
@@ -82,7 +82,7 @@ _KEY_OPERATORS = {
 
 
 class _Asked(NamedTuple):
-    """One attribute's legacy condition: operator and checked arguments."""
+    """The legacy condition on one attribute: its ComparisonOperator and checked arguments."""
 
     name: str
     operator: str
@@ -90,9 +90,9 @@ class _Asked(NamedTuple):
 
 
 def expected_condition(expected: LegacyMap | None, operator: str | None) -> CompiledCondition | None:
-    """Compile Expected and ConditionalOperator; None if Expected is absent or empty.
+    """Compile Expected and ConditionalOperator (`operator`); None if Expected is absent or empty.
 
-    Raises RequestFault for the first fault.
+    Raises RequestFault for the first fault, or what `check_value` raises for a value.
     """
     _check_count(expected)
     asked = [_read_expected(name, members) for name, members in (expected or {}).items()]
@@ -100,7 +100,10 @@ def expected_condition(expected: LegacyMap | None, operator: str | None) -> Comp
 
 
 def filter_condition(filters: LegacyMap | None, operator: str | None, kind: str) -> CompiledCondition | None:
-    """Compile QueryFilter or ScanFilter (`kind`); None if absent or empty. Raises RequestFault."""
+    """Compile QueryFilter or ScanFilter (`kind`) and ConditionalOperator; None if the filter is absent or empty.
+
+    Raises RequestFault for the first fault, or what `check_value` raises for a value.
+    """
     _check_count(filters)
     asked = [_read_condition(name, members) for name, members in (filters or {}).items()]
     return _condition(kind, asked, operator)
@@ -109,7 +112,7 @@ def filter_condition(filters: LegacyMap | None, operator: str | None, kind: str)
 def key_conditions(conditions: LegacyMap) -> tuple[CompiledKeyCondition, dict[str, Value]]:
     """Compile KeyConditions; returns the key condition and its values by token.
 
-    Raises RequestFault, and ValidationException for an operator that key conditions do not have.
+    Raises RequestFault, ValidationException for an operator that key conditions lack, or what `check_value` raises.
     """
     _check_count(conditions)
     values: dict[str, Value] = {}
@@ -148,7 +151,7 @@ def _read_expected(name: str, members: Mapping[str, Any]) -> _Asked:
 
 
 def _read_existence(name: str, value: Any, exists: bool | None, arguments: Any) -> _Asked:
-    """Check an Expected entry without an operator."""
+    """Check an Expected entry without an operator: Exists false means NULL, a Value means EQ."""
     if arguments is not None:
         raise RequestFault(LIST_WITHOUT_OPERATOR.format(name=name))
     if exists is False:
@@ -166,7 +169,7 @@ def _read_condition(name: str, members: Mapping[str, Any]) -> _Asked:
 
 
 def _checked(name: str, operator: str, arguments: list[Any]) -> _Asked:
-    """Check the arguments of an operator: their values, number, types, and order."""
+    """Check the arguments of an operator: their values, number and types, and the order of BETWEEN's bounds."""
     values = [check_value(argument)[0] for argument in walk(arguments)]
     count, allowed = _ARGUMENTS[operator]
     if len(values) != count and (count is not None or not values):
@@ -185,7 +188,10 @@ def _checked(name: str, operator: str, arguments: list[Any]) -> _Asked:
 
 
 def _condition(kind: str, asked: list[_Asked], operator: str | None) -> CompiledCondition | None:
-    """Compile all entries, joined by ConditionalOperator (default AND); None without entries."""
+    """Compile all entries, joined by ConditionalOperator `operator` (default AND); None without entries.
+
+    Raises RequestFault for a ConditionalOperator with fewer than two entries.
+    """
     if operator is not None and len(asked) < 2:
         raise RequestFault(CONDITIONAL_OPERATOR_COUNT if asked else CONDITIONAL_OPERATOR_ALONE)
     if not asked:
@@ -203,7 +209,7 @@ def _condition(kind: str, asked: list[_Asked], operator: str | None) -> Compiled
 
 
 def _bind(test: Test, own_values: dict[str, Value]) -> Test:
-    """`test` with `own_values` instead of the request's values."""
+    """Return `test` with `own_values` in place of the values that it is called with."""
     return lambda item, _values: test(item, own_values)
 
 
@@ -234,7 +240,7 @@ def _node(asked: _Asked, values: dict[str, Value], nodes: list[ConditionNode]) -
 
 
 def _keep(values: dict[str, Value], value: Value) -> ValueToken:
-    """Store `value` under a new token and return the token."""
+    """Store `value` in `values` under a new token, and return the token."""
     token = f":{len(values)}"
     values[token] = value
     return ValueToken(token, next(iter(value)))

@@ -1,7 +1,8 @@
-"""How does AttributeUpdates change an item? PUT, ADD and DELETE per attribute, as a CompiledUpdate.
+"""How does AttributeUpdates change an item? PUT, ADD or DELETE of each attribute, compiled to a CompiledUpdate.
 
-Unlike in expressions, ADD also appends to lists, and a stored value of another type has its own message. Order of
-checks: per attribute its value, then its action. Source: service behaviour, captures to Oct 2026.
+Unlike in expressions, ADD also appends to lists, and if the stored value has another type, the message differs. Order
+of checks, per attribute: name, value, whether the action allows the value's type. Source: service behaviour, captures
+to Oct 2026.
 """
 
 from collections.abc import Mapping
@@ -26,9 +27,10 @@ _ADDABLE_TYPES = ("N", "L", *_SET_TYPES)
 
 
 def attribute_updates(updates: LegacyMap) -> CompiledUpdate:
-    """Compile AttributeUpdates to an update with its own values. Raises RequestFault for the first fault.
+    """Compile AttributeUpdates to an update that holds its values and ignores those that it is called with.
 
-    An empty map creates a key-only item if none exists.
+    An empty map creates an item of only its key if none exists. Raises RequestFault for the first fault, or what
+    `check_value` raises for a value.
     """
     values: dict[str, Value] = {}
     actions: list[tuple[Path, Assignment]] = []
@@ -70,7 +72,7 @@ def attribute_updates(updates: LegacyMap) -> CompiledUpdate:
 
 
 def _bind(apply: Apply, own_values: dict[str, Value]) -> Apply:
-    """`apply` with `own_values` instead of the request's values."""
+    """Return `apply` with `own_values` in place of the values that it is called with."""
 
     def apply_own(item: Item, _values: dict[str, Value]) -> Item:
         return apply(item, own_values)
@@ -79,7 +81,7 @@ def _bind(apply: Apply, own_values: dict[str, Value]) -> Apply:
 
 
 def _read_update(members: Mapping[str, Any]) -> tuple[str, Value | None]:
-    """Return action and checked value (None if absent) of one AttributeUpdates entry."""
+    """Check one AttributeUpdates entry; returns its action (default PUT) and its value, None if absent."""
     action = members.get("Action") or "PUT"
     given = members.get("Value")
     if given is None:

@@ -1,7 +1,7 @@
 """How is an expression split into tokens? By a regular expression. Syntax errors quote neighbouring tokens.
 
-Bare names begin with a letter; `#` and `:` tokens may continue with any letter, digit or `_`. A character that fits no
-token becomes an UNKNOWN token, which the grammar never accepts. Source: service behaviour, captures to Oct 2026.
+A name begins with an ASCII letter, except after `#` or `:`, where a digit or `_` may come first. A character that fits
+no token becomes an UNKNOWN token, which the grammar never accepts. Source: service behaviour, captures to Oct 2026.
 """
 
 import re
@@ -48,7 +48,7 @@ class Token(NamedTuple):
 def read_tokens(kind: str, text: str) -> list[Token]:
     """Return the tokens of `text` and an END token; raises RequestFault for text that is too long or empty.
 
-    `kind` is the parameter's name (`ConditionExpression`) for messages.
+    `kind` is the parameter's name for messages, such as `ConditionExpression`.
     """
     size_bytes = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
     if size_bytes > EXPRESSION_SIZE_MAX_BYTES:
@@ -70,7 +70,7 @@ def _size_fault(kind: str, size_bytes: int) -> RequestFault:
 
 
 def syntax_fault(kind: str, text: str, tokens: list[Token], position: int) -> RequestFault:
-    """The syntax error at the token at `position`; quotes it with its neighbours and the blanks between them."""
+    """The syntax error at token number `position`; quotes it, and the text from the token before it to the next."""
     first = tokens[max(position - 1, 0)]
     last = tokens[min(position + 1, len(tokens) - 1)]
     if last.kind == END:
@@ -80,5 +80,5 @@ def syntax_fault(kind: str, text: str, tokens: list[Token], position: int) -> Re
 
 
 def fault(kind: str, message: str) -> RequestFault:
-    """A static fault; its message begins with the parameter's name (`kind` is empty for PartiQL statements)."""
+    """A RequestFault with `message` after `Invalid {kind}: `; with `message` alone if `kind` is empty (PartiQL)."""
     return RequestFault(INVALID_EXPRESSION.format(kind=kind, fault=message) if kind else message)

@@ -1,8 +1,8 @@
-"""How do repeated contains() calls of a condition stay fast? The second search of a long list or set hashes it.
+"""How do repeated contains() calls of a condition stay fast? At the second search of a long list or set, its members are hashed.
 
 Without hash tables, 145 calls of contains() over a list of 100,000 numbers took a second per item. The tables belong to
-one evaluation and are dropped after it. Evaluations of a condition may interleave, as each may give way: they then
-drop each other's tables, too, and build them again.
+one evaluation and are dropped after it. Evaluations of a condition may interleave, as each may give way: each then
+also drops the tables of the others, which build them again.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from hashrange.items.steps import walk
 from hashrange.items.types import Value
 
 MEMBERS_MIN = 64
-"""Searching fewer members directly takes no longer than finding their hash table."""
+"""Lists and sets with fewer members are searched directly, which takes no longer than finding their hash table."""
 _SCALARS = frozenset((str, bool))
 
 
@@ -23,10 +23,10 @@ class Memberships:
 
     def __init__(self) -> None:
         self._kept: dict[int, tuple[list[Any], frozenset[Any] | None]] = {}
-        """id() of a list → the list, kept so that its id stays unique, and its hashed members (None at first)."""
+        """id() of a list → the list, kept so that no other list gets its id, and its hashed members (None at first)."""
 
     def contains(self, container: Value, wanted: Value) -> bool:
-        """Return the same as `values.contains`."""
+        """Return the same as `values.contains`, but repeated searches of a long list or set for a scalar use hashes."""
         ((container_type, content),) = container.items()
         ((wanted_type, scalar),) = wanted.items()
         if (

@@ -1,8 +1,8 @@
 """Do a request's expression parameters fit together? Checks before and after compiling its expressions.
 
-Order: legacy parameters mixed with expressions; names, then values, without an expression that could use them; then
-the maps, names before values: empty map, invalid tokens. After compiling all expressions: unused names, unused
-values. Source: service behaviour, captures to Oct 2026.
+Order: legacy parameters mixed with expressions; ExpressionAttributeNames, then ExpressionAttributeValues, without an
+expression that could use them; then for each of these maps: empty map, invalid tokens, invalid names. After compiling
+all expressions: unused names, unused values. Source: service behaviour, captures to Oct 2026.
 """
 
 import re
@@ -26,7 +26,7 @@ from hashrange.messages.expressions import (
 )
 
 NamedParameters = Sequence[tuple[str, object]]
-"""Pairs (parameter name, its value or None) in the service's order."""
+"""Pairs (parameter name, its value or None), in the order in which the service's messages list them."""
 
 _NAMES = "ExpressionAttributeNames"
 _VALUES = "ExpressionAttributeValues"
@@ -51,7 +51,7 @@ class TokenUser(Protocol):
 def check_expression_parameters(
     legacy: NamedParameters, expressions: NamedParameters, names: dict[str, str] | None, values: dict[str, Value] | None
 ) -> None:
-    """Run all checks that precede those of values and expressions, in order."""
+    """Run the checks that come before values are checked and expressions compiled: `check_mixing` and `check_maps`."""
     check_mixing(legacy, expressions)
     check_maps(expressions, names, values)
 
@@ -66,7 +66,7 @@ def check_mixing(legacy: NamedParameters, expressions: NamedParameters) -> None:
 
 
 def check_maps(expressions: NamedParameters, names: dict[str, str] | None, values: dict[str, Value] | None) -> None:
-    """Refuse names and values that no expression could use, empty maps, invalid tokens and names."""
+    """Refuse names or values without an expression that could use them, empty maps, invalid tokens and names."""
     if names is not None and all(value is None for _, value in expressions):
         raise RequestFault(NAMES_WITHOUT_EXPRESSION)
     if values is not None:
@@ -92,7 +92,7 @@ def _values_without_expression(users: list[str]) -> RequestFault:
 
 
 def _check_tokens(parameter: str, tokens: Collection[str], pattern: re.Pattern[str]) -> None:
-    """Refuse an empty map, and keys that are too long or do not match `pattern`."""
+    """Refuse an empty map, and tokens that are too long or do not match `pattern`."""
     if not tokens:
         raise RequestFault(EMPTY_MAP.format(parameter=parameter))
     for token in walk(tokens):

@@ -1,4 +1,4 @@
-"""How is an expression parsed? One parser for conditions, key conditions, updates and projections.
+"""How is an expression parsed? By one parser for conditions, key conditions, updates and projections.
 
 The parser builds the tree and records facts for the later checks: names, paths and values in text order, calls and
 conditions as they end. It raises only syntax errors and faults of texts that are too long or empty. Nesting uses a list
@@ -36,26 +36,29 @@ NO_KEYWORDS: frozenset[str] = frozenset()
 _OPERAND_STEPS = 4
 COMPARISONS = frozenset(("=", "<>", "<", "<=", ">", ">="))
 _BOUND = "BETWEEN … AND"
-"""A BETWEEN whose AND has been read; only its upper bound is missing."""
+"""Pending operator: a BETWEEN whose AND has been read, so that only its upper bound is missing."""
 _PRECEDENCE = {"OR": 1, "AND": 2, "NOT": 3, "BETWEEN": 4, _BOUND: 4, "+": 4, "-": 4} | dict.fromkeys(COMPARISONS, 4)
 
 _CONDITIONS = (Comparison, Between, Membership, Not, And, Or)
 
 
 class _Frame:
-    """The content read so far of one open bracket. `opener` is "top", "group", "call" or "in"."""
+    """The content read so far of one open bracket.
+
+    `opener`: "call" (arguments of a function), "in" (options of IN), "group" (other parentheses), "top" (whole text).
+    """
 
     __slots__ = ("arguments", "grouped", "opener", "operators", "subject", "values")
 
     def __init__(self, opener: str, subject: Any = None) -> None:
         self.opener = opener
         self.subject = subject
-        """The function's name, or the operand before IN."""
+        """The function's name of a call, or the operand before IN; otherwise None."""
         self.values: list[Node] = []
         self.operators: list[str] = []
         self.arguments: list[Operand] = []
         self.grouped: Node | None = None
-        """The last value in parentheses of its own; another pair around it is redundant."""
+        """The last value that has parentheses of its own in this bracket; a "group" with nothing else is redundant."""
 
 
 class ExpressionParser:
@@ -85,7 +88,7 @@ class ExpressionParser:
         self.operand_calls: list[FunctionCall] = []
         """Calls found where an operand is expected."""
         self.conditions: list[ConditionNode] = []
-        """Every condition, parts before wholes."""
+        """Every condition in the text, each after the conditions that it consists of."""
         self.operator_count = 0
         self.has_redundant_parentheses = False
         self.used_names: set[str] = set()
@@ -107,7 +110,7 @@ class ExpressionParser:
         return ""
 
     def take_symbol(self, symbol: str) -> None:
-        """Step over `symbol`, which must be the current token."""
+        """Step over the current token; raises a syntax error unless it is `symbol`."""
         token = self.tokens[self.position]
         if token.text != symbol or token.kind != SYMBOL:
             self.fail()
@@ -152,7 +155,7 @@ class ExpressionParser:
         return path
 
     def _path_name(self, undefined: list[str]) -> str:
-        """Read and resolve one name of a path; adds a `#token` without a name to `undefined`."""
+        """Read one name of a path; a `#token` is resolved, or, if it is not defined, added to `undefined`."""
         kind, text, _, _ = self.tokens[self.position]
         if kind not in (NAME, PLACEHOLDER):
             self.fail()
@@ -200,7 +203,7 @@ class ExpressionParser:
                 return self.frames[0].values[0]
 
     def _read_prefix(self) -> None:
-        """Read up to and including the next operand; opening brackets open frames."""
+        """Read NOT and opening brackets, which open frames, then an operand."""
         while True:
             kind, text, _, _ = self.tokens[self.position]
             frame = self.frames[-1]
@@ -232,7 +235,7 @@ class ExpressionParser:
             return
 
     def _read_infix(self) -> bool:
-        """Read closing brackets and an operator; True if the expression ends before the current token."""
+        """Read closing brackets, then an operator or comma. True if the expression ends before the current token."""
         while True:
             frame = self.frames[-1]
             _, text, _, _ = token = self.tokens[self.position]
@@ -257,7 +260,7 @@ class ExpressionParser:
             return True
 
     def _is_operator(self, frame: _Frame, text: str) -> bool:
-        """True if `text` is an operator of this kind of expression; refuses misplaced operators."""
+        """True if the symbol `text` is an operator in this kind of expression; raises a syntax error if misplaced."""
         if self.keywords is UPDATE_KEYWORDS:
             if text not in "+-":
                 return False
@@ -270,12 +273,12 @@ class ExpressionParser:
         return True
 
     def _require_operand_before(self, frame: _Frame) -> None:
-        """Refuse a comparison, BETWEEN or IN unless the value before it is an operand of no other operator or call."""
+        """Refuse a comparison, BETWEEN or IN among arguments, after another such operator, or after a condition."""
         if frame.opener in ("call", "in") or _awaits_operand(frame) or isinstance(frame.values[-1], _CONDITIONS):
             self.fail()
 
     def _read_word_operator(self, frame: _Frame, word: str) -> bool:
-        """Read AND, OR, BETWEEN or IN; returns False, as an operand must follow."""
+        """Read AND, OR, BETWEEN or IN; returns False, as `_read_infix` does if an operand must follow."""
         if word == "AND" and frame.operators and frame.operators[-1] == "BETWEEN":
             frame.operators[-1] = _BOUND
             self.position += 1
@@ -351,7 +354,7 @@ class ExpressionParser:
             values.append(condition)
 
     def _join(self, frame: _Frame, operator: str, last: ConditionNode) -> ConditionNode:
-        """Join a chain of AND, or of OR, into one node."""
+        """Join a chain of AND, or of OR, whose last condition is `last`, into one node."""
         parts: list[Any] = [last, frame.values.pop()]
         while frame.operators and frame.operators[-1] == operator:
             frame.operators.pop()
@@ -360,7 +363,7 @@ class ExpressionParser:
         return And(tuple(parts)) if operator == "AND" else Or(tuple(parts))
 
     def _as_operand(self, node: Node) -> Operand:
-        """Return `node` as an operand; refuses a condition."""
+        """Return `node` as an operand, and record it if it is a call; refuses a condition."""
         if isinstance(node, _CONDITIONS):
             self.fail()
         if isinstance(node, FunctionCall):
@@ -368,7 +371,7 @@ class ExpressionParser:
         return node
 
     def _as_condition(self, node: Node) -> ConditionNode:
-        """Return `node` as a condition; refuses an operand."""
+        """Return `node` as a condition, and record it if it is a call; refuses an operand."""
         if isinstance(node, FunctionCall):
             self.conditions.append(node)
             return node
@@ -381,5 +384,5 @@ class ExpressionParser:
 
 
 def _awaits_operand(frame: _Frame) -> bool:
-    """True while a comparison or BETWEEN lacks its right operand."""
+    """True if the last pending operator is a comparison, BETWEEN, + or -: an operand must follow it, no condition."""
     return bool(frame.operators) and _PRECEDENCE[frame.operators[-1]] == 4

@@ -1,6 +1,6 @@
 """How is a condition evaluated quickly? Each node of its tree becomes a closure over (item, values).
 
-Common shapes (a top-level attribute and a `:value`) have closures of their own; a closure costs 0.1 to 0.3 µs. Value
+Common shapes (a top-level attribute and a `:value`) have closures of their own; calling one takes 0.1 to 0.3 µs. Value
 types are part of an expression's cache key, so closures may rely on them.
 """
 
@@ -34,12 +34,12 @@ Holds = Callable[[Value, Value], bool]
 UNHASHED_CONTAINS_MAX = 2
 """A condition with at most this many contains() calls searches without hash tables."""
 _SCALAR_TYPES = frozenset(("S", "N", "B", "BOOL", "NULL"))
-"""Types compared without `look`. Values of other types may have so many members that comparing two is slow."""
+"""Types whose values are compared without giving way first. Other values may have very many members to compare."""
 _MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def compile_conditions(conditions: Iterable[ConditionNode], root: ConditionNode) -> Test:
-    """Compile the test of `root`; `conditions` holds it after all its parts."""
+    """Compile `root` to a test; `conditions` holds it and all its parts, each after the parts that it consists of."""
     conditions = list(conditions)
     tests: dict[int, Test] = {}
     is_repeated = (
@@ -55,7 +55,7 @@ def compile_conditions(conditions: Iterable[ConditionNode], root: ConditionNode)
 
 
 def _forgetting(test: Test, memberships: Memberships) -> Test:
-    """Return `test` followed by dropping the item's hash tables."""
+    """Return a test that calls `test`, then drops the hash tables of this evaluation."""
 
     def test_and_forget(item: Item, values: Values) -> bool:
         try:
@@ -82,7 +82,7 @@ def _compile_node(node: ConditionNode, tests: dict[int, Test], holds_member: Hol
 
 
 def _compile_chain(tests: list[Test], *, is_all: bool) -> Test:
-    """Join tests by AND (`is_all`) or OR, decided left to right."""
+    """Join tests by AND (`is_all`) or OR; they run from left to right until one decides."""
     if len(tests) == 2:
         one, two = tests
         if is_all:
@@ -272,7 +272,10 @@ def _compile_membership(node: Membership) -> Test:
 
 
 def _compile_long_membership(node: Membership) -> Test:
-    """Compile IN with more options than expressions allow, as one set look-up. Only legacy parameters, with scalars."""
+    """Compile IN with more options than expressions allow, as one set look-up.
+
+    Only legacy parameters have as many; all their options are scalars.
+    """
     get = compile_operand(node.operand)
     tokens = [option.token for option in walk(node.options) if isinstance(option, ValueToken)]
     kept: tuple[Values | None, frozenset[Any]] = (None, frozenset())
@@ -336,7 +339,7 @@ def _compile_contains(call: FunctionCall, holds_member: Holds) -> Test:
 
 
 def _compile_pair(call: FunctionCall, holds: Holds) -> Test:
-    """Compile a call of two operands to the test `holds`, which is false if one is missing."""
+    """Compile a call of two operands to a test that calls `holds` on their values; false if a value is missing."""
     get_first, get_second = compile_operand(call.operands[0]), compile_operand(call.operands[1])
 
     def test_function(item: Item, values: Values) -> bool:
@@ -353,6 +356,6 @@ CONDITION_COMPILERS: dict[str, Callable[[FunctionCall, Holds], Test]] = {
     "begins_with": _compile_begins_with,
     "contains": _compile_contains,
 }
-"""Function → its compiler; with OPERAND_FUNCTIONS all of `terms.CONDITION_FUNCTIONS`."""
+"""Function → its compiler. These and OPERAND_FUNCTIONS are all functions of `terms.CONDITION_FUNCTIONS`."""
 OPERAND_FUNCTIONS = ("size",)
 """Functions used as operands; `compile_operand` compiles them."""

@@ -22,14 +22,14 @@ Chosen = dict[str | int, Any]
 
 
 class CompiledProjection:
-    """A compiled projection: `project(item)`, its attributes and tokens."""
+    """A compiled projection: `project(item)`, the attributes that it reads, and the tokens that it uses."""
 
     __slots__ = ("attributes", "nested_attributes", "project", "used_names", "used_values")
 
     def __init__(self, paths: Iterable[Path], used_names: frozenset[str] = frozenset()) -> None:
         paths = list(paths)
         self.project = compile_project(paths)
-        """Returns a new item with only the chosen paths; shares parts with the given item."""
+        """Function from an item to a new one with only the chosen parts; the new item shares them with the old one."""
         self.attributes = frozenset([str(path[0]) for path in paths])
         """Top-level attributes that the projection reads."""
         self.nested_attributes = frozenset([str(path[0]) for path in paths if len(path) > 1])
@@ -76,7 +76,7 @@ def _compile(kind: str, text: str, names: dict[str, str] | None) -> CompiledProj
 
 
 def read_projection(parser: ExpressionParser) -> None:
-    """Read all paths into `parser.paths`."""
+    """Parse a whole projection; its paths are then in `parser.paths`."""
     parser.read_path()
     while parser.is_symbol(","):
         parser.take_symbol(",")

@@ -1,7 +1,7 @@
-"""Can a text be parsed as an expression? Checks size and grammar only; its meaning is checked later.
+"""Can a text be parsed as an expression? Only its size and grammar are checked here, its meaning later.
 
-For requests that report these faults before values nested too deeply, a fault that precedes all other checks of
-expressions.
+The fault of a value that is nested too deep precedes all checks of expressions, except that some requests report these
+faults of size and grammar before it.
 """
 
 from hashrange.expressions.parser import CONDITION_KEYWORDS, NO_KEYWORDS, UPDATE_KEYWORDS, ExpressionParser
@@ -15,10 +15,10 @@ def check_update_readable(text: str) -> None:
 
 
 def check_condition_readable(text: str) -> None:
-    """Raise RequestFault for a ConditionExpression that cannot be parsed."""
+    """Raise RequestFault for a ConditionExpression that is too long, empty, or not parsable."""
     ExpressionParser("ConditionExpression", text, None, None, CONDITION_KEYWORDS).read_condition()
 
 
 def check_projection_readable(text: str) -> None:
-    """Raise RequestFault for a ProjectionExpression that cannot be parsed."""
+    """Raise RequestFault for a ProjectionExpression that is too long, empty, or not parsable."""
     read_projection(ExpressionParser("ProjectionExpression", text, None, None, NO_KEYWORDS))

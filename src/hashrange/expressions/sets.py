@@ -28,13 +28,13 @@ def added_members(members: list[str], more: list[str]) -> list[str]:
 
 
 def union(type_name: str, members: list[str], more: list[str]) -> Value:
-    """The set of `members` and `more`."""
+    """The set value of type `type_name` with all members of two sets of this type."""
     added = added_members(members, more)
     return {type_name: sort(members + added, _ORDER[type_name])} if added else {type_name: members}
 
 
 def without_members(type_name: str, members: list[str], fewer: list[str]) -> Value | None:
-    """The set of members not in `fewer`; None if none is left, as no set may be empty."""
+    """The set value of all `members` that are not in `fewer`; None if none is left, because no set may be empty."""
     gone = set(fewer)
     kept = [member for member in walk(members) if member not in gone]
     return {type_name: kept} if kept else None

@@ -1,4 +1,4 @@
-"""How large is an update's statement? Its size in bytes as the service compares it with the item size limit.
+"""How large is an update's statement? It has a size in bytes, which the service compares with the item size limit.
 
 Size: 3, plus per action — SET: 19 + target + operands; ADD: 19 + target + value, for a set only its new members;
 REMOVE and DELETE: 1 + target. A target: length of its first name, plus 4 + length of each later element. A
@@ -23,17 +23,17 @@ _OPERATOR_BYTES = {"+": 34, "-": 37, "if_not_exists": 39, "list_append": 37}
 
 
 class StatementSize(Protocol):
-    """A function that measures one update statement."""
+    """A function that returns the size of one update statement."""
 
     def __call__(self, values: dict[str, Value], item: Item | None = None) -> int:
-        """Return bytes. Of a set in ADD, only members that the old item `item` lacks count (all without an item)."""
+        """The size in bytes. Of a set in ADD, only members that the old `item` lacks count; without an item, all."""
         ...
 
 
 def measure_statement(
     sets: list[SetAction], removals: list[DocumentPath], additions: list[ValueAction], deletions: list[ValueAction]
 ) -> StatementSize:
-    """Return a function that measures a statement: its fixed part is summed once, values per request."""
+    """Return the function that measures a statement: it adds the sizes of values to the rest, summed here."""
     tokens: list[str] = []
     fixed_bytes = _STATEMENT_BYTES
     for action in walk(sets):
@@ -61,7 +61,7 @@ def measure_statement(
 
 
 def _added_bytes(value: Value, old: Value | None) -> int:
-    """Bytes that ADD adds: a number, or the set members that the old set lacks."""
+    """Size in bytes of an ADD action's value; of a set, only of the members that the old value lacks."""
     ((type_name, content),) = value.items()
     if old is not None and type_name != "N":
         members = old.get(type_name)
@@ -80,7 +80,7 @@ def _target_bytes(path: DocumentPath) -> int:
 
 
 def _operand_bytes(value: Operand, tokens: list[str]) -> int:
-    """Fixed bytes of a SET value; appends its value tokens to `tokens`, one per use."""
+    """Size in bytes of a SET value without its `:tokens`, which are appended to `tokens`, once per use."""
     size_bytes = 0
     pending = [value]
     while pending:

@@ -52,14 +52,14 @@ _PREFIX_TYPES = frozenset(("S", "B"))
 
 
 class ValueCheck(NamedTuple):
-    """A check of values, given as tokens: two bounds of BETWEEN, or a type name (`upper` is None)."""
+    """The tokens whose values must be checked: BETWEEN's bounds, or a type name in `lower` if `upper` is None."""
 
     lower: str
     upper: str | None
 
 
 def check_terms(parser: ParsedFacts, values: dict[str, Value]) -> tuple[ValueCheck, ...]:
-    """Check each term in turn; return the checks that depend on values, after running them."""
+    """Check each term in turn; returns the checks that depend on values, which have also run on `values`."""
     kind = parser.kind
     checks: list[ValueCheck] = []
     for node in parser.conditions:
@@ -126,7 +126,7 @@ def _check_between(kind: str, node: Between) -> ValueCheck | None:
 
 
 def _check_operands(kind: str, operands: tuple[Operand, ...]) -> None:
-    """Refuse undefined names and values, and invalid size() calls, among operands."""
+    """Refuse undefined `#tokens` and `:tokens`, then invalid size() calls, in the operands of a term."""
     check_operands_defined(kind, operands)
     for operand in operands:
         if isinstance(operand, FunctionCall):

@@ -13,14 +13,14 @@ Values: TypeAlias = dict[str, Value]
 
 
 class DocumentPath(NamedTuple):
-    """A document path: resolved names and list indices. `undefined` is the first `#token` without a name."""
+    """A document path: resolved names and list indices. `undefined` is the first `#token` that is not defined."""
 
     elements: tuple[str | int, ...]
     undefined: str | None = None
 
 
 class ValueToken(NamedTuple):
-    """A `:token` and the type of its value in the request; `type_name` is None without a value."""
+    """A `:token` and the type of its value in the request; `type_name` is None if the token is not defined."""
 
     token: str
     type_name: str | None

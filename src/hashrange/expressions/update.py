@@ -52,14 +52,14 @@ from hashrange.messages.expressions import REPEATED_CLAUSE
 from hashrange.messages.reads import UPDATED_ITEM_TOO_LARGE
 
 UNMEASURED_COPIES_MAX = 4
-"""Up to this many copies of parts of an item are made unmeasured; they make it at most five times as large."""
+"""An update that copies at most this many parts of an item is not measured first: the item grows at most fivefold."""
 
 
 class CompiledUpdate:
-    """A compiled update: `apply(item, values)`, its attributes and tokens.
+    """A compiled update: `apply(item, values)`, the attributes that it concerns, and the tokens that it uses.
 
-    `apply` returns a new item that shares unchanged parts. A missing item is passed as empty; the new item then lacks
-    its key. Raises ValidationException if the item does not fit.
+    `apply` returns a new item, which shares unchanged parts with the old one. If there is no item, it is called with an
+    empty one, and the new item lacks its key. It raises ValidationException if the update does not fit the item.
     """
 
     __slots__ = (
@@ -93,21 +93,21 @@ class CompiledUpdate:
         self.apply = apply
         targets = written + removed
         self.attributes = frozenset([str(path[0]) for path in walk(targets)])
-        """Top-level attributes that the update targets."""
+        """Top-level attributes that the update changes, in whole or in part."""
         self.nested_attributes = frozenset([str(path[0]) for path in walk(targets + read) if len(path) > 1])
-        """Top-level attributes with a nested target or operand."""
+        """Top-level attributes of which the update changes or reads a nested part."""
         self.assigned_types = assigned_types
         """Top-level attribute → type of the request's value that SET or ADD gives it."""
         self.may_nest_container = may_nest_container
-        """True if a list or map may be put inside another one."""
+        """True if the update may put a list or map inside another one."""
         self.can_create = can_create
-        """False if the update only removes: then a missing item stays missing."""
+        """False if the update only removes attributes or set members: a missing item then stays missing."""
         self.updated_old: Callable[[Item], Item] = compile_project(targets)
         """The parts of the old item that UPDATED_OLD returns."""
         self.updated_new: Callable[[Item], Item] = compile_project(written)
         """The parts of the new item that UPDATED_NEW returns."""
         self.statement_size_bytes = statement_size_bytes
-        """`statement_size_bytes(values, item=None)`: size compared with the item size limit."""
+        """Function `(values, item=None)` → the statement's size, which is compared with the item size limit."""
         self.used_names = used_names
         self.used_values = used_values
 
@@ -187,7 +187,11 @@ def compile_clauses(
 
 
 def _bounded(apply: Apply, sets: list[SetAction]) -> Apply:
-    """`apply`; measures first if SET copies more than COPIES_FREE parts: 3 KB of text can copy an item 140 times."""
+    """Return `apply`, preceded by a check of size if SET copies more than UNMEASURED_COPIES_MAX parts of the item.
+
+    3 KB of text can copy an item 140 times. The check raises ValidationException if the values that SET copies exceed
+    the item size limit together.
+    """
     copying = [compile_value(value) for _, value in sets if _path_count(value)]
     if sum(map(_path_count, [value for _, value in sets])) <= UNMEASURED_COPIES_MAX:
         return apply
@@ -208,12 +212,12 @@ def _path_count(operand: Operand) -> int:
     if isinstance(operand, DocumentPath):
         return 1
     if isinstance(operand, Arithmetic):
-        return 0  # the result is always a number
+        return 0  # the result is a number, not a copy
     return sum(map(_path_count, operand.operands)) if isinstance(operand, FunctionCall) else 0
 
 
 def assigned_types(sets: list[SetAction], additions: list[ValueAction]) -> dict[str, str]:
-    """The types that literal values give to top-level attributes."""
+    """Top-level attribute → type of the request's value that SET or ADD gives it."""
     return {
         str(path.elements[0]): value.type_name
         for path, value in walk((*sets, *additions))
@@ -229,7 +233,7 @@ def _may_be_container(operand: Operand) -> bool:
 
 
 def read_clauses(parser: ExpressionParser) -> tuple[Clauses, list[DocumentPath], str | None]:
-    """Read all clauses; returns actions, targets in text order, and the first repeated clause."""
+    """Read all clauses; returns their actions, all targets in text order, and the first repeated clause or None."""
     clauses = Clauses([], [], [], [])
     targets: list[DocumentPath] = []
     seen: set[str] = set()

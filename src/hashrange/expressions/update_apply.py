@@ -1,4 +1,4 @@
-"""How do an update's actions change an item? One function from old to new item, which share unchanged parts.
+"""How do an update's actions change an item? By one function from the old item to the new one; both share unchanged parts.
 
 Actions on top-level attributes change a copy of the item's outer dict. Actions on nested paths form a tree; each
 container on a path is copied once. List indices refer to the old list: removed elements leave no gap, elements set
@@ -58,7 +58,7 @@ def compile_apply(actions: list[tuple[Path, Assignment]]) -> Apply:
 
 
 def _grow(actions: list[tuple[Path, Assignment]]) -> AssignmentTree:
-    """The tree of nested actions, list indices in ascending order."""
+    """The tree of actions on nested paths; the list indices of each level are in ascending order."""
     tree: AssignmentTree = {}
     for path, action in sorted(actions, key=_by_index):
         branch = tree
@@ -74,12 +74,12 @@ def _by_index(pair: tuple[Path, Assignment]) -> list[int]:
 
 
 def _has_only_removals(branch: AssignmentTree) -> bool:
-    """True if a branch only removes; then it has no effect on a missing item."""
+    """True if a branch has only REMOVE actions; then it has no effect on a missing item."""
     return all(_has_only_removals(below) if isinstance(below, dict) else below is remove for below in branch.values())
 
 
 def _change_value(value: Value, branch: AssignmentTree, item: Item, values: Values) -> Value:
-    """A copy of a map or list with the actions of `branch` applied."""
+    """Apply the actions of `branch` to a copy of a map or list; raises ValidationException if a path does not fit."""
     if isinstance(next(iter(branch)), int):
         return _change_list(value, branch, item, values)
     members = value.get("M")

@@ -36,7 +36,7 @@ def check_actions(kind: str, sets: list[SetAction], additions: list[ValueAction]
 
 
 def _check_set_value(kind: str, value: Operand) -> None:
-    """Check a SET value, wholes before parts; the number of operators bounds its depth."""
+    """Check a SET value: each operator or function before its operands. The number of operators bounds the depth."""
     pending: list[tuple[Operand, str]] = [(value, "")]
     while pending:
         operand, around = pending.pop()
@@ -50,7 +50,7 @@ def _check_set_value(kind: str, value: Operand) -> None:
 
 
 def _check_call(kind: str, call: FunctionCall, around: str) -> None:
-    """Check a call in a SET value; `around` is the enclosing function or operator."""
+    """Check a call in a SET value; `around` is the function or operator directly around it, or empty."""
     function = call.function
     if function in CONDITION_ONLY_FUNCTIONS or (function == "list_append" and around == "list_append"):
         raise misuse_fault(kind, function)

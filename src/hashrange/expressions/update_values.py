@@ -20,7 +20,7 @@ Assignment = Callable[[Value | None, Item, Values], Value | None]
 
 
 def compile_set(operand: Operand) -> Assignment:
-    """Compile SET: the operand's value."""
+    """Compile a SET action, whose result is the value of `operand`."""
     if isinstance(operand, ValueToken):
         token = operand.token
         return lambda _old, _item, values: values[token]
@@ -34,7 +34,7 @@ def remove(_old: Value | None, _item: Item, _values: Values) -> None:
 
 
 def compile_add(token: str, *, is_legacy: bool = False) -> Assignment:
-    """Compile ADD: sum of numbers, union of sets, or the value alone. Legacy ADD also appends to lists."""
+    """Compile ADD: sum of numbers, union of sets, or the value if there was none. Legacy ADD also appends to lists."""
 
     def add(old: Value | None, _item: Item, values: Values) -> Value:
         value = values[token]
@@ -68,7 +68,10 @@ def compile_delete(token: str, *, is_legacy: bool = False) -> Assignment:
 
 
 def compile_value(operand: Operand) -> Compute:
-    """Compile a SET value to a function that raises ValidationException if the item does not fit."""
+    """Compile a SET value to a function of item and values.
+
+    The function raises ValidationException if the item lacks an operand or has one of a wrong type.
+    """
     if isinstance(operand, ValueToken):
         token = operand.token
         return lambda _item, values: values[token]
@@ -134,4 +137,4 @@ VALUE_COMPILERS: dict[str, Callable[[FunctionCall], Compute]] = {
     "if_not_exists": _compile_if_not_exists,
     "list_append": _compile_list_append,
 }
-"""Function → its compiler, for all of `update_terms.UPDATE_FUNCTIONS`."""
+"""Function → its compiler; these are all functions of `update_terms.UPDATE_FUNCTIONS`."""

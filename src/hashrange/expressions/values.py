@@ -16,13 +16,16 @@ from hashrange.items.types import Value
 
 ORDERED_TYPES = frozenset(("S", "N", "B"))
 SURELY_QUICK_LENGTH = 4_096
-"""Searching for a shorter part takes well under a millisecond, even in the longest text."""
+"""Searching for a part of fewer characters or bytes takes well under a millisecond, even in the longest text."""
 NAIVE_PLACES_MAX, QUICK_COMPARISONS = 2_000, 1_000_000
-"""Maximum number of places at which Python compares all of a part; comparisons that take 1 ms."""
+"""NAIVE_PLACES_MAX: positions of a text at which Python's search compares a whole part, at most.
+
+QUICK_COMPARISONS: comparisons of characters or bytes that take 1 ms.
+"""
 
 
 def number_is_less(left: str, right: str) -> bool:
-    """`left < right` for canonical numbers; plain whole numbers are compared by length and digits."""
+    """`left < right` for canonical numbers; whole numbers without a sign are compared by length, then by digits."""
     if left.isdigit() and right.isdigit():
         return left < right if len(left) == len(right) else len(left) < len(right)
     return number_order(left) < number_order(right)
@@ -102,8 +105,9 @@ def contains(container: Value, wanted: Value) -> bool:
 def _has_part(whole: AnyStr, part: AnyStr) -> bool:
     """`part in whole`, in linear time; gives way before a long search.
 
-    Python's search is linear except where a long part fits at few places: it compares all of it at up to 2,000 places.
-    In a text three times as long as the part, it uses a linear algorithm, so such a text is lengthened.
+    Python's search is linear unless the part is so long that it fits at few places of `whole`: it may then compare all
+    of the part at up to 2,000 places. If `whole` is at least three times as long as the part, Python's algorithm is
+    linear, so a shorter `whole` is lengthened for such a part.
     """
     whole_length, part_length = len(whole), len(part)
     places = whole_length - part_length + 1

@@ -1,4 +1,4 @@
-"""Is a text base64 that the service accepts? Whole, padded groups of four without spare bits; accepted text is canonical."""
+"""Is a text base64 that the service accepts? Groups of four characters, padded, unused bits zero: the canonical text of its bytes."""
 
 from binascii import a2b_base64, b2a_base64
 from typing import Any
@@ -7,7 +7,7 @@ from hashrange.errors import Malformed
 from hashrange.items.steps import spend
 
 PIECE_CHARACTERS = 64 * 1024
-"""Characters decoded at once, in 0.3 ms; a multiple of 4."""
+"""Characters of a long text that are decoded in one call, in 0.3 ms; a multiple of 4."""
 
 
 def decode_base64(text: Any) -> bytes:

@@ -1,8 +1,8 @@
 """What are the canonical bytes of a value? JSON without blanks, with the names of every map sorted: equal values, equal bytes.
 
-The only encoder of rows, transaction tokens, keys of missing tables and NextTokens. msgspec can sort names, but for
-some orders of names its time grows with the square of a map's length (40,000 names: 3.5 s), and a call cannot give way.
-So it encodes few values at a time.
+The only encoder of rows, of requests for the digest in an idempotency token, of keys that are compared without their
+table, and of PartiQL's NextTokens. msgspec can sort names, but for some orders of names its time grows with the square
+of a map's length (40,000 names: 3.5 s), and a call cannot give way. So each call of msgspec gets few values.
 """
 
 from collections.abc import Collection
@@ -15,13 +15,13 @@ from hashrange.items.steps import batches, sort, spend, spend_decoding
 from hashrange.items.types import Item
 
 SURELY_QUICK_BYTES = 4_096
-"""An item of this size has so few values that msgspec encodes it in some milliseconds, in any order."""
+"""Up to this size, an item has so few values that msgspec encodes it in some milliseconds, in any order of names."""
 FEW_VALUES = 4_096
-"""Values, at all levels batches, that are encoded at once, in at most 1 ms."""
+"""Values, counted at all levels, that msgspec encodes in one call, in at most 1 ms."""
 SORTED_NAMES_MAX = 512
-"""msgspec sorts this many names of one map in at most 1 ms."""
+"""Names of one map, or elements of one list, that one call of msgspec encodes; it sorts them in at most 1 ms."""
 _SOME = 512
-"""Members of one list or map that are encoded batches if they hold few values."""
+"""Members of one list or map that are encoded in one call if they hold few values."""
 _ONLY_MAPS = {dict}
 _CONTAINERS = {dict, list, tuple}
 
@@ -38,7 +38,7 @@ def encode_item(item: Item, size_bytes: int) -> bytes:
 
 
 def encode_canonically(value: Any) -> bytes:
-    """The canonical JSON of plain values or structs. 2 µs for 1.1 KB."""
+    """The canonical JSON of JSON values or msgspec structs. 2 µs for 1.1 KB."""
     encoded = _encode(value)
     if len(encoded) <= SURELY_QUICK_BYTES:
         return _encode_sorting(value)
@@ -55,7 +55,7 @@ def _encode_large(value: Any) -> bytes:
 
 
 def _has_few_values(values: Collection[Any]) -> bool:
-    """True if there are at most FEW_VALUES, at all levels, and no long map or list."""
+    """True if `values` hold at most FEW_VALUES, at all levels, and no map or list longer than SORTED_NAMES_MAX."""
     count = 0
     while True:
         count += len(values)
@@ -109,7 +109,7 @@ def _write(value: Any, parts: list[bytes]) -> None:
 
 
 def _close(parts: list[bytes], bracket: bytes) -> None:
-    """Append the closing bracket, in place of a last comma."""
+    """Append the closing bracket; it replaces a last comma."""
     if parts[-1] == b",":
         parts[-1] = bracket
     else:

@@ -1,7 +1,7 @@
 """How do keys become bytes that sort as DynamoDB sorts? Partition keys by hash, sort keys by value (docs/formats/keys.md).
 
     partition    8 bytes hash ‖ 2 bytes length ‖ encoded scalar     hash = first 8 bytes of MD5("Outliers" ‖ encoded scalar)
-    component    the encoded scalar, for S and B escaped and ended; one for each sort key attribute
+    component    the encoded scalar, for S and B with zeros escaped and an end mark; one for each sort key attribute
 
 An encoded scalar is UTF-8 for S, the bytes for B, `numbers.encode_number` for N. If an index has several partition key
 attributes, their components replace the one encoded scalar. Scalars must be canonical.
@@ -26,7 +26,7 @@ _END = b"\x00\x01"
 
 
 def encode_sort(type_name: str, scalar: str) -> bytes:
-    """Encode a scalar to bytes that sort as the type's values do; for N, none is a prefix of another."""
+    """Encode a scalar to bytes that sort as the type's values do; no number's bytes are a prefix of another's."""
     if type_name == "S":
         return scalar.encode()
     if type_name == "N":
@@ -35,7 +35,10 @@ def encode_sort(type_name: str, scalar: str) -> bytes:
 
 
 def encode_partition_key(type_name: str, scalar: str) -> bytes:
-    """Encode a partition key, none a prefix of another; `scalar` must encode to at most 2,048 bytes."""
+    """Encode a partition key of one attribute: hash, length, encoded scalar, which must have at most 2,048 bytes.
+
+    No encoded partition key is a prefix of another.
+    """
     encoded = scalar.encode() if type_name == "S" else encode_sort(type_name, scalar)
     digest: bytes = _md5(_HASH_SEED + encoded).digest()
     return digest[:8] + _LENGTHS[len(encoded)] + encoded
@@ -50,14 +53,14 @@ def encode_texts(scalar: str, sort_scalar: str) -> bytes:
 
 
 def encode_composite_partition(scalars: list[tuple[str, str]]) -> bytes:
-    """Encode a partition key of several attributes, as an index may have: (type, scalar) pairs."""
+    """Encode an index's partition key of several attributes, given as (type, scalar) pairs."""
     encoded = b"".join([encode_component(type_name, scalar) for type_name, scalar in scalars])
     digest: bytes = _md5(_HASH_SEED + encoded).digest()
     return digest[:8] + len(encoded).to_bytes(2, "big") + encoded
 
 
 def encode_component(type_name: str, scalar: str) -> bytes:
-    """Encode a scalar to bytes that sort as the type's values do, none a prefix of another: more bytes may follow."""
+    """Encode a scalar to bytes that sort as the type's values do, whatever follows: none is a prefix of another."""
     if type_name == "S":
         encoded = scalar.encode()
     elif type_name == "N":

@@ -13,9 +13,9 @@ from hashrange.items.steps import PIECE_BYTES, spend
 from hashrange.items.types import Item, Value
 
 CUT_BYTES = PIECE_BYTES
-"""Least length of a piece that is decoded at once; the greatest is twice this."""
+"""Minimum bytes of a piece, except the last, that is decoded in one call; the maximum is twice this."""
 _OPEN_BYTES = len(b'{"L":[')
-"""Length of the text before the first member of a list or map; two bytes follow its last member."""
+"""Length of the JSON before the first member of a list or map value; two bytes follow the last member."""
 
 _decode_attributes = msgspec.json.Decoder(Item).decode
 _decode_elements = msgspec.json.Decoder(list[Value]).decode
@@ -36,7 +36,7 @@ def decode_value(text: bytes) -> Value:
 
 
 def _attributes(members: memoryview) -> Item:
-    """Decode the members of a map: its JSON without braces."""
+    """Decode a map, given as its JSON without the braces."""
     attributes: Item = {}
     while members:
         end = _cut(members, b'},"')
@@ -54,7 +54,7 @@ def _attributes(members: memoryview) -> Item:
 
 
 def _elements(members: memoryview) -> list[Value]:
-    """Decode the members of a list: its JSON without brackets."""
+    """Decode a list, given as its JSON without the brackets."""
     elements: list[Value] = []
     while members:
         end = _cut(members, b"},{")
@@ -71,7 +71,7 @@ def _elements(members: memoryview) -> list[Value]:
 
 
 def _cut(members: memoryview, between: bytes) -> int:
-    """Length of the first piece of `members`: all of a short text; 0 if no cut is found nearby."""
+    """Length of the first piece of `members`, which ends at a `between`; all of a short text; 0 if none is near."""
     spend(min(len(members), CUT_BYTES) >> 6)
     if len(members) <= 2 * CUT_BYTES:
         return len(members)

@@ -1,8 +1,8 @@
 """What is a DynamoDB number? Decimal text of at most 38 significant digits, from 1E-130 to 9.99…E+125, or zero.
 
 Canonical text is plain decimal, without exponent, needless zeros or signs: `1.50` → `1.5`, `1E3` → `1000`, `-0` → `0`.
-So two numbers are equal exactly when their canonical texts are. A number in a request is refused by NumberFault, a
-result of arithmetic by ValidationException.
+So two numbers are equal exactly when their canonical texts are. A number in a request is refused with NumberFault, a
+result of arithmetic with another ValidationException.
 Source: service behaviour, captures to Oct 2026; where a number has several faults, range comes before precision (unconfirmed).
 
 A text of any length is refused or accepted in linear time, whatever its exponent.
@@ -30,16 +30,16 @@ _split = re.compile(r"([+-]?)([0-9]*+)(?:\.([0-9]*+))?+(?:[eE]([+-]?)([0-9]++))?
 """Matches a number's parts. All quantifiers are possessive: a wrong character must not cause backtracking."""
 
 _PIECE_CHARACTERS = 64 * 1024
-"""Characters of a long text that are read at once, in about 0.1 ms."""
+"""Characters of a long text that are checked in one call, in about 0.1 ms."""
 _QUICK_CHARACTERS = 256
 """A text of at most this many characters is read in a few µs."""
 _INT32_MAX = 2**31 - 1
 _INT64_MAX = 2**63 - 1
 _EXPONENT_DIGITS_MAX = 19
-"""Digits of the largest exponent that is accepted, an int64."""
+"""Number of decimal digits of the largest exponent that is accepted, an int64."""
 
 _EXACT = Context(prec=300, Emax=999, Emin=-999, traps=[Inexact, InvalidOperation, Overflow])
-"""Precision for the exact sum of any two numbers: 126 digits before the point and 167 after it."""
+"""Context for the exact sum of any two numbers, which has up to 126 digits before the point and 167 after it."""
 _PLAIN_MAX = 18
 """Whole numbers of at most this many characters are added as Python integers."""
 
@@ -48,7 +48,10 @@ number_order = Decimal
 
 
 def normalize_number(text: str) -> str:
-    """The canonical text of a number; the same object if `text` is canonical. 0.1–0.4 µs for common numbers."""
+    """The canonical text of a number; the same object if `text` is canonical. 0.1–0.4 µs for common numbers.
+
+    Raises NumberFault, or Malformed for text that is not Unicode.
+    """
     if len(text) <= _SHORT and (
         (text.isdigit() and text[0] != "0" and text.isascii()) or _is_canonical(text) is not None
     ):
@@ -57,7 +60,10 @@ def normalize_number(text: str) -> str:
 
 
 def measure_number(text: str) -> tuple[str, int]:
-    """The canonical text of a number and its DynamoDB size in bytes. 0.2–0.4 µs for common numbers."""
+    """The canonical text of a number and its DynamoDB size in bytes. 0.2–0.4 µs for common numbers.
+
+    Raises what `normalize_number` raises.
+    """
     if len(text) <= _SHORT and text.isascii():
         if text.isdigit():
             if text[0] != "0":
@@ -71,7 +77,7 @@ def measure_number(text: str) -> tuple[str, int]:
 
 
 def _normalize(text: str) -> str:
-    """The canonical text of any number. Checks syntax, then range, then precision; uses strings to stay linear."""
+    """The canonical text of any number. Checks syntax, then range, then precision; works on strings, in linear time."""
     is_long = len(text) > _PIECE_CHARACTERS
     if is_long:
         parts = _split_long(text)
@@ -170,7 +176,7 @@ def _plain(is_negative: bool, digits: str, first_exponent: int) -> str:
 
 
 def _not_convertible(text: str) -> NumberFault | Malformed:
-    """A NumberFault that quotes the text; Malformed, for the slow path, if the text is not Unicode."""
+    """The fault of a text that is no number: NumberFault with the text; Malformed if the text is not Unicode."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -181,7 +187,8 @@ def _not_convertible(text: str) -> NumberFault | Malformed:
 def _out_of_range(text: str, exponent: int, fraction_digits: int, first_exponent: int) -> NumberFault:
     """The NumberFault of a number out of range.
 
-    The older layer counts in 32 bits: it reads no larger exponent or scale, and the first exponent wraps around.
+    The older layer's exponents have 32 bits: it does not convert a text with a larger exponent or scale, and reports
+    underflow if only the exponent of the first digit is too large.
     """
     message = NUMBER_OVERFLOW if first_exponent > NUMBER_EXPONENT_MAX else NUMBER_UNDERFLOW
     if not (-_INT32_MAX <= exponent <= _INT32_MAX and fraction_digits - exponent <= _INT32_MAX):
@@ -193,7 +200,7 @@ def _out_of_range(text: str, exponent: int, fraction_digits: int, first_exponent
 
 
 def number_size_bytes(canonical: str) -> int:
-    """DynamoDB bytes: 1, plus 1 per pair of significant digits on each side of the point, plus 1 for a minus sign."""
+    """DynamoDB size: 1 byte, plus 1 per pair of significant digits on each side of the point, plus 1 if negative."""
     if canonical.isdigit():
         return 1 + (len(canonical.rstrip("0")) + 1) // 2
     size_bytes = 1
@@ -227,7 +234,7 @@ def subtract_numbers(left: str, right: str) -> str:
 
 
 def _result(exact: Decimal) -> str:
-    """Canonical text of an exact result. Raises ValidationException, no NumberFault: found while writing."""
+    """Canonical text of an exact result. Raises ValidationException, not NumberFault: the request has no fault."""
     if not exact:
         return "0"
     try:
@@ -237,6 +244,8 @@ def _result(exact: Decimal) -> str:
 
 
 # --- order-preserving bytes ---------------------------------------------------------------------
+#
+# The bytes of an encoded number, in hexadecimal:
 #
 #   zero       80
 #   positive   C0 ‖ exponent + 130 ‖ pairs of digits, each 00–99 as one byte 01–9A ‖ 00
@@ -256,7 +265,7 @@ _WHOLE_STARTS = [b"", *(_POSITIVE + exponent for exponent in _EXPONENT_BYTES[-NU
 
 
 def encode_number(canonical: str) -> bytes:
-    """Encode to at most 22 bytes that sort as the numbers do, none a prefix of another. 0.3–0.5 µs."""
+    """Encode a number to at most 22 bytes that sort as the numbers do, none a prefix of another. 0.3–0.5 µs."""
     if canonical == "0":
         return _ZERO
     if canonical.isdigit():

@@ -1,4 +1,4 @@
-"""How is an item's JSON stored that is far longer than the item's size? Packed: frequent texts are replaced by single bytes.
+"""How is an item's JSON stored that is far longer than the item's size? It is packed: single bytes replace frequent texts.
 
 An item of 400 KB may have 4 MB of JSON if it consists of nulls, empty values, control characters or numbers with many
 zeros; ten such items in one commit occupy the engine for 0.1 s and more. The replacing bytes never occur in canonical
@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from hashrange.items.steps import spend
 
 PACKED_AT_ONCE_BYTES = 32 * 1024
-"""Bytes of JSON that are packed at once; a text that crosses the end of such a piece is not replaced."""
+"""Bytes of JSON that are packed in one piece; a text that crosses the end of a piece is not replaced."""
 
 _SHORT_ESCAPES = {0x08: rb"\b", 0x09: rb"\t", 0x0A: rb"\n", 0x0C: rb"\f", 0x0D: rb"\r"}
 _ESCAPES = {bytes((code,)): _SHORT_ESCAPES.get(code, rb"\u%04x" % code) for code in range(0x20)}
-"""Control character → the escape that it replaces."""
+"""Control character → its escape in JSON, which it replaces in packed bytes."""
 _NEVER_IN_UTF8 = (0xC0, 0xC1, *range(0xF5, 0x100))
 _WORDS_OF_FORMAT_7 = (
     b'{"NULL":true},', b'{"BOOL":true},', b'{"BOOL":false},', b'{"S":""},', b'{"L":[]},', b'{"M":{}},',
@@ -25,7 +25,10 @@ _WORDS = (
     b"0" * 32, b"0" * 8, b"0" * 4, b"0" * 2, b'{"S":""},', b'{"B":""},', b'{"NULL":true}', b'{"BOOL":true}', b'{"BOOL":false}',
     b'{"N":"', b'{"S":"', b'{"B":"', b'{"L":[', b'{"M":{', b'"}', b'","', b"]}", b"}}",
 )  # fmt: skip
-"""Replaced texts, those that save most first: a number like 1E-130 counts 3 bytes, and is written with 129 zeros."""
+"""Texts that single bytes replace, those that save most first.
+
+In a list, a number like 1E-130 counts 3 bytes, and is written with 129 zeros.
+"""
 
 SubstitutionTable = dict[bytes, bytes]
 """Byte → the text that it replaces, in the order of replacement."""
@@ -36,7 +39,7 @@ SUBSTITUTIONS_OF_FORMAT_7: SubstitutionTable = _ESCAPES | {
 SUBSTITUTIONS: SubstitutionTable = {byte: text for byte, text in _ESCAPES.items() if byte[0] not in _SHORT_ESCAPES} | {
     bytes((code,)): word for code, word in zip((*_SHORT_ESCAPES, *_NEVER_IN_UTF8), _WORDS, strict=True)
 }
-"""The current substitution table. Escapes of two characters are not replaced."""
+"""The current substitution table. Escapes of two characters are not replaced: their bytes replace other texts."""
 _WITHOUT_ESCAPES = {byte: text for byte, text in SUBSTITUTIONS.items() if not text.startswith(b"\\")}
 
 
@@ -46,7 +49,7 @@ def pack(text: bytes) -> bytes:
 
 
 def unpack(packed: bytes, table: SubstitutionTable = SUBSTITUTIONS) -> bytes:
-    """Unpack packed JSON. 2 to 10 ns a byte of JSON; gives way."""
+    """Unpack packed JSON. 2 to 10 ns a byte of unpacked JSON; gives way."""
     return b"".join([_unpacked(piece, table) for piece in _pieces(packed)])
 
 
@@ -63,7 +66,7 @@ def unpacked_bytes(packed: bytes, table: SubstitutionTable = SUBSTITUTIONS) -> i
 
 
 def _added(table: SubstitutionTable) -> dict[int, bytes]:
-    """Bytes that unpacking adds → all substitution bytes that add this many."""
+    """Number of bytes → all substitution bytes that become longer by this number when they are unpacked."""
     added: dict[int, bytes] = {}
     for byte, text in table.items():
         added[len(text) - 1] = added.get(len(text) - 1, b"") + byte

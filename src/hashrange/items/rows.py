@@ -34,10 +34,10 @@ from hashrange.messages.reads import ITEM_TOO_LARGE
 _VERSION = bytes((PLAIN_VERSION,))
 _PACKED = bytes((PACKED_VERSION,))
 PACKED_BYTES_MIN = 32 * 1024
-"""JSON is packed only if it is longer than this, and longer than PACKED_SIZES times its item's DynamoDB size."""
+"""JSON is packed if it has more bytes than this, and more than PACKED_SIZES times its item's DynamoDB size."""
 PACKED_SIZES = 2
 _SURELY_QUICK_BYTES = 8_192
-"""Decoding a row of at most this length takes at most 0.1 ms."""
+"""Decoding a row of at most this length takes at most 0.1 ms, which is not counted in steps."""
 _is_plain = re.compile(r'[^"\\\x00-\x1f]+').fullmatch
 """Matches attribute names that msgspec accepts as names of struct fields: JSON writes them without escapes."""
 _decode = msgspec.json.Decoder(Item).decode
@@ -63,7 +63,10 @@ def encode_row(item: Item, size_bytes: int, too_large: str = ITEM_TOO_LARGE) -> 
 
 
 def part_row(item: Item) -> Row:
-    """A row of part of an item, for replies only: size 0, unsorted attributes. 0.2 µs more than the JSON alone."""
+    """A row that holds part of an item, only for replies: its size is 0, its attributes are unsorted.
+
+    Takes 0.2 µs more than encoding the JSON alone.
+    """
     return _PART_HEADER + _encode(item)  # type: ignore[return-value]  # as Row(), without a call
 
 
@@ -83,7 +86,10 @@ def decode_row(row: Row) -> Item:
 
 
 def decode_attributes(row: Row, names: tuple[str, ...]) -> Item:
-    """The row's attributes with these names. In a large item, the others are skipped in a tenth of the time."""
+    """The row's attributes with these names. Skips other attributes of a large item in a tenth of their decoding time.
+
+    Raises StorageFormatUnknown or StorageCorruption.
+    """
     if row[:1] != _VERSION:
         row = _plain(row)
     if len(row) <= _SURELY_QUICK_BYTES or not all(map(_is_plain, names)):
@@ -102,7 +108,7 @@ def decode_attributes(row: Row, names: tuple[str, ...]) -> Item:
 def attributes_reader(names: tuple[str, ...]) -> Callable[[Row], list[bytes]]:
     """Return a function from a row to the JSON of these attributes' values; it skips all other attributes.
 
-    The item must have the attributes. The function raises StorageCorruption; 0.9 µs for 400 bytes.
+    The function takes 0.9 µs for 400 bytes, and raises StorageCorruption, also if the item lacks one of the attributes.
     """
     if all(map(_is_plain, names)):
         members = [(f"a{position}", msgspec.Raw) for position in range(len(names))]
@@ -126,7 +132,10 @@ def attributes_reader(names: tuple[str, ...]) -> Callable[[Row], list[bytes]]:
 
 
 def _raw_of_any(text: memoryview, names: tuple[str, ...]) -> Any:
-    """The JSON of attributes whose names msgspec may not accept as names of struct fields."""
+    """An object whose fields `a0`, `a1`, … are the JSON of these attributes, whatever characters their names have.
+
+    Raises DecodeError if one is missing.
+    """
     item = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
     try:
         return SimpleNamespace(**{f"a{position}": item[name] for position, name in enumerate(names)})
@@ -136,7 +145,7 @@ def _raw_of_any(text: memoryview, names: tuple[str, ...]) -> Any:
 
 @lru_cache(256)
 def _partial_decoder(names: tuple[str, ...]) -> Callable[[memoryview], Any]:
-    """A decoder to a struct whose fields hold the JSON of these attributes, or None."""
+    """A decoder to a struct whose fields `a0`, `a1`, … are the JSON of these attributes, or None if one is missing."""
     members = [(f"a{position}", msgspec.Raw, None) for position in range(len(names))]
     renamed = {f"a{position}": name for position, name in enumerate(names)}
     return msgspec.json.Decoder(msgspec.defstruct("Attributes", members, rename=renamed)).decode
@@ -147,7 +156,7 @@ def _unreadable(error: Exception) -> StorageCorruption:
 
 
 def _plain(row: Row) -> Row:
-    """The row of the same item in PLAIN_VERSION: neither packed nor with metadata."""
+    """The row of the same item in PLAIN_VERSION. Raises StorageCorruption or StorageFormatUnknown."""
     metadata_bytes = METADATA_BYTES if row and row[0] in METADATA_VERSIONS else 0
     if len(row) < ROW_HEADER_BYTES + metadata_bytes or row[0] not in VERSIONS:
         raise _bad_version(row)

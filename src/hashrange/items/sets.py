@@ -1,7 +1,8 @@
 """Is a set valid, and what is its canonical form? Its members sorted, without repeats: SS and BS by bytes, NS by value.
 
-Each `walk_…` function takes the list behind the type's name, and returns the canonical list (the same object if it was
-canonical) and its size in bytes. Source: service behaviour, captures to Oct 2026.
+Each `canonical_…` function takes the list in a set value, and returns the canonical list (the same object if it was
+canonical) and its size in bytes. It raises Malformed for anything but a list of strings of the type, RequestFault for
+an empty set, NumberFault, or SetRepeatFault. Source: service behaviour, captures to Oct 2026.
 """
 
 from collections.abc import Iterable
@@ -74,9 +75,9 @@ def check_members(type_name: str, members: Any) -> None:
 
 
 def _repeats(message: str, separator: str, members: Members, order: list[_Order]) -> SetRepeatFault:
-    """The RepeatFault of a set. It lists the members sorted up to the first repeat, the repeat, then the rest.
+    """The SetRepeatFault of a set. It lists the members before the first repeat, sorted, then the others as given.
 
-    The older wording lists them in the order of the request.
+    The older wording lists all members as given. `order` has a sort key for each member.
     """
     first: dict[_Order, str] = {}
     for position, place in enumerate(walk(order)):
@@ -90,7 +91,7 @@ def _repeats(message: str, separator: str, members: Members, order: list[_Order]
 
 
 def _joined(separator: str, members: Iterable[str], quote: str) -> str:
-    """The members as a message lists them, each in quotes; not many more than a message may hold."""
+    """The members as a message lists them, each between two `quote`; at most some more than a message may hold."""
     texts: list[str] = []
     characters = 0
     for member in members:

@@ -25,7 +25,7 @@ def binary_size_bytes(base64: str) -> int:
 
 
 def item_size_bytes(item: Item) -> int:
-    """Names and values of all attributes, in bytes."""
+    """DynamoDB size of an item: names and values of all attributes, in bytes."""
     size_bytes = 0
     for name, value in walk(item.items()):
         size_bytes += text_size_bytes(name) + value_size_bytes(value)
@@ -38,7 +38,7 @@ def attribute_size_bytes(name: str, value: Value) -> int:
 
 
 def value_change_bytes(old: Value, new: Value) -> int:
-    """Bytes by which `new` is larger than `old`. Skips members that both maps share: a small change costs little."""
+    """Bytes by which `new` is larger than `old`, negative if smaller. Skips members that are one object in both."""
     if old is new:
         return 0
     before, after = old.get("M"), new.get("M")

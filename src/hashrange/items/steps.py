@@ -19,20 +19,20 @@ T = TypeVar("T")
 LOOK_STEPS = 100
 """Steps between two looks at the clock."""
 FEW_MEMBERS = 32
-"""Up to this many members are not counted, which takes 0.1 µs, if a request has only one such object, like its item."""
+"""A walk over a request's item, values or update counts no steps up to this many members: counting takes 0.1 µs."""
 PIECE_MEMBERS = 64
-"""Members of a long walk that are counted batches."""
+"""Members of a long walk that are counted together, before they are walked over."""
 SORTED_MEMBERS = 2_048
-"""Members that are sorted at once."""
+"""Members that are sorted in one call; longer collections are sorted in pieces and merged."""
 PIECE_BYTES = 32 * 1024
-"""Bytes of JSON that take up to a millisecond to read or write at once; work gives way before."""
+"""Bytes of JSON that one call reads or writes in up to a millisecond; before a call with as many, work gives way."""
 TOGETHER_MEMBERS = 2_048
-"""Members that are passed to one call of a built-in function, which takes 0.05 to 0.2 µs for each."""
+"""Members that are passed to one call of a built-in function, which takes 0.05 to 0.2 µs for each member."""
 LARGE_PIECE_BYTES = 256 * 1024
 """Pieces of JSON from this size take so much time and memory that few are processed at a time."""
 
 REPLY_BYTES = 1024 * 1024
-"""Longest reply that many workers may build at a time."""
+"""Size of the largest reply that many workers may build at the same time."""
 REPLY_ALONE_BYTES = 32 * 1024 * 1024
 """Size that `note_reply_growth` reports for a reply larger than REPLY_BYTES, so that it is built alone."""
 
@@ -44,16 +44,16 @@ _is_undisturbed = False
 
 
 def install(look: Callable[[], None], queue: Callable[[int], None]) -> None:
-    """Set the functions to call: `look` every LOOK_STEPS steps, `queue` with the size of each piece from PIECE_BYTES.
+    """Set two functions, both of which may let other requests run.
 
-    Both may let other requests run.
+    `look` is called every LOOK_STEPS steps, `queue` before a piece of JSON of at least PIECE_BYTES, with its size.
     """
     global _look, _queue
     _look, _queue = look, queue
 
 
 def spend(steps: int) -> None:
-    """Count work that is about to be done. 0.05 µs."""
+    """Count steps of work that is about to be done; calls `look` every LOOK_STEPS steps. 0.05 µs."""
     global _left
     _left -= steps
     if _left < 0:
@@ -69,20 +69,20 @@ def look() -> None:
 
 
 def spend_decoding(size_bytes: int) -> None:
-    """Count the reading or writing of this much JSON in one call; gives way first if it is at least PIECE_BYTES."""
+    """Count the steps of reading or writing JSON of this size in one call; from PIECE_BYTES, gives way first."""
     if size_bytes >= PIECE_BYTES and _queue is not None and not _is_undisturbed:
         _queue(size_bytes)
     spend(size_bytes >> 6)
 
 
 def note_reply_growth(before_bytes: int, after_bytes: int) -> None:
-    """Note that a reply has grown. Above 1 MB replies are built one at a time: each takes as much memory again."""
+    """Note that a reply has grown. Replies above 1 MB are built one at a time: building one takes twice its memory."""
     if before_bytes <= REPLY_BYTES < after_bytes and _queue is not None and not _is_undisturbed:
         _queue(REPLY_ALONE_BYTES)
 
 
 def walk(members: Collection[T]) -> Iterable[T]:
-    """The members, counted; many of them in pieces. 0.1 µs, plus 0.03 µs for each of many."""
+    """Iterate over the members, and count one step for each. 0.1 µs, plus 0.03 µs a member if above PIECE_MEMBERS."""
     global _left
     if len(members) > PIECE_MEMBERS:
         return _pieces(members)
@@ -100,7 +100,7 @@ def _pieces(members: Iterable[T]) -> Iterator[T]:
 
 
 def batches(members: Collection[T], at_once: int = TOGETHER_MEMBERS) -> Iterable[Collection[T]]:
-    """Split the members into collections of at most `at_once`, and count them. 0.2 µs for few members."""
+    """Split the members into collections of at most `at_once`, and count a step per eight members. 0.2 µs if few."""
     if len(members) > at_once:
         return _collections(members, at_once)
     spend((len(members) >> 3) + 1)
@@ -115,7 +115,7 @@ def _collections(members: Iterable[T], at_once: int) -> Iterator[list[T]]:
 
 
 class Undisturbed:
-    """`with Undisturbed():` prevents giving way: for short work that reads, then commits what depends on it. 0.3 µs."""
+    """`with Undisturbed():` prevents giving way: for short work that reads, then commits what follows. 0.3 µs."""
 
     __slots__ = ("_before",)
 
@@ -131,7 +131,7 @@ class Undisturbed:
 
 
 def gave_way() -> int:
-    """How often any work has given way; the same number twice means that no other work ran in between."""
+    """How many times work has given way so far; the same number twice means that no other work ran in between."""
     return _ways_given
 
 
@@ -142,7 +142,7 @@ def note_way_given() -> None:
 
 
 def sort(members: Collection[T], key: Callable[[T], Any] | None = None) -> list[T]:
-    """Like `sorted`, in pieces. Members with equal keys must be equal; many sort fast if keys are bytes or strings."""
+    """Like `sorted`, but gives way. Members with equal keys must be equal. Fast if keys are bytes or strings."""
     if key is None or len(members) <= SORTED_MEMBERS:
         return _sorted_runs(members, key)
     by_key = {key(member): member for member in walk(members)}
@@ -154,7 +154,7 @@ def sort(members: Collection[T], key: Callable[[T], Any] | None = None) -> list[
 
 
 def _sorted_runs(members: Collection[Any], key: Callable[[Any], Any] | None) -> list[Any]:
-    """Sort short runs with one call each, then merge them in pairs, in linear time."""
+    """Sort runs of at most SORTED_MEMBERS with one call each, then merge them in pairs; a merge takes linear time."""
     if len(members) <= SORTED_MEMBERS:
         spend(len(members) >> 1)
         return sorted(members, key=key)

@@ -1,8 +1,8 @@
 """Is an attribute value valid, and what is its canonical form? One walk checks, normalises, counts bytes and depth.
 
 Faults are raised in the order of the request; within one value: number → NULL → empty sets → numbers of sets →
-repeats → members of maps and lists → more than one type. `Malformed` is raised for everything that is not an attribute
-value by its JSON types, and for bad base64, unknown members and text that is not Unicode: these precede all other
+repeats → members of maps and lists → more than one type. `Malformed` is raised for JSON types that no attribute
+value has, and for bad base64, unknown members and text that is not Unicode: these precede all other
 faults, and the slow path words them. Arguments are never mutated; a canonical value is returned as the same object.
 Source: service behaviour, captures to Oct 2026.
 """
@@ -62,7 +62,10 @@ def check_value(value: dict[str, Any]) -> tuple[Value, int]:
 
 
 def check_values(values: dict[str, Any]) -> dict[str, Value]:
-    """The canonical ExpressionAttributeValues. The older layer's wording of a fault names the token."""
+    """The canonical ExpressionAttributeValues.
+
+    Raises RequestFault, whose older wording names the value's token, or Malformed.
+    """
     changed: dict[str, Value] | None = None
     members = values.items()
     for token, value in members if len(members) <= FEW_MEMBERS else walk(members):
@@ -82,7 +85,10 @@ def check_values(values: dict[str, Any]) -> dict[str, Value]:
 
 
 def _expression_value_fault(fault: ValidationException, token: str) -> RequestFault:
-    """The fault of an expression value, with the older layer's wording, which names the token."""
+    """The fault of an expression value, with the older layer's wording, which names the token.
+
+    A NestingFault of only one level too many is returned unchanged.
+    """
     message = str(fault)
     if isinstance(fault, NestingFault) and fault.levels == NESTING_LEVELS_MAX:
         return fault
@@ -103,11 +109,11 @@ def type_of(value: Value) -> str:
 # --- maps and lists -----------------------------------------------------------------------------
 
 NAME_SURELY_SHORT = ATTRIBUTE_NAME_MAX_BYTES // 4
-"""A name of at most this many characters cannot exceed the limit in bytes."""
+"""A name of at most this many characters cannot exceed ATTRIBUTE_NAME_MAX_BYTES."""
 
 
 def _walk_attributes(attributes: Any, level: int) -> tuple[dict[str, Value], int]:
-    """Canonical attributes of an item or map, and Σ (name + value) in bytes. `level`: lists and maps around them."""
+    """Canonical attributes of an item or map, and their size in bytes. `level`: lists and maps around them."""
     if attributes.__class__ is not dict:
         raise Malformed
     if level >= NESTING_LEVELS_MAX and attributes:
@@ -151,7 +157,7 @@ def check_name(name: str) -> None:
 
 
 def _walk_list(elements: Any, level: int) -> tuple[list[Value], int]:
-    """Canonical elements of a list, and Σ values in bytes. `level`: lists and maps around them, this list included."""
+    """Canonical elements of a list, and their size in bytes. `level`: lists and maps around them, this one included."""
     if elements.__class__ is not list:
         raise Malformed
     if level >= NESTING_LEVELS_MAX and elements:
@@ -178,7 +184,7 @@ def _walk_list(elements: Any, level: int) -> tuple[list[Value], int]:
 
 
 class _NestedNameFault(RequestFault):
-    """An empty name inside a map. A NestingFault anywhere in the item is reported instead."""
+    """An empty name inside a map. If any value of the item is nested too deep, its NestingFault is reported instead."""
 
 
 def _deepest_fault(content: Content) -> NestingFault | None:
@@ -256,7 +262,7 @@ _JSON_TYPES = {
 
 
 def _refuse_count(value: dict[str, Any], level: int) -> NoReturn:
-    """Refuse a value with no type or several types: for the first fault inside, otherwise for their number."""
+    """Refuse a value with no type or several types: raises the first fault inside, or else the wrong number."""
     if not value:
         raise ValidationException(VALUE_EMPTY)
     for type_name, content in value.items():

@@ -1,12 +1,12 @@
 """Which job deletes expired items (time to live)? `Expiry`, in the order of their expiry times, a few at a time.
 
-Between two due times the job rests; nothing polls.
+The job rests until the next item is due to be deleted; nothing polls.
 """
 
 from hashrange.store.interface import Maintenance
 
 SLICE_ROWS = 64
-"""Queue rows per slice: about 2 ms for small items without indexes."""
+"""Rows of the queues of expiries that one slice handles: about 2 ms for small items without indexes."""
 
 
 class Expiry:
@@ -19,5 +19,5 @@ class Expiry:
         self._maintenance = maintenance
 
     async def run_slice(self) -> float | None:
-        """Delete up to 64 items."""
+        """Handle up to SLICE_ROWS due rows: delete the items that have expired. Returns as `Job.run_slice` does."""
         return await self._maintenance.expire(self._maintenance.lease(), SLICE_ROWS)

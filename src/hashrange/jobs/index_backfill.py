@@ -1,7 +1,8 @@
 """Which job makes the entries of an index added to a table? `IndexBackfill`: oldest table first, one index at a time.
 
-The store does each slice in one commit and records its progress, so a restart after a kill continues there. While the
-table is still UPDATING the job does nothing: resources for the index are being allocated.
+It also fills the queue of expiries of a table whose time to live was turned on. The store does each slice in one commit
+and records its progress, so a restart after a kill continues there. A table that is still UPDATING is not filled from:
+resources for the index are being allocated.
 """
 
 from hashrange.clock import Clock
@@ -10,11 +11,11 @@ from hashrange.store.interface import Maintenance
 from hashrange.tables.states import may_backfill
 
 SLICE_ROWS = 128
-"""Rows per slice: about 1.5 ms. The store ends a slice of large rows earlier."""
+"""Rows of the table that one slice reads: about 1.5 ms. The store ends a slice of large rows earlier."""
 
 
 class IndexBackfill:
-    """The job that fills every CREATING index."""
+    """The job that fills every CREATING index, and every new queue of expiries, from the rows of its table."""
 
     name = "index backfill"
     waits_for_service_time = True
@@ -24,7 +25,7 @@ class IndexBackfill:
         self._clock = clock
 
     async def run_slice(self) -> float | None:
-        """Make the entries of one index for at most 128 more items."""
+        """Fill one index or queue from at most SLICE_ROWS more rows; returns as `Job.run_slice` does."""
         ongoing = self._maintenance.backfills()
         if not ongoing:
             return None

@@ -6,7 +6,7 @@ Entries are delayed only if `index_delay_seconds` is set, which lets people test
 from hashrange.store.interface import Maintenance
 
 SLICE_COMMITS = 128
-"""Commits per slice whose entries are written: about 1 ms."""
+"""Commits whose delayed entries one slice writes: about 1 ms."""
 
 
 class IndexDelay:
@@ -19,5 +19,5 @@ class IndexDelay:
         self._maintenance = maintenance
 
     async def run_slice(self) -> float | None:
-        """Write the due entries of up to 128 commits."""
+        """Write the due entries of up to SLICE_COMMITS commits; returns as `Job.run_slice` does."""
         return await self._maintenance.apply_delayed(self._maintenance.lease(), SLICE_COMMITS)

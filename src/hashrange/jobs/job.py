@@ -1,17 +1,17 @@
 """What is a job? Background work without a request, done in small slices between requests.
 
-A slice holds the event loop for a few milliseconds at most. It returns the seconds until the next one, so a job can be
-driven by a `Runner`, or by hand in a test.
+A slice holds the event loop for a few milliseconds at most. It returns the seconds until the next slice, so a job can
+be driven by a `Runner`, or by hand in a test.
 """
 
 from typing import Protocol
 
 AT_ONCE = 0.0
-"""Result of a slice that has more to do."""
+"""Result of a slice after which there is more to do at once."""
 
 
 class Job(Protocol):
-    """One kind of background work. It needs no memory of earlier slices: it finds unfinished work again."""
+    """One kind of background work. A job needs no memory of earlier slices: it finds unfinished work again."""
 
     @property
     def name(self) -> str:
@@ -24,7 +24,7 @@ class Job(Protocol):
         ...
 
     async def run_slice(self) -> float | None:
-        """Do the next slice; returns AT_ONCE, the seconds until the next one, or None to run only when woken.
+        """Do the next slice; returns AT_ONCE, the seconds until the next slice, or None to run only when woken.
 
         Raises StorageError when the store fails.
         """

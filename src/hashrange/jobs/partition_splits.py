@@ -14,5 +14,5 @@ class PartitionSplits:
         self._maintenance = maintenance
 
     async def run_slice(self) -> float | None:
-        """Split the next partition that is too large."""
+        """Split a partition of a source that outgrew its partitions; returns AT_ONCE, or None if nothing was split."""
         return AT_ONCE if await self._maintenance.split_partitions(self._maintenance.lease()) else None

@@ -1,7 +1,7 @@
 """How are a server's jobs run? By a `Runner`, in one task per job: slice, pause, slice, until the server stops.
 
-Requests that waited for a slice to end run after it. The longer they take, the longer the job then pauses; a job hardly
-pauses only if no request waits. A failed job is tried again a little later; no failure of a job may end the server.
+Requests that waited for a slice to end run after the slice. The longer they take, the longer the job then pauses; it
+does not pause if no request waited. A failed job is tried again a second later; no failure of a job may end the server.
 
 A job rests when it has nothing to do until time passes or something wakes it. Virtual service time passes only when it
 is moved, which wakes every job; `until_at_rest` returns when all jobs rest again.
@@ -17,14 +17,14 @@ from hashrange.errors import StorageError
 from hashrange.jobs.job import AT_ONCE, Job
 
 NOBODY_WAITED_SECONDS = 0.0001
-"""If the loop's turns after a slice take less than this, no request was waiting."""
+"""If the event loop's turns after a slice take less than this, no request waited for the slice to end."""
 PAUSE_SECONDS = 0.001
 """Shortest pause between two slices of a job that has more to do, if requests waited."""
 PAUSE_SECONDS_MAX = 0.02
 PAUSE_FACTOR = 8
 """The pause is this many times the time spent on requests that waited for the slice to end."""
 RETRY_SECONDS = 1.0
-"""Pause after a failed slice, in real time; a wake ends it early."""
+"""Pause after a failed slice, in real time, unless the job is woken earlier."""
 
 JobSlice = Coroutine[Any, Any, float | None]
 InTurns = Callable[[JobSlice], Awaitable[float | None]]
@@ -38,18 +38,18 @@ class _Line:
     def __init__(self, job: Job) -> None:
         self.job = job
         self.wake = asyncio.Event()
-        """Set when there may be new work for the job."""
+        """An event that is set when there may be new work for the job."""
         self.rest = asyncio.Event()
-        """Set while the job rests."""
+        """An event that is set while the job rests."""
         self.failure: Exception | None = None
-        """The error of the last slice; None if it succeeded."""
+        """The error of the job's last slice; None if the slice succeeded."""
 
 
 class Runner:
     """Runs jobs on the event loop from `start` to `stop`."""
 
     def __init__(self, jobs: Sequence[Job], clock: Clock, in_turns: InTurns = lambda work: work) -> None:
-        """`in_turns` starts a slice so that it gives way to requests while it runs; its result is awaited."""
+        """`in_turns` runs a slice so that it gives way to requests, and returns an awaitable of the slice's result."""
         self.jobs = jobs
         self._in_turns = in_turns
         self._clock = clock
@@ -59,7 +59,7 @@ class Runner:
         self._stop_listening: Callable[[], None] = lambda: None
 
     def start(self) -> None:
-        """Start all jobs; each looks for work at once."""
+        """Start all jobs on the running event loop; each looks for work at once."""
         loop = asyncio.get_running_loop()
         self._stop_listening = self._clock.on_advance(self.wake)
         self._tasks = [loop.create_task(self._run(line), name=f"hashrange-{line.job.name}") for line in self._lines]
@@ -71,9 +71,10 @@ class Runner:
             line.rest.clear()
 
     async def until_at_rest(self) -> None:
-        """Return once all jobs rest at the same time, having done their work for each other, or the runner has stopped.
+        """Return once all jobs rest at the same time, also from the work that they made for each other.
 
-        Raises the error of a job whose last slice failed: a failed job rests until it is tried again.
+        Returns too once the runner has stopped. Raises the error of a job whose last slice failed: a failed job rests
+        until it is tried again.
         """
         while self._tasks and not all(line.rest.is_set() for line in self._lines):
             for line in self._lines:
@@ -83,7 +84,7 @@ class Runner:
                 raise line.failure
 
     async def stop(self) -> None:
-        """Cancel the jobs' tasks, between two slices or where a slice waits; returns when the tasks have ended."""
+        """Cancel the tasks of all jobs, between two slices or where a slice waits; returns when they have ended."""
         self._stop_listening()
         for task in self._tasks:
             task.cancel()
@@ -114,7 +115,7 @@ class Runner:
                 await _rest(line, pause_seconds)
 
     async def _give_way(self) -> None:
-        """Let waiting requests run, then pause in proportion to their time."""
+        """After a slice, let waiting requests run, then pause the job in proportion to the time that they took."""
         slice_ended_seconds = self._monotonic()
         await asyncio.sleep(0)
         await asyncio.sleep(0)
@@ -124,7 +125,7 @@ class Runner:
 
 
 async def _rest(line: _Line, seconds: float | None) -> None:
-    """Rest until woken, or for at most `seconds` if given."""
+    """Let a job rest until it is woken, or for at most `seconds` (None: without limit)."""
     if line.wake.is_set():
         return
     line.rest.set()

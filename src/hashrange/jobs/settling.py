@@ -1,10 +1,10 @@
-"""Which job merges what writes leave in the store? `SettleWhenIdle`, when writes pause; the merge runs off the event loop."""
+"""Which job merges what writes leave in the store? `SettleWhenIdle`, when writes pause; it runs off the event loop."""
 
 from hashrange.store.interface import Maintenance
 
 
 class SettleWhenIdle:
-    """The job that has the store merge when writes have paused."""
+    """The job that lets the store merge what writes have left, such as replaced rows, once writes pause."""
 
     name = "settle"
     waits_for_service_time = False
@@ -13,5 +13,5 @@ class SettleWhenIdle:
         self._maintenance = maintenance
 
     async def run_slice(self) -> float | None:
-        """Merge if no write came since the last slice."""
+        """Merge if no write came since the last slice; returns the seconds of real time until the next slice."""
         return await self._maintenance.settle()

@@ -4,7 +4,7 @@ from hashrange.store.interface import Maintenance
 
 
 class StreamShards:
-    """The job that tends the shards of all streams."""
+    """The job that replaces stream shards which were open long enough, and deletes shards too old to be read."""
 
     name = "stream shards"
     waits_for_service_time = True
@@ -13,5 +13,5 @@ class StreamShards:
         self._maintenance = maintenance
 
     async def run_slice(self) -> float | None:
-        """Replace and delete shards of one stream."""
+        """Replace and delete due shards of one stream; returns as `Job.run_slice` does."""
         return await self._maintenance.tend_streams(self._maintenance.lease())

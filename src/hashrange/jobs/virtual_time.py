@@ -1,7 +1,7 @@
 """How is service time moved? `advance` moves the clock and returns when the jobs have done all work that became due.
 
 Time jumps: work that was due in between is done at the new time, in whatever order the jobs run. Nothing here sleeps or
-polls. Like the jobs, both functions run on the server's event loop.
+polls. Both functions must be called on the event loop on which the jobs run.
 """
 
 from hashrange.clock import MovableClock, VirtualClock
@@ -9,7 +9,7 @@ from hashrange.jobs.runner import Runner
 
 
 async def advance(clock: VirtualClock | MovableClock, jobs: Runner, seconds: float) -> None:
-    """Move service time; returns when all work is done that is due by then, or that became due through such work.
+    """Move service time ahead; returns when the jobs have done all work that is due by then, or follows from such work.
 
     Raises a failed job's error (StorageError, or a bug's exception) after all other jobs have come to rest.
     """
@@ -18,6 +18,6 @@ async def advance(clock: VirtualClock | MovableClock, jobs: Runner, seconds: flo
 
 
 async def advance_all(clock: VirtualClock, jobs: Runner, seconds: float) -> None:
-    """Move service time, wall time and monotonic time; returns and raises as `advance` does."""
+    """Move service time, wall time and monotonic time ahead; returns and raises as `advance` does."""
     clock.advance_all(seconds)
     await jobs.until_at_rest()

@@ -1,6 +1,6 @@
-"""Which error messages concern expressions and legacy parameters? The service's, each once.
+"""Which error messages concern expressions and legacy parameters? The service's, each defined once.
 
-Source: service behaviour, captures to Oct 2026. Members in braces are filled in where the error is raised.
+Source: service behaviour, captures to Oct 2026. Fields in braces are filled in where the error is raised.
 `(unconfirmed)` marks wording that no capture covers.
 """
 
@@ -17,7 +17,8 @@ VALUES_WITHOUT_EXPRESSION = "ExpressionAttributeValues can only be specified whe
 VALUES_WITHOUT_EXPRESSION_OLDER = VALUES_WITHOUT_EXPRESSION + ": {parameters} {verb} null"
 EMPTY_MAP = "{parameter} must not be empty"
 BAD_KEY = '{parameter} contains invalid key: Syntax error; key: "{key}"'
-EMPTY_NAME = "ExpressionAttributeNames contains invalid value: Empty attribute name for key {key}"  # (unconfirmed)
+EMPTY_NAME = "ExpressionAttributeNames contains invalid value: Empty attribute name for key {key}"
+"""(unconfirmed): no capture covers this message."""
 UNUSED = "Value provided in {parameter} unused in expressions: keys: {{{keys}}}"
 
 # --- static errors of all kinds of expressions, after "Invalid {kind}: " ------------------------
@@ -46,7 +47,7 @@ TYPE_NAME_UNKNOWN = (
     "Invalid attribute type name found; type: {type_name}, valid types: {{B,NULL,SS,BOOL,L,BS,N,NS,S,M}}"
 )
 ANY_TYPE = "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}"
-"""The operand type reported for a path where attribute_type needs a value."""
+"""The operand type that OPERAND_TYPE reports if attribute_type's second operand is not a `:token`."""
 SAME_OPERAND = (
     "The first operand must be distinct from the remaining operands for this operator or function;"
     " operator: {operator}, first operand: {path}"
@@ -115,10 +116,10 @@ LEGACY_BETWEEN_ORDER = (
     "The BETWEEN condition was provided a range where the lower bound is greater than the upper bound"
 )
 CONDITIONAL_OPERATOR_COUNT = "ConditionalOperator can only be used when Filter or Expected has two or more elements"
-CONDITIONAL_OPERATOR_ALONE = "ConditionalOperator cannot be used without Filter or Expected"  # (unconfirmed)
+CONDITIONAL_OPERATOR_ALONE = "ConditionalOperator cannot be used without Filter or Expected"  # wording (unconfirmed)
 UPDATE_VALUE_NEEDED = INVALID_PARAMETERS + "Only DELETE action is allowed when no attribute value is specified"
 UPDATE_DELETE_TYPE = INVALID_PARAMETERS + "DELETE action with value is not supported for the type {type_name}"
 UPDATE_ADD_TYPE = INVALID_PARAMETERS + "ADD action is not supported for the type {type_name}"
 
 TOO_MANY_CONDITIONS = "One or more parameter values were invalid: More than {maximum} conditions"
-"""Our own wording, for a limit of our own."""
+"""Our own wording, for our own limit LEGACY_CONDITIONS_MAX."""

@@ -1,13 +1,13 @@
 """Which texts does the HTTP front end send? Replies that belong to no operation."""
 
-# Service behaviour, captures to Oct 2026 (operations.md 1.1).
+# HEALTHY and UNKNOWN_OPERATION_BODY: service behaviour, captures to Oct 2026 (operations.md 1.1).
 HEALTHY = "healthy: dynamodb.{region}.amazonaws.com "
 UNKNOWN_OPERATION_BODY = b"<UnknownOperationException/>\n"
 
 # Service behaviour, captures to Oct 2026 (errors.md 1, HTTP status 500).
 INTERNAL_ERROR = "The server encountered an internal error trying to fulfill the request."
 
-# Our own wording: the service answers these cases with a status and no text.
+# Our own wording, from MALFORMED_REQUEST to REQUEST_TOO_SLOW: the service answers these cases with only a status.
 MALFORMED_REQUEST = b"Bad Request\n"
 BODY_TOO_LARGE = b"Request Entity Too Large\n"
 TOO_MANY_CONNECTIONS = b"Service Unavailable: the limit of open connections is reached\n"

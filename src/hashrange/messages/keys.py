@@ -1,6 +1,6 @@
-"""Which error messages concern keys? The service's, each once; always sent without an envelope.
+"""Which error messages concern keys? The service's, each defined once; always sent without an envelope.
 
-Source: service behaviour, captures to Oct 2026 (keys), including a missing blank.
+Source: service behaviour, captures to Oct 2026 (keys), also of the missing blank in PARTITION_KEY_TOO_LONG.
 """
 
 _INVALID_PARAMETERS = "One or more parameter values were invalid: "
@@ -16,7 +16,7 @@ EMPTY_KEY = {
     "S": _NOT_VALID + "The AttributeValue for a key attribute cannot contain an empty string value. Key: {name}",
     "B": _NOT_VALID + "The AttributeValue for a key attribute cannot contain an empty binary value. Key: {name}",
 }
-"""Messages by type of the empty key attribute."""
+"""Type of the empty key attribute → message."""
 PARTITION_KEY_TOO_LONG = _INVALID_PARAMETERS + "Size of hashkey has exceeded the maximum size limit of2048 bytes"
 SORT_KEY_TOO_LONG = _INVALID_PARAMETERS + "Aggregated size of all range keys has exceeded the size limit of 1024 bytes"
 
@@ -31,16 +31,16 @@ INDEX_KEY_EMPTY = {
     + f" contain an empty {noun} value. IndexName: {{index}}, IndexKey: {{name}}"
     for type_name, noun in (("S", "string"), ("B", "binary"))
 }
-"""Messages by type of the empty index key attribute in a whole item."""
+"""Type of the empty index key attribute → message, if the request gives a whole item."""
 UPDATED_INDEX_KEY_EMPTY = {
     type_name: _NOT_VALID
     + "The update expression attempted to update a secondary index key to a value that is not supported. The"
     + f" AttributeValue for a key attribute cannot contain an empty {noun} value."
     for type_name, noun in (("S", "string"), ("B", "binary"))
 }
-"""Messages by type of the empty index key attribute after an update."""
+"""Type of the empty index key attribute → message, if an update made it empty."""
 UPDATED_INDEX_KEY_TYPE = "The update expression attempted to update the secondary index key to unsupported type"
-"""For a value that an update computed; a literal gets INDEX_KEY_TYPE before the item is read."""
+"""For a value that the update computed; a value in the request gets INDEX_KEY_TYPE, before the item is read."""
 UPDATED_INDEX_KEY_TOO_LONG = (
     "The update expression attempted to update the secondary index key beyond allowed size limits."
 )

@@ -1,17 +1,17 @@
-"""Which error messages concern services around a table? Backups, insights, lists, unimplemented operations.
+"""Which error messages do other operations send? Those of backups, insights and streaming, and unsupported operations.
 
 Source: service behaviour, captures to October 2026, unless a comment says "our own".
 """
 
-# Our own wording: the service supports all of its operations.
+# Our own wording: the service has no message for this, because it supports all of its operations.
 OPERATION_NOT_SUPPORTED_YET = "Hashrange does not support {operation} yet."
 
 BACKUP_TABLE_NOT_FOUND = "Table not found: {name}"
-# The service's wording for updating a streaming destination; `disable` is our own.
+# The service's message, which is captured for the update of a streaming destination; the word `disable` is our own.
 NO_STREAMING_DESTINATION = (
     "Table is not in a valid state to disable Kinesis Streaming Destination: "
     "No streaming destination with streamArn: {arn} found for table with tableName: {name}"
 )
-# Our own wording, INDEX_NOT_FOUND and NEXT_TOKEN_INVALID: the service's is not captured.
+# Our own wording of INDEX_NOT_FOUND and NEXT_TOKEN_INVALID: the service's messages are not captured.
 INDEX_NOT_FOUND = "Requested resource not found: Table: {name}, Index: {index} not found"
 NEXT_TOKEN_INVALID = "One or more parameter values were invalid: NextToken is not valid"  # noqa: S105 - a sentence

@@ -1,6 +1,6 @@
-"""Which error messages concern PartiQL statements? The service's, each once.
+"""Which error messages concern PartiQL statements? The service's, each defined once.
 
-Source: service behaviour, captures to Oct 2026; members in braces are filled in where the error is raised. `{place}` is
+Source: service behaviour, captures to Oct 2026; fields in braces are filled in where the error is raised. `{place}` is
 `line:column:length` of the faulty text. `(unconfirmed)` marks wording that no capture covers.
 """
 
@@ -17,9 +17,9 @@ EXPECTED_TYPE_NAME = "Expected type name"
 EXPECTED_IDENTIFIER = "Expected identifier for simple path"
 INVALID_DOT_COMPONENT = "Invalid path dot component"
 UNREADABLE = ""
-"""Detail for a character that begins no token, an unclosed comment or quote, or an exponent beyond 32 bits."""
+"""The empty detail for a character that begins no token, an unclosed comment or quote, an exponent beyond 32 bits."""
 
-# (unconfirmed): wording of the language's reference grammar, which agrees with all captured messages
+# (unconfirmed), from EXPECTED_MARK to EXPECTED_ROW: wording of PartiQL's reference grammar, which fits all captures
 EXPECTED_MARK = "Expected {mark}"
 EXPECTED_KEYWORD = "Expected {word} keyword"
 EXPECTED_AFTER_AND = "Expected expression after AND"
@@ -34,21 +34,24 @@ EXPECTED_ROW = "Expected LEFT_PAREN for row value constructor"
 
 ALIAS = "Aliasing is not supported"
 UNSUPPORTED_OPERATION = "Unsupported operation: {operation}"
-"""Captured for IsType; other operation names are unconfirmed (`Plus` and `Minus` also for a second operator in SET)."""
-UNSUPPORTED_CLAUSE = "Unsupported clause: {clause} at {place}"  # (unconfirmed)
+"""Captured for the operation IsType; the names of other operations are unconfirmed.
+
+`Plus` and `Minus` are also reported for a second operator in a SET value.
+"""
+UNSUPPORTED_CLAUSE = "Unsupported clause: {clause} at {place}"  # wording (unconfirmed)
 UNEXPECTED_PATH_COMPONENT = "Unexpected path component at {place}"
 UNRECOGNIZED_FUNCTION = "Unrecognized function: {function} at {place}"
 UNSUPPORTED_DATA = "Unsupported data type: {data} under key {key} at {place}"
 EMPTY_BAG = "Empty bags are not supported"
-MIXED_BAG = "Bags with members of different types are not supported"  # (unconfirmed)
-BAG_MEMBER = "Unsupported data type in a bag: {data}"  # (unconfirmed)
+MIXED_BAG = "Bags with members of different types are not supported"  # wording (unconfirmed)
+BAG_MEMBER = "Unsupported data type in a bag: {data}"  # wording (unconfirmed)
 UNDER_KEY = "{message} under {key}"
-"""A fault of a literal, and its place in the literal's value: `root`, `root.x`, `root[1]`."""
+"""`message`: the fault of a literal. `key`: place of the fault in the literal, such as `root`, `root.x`, `root[1]`."""
 SOURCE_TOO_LONG = "A path may contain at most 2 components in the FROM clause"
 INSERT_INTO_INDEX = "FROM clause may only contain a single table name"
 PATH_COMPONENT_EMPTY = "Path component cannot be an empty string"
-PARAMETER_COUNT = "Number of parameters in request and statement don't match."  # (unconfirmed)
-EXISTS_ALONE = "EXISTS is only supported in ExecuteTransaction"  # (unconfirmed)
+PARAMETER_COUNT = "Number of parameters in request and statement don't match."  # wording (unconfirmed)
+EXISTS_ALONE = "EXISTS is only supported in ExecuteTransaction"  # wording (unconfirmed)
 
 # --- updates ------------------------------------------------------------------------------------
 
@@ -74,10 +77,15 @@ FILTER_NOT_PROJECTED = (
 MULTI_ATTRIBUTE_KEYS = (
     "PartiQL statements cannot be executed on tables with multi-attribute HASH keys or multi-attribute RANGE keys."
 )
-ORDER_WITHOUT_WHERE = "Must have WHERE clause in the statement when using ORDER BY clause."  # (unconfirmed)
-ORDER_WITHOUT_HASH = "Must have at least one non-optional hash key condition in WHERE clause when using ORDER BY clause."  # (unconfirmed)
-ORDER_NOT_KEY = "Variable reference {name} in ORDER BY clause must be part of the primary key"  # (unconfirmed)
-ORDER_HASH_FIRST = "When the WHERE clause has several hash key values, the hash key must come first in the ORDER BY clause."  # (unconfirmed)
+# (unconfirmed), from ORDER_WITHOUT_WHERE to ORDER_HASH_FIRST: no capture covers these messages.
+ORDER_WITHOUT_WHERE = "Must have WHERE clause in the statement when using ORDER BY clause."
+ORDER_WITHOUT_HASH = (
+    "Must have at least one non-optional hash key condition in WHERE clause when using ORDER BY clause."
+)
+ORDER_NOT_KEY = "Variable reference {name} in ORDER BY clause must be part of the primary key"
+ORDER_HASH_FIRST = (
+    "When the WHERE clause has several hash key values, the hash key must come first in the ORDER BY clause."
+)
 
 TOKEN_FOR_WRITE = "NextToken is only valid on a SELECT statement"  # noqa: S105 - no secret
 TOKEN_MISMATCH = "NextToken does not match request"  # noqa: S105 - no secret
@@ -86,7 +94,7 @@ TOKEN_MISMATCH = "NextToken does not match request"  # noqa: S105 - no secret
 
 BATCH_MIXED = "Read and write requests together in the same batch is not supported."
 BATCH_REPLY_FULL = "The reply already holds as many items as it may. Send this statement again."
-"""Our own wording and limit: 32 MB of JSON."""
+"""Our own wording, for our own limit: 32 MB of JSON in one reply (REPLY_JSON_MAX_BYTES)."""
 BATCH_KEY_NOT_FIXED = "Select statements within BatchExecuteStatement must specify the primary key in the where clause."
 TRANSACTION_MIXED = "ExecuteTransaction API does not support both read and write operations in the same request."
 TRANSACTION_STATEMENT = "Validation failed in TransactStatements[{position}]: {message}"

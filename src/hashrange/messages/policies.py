@@ -1,4 +1,4 @@
-"""Which error messages concern resource policies? Each once, with `str.format` fields.
+"""Which error messages concern resource policies? Each is defined once, with `str.format` fields.
 
 Source: service behaviour, captures of October 2026, unless a comment says "our own".
 """
@@ -47,7 +47,7 @@ DOCUMENT_TOO_LARGE = _INVALID + "Maximum policy size of {limit} bytes exceeded"
 DOCUMENT_NOT_JSON = _DOCUMENT + "This policy contains invalid Json"
 STATEMENT_EMPTY = _DOCUMENT + "Could not parse the policy: Statement is empty!"
 FIELD_MISSING = _DOCUMENT + "Missing required field {field}"
-"""Captured for the field Resource, assumed for the other fields."""
+"""Captured for the field Resource; the same wording is assumed for other fields."""
 STATEMENT_IDS_REPEATED = _DOCUMENT + "The Statement Ids in the policy are not unique"
 ACTIONS_INVALID = _DOCUMENT + "The following action names are invalid: {names}"
 RESOURCE_INVALID = _DOCUMENT + 'The relative-id "{relative_id}" is invalid for ARN "{arn}"'

@@ -1,6 +1,6 @@
-"""Which error messages concern reading and writing items? The service's, each once.
+"""Which error messages concern reading and writing items? The service's, each defined once.
 
-Source: service behaviour, captures to Oct 2026; members in braces are filled in where the error is raised.
+Source: service behaviour, captures to Oct 2026; fields in braces are filled in where the error is raised.
 """
 
 TABLE_NOT_FOUND = "Requested resource not found"
@@ -65,7 +65,7 @@ SELECT_CHOICES = {
     "ALL_PROJECTED_ATTRIBUTES": "ALL_PROJECTED_ATTRIBUTES",
     "COUNT": "only the Count",
 }
-"""The name of each Select value in SELECT_WITH_PROJECTION."""
+"""Value of Select → `chosen` in SELECT_WITH_PROJECTION."""
 SELECT_SPECIFIC = "Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES"
 ALL_ATTRIBUTES_NOT_PROJECTED = (
     INVALID_PARAMETERS + "Select type ALL_ATTRIBUTES is not supported for global secondary index {index} because its"
@@ -73,11 +73,14 @@ ALL_ATTRIBUTES_NOT_PROJECTED = (
 )
 NOT_PROJECTED = INVALID_PARAMETERS + "Global secondary index {index} does not project [{names}]"
 INDEX_BACKFILLING = "Cannot read from backfilling global secondary index: {index}"
-"""Used for every index that is CREATING; unconfirmed."""
+"""For a read of any index with status CREATING; unconfirmed."""
 SELECT_PROJECTED = "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"
 
 # --- batches ------------------------------------------------------------------------------------
 
 BATCH_DUPLICATE_KEYS = "Provided list of item keys contains duplicates"
 BATCH_TOO_MANY = "Too many items requested for the {operation} call"
-"""For too many items over several tables; unconfirmed for BatchWriteItem. For one table, a constraint reports this."""
+"""For more items than a batch may have, summed over several tables; unconfirmed for BatchWriteItem.
+
+If one table alone has too many, a violated member constraint is reported instead.
+"""

@@ -9,21 +9,21 @@ and double blanks included.
 NOT_CONVERTIBLE = "{token} cannot be converted to {type}"
 """`token` names the kind of JSON value: TRUE_VALUE, FALSE_VALUE, NUMBER_VALUE, DECIMAL_VALUE, STRING_VALUE."""
 UNEXPECTED_TOKEN = "Unexpected token received from parser"  # noqa: S105 - a token of the JSON parser
-"""A string other than a truth value, where a Boolean is declared."""
+"""For a string other than a truth value, where a Boolean is declared."""
 UNEXPECTED_STRUCTURE = "Start of structure or map found where not expected"
 UNEXPECTED_FIELD_TYPE = "Unexpected field type"
-"""A scalar where a list, map or structure is declared as a member."""
+"""For a scalar where a list, map or structure is declared as a structure's member."""
 UNEXPECTED_VALUE_TYPE = "Unexpected value type in payload"
-"""A scalar where a structure is declared as the member of a list or map."""
+"""For a scalar where a structure is declared as a list's or map's member."""
 UNRECOGNIZED_COLLECTION_OF_CLASS = "Unrecognized collection type class {java_type}"
 UNRECOGNIZED_COLLECTION = "Unrecognized collection type {java_type}"
-"""A list where a map is declared; `java_type` is the map's generic type."""
+"""For a list where a map is declared; `java_type` is the map's generic type (JAVA_MAP)."""
 GENERIC_MEMBER = (
     "class sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl cannot be cast to class java.lang.Class "
     "(sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl and java.lang.Class are in module java.base "
     "of loader 'bootstrap')"
 )
-"""A scalar where a list or map is declared as the member of a list or map."""
+"""For a scalar where a list or map is declared as a list's or map's member."""
 
 JAVA_SCALAR = "java.lang.{type}"
 JAVA_BLOB = "java.nio.ByteBuffer"
@@ -40,7 +40,7 @@ BLOB_CHARACTERS = "Invalid last non-pad Base64 character dectected"
 TABLE_NAME_REQUIRED = "The parameter 'TableName' is required but was not present in the request"
 TABLE_NAME_LENGTH = "TableName must be at least 3 characters long and at most 255 characters long"
 TABLE_ARN_REQUIRED = "Invalid TableArn"
-"""For a tag operation without ResourceArn."""
+"""For an operation on tags whose request lacks ResourceArn."""
 
 # --- collected member constraints -----------------------------------------------------------------
 

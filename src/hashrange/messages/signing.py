@@ -23,7 +23,7 @@ CREDENTIAL_SHAPE = (
 )
 HOST_NOT_SIGNED = "'Host' must be a 'SignedHeader' in the AWS Authorization."
 
-# Other services' wording for presigned requests; this service's is not known (unconfirmed).
+# (unconfirmed), from EXPIRES_NO_NUMBER to EXPIRES_TOO_LONG: the wording of other services for presigned requests.
 EXPIRES_NO_NUMBER = "X-Amz-Expires should be a number"
 EXPIRES_NEGATIVE = "X-Amz-Expires must be non-negative"
 EXPIRES_TOO_LONG = "X-Amz-Expires must be less than a week (in seconds) that is 604800"
@@ -46,9 +46,9 @@ SCOPE_DATE = (
 # --- access keys, session tokens and signatures -------------------------------------------------
 
 UNKNOWN_KEY = "The security token included in the request is invalid."
-"""Unknown access key; ends with a dot, unlike BAD_SESSION_TOKEN."""
+"""For an unknown access key; ends with a dot, unlike BAD_SESSION_TOKEN."""
 BAD_SESSION_TOKEN = "The security token included in the request is invalid"  # noqa: S105 - a sentence, no secret
-"""Session token of another access key; no final dot, unlike UNKNOWN_KEY."""
+"""For the session token of another access key; has no final dot, unlike UNKNOWN_KEY."""
 EXPIRED_SESSION_TOKEN = "The security token included in the request is expired"  # noqa: S105 - a sentence, no secret
 MISMATCH = (
     "The request signature we calculated does not match the signature you provided. "

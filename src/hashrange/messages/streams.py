@@ -1,4 +1,4 @@
-"""Which error messages concern streams? Each once, with `str.format` fields.
+"""Which error messages concern streams? Each is defined once, with `str.format` fields.
 
 Source: service behaviour, captures to October 2026, and reports of users; messages marked "our own" are not captured.
 """

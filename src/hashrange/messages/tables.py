@@ -1,4 +1,4 @@
-"""Which error messages do control-plane operations send? Each once, with `str.format` fields.
+"""Which error messages do control-plane operations send? Each is defined once, with `str.format` fields.
 
 Source: service behaviour, captures to October 2026 (control-plane wording), unless a comment says "our own".
 """
@@ -18,7 +18,7 @@ TABLE_INDEXES_IN_USE = (
 TABLE_PROTECTED = (
     "Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first."
 )
-# The text after the colon is known from users' error reports, with 256 from the years when that was the quota.
+# The text after the colon is known from users' error reports; these name 256 tables, the quota of their time.
 TOO_MANY_TABLES = "Subscriber limit exceeded: There is a limit of {limit} tables per subscriber"
 
 # --- time to live -------------------------------------------------------------------------------
@@ -26,7 +26,7 @@ TOO_MANY_TABLES = "Subscriber limit exceeded: There is a limit of {limit} tables
 TTL_ALREADY_ENABLED = "TimeToLive is already enabled"
 TTL_OTHER_ATTRIBUTE = "TimeToLive is already enabled with a different attribute name"
 TTL_ALREADY_DISABLED = "TimeToLive is already disabled"
-# Our own choice of a captured message: the service's message for this case is not captured.
+# Our own choice for disabling time to live with another attribute than the enabled one: no capture covers this case.
 TTL_DISABLED_OTHER = TTL_OTHER_ATTRIBUTE
 TTL_CHANGED_LATELY = "Time to live has been modified multiple times within a fixed interval"
 
@@ -101,8 +101,8 @@ ATTRIBUTE_REDEFINED = (
     + "Existing schema: Schema:[{existing}] New schema: Schema:[{new}]"
 )
 SCHEMA_ELEMENT = "SchemaElement: key{{{name}:{type}:{kind}}}"
-# Our own wording, from INDEX_UPDATE_SEVERAL to STREAM_ALREADY_OFF: the service's is not captured. Its two messages for
-# streams are known to contain "already", "enabled" and "disable".
+# Our own wording, from INDEX_UPDATE_SEVERAL to STREAM_ALREADY_OFF: the service's is not captured. The service's
+# two messages about streams are known to contain "already", "enabled" and "disable".
 INDEX_UPDATE_SEVERAL = _INVALID + "Only one of Update, Create and Delete may stand in one GlobalSecondaryIndexUpdate"
 INDEX_UPDATE_NOTHING = (
     _INVALID + "One of ProvisionedThroughput, OnDemandThroughput or WarmThroughput must be specified for index: {index}"
@@ -132,7 +132,7 @@ DEFINITIONS_NOT_USED = (
 FIRST_KEY_NOT_HASH = "Invalid KeySchema: The first KeySchemaElement is not a HASH key type"
 SECOND_KEY_NOT_RANGE = "Invalid KeySchema: The second KeySchemaElement is not a RANGE key type"
 SAME_KEY_TWICE = "Both the Hash Key and the Range Key element in the KeySchema have the same name"
-# Our own wording: multi-attribute index keys are newer than the captures.
+# Our own wording, from INDEX_KEY_ORDER to INDEX_KEY_COUNT: multi-attribute index keys are newer than the captures.
 INDEX_KEY_ORDER = "Invalid KeySchema: HASH elements must come before RANGE elements for index: {index}"
 INDEX_KEY_TWICE = "Invalid KeySchema: Attribute {name} is used more than once for index: {index}"
 INDEX_KEY_COUNT = (

@@ -1,6 +1,6 @@
-"""Which error messages concern transactions? The service's unless marked.
+"""Which error messages concern transactions? The service's, except those marked as our own.
 
-Source: service behaviour, captures to Oct 2026; members in braces are filled in where the error is raised.
+Source: service behaviour, captures to Oct 2026; fields in braces are filled in where the error is raised.
 """
 
 CANCELLED = "Transaction cancelled, please refer cancellation reasons for specific reasons [{codes}]"
@@ -20,4 +20,4 @@ TRANSACTION_TOO_LARGE = (
     "Collection size of items exceeded, which can also be caused by the aggregate size of the items in the transaction"
     " exceeding the 4MB limit"
 )
-"""Unconfirmed against the service."""
+"""Unconfirmed: no capture covers this message."""

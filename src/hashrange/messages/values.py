@@ -1,7 +1,7 @@
-"""Which error messages concern attribute values? The service's, each once.
+"""Which error messages concern attribute values? The service's, each defined once.
 
 Source: service behaviour, captures to Oct 2026 (attribute value content, number limits), double blanks included. If the
-older layer words a fault differently, its message has the suffix `_OLDER`. Members in braces are filled in where the
+older layer words a fault differently, its message has the suffix `_OLDER`. Fields in braces are filled in where the
 error is raised; `(unconfirmed)` marks wording that no capture covers.
 """
 
@@ -18,12 +18,11 @@ NESTING_TOO_DEEP = (
     "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"
 )
 ATTRIBUTE_NAME_EMPTY = "Empty attribute name"
-ATTRIBUTE_NAME_TOO_LONG = (
-    _INVALID_PARAMETERS + "Attribute name is too large, must be less than 65536 bytes"
-)  # (unconfirmed)
+ATTRIBUTE_NAME_TOO_LONG = _INVALID_PARAMETERS + "Attribute name is too large, must be less than 65536 bytes"
+"""(unconfirmed): no capture covers this message."""
 
 EXPRESSION_VALUE_OLDER = "ExpressionAttributeValues contains invalid value: {message} for key {token}"
-"""The older layer's message for any fault of a value in ExpressionAttributeValues."""
+"""The older layer's message for any fault of a value in ExpressionAttributeValues; `message` words the fault."""
 
 # --- sets ---------------------------------------------------------------------------------------
 
@@ -32,12 +31,12 @@ EMPTY_SET = {
     "NS": _INVALID_PARAMETERS + "An number set  may not be empty",
     "BS": _INVALID_PARAMETERS + "Binary sets should not be empty",
 }
-"""Messages by type of the empty set."""
+"""Type of the empty set → message."""
 
 STRING_SET_REPEATS = _INVALID_PARAMETERS + "Input collection [{members}] contains duplicates."
-"""`members` are quoted and separated by ", "; in the older wording unquoted and in the order of the request."""
+"""`members` are quoted and separated by ", "; in the older layer's wording unquoted, in the order of the request."""
 BINARY_SET_REPEATS = _INVALID_PARAMETERS + "Input collection [{members}]of type BS contains duplicates."
-"""`members` are quoted and separated by ","; in the older wording unquoted, by ", " and in the order of the request."""
+"""`members` are quoted, separated by ","; in the older layer's wording unquoted, by ", ", in the request's order."""
 NUMBER_SET_REPEATS = _INVALID_PARAMETERS + "Input collection contains duplicates."
 NUMBER_SET_REPEATS_OLDER = "Input collection contains duplicates"
 

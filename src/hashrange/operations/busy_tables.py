@@ -1,4 +1,4 @@
-"""May a table be changed now? Only while it is ACTIVE; otherwise the error says whether it is being created, updated or deleted."""
+"""May a table be changed now? Only while it is ACTIVE, its tags and policies also while it is UPDATING; otherwise ResourceInUseException."""
 
 from hashrange.errors import ResourceInUseException
 from hashrange.messages import tables as say
@@ -9,7 +9,7 @@ _DOING = {"CREATING": "created", "UPDATING": "updated", "DELETING": "deleted"}
 
 
 def require_active(table: Table, now_seconds: float) -> None:
-    """Raise ResourceInUseException unless the table is ACTIVE."""
+    """Raise ResourceInUseException, which names the table's state, unless the table is ACTIVE."""
     current = status(table, now_seconds)
     if current != "ACTIVE":
         raise ResourceInUseException(say.TABLE_IN_USE.format(doing=_DOING[current], name=table.name))

@@ -1,4 +1,4 @@
-"""How does an operation find the table that it describes? A request struct and a lookup that raises ResourceNotFoundException."""
+"""How does a control-plane operation find its table? A request struct names it; the lookup raises ResourceNotFoundException if it is missing."""
 
 from typing import Annotated
 
@@ -13,11 +13,11 @@ from hashrange.operations.shapes import TableName as NameOrArn
 from hashrange.tables.schema import Table
 
 ArnOrName = Annotated[str, Meta(min_length=1, max_length=1024)]
-"""`TableArn` of the List operations; its length is the API model's only constraint."""
+"""A table as ListExports and ListImports name it (`TableArn`). The API model constrains only its length."""
 
 
 class TableRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A request that only names a table."""
+    """A table by name or ARN; the base of requests that may have further members."""
 
     TableName: NameOrArn
 

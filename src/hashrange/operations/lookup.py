@@ -1,8 +1,8 @@
 """Which table does a request name? Lookup by name or ARN, for the data plane and for the control plane.
 
-`find_active_table` and `find_table` return None for a missing table: each operation reports it at its own step, in its
-own words. A name of an impossible form raises `Malformed`: the slow path words it with the other constraints. Source:
-service behaviour, errors section 2.
+`find_active_table` and `find_table` return None for a missing table: each operation reports it in its own order of
+checks and in its own words. An impossible name raises `Malformed`: the slow path words that fault together with
+violated constraints. Source: service behaviour, errors section 2.
 """
 
 import re
@@ -22,7 +22,7 @@ _ARN_START = "arn:"
 
 
 def find_active_table(scope: Scope, name_or_arn: str) -> OpenTable | None:
-    """The table that serves items (ACTIVE or UPDATING), or None; raises `Malformed` for an impossible name.
+    """The table if it serves items (ACTIVE or UPDATING), otherwise None; raises `Malformed` for an impossible name.
 
     Costs 0.1 µs on a hit by name, 0.6 µs by ARN.
     """
@@ -38,9 +38,9 @@ def find_active_table(scope: Scope, name_or_arn: str) -> OpenTable | None:
 
 
 async def find_table(scope: Scope, name_or_arn: str) -> Table | None:
-    """The table in any state, or None, for the control plane.
+    """The table in any state, or None if it does not exist; for the control plane.
 
-    Purges the table, or those of its indexes, whose deletion deadline has passed. Raises `Malformed` for a name that is
+    First purges the table or its indexes, if their deletion deadline has passed. Raises `Malformed` for a name that is
     neither an ARN nor 3 to 255 allowed characters.
     """
     table_name(name_or_arn)
@@ -69,9 +69,9 @@ async def purge_gone_tables(scope: Scope) -> None:
 
 
 def table_name(name_or_arn: str) -> str:
-    """The bare name of a control-plane `TableName`; raises `Malformed` for an impossible one.
+    """The table name in a control-plane `TableName`, a name or an ARN; raises `Malformed` for an impossible name.
 
-    A text that starts like an ARN but names no table is returned unchanged: its table is only not found.
+    A text that starts with "arn:" but is no ARN of a table is returned unchanged: no table has that name.
     """
     match = _TABLE_ARN(name_or_arn)
     name: str = match[3] if match else name_or_arn
@@ -83,7 +83,10 @@ def table_name(name_or_arn: str) -> str:
 
 
 def _find_other(scope: Scope, name_or_arn: str) -> OpenTable | None:
-    """The table of an ARN in the caller's account and Region; None for any other possible name, otherwise Malformed."""
+    """The table that an ARN names in the caller's account and Region; None if it is missing, or for a plain name.
+
+    Raises `Malformed` for an impossible name.
+    """
     match = _TABLE_ARN(name_or_arn)
     if match is None:
         if name_or_arn.startswith(_ARN_START) or (len(name_or_arn) <= TABLE_NAME_LENGTH_MAX and _NAME(name_or_arn)):

@@ -24,8 +24,9 @@ from hashrange.tables.open_table import OpenTable
 from hashrange.tables.transaction_capacity import transaction_capacity, transaction_change_units
 
 CapacityForm = Literal["one", "by table", "each", "transaction"]
-"""Layout of a reply's ConsumedCapacity: the only usage ("one"), or a list: an element per table name in the request
-("by table"), per usage ("each"), or per table, with units repeated as read or write units ("transaction")."""
+"""Layout of ConsumedCapacity in a reply. "one": the request's only usage. The others are lists: "by table" with an
+element for each table name in the request, "each" for each usage, "transaction" for each table, with its units also
+as read or write units."""
 
 
 class Usage(msgspec.Struct, frozen=True, gc=False):
@@ -38,11 +39,11 @@ class Usage(msgspec.Struct, frozen=True, gc=False):
     index_units: Sequence[IndexUnits] = ()
     is_write: bool = False
     took_effect: bool = True
-    """False for a write refused because of its item: replies omit its units."""
+    """False for a write that was refused because of its item; the layout "each" omits its units."""
 
 
 class ReadUsage(msgspec.Struct, frozen=True, gc=False):
-    """Usage of reading one item, computed on access. It has the members of `Usage`."""
+    """Usage of reading one item; units are computed only when needed. It has the members of `Usage`."""
 
     table: OpenTable
     name: str
@@ -59,7 +60,7 @@ class ReadUsage(msgspec.Struct, frozen=True, gc=False):
 
 
 class ChangeUsage(msgspec.Struct, frozen=True, gc=False):
-    """Usage of a committed write of one item, computed on access. It has the members of `Usage`."""
+    """Usage of a committed write of one item; units are computed only when needed. It has the members of `Usage`."""
 
     table: OpenTable
     name: str
@@ -74,7 +75,7 @@ class ChangeUsage(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def index_units(self) -> Sequence[IndexUnits]:
-        """Units of the table's indexes."""
+        """Each index that the write changed, with its units."""
         return index_units(self.change.entries)
 
 
@@ -92,11 +93,11 @@ Meter = list[AnyUsage]
 """Usages of one request, in the order in which they were recorded. 0.1 µs to make and to record one usage."""
 
 NOTHING_USED: Meter = []
-"""Shared, always empty meter of requests that have not begun."""
+"""Meter of calls that have not begun or have ended; all share it, and it stays empty."""
 
 
 def consumed(meter: Meter, form: CapacityForm, detail: str) -> ConsumedCapacity | list[ConsumedCapacity]:
-    """The reply's ConsumedCapacity for `ReturnConsumedCapacity` TOTAL or INDEXES."""
+    """The reply's ConsumedCapacity in the layout `form`; `detail` is ReturnConsumedCapacity, TOTAL or INDEXES."""
     if form == "one":
         (usage,) = meter
         return consumed_capacity(usage.name, usage.table_units, detail, usage.index_units)
@@ -134,5 +135,5 @@ def _all_index_units(usages: Sequence[AnyUsage]) -> list[IndexUnits]:
 
 
 def with_capacity(reply: Reply, form: CapacityForm, detail: str, meter: Meter) -> Reply:
-    """The reply, with ConsumedCapacity if `detail`, the request's ReturnConsumedCapacity, asks for it."""
+    """The reply, with ConsumedCapacity unless `detail`, the request's ReturnConsumedCapacity, is NONE."""
     return reply if detail == "NONE" else {**reply, "ConsumedCapacity": consumed(meter, form, detail)}

@@ -7,11 +7,11 @@ from hashrange.messages.requests import TABLE_ARN_REQUIRED, TABLE_NAME_REQUIRED
 from hashrange.wire.rules import RequestRules, RequiredMember
 
 TABLE_NAME_FIRST = RequestRules(required=RequiredMember("TableName", TABLE_NAME_REQUIRED))
-"""Rule: presence and length of TableName are checked before all constraints."""
+"""Rule: presence and length of TableName are checked before all other constraints."""
 GIVEN_TABLE_NAME_FIRST = RequestRules(required=RequiredMember("TableName", None))
-"""Rule: TableName may be absent; its length is checked before all constraints."""
+"""Rule: TableName may be absent; if given, its length is checked before all other constraints."""
 TABLE_ARN_FIRST = RequestRules(required=RequiredMember("ResourceArn", TABLE_ARN_REQUIRED, is_table_name=False))
-"""Rule: presence of ResourceArn, a table's ARN, is checked before all constraints."""
+"""Rule: presence of ResourceArn, a table's ARN, is checked before all other constraints."""
 
 _ARN_TABLE = ":table/"
 
@@ -37,24 +37,24 @@ class _NamesStream(Protocol):
 
 
 def by_table_name(request: _NamesTable) -> Iterable[str]:
-    """The table that `TableName` names, if given."""
+    """The name or ARN in `TableName`, if given."""
     name = request.TableName
     return () if name is None else (name,)
 
 
 def by_table_arn(request: _NamesTableArn) -> Iterable[str]:
-    """The table that `TableArn` names, if given."""
+    """The ARN in `TableArn`, if given."""
     arn = request.TableArn
     return () if arn is None else (arn,)
 
 
 def by_resource_arn(request: _NamesResource) -> Iterable[str]:
-    """The table that `ResourceArn` names, directly or as the table of a stream."""
+    """The ARN in `ResourceArn`: of a table, or of a stream of the table."""
     return (request.ResourceArn,)
 
 
 def by_stream_arn(request: _NamesStream) -> Iterable[str]:
-    """The table whose stream `StreamArn` names."""
+    """The ARN in `StreamArn`, which contains the table's name."""
     return (request.StreamArn,)
 
 
@@ -64,6 +64,6 @@ def by_no_table(_request: object) -> Iterable[str]:
 
 
 def bare_name(name_or_arn: str) -> str:
-    """The table name in a plain name, or in the ARN of a table, stream or index."""
+    """The table name in `name_or_arn`: a plain name, or the ARN of a table, stream or index."""
     _, mark, rest = name_or_arn.partition(_ARN_TABLE)
     return rest.partition("/")[0] if mark else name_or_arn

@@ -12,7 +12,10 @@ from hashrange.tables.states import without_overlong_deadlines
 
 
 async def end_endless_waits(store: Store, tables: Sequence[Table], now_seconds: float, delay_seconds: float) -> int:
-    """End deadlines of `tables` in `store` more than `delay_seconds` ahead; returns how many tables were changed."""
+    """Move deadlines of `tables` that are more than `delay_seconds` after `now_seconds` to `now_seconds`.
+
+    Stores the changed tables in the catalog and returns their number.
+    """
     count = 0
     for table in tables:
         ended = without_overlong_deadlines(table, now_seconds, delay_seconds)

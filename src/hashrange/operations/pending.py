@@ -1,9 +1,9 @@
 """Which operations of the API are not implemented yet? `PENDING_NAMES`: their requests get UnsupportedOperationException.
 
-Each name has a record, so that dispatch handles it like every operation: after the JSON, the target and the signature.
-Members of the request are not checked. `UnsupportedOperationException`, and not a code of the service's own, because no
-SDK retries it and no tool takes it for a fault of the request. An operation leaves the list when it is implemented; a
-test compares this list and the registry with the API model.
+Each name has an operation record, so that JSON, target and signature of its requests are checked as for every
+operation; their members are not. The error is `UnsupportedOperationException`, and not a code of the service's own,
+because no SDK retries it and no tool takes it for a fault of the request. An operation leaves the list when it is
+implemented; a test compares this list and the registry with the API model.
 """
 
 from typing import NoReturn

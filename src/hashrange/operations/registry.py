@@ -1,4 +1,4 @@
-"""Which operations exist? Their records by name: implemented ones, and every operation of the API that is answered."""
+"""Which operations exist? `OPERATIONS` holds the records of the implemented ones by name, `ALL_OPERATIONS` those of the whole API."""
 
 from hashrange.operations.backups import describe_continuous_backups, list_backups, update_continuous_backups
 from hashrange.operations.global_tables import describe_table_replica_auto_scaling, list_global_tables
@@ -89,7 +89,7 @@ OPERATIONS: dict[str, Operation] = {
         update_time_to_live,
     )
 }
-"""The implemented operations."""
+"""Name → record of each implemented operation."""
 
 ALL_OPERATIONS: dict[str, Operation] = PENDING | OPERATIONS
-"""Every operation of the API, including those that only report that they are not implemented yet."""
+"""Name → record of every operation of the API; operations that are not implemented yet refuse every request."""

@@ -6,10 +6,10 @@ that hold rows. `bytes` are always a row: blobs of items are base64 text, as in 
     Row         an item as it is stored
     Rows        a list of rows
     Items       a list of rows, decoded items and Structures
-    Structure   a dict whose values may hold rows; the reply itself holds rows too, and may be a plain dict
+    Structure   a dict whose values may hold rows; the reply itself may hold rows too, although it is a plain dict
     Records     a list of stored stream records, whose images are rows
 
-A plain list or dict holds no row at any depth, so a protocol passes it to its encoder unchanged.
+A plain list or dict inside a reply holds no row at any depth, so a protocol passes it to its encoder unchanged.
 """
 
 from collections.abc import Iterable
@@ -54,7 +54,10 @@ class Records(list[tuple[Sequence, bytes]]):
 
 
 def plain_values(value: Any) -> Any:
-    """A reply, or a value inside one, with every row decoded. Raises StorageFormatUnknown, StorageCorruption."""
+    """A value of a reply with every row in it decoded. Pass a whole reply as a Structure: plain dicts are not searched.
+
+    Raises StorageFormatUnknown or StorageCorruption for an unreadable row.
+    """
     match value:
         case bytes():
             return decode_row(Row(value))

@@ -2,8 +2,9 @@
 
 The constraints are the API model's (facts of the service model, Nov 2026); `wire.faults` words their violations.
 `Meta(extra=…)` holds constraints that msgspec does not check; the slow path reads it (`wire.shape` lists the words):
-`pattern` and `name_max_length` (checked where a name is looked up; `arn` exempts ARNs from them), `shape` (attribute
-values, whose inside `items.values` checks; the kind of a number) and `values` (the legacy maps below).
+`pattern` and `name_max_length` (checked where a name is looked up; `arn` exempts ARNs from them), `shape` (the API
+model's name of a shape: a kind of number, or attribute values, whose content `items.values` checks) and `values` (the
+struct of the values of a legacy map).
 
 Legacy maps (`Expected`, `AttributeUpdates`, `KeyConditions`, `QueryFilter`, `ScanFilter`) reach the operation as raw
 dicts, which may hold nulls (absent) and unknown members (ignored). An unknown operator or action, or a member of the
@@ -26,7 +27,8 @@ _NAME_OR_ARN = {"pattern": NAME_PATTERN, "arn": True, "name_max_length": TABLE_N
 TableName = Annotated[str, Meta(min_length=1, max_length=1024, extra=_NAME_OR_ARN)]
 """A table's name or ARN."""
 WholeTableName = Annotated[str, Meta(min_length=TABLE_NAME_LENGTH_MIN, max_length=1024, extra=_NAME_OR_ARN)]
-"""A table's name or ARN whose minimum length is an ordinary constraint: in CreateTable, as a key of RequestItems."""
+"""A table's name or ARN in CreateTable and as a key of RequestItems, where its minimum length is reported together with
+other constraints."""
 IndexName = Annotated[str, Meta(min_length=3, max_length=255, extra={"pattern": NAME_PATTERN})]
 
 ResourceArn = Annotated[str, Meta(min_length=1, max_length=1283)]
@@ -55,11 +57,11 @@ Select = Literal["SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTE
 # --- numbers ------------------------------------------------------------------------------------
 
 PositiveInteger = Annotated[int, Meta(ge=1, le=2**31 - 1, extra={"shape": "Integer"})]
-"""The parameter Limit. Messages show it as Java's Integer, so the fast decoder refuses larger numbers."""
+"""The parameter Limit: an Integer of Java in the API model, so the fast decoder refuses larger numbers."""
 TotalSegments = Annotated[int, Meta(ge=1, le=1_000_000, extra={"shape": "Integer"})]
 Segment = Annotated[int, Meta(ge=0, le=999_999, extra={"shape": "Integer"})]
 PositiveLong = Annotated[int, Meta(ge=1)]
-"""Capacity units. Messages show them as Java's Long, like every number without a named shape."""
+"""Capacity units: a Long of Java in the API model, like every number without a named shape."""
 
 # --- legacy parameters --------------------------------------------------------------------------
 
@@ -74,14 +76,14 @@ class ExpectedAttributeValue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True):
-    """One legacy key condition or filter."""
+    """One legacy condition on an attribute, in KeyConditions, QueryFilter or ScanFilter."""
 
     AttributeValueList: list[AttributeValue] | None = None
     ComparisonOperator: "ComparisonOperator"
 
 
 class AttributeValueUpdate(msgspec.Struct, frozen=True, kw_only=True):
-    """One legacy update of an attribute."""
+    """One legacy update of an attribute, in AttributeUpdates."""
 
     Value: AttributeValue | None = None
     Action: Literal["ADD", "PUT", "DELETE"] | None = None
@@ -93,14 +95,17 @@ ExpectedAttributeMap = Annotated[
 FilterConditionMap = Annotated[
     dict[str, dict[str, Any]], Meta(extra={"shape": "FilterConditionMap", "values": Condition})
 ]
-"""The legacy parameters KeyConditions, QueryFilter and ScanFilter."""
+"""Shape of the legacy parameters KeyConditions, QueryFilter and ScanFilter: attribute name → `Condition`."""
 AttributeUpdates = Annotated[
     dict[str, dict[str, Any]], Meta(extra={"shape": "AttributeUpdates", "values": AttributeValueUpdate})
 ]
 
 
 def check_legacy(raw: dict[str, dict[str, Any]], values: type[msgspec.Struct]) -> None:
-    """Check the values of a legacy map, except the insides of attribute values, against a struct; raises Malformed."""
+    """Raise Malformed unless every value of a legacy map fits the struct `values`.
+
+    The content of attribute values is not checked.
+    """
     try:
         for value in walk(raw.values()):
             msgspec.convert(value, values)

@@ -1,8 +1,8 @@
 """How is a request authenticated? By its signature, which gives a Scope: the account of its access key, and its Region.
 
 Without a credentials file, the syntax, date and credential scope of a signature are checked, but not the signature
-itself. With one, these follow: access key, Regions of the key, signature, session token, expiry, in this order
-(signing.md 2, steps 9 to 11). The Region is that of the credential scope.
+itself. With one, these are checked next, in this order: access key, Regions of the key, signature, session token,
+expiry (signing.md 2, steps 9 to 11). The Region is that of the credential scope.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ class Access:
         self._wall_time = service.clock.wall_time
         self._credentials = credentials
         self._signers: dict[bytes, tuple[KnownSigner, str, Scope, bytes | None]] = {}
-        """Authorization header without its signature → signer, signing name, Scope, session token: the fast path."""
+        """Authorization header without its signature → signer, signing name, Scope and session token."""
         self._keys: dict[tuple[str, str, str], bytes] = {}
         self._dates: dict[bytes, int] = {}
 
@@ -106,7 +106,7 @@ class Access:
         return key
 
     def _remember(self, request: HttpRequest, claim: Claim, credential: Credential | None, scope: Scope) -> None:
-        """Cache what the next requests of the client repeat: the date, and the Authorization header without its signature.
+        """Cache what the client's next requests repeat: the date, and the Authorization header without its signature.
 
         The header is cached only if it ends with the signature, as SDKs send it, and its key never expires.
         """

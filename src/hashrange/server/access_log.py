@@ -39,7 +39,7 @@ def log_access(request: HttpRequest | None, status: int, body: bytes, peer: Peer
 
 
 def printable(sent: bytes) -> str:
-    """Return bytes that a client sent as ASCII text with escapes, which fits one line of a log."""
+    """Return a client's bytes as ASCII text with escapes, safe in one line of a log."""
     return ascii(sent.decode("latin-1"))[1:-1]
 
 

@@ -95,7 +95,7 @@ class Connection(asyncio.Protocol):
         self.connections.incoming.add(self, data)
 
     def expect_long(self, size_bytes: int) -> bool:
-        """Count a long read, and pause reading until it is parsed. False: no memory is left, the read is dropped."""
+        """Count a long read, and pause reading until it is parsed. False: no memory is left, so it is dropped."""
         if not self.connections.receive_budget.begin(size_bytes):
             if self.receiving not in states.NOT_PARSING:
                 self.refuse(TOO_MUCH_UNFINISHED)
@@ -106,7 +106,7 @@ class Connection(asyncio.Protocol):
         return True
 
     def eof_received(self) -> bool:
-        """Queue the end of input, behind all requests sent. False: the transport closes now, as with TLS."""
+        """Queue the end of input, behind all requests sent. Returns False if the transport will close now (TLS)."""
         self.input = states.END[self.input]
         connections = self.connections
         connections.incoming.add(self, None)
@@ -164,7 +164,7 @@ class Connection(asyncio.Protocol):
         self.input = states.REACH_END[self.input]
 
     def read_on(self) -> None:
-        """Parse more of `reading.rest`, unless its request waits for memory. Refuses the client after a fault."""
+        """Parse more of `reading.rest`, unless a body waits for memory. Refuses the client after a fault."""
         refusal = self.reading.feed_rest() if self.receiving is not WAITING else None
         if refusal is not None:
             self.refuse(refusal)
@@ -239,7 +239,7 @@ class Connection(asyncio.Protocol):
     def respond(
         self, status: int, body: bytes, content_type: bytes | None = None, extra: bytes = b"", used: str = ""
     ) -> None:
-        """Answer the request taken last; a large `body` may give way. Never raises: others share the turn."""
+        """Answer the request taken last; may give way if `body` is large. Never raises: others share the turn."""
         request = self.request
         assert request is not None
         connections = self.connections
@@ -296,7 +296,7 @@ class Connection(asyncio.Protocol):
         return bool(self.ready or self.reading.rest or self.unread_bytes)
 
     def go_on(self) -> None:
-        """Take the step that `next_step` finds, then pause or resume reading: after a reply, a pause, the end of input."""
+        """Take the next step, then pause or resume reading. Called after a reply, a pause or the end of input."""
         if self.receiving is BETWEEN and self.reading.url and not self.has_more:
             self.look_inside()  # this request began behind complete ones, which have all been taken
         reading = self.reading
@@ -345,7 +345,7 @@ class Connection(asyncio.Protocol):
         self.go_on()
 
     def send_refusal(self) -> None:
-        """Send the refusal. Then drop input until the client or the sweep closes; with TLS or after all input, close now."""
+        """Send the refusal; drop input until the client or the sweep closes. With TLS or after all input, close now."""
         assert self.refusal is not None
         status, body = self.refusal
         connections = self.connections

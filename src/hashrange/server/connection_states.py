@@ -74,7 +74,7 @@ OVER = frozenset((CLOSING, GONE))
 """States of a connection that is closed or lost: nothing more is parsed or written."""
 
 HAS_ENDED = frozenset((ENDING, ENDED))
-"""States in which the client will send nothing more; it may have left, or still read replies."""
+"""States of `Input` in which the client has ended its input; it may have left, or may still read replies."""
 
 
 # --- Receiving ----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Which access keys are accepted? Reads the credentials file (TOML or JSON) into a table of access keys.
+"""Which access keys are accepted? Those in the credentials file (TOML or JSON), which is read and checked here.
 
     [[credential]]
     access_key = "AKIDEXAMPLE"

@@ -68,7 +68,7 @@ class Timed(Protocol):
 
 
 def end_if_late(connection: Timed, now_seconds: float, budget: ReceiveBudget) -> None:
-    """End `connection` if it has missed the deadline of its states. `budget` is the memory budget of all connections."""
+    """End `connection` if it has missed the deadline of its states. `budget`: the memory budget of all connections."""
     receiving = connection.receiving
     silent_seconds = now_seconds - connection.active_at_seconds
     if connection.sending is BLOCKED:

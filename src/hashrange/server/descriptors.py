@@ -11,16 +11,16 @@ from hashrange.errors import HashrangeError
 from hashrange.store.embedded.open_files import descriptors_max, open_files_max
 
 OTHER_FILES = 96
-"""Descriptors kept for other uses than data files and connections. A server with data on disk has 25 of them open (event
-loop, listeners, lock, logs); merges of data files open some more."""
+"""Descriptors kept for other uses than data files and connections. A server with data on disk has 25 open (event loop,
+listeners, lock, logs); merges of data files open some more."""
 TURNED_AWAY_MAX = 32
 """Connections above the limit whose clients get time to read the refusal; further ones are closed as it is sent."""
 ACCEPTED_MAX = 32
-"""Connections that the event loop has accepted but `Connections` does not count yet; uvloop accepts one per turn."""
+"""Descriptors kept for connections that are accepted but not counted yet; uvloop accepts one per turn of the loop."""
 DESCRIPTORS_MIN = 256
-"""Descriptors without which the server does not start, because too few would be left for connections."""
+"""Fewest descriptors with which the server starts; with fewer, too few would be left for connections."""
 FEW_CONNECTIONS = 1024
-"""If descriptors allow fewer connections than this, the operator is warned: an ordinary load may need more."""
+"""If descriptors allow fewer connections than this, the operator is warned: a crowd of clients may reach the limit."""
 LIMIT_TRIES = 8
 
 _log = logging.getLogger("hashrange.server")
@@ -53,7 +53,7 @@ def connections_within(connections_max: int, descriptors: int | None) -> int:
 def take_descriptors(connections_max: int) -> int:
     """Raise the process's limit of open files for this many connections; return how many it can serve.
 
-    Logs if these are fewer. Raises DescriptorsTooFewError.
+    Logs if it can serve fewer. Raises DescriptorsTooFewError.
     """
     _raise_limit(connections_max + reserve_of(None))
     descriptors = descriptors_max()

@@ -1,7 +1,8 @@
 """How much of a new client's data does the first read take? At most 8 KB, a piece; later reads go directly to its `Connection`.
 
 The event loop's library reads up to 256 KB of each readable connection in one pass: 300 new clients that send 400 KB
-each would hold the loop for 80 ms. Reading a piece of each takes 1 ms, and shows which of them send long requests (`long_reads.py`).
+each would hold the loop for 80 ms. Reading a piece of each takes 1 ms, and shows which clients send long requests
+(`long_reads.py`).
 """
 
 import asyncio
@@ -40,7 +41,7 @@ class FirstRead(asyncio.BufferedProtocol):
             connection.connections.long_reads.note(connection, nbytes)
 
     def eof_received(self) -> bool:
-        """Pass on that the client has ended its input without sending anything. Returns as `Connection.eof_received`."""
+        """Pass on that the client has ended its input, having sent nothing. Returns as `Connection.eof_received`."""
         return self._connection.eof_received()
 
     def connection_lost(self, exc: Exception | None) -> None:

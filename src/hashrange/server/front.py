@@ -24,9 +24,9 @@ from hashrange.wire.http import HttpRequest
 QUICK_BYTES = 8 * 1024
 """Longest body of a quick request."""
 QUICKEST_BYTES = 1024
-"""Longest body of a quick request that begins at once: 300 of 3 KB that write sets of numbers take 150 ms."""
+"""Longest body of a quick request that begins at once. Others wait: 300 of 3 KB with sets of numbers take 150 ms."""
 CROWD = 32
-"""If more inputs than this wait behind a group, they are a crowd: of the group, only the smallest reads begin at once."""
+"""If more inputs than this wait behind a group, they are a crowd: of the group, only small reads begin at once."""
 PREPARED_TOGETHER = 16
 """Most requests of a queue that are prepared before the first of them runs, as with `incoming.GROUP_MAX`."""
 IN_WORK_MAX = 64
@@ -45,7 +45,7 @@ class WireProtocol(Protocol):
         """Targets whose small requests take well under a millisecond, each with True if its requests only read."""
 
     def claims(self, request: HttpRequest) -> bool:
-        """True if a request whose target no protocol names is for this one: by method, host, path, content type, signature."""
+        """True if the request, whose target no protocol names, is for this one, by its method, path or headers."""
 
     def prepare(self, request: HttpRequest, respond: Respond) -> Call | None:
         """Return the call that a request of this protocol becomes; None if it is answered without a call, now or later.
@@ -67,7 +67,7 @@ class _Target(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Line:
-    """Queue of requests that have not begun: those `prepared` as calls, and behind them those as they `arrived`."""
+    """Queue of requests that have not begun: first those `prepared` as calls, then those that only `arrived`."""
 
     __slots__ = ("arrived", "prepared")
 
@@ -126,14 +126,14 @@ class Front:
     # --- quick requests -------------------------------------------------------------------------
 
     def _share_out(self, requests: deque[tuple[HttpRequest, Respond]], calls: deque[Call]) -> None:
-        """Prepare `requests` and run `calls` in as many workers as needed: none waits for a worker that has given way."""
+        """Prepare `requests` and run `calls` in as many workers as needed: after one gives way, another continues."""
         while not self._service.workers.run(self._go_on, requests, calls):
             self._service.release()
             if not requests and not calls:
                 return
 
     def _go_on(self, requests: deque[tuple[HttpRequest, Respond]], calls: deque[Call]) -> None:
-        """In a worker: prepare the `requests` that begin at once, run `calls`, then serve the queues if no crowd waits."""
+        """In a worker: prepare `requests` that begin at once, run `calls`, then serve the queues if no crowd waits."""
         self._sort_out(requests, calls)
         if calls:
             self._service.run_in_worker(calls)
@@ -170,7 +170,7 @@ class Front:
     # --- queued requests ------------------------------------------------------------------------
 
     def _begin_waiting(self) -> None:
-        """Begin queued requests while the slice lasts, at least one of each queue that may begin; the rest in later turns."""
+        """Begin queued requests while the slice lasts, at least one of each queue if allowed; the rest later."""
         workers = self._service.workers
         self._is_turn_due = False
         for line in (self._quick, self._others):
@@ -193,7 +193,7 @@ class Front:
         return bool(has_more) and (line is self._quick or self._service.workers.count_left() < IN_WORK_MAX)
 
     def _serve(self, line: _Line) -> None:
-        """In a worker: prepare requests of `line`, and run calls while the slice lasts. Other workers serve it meanwhile."""
+        """In a worker: prepare some requests of `line`, and run its calls while the slice lasts."""
         self._prepare_some(line)
         self._service.run_while_there_is_time(line.prepared)
 
@@ -204,7 +204,7 @@ class Front:
         while arrived and len(prepared) < PREPARED_TOGETHER:
             prepare, request, respond = arrived.popleft()
             if request.is_abandoned:
-                respond(500, b"")  # the client has left: the request only ends
+                respond(500, b"")  # the client has left: this only ends the request
                 continue
             call = prepare(request, respond)
             if call is not None:

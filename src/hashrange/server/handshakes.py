@@ -74,7 +74,7 @@ class Handshake(asyncio.Protocol):
         self._handshakes.admit(self)
 
     def data_received(self, data: bytes) -> None:
-        """Keep the client's bytes; queue this handshake once they hold a complete record. Close if memory is used up."""
+        """Keep the client's bytes; queue this handshake once they hold a whole record. Close if no memory is left."""
         self._received += data
         if self._share.count(len(self._received)):
             self._look()
@@ -82,7 +82,7 @@ class Handshake(asyncio.Protocol):
             self.end()
 
     def eof_received(self) -> bool:
-        """The client has ended its input: close at once if TLS has not begun, else after the records received before."""
+        """The client has ended its input: close now if TLS has not begun, else after the records received before."""
         self._has_ended = True
         if self._task is None:
             return False
@@ -120,7 +120,7 @@ class Handshake(asyncio.Protocol):
             self._task.cancel()
 
     def _look(self) -> None:
-        """After a complete record or the end of input, pause reading and queue this handshake; otherwise resume reading."""
+        """With a complete record, or after the end of input, pause reading and queue this handshake; else read on."""
         if self._transport.is_closing():
             return
         if self._has_ended or record_bytes(self._received):
@@ -137,7 +137,7 @@ class Handshake(asyncio.Protocol):
         loop.call_soon(self._come_between)
 
     async def _shake_hands(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Do the TLS handshake, then hand the socket over to TLS and the Connection. Raises OSError if the handshake fails."""
+        """Do the TLS handshake, then hand the socket over to TLS (`_hand_over`). Raises OSError if it fails."""
         self._connection = Connection(self._handshakes.connections)
         transport = await loop.start_tls(
             self._transport,
@@ -151,7 +151,7 @@ class Handshake(asyncio.Protocol):
             self._hand_over(transport)
 
     def _come_between(self) -> None:
-        """Replace TLS, which `start_tls` has just made the socket's protocol. TLS starts next turn, before `_look` runs."""
+        """Become the socket's protocol again, in place of TLS. TLS starts in the next turn, before `_look` runs."""
         protocol = self._transport.get_protocol()
         if protocol is self:  # the handshake was ended before TLS began
             return
@@ -189,7 +189,7 @@ class Handshake(asyncio.Protocol):
             self._transport.close()
 
     def _finish(self, task: asyncio.Task[None]) -> None:
-        """The task has ended: close the connection unless it was handed over. Drop the task: its exception refers to `self`."""
+        """Unless the connection was handed over, close it. Drop the task, whose exception refers to this object."""
         self._task = None
         error = None if task.cancelled() else task.exception()
         if error is None and self._connection is None and not task.cancelled():
@@ -228,7 +228,7 @@ class Handshakes:
         """Handshakes without a complete first record, oldest first, each with the timer that ends it."""
         self._begun: deque[Handshake] = deque()
         self._new: deque[Handshake] = deque()
-        """Queued handshakes that have not begun, served after `_begun`: otherwise, of many together, all would end late."""
+        """Queued handshakes that have not begun, served after `_begun`: else all of many handshakes would end late."""
         self._is_turn_due = False
 
     def take_turns(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -237,7 +237,7 @@ class Handshakes:
         self._call_later = loop.call_later
 
     def admit(self, handshake: Handshake) -> None:
-        """Add a handshake. If all connections, also refused ones, are too many, end the one that has been silent longest."""
+        """Add a handshake. If it makes too many connections of all kinds, end the handshake that is silent longest."""
         self._all.add(handshake)
         self._silent[handshake] = self._call_later(HANDSHAKE_SECONDS_MAX, handshake.end)
         connections = self.connections

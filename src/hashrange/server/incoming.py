@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hashrange.server.outgoing import Outgoing
 
 GROUP_MAX = 16
-"""Inputs that are parsed, then answered, as one group: more would delay the first, and their data fill the caches."""
+"""Inputs that are parsed, then answered, as one group: more would delay the first, and fill the caches."""
 TURN_SECONDS_MAX = 0.005
 """Time for input in one turn of the loop, which has other callbacks too; further input waits for the next turn."""
 
@@ -46,7 +46,7 @@ NONE, SMALL, LARGE = LastReply.NONE, LastReply.SMALL, LastReply.LARGE
 
 
 class AnsweredConnection(Protocol):
-    """The members of a connection that this package needs to answer its requests."""
+    """The members of a connection that `Incoming` and protocols need to answer its requests."""
 
     last_reply: LastReply
 
@@ -72,7 +72,7 @@ class AnsweredConnection(Protocol):
         """End the connection after an internal error."""
 
     def take(self) -> HttpRequest | None:
-        """Return the next request to answer; None if none is complete, or if another is still being answered or sent."""
+        """Return the next request to answer; None if none is complete, or none may begin yet."""
 
     def drop_request(self) -> None:
         """Drop the request that `take` returned last without an answer, because the client has left."""
@@ -105,7 +105,7 @@ class Incoming:
         self._call_soon: Callable[[Callable[[], None]], object] | None = None
         self._waiting: deque[tuple[AnsweredConnection, bytes | None]] = deque()
         self._long: dict[AnsweredConnection, list[bytes | None]] = {}
-        """Connections with long reads, not parsed yet or in part, and their input. They are not read until all is parsed."""
+        """Connections with long reads, and their input that is not parsed yet. They are not read until it is."""
         self._new: deque[tuple[AnsweredConnection, HttpRequest]] = deque()
         """Requests of connections that have had no reply yet, answered after those of the other connections."""
         self._dear: deque[tuple[AnsweredConnection, HttpRequest]] = deque()
@@ -145,7 +145,7 @@ class Incoming:
             self.turn()
 
     def turn(self) -> None:
-        """Process queued input until none is left or, with a loop, `TURN_SECONDS_MAX` is over; then flush the replies."""
+        """Process queued input until none is left or, with a loop, for `TURN_SECONDS_MAX`; then write held replies."""
         call_soon = self._call_soon
         ends_seconds = self._monotonic() + TURN_SECONDS_MAX if call_soon is not None else inf
         self._is_turning = self._is_due = True
@@ -164,7 +164,7 @@ class Incoming:
         return bool(self._waiting or self._new or self._dear or self._long)
 
     def _go_round(self, ends_seconds: float) -> None:
-        """Process the queues in order until `ends_seconds`, of each at least one group, request or connection's long read."""
+        """Process the queues in order until `ends_seconds`; of each at least one group, request or long read."""
         monotonic = self._monotonic
         waiting = self._waiting
         while waiting:
@@ -187,7 +187,7 @@ class Incoming:
                 break
 
     def _read_group(self, group: list[tuple[AnsweredConnection, bytes | None]]) -> None:
-        """Parse the input of some connections. Answer requests if the connection's last reply was small; queue the others."""
+        """Parse input of some connections. Answer requests of those whose last reply was small; queue the others."""
         for connection, data in group:
             if data:
                 try:

@@ -70,7 +70,7 @@ class Server:
         self._sweep: asyncio.TimerHandle | None = None
 
     async def start(self) -> str:
-        """Listen, and start sweep and jobs; return the endpoint's URL. Raises ListenError if the address cannot be used."""
+        """Listen, start sweep and jobs, and return the endpoint's URL. Raises ListenError if it cannot listen."""
         settings = self.settings
         loop = asyncio.get_running_loop()
         self.connections.take_turns(loop)

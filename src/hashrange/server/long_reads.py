@@ -36,7 +36,7 @@ class LongReads:
         self._turn_bytes_max = turn_bytes
         self._call_soon: Callable[[Callable[[], None]], object] | None = None
         self._listened: dict[Sender, None] = {}
-        """Connections that have sent long reads and are not held, in order of their last long reads, the latest last."""
+        """Connections that have sent long reads and are not held, in order of the last long read, the latest last."""
         self._held: dict[Sender, None] = {}
         self._turn_bytes = 0
         self._is_turn_due = False

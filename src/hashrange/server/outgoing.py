@@ -31,7 +31,7 @@ class Outgoing:
         self._call_soon = loop.call_soon
 
     def send(self, transport: asyncio.Transport, reply: HttpReply, now_seconds: float, *, is_alone: bool) -> None:
-        """Write `reply` by the end of the turn, after earlier replies; at once if it is large, or `is_alone` (no other client)."""
+        """Write `reply` by the end of the turn, behind earlier ones; at once if large or its client `is_alone`."""
         head, body = reply
         held = self._held
         if len(body) >= LARGE_BYTES:

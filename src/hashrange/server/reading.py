@@ -1,6 +1,6 @@
 """How do a connection's bytes become requests? One message after the other, by httptools' parser.
 
-A long read is parsed only as far as it completes a request. This file limits the size of a message. It must not know
+A long read is parsed only until a request is complete. This file limits the size of a message. It must not know
 transports, replies, states of connections or time: it returns refusals to its caller.
 Source of limits: operations.md 1.1.
 """
@@ -18,24 +18,24 @@ from hashrange.server.slow_clients import Framing, head_bytes
 from hashrange.wire.http import BODY_BYTES_MAX, HEAD_BYTES_MAX, HeaderLayout, HttpRequest, layout_of
 
 PIECE_BYTES = 8 * 1024
-"""Longer reads are parsed in such pieces, until one completes a request. All requests that fit into a piece take
-0.7 ms, into a whole read 23 ms."""
+"""Size of a piece. A *long read* is one of more than this; it is parsed in pieces, until one completes a request.
+Parsing all requests that fit into a piece takes 0.7 ms, all that fit into the longest read 23 ms."""
 PIECES_MAX = 4
-"""Pieces of a long read that are parsed in a row if none of them completes a request."""
+"""Most pieces of a long read that are parsed in a row; fewer if one of them completes a request."""
 
 
 class Stop(Enum):
     """Reasons, other than errors, why the parser stops before the end of its input."""
 
     OFFER = auto()
-    """The client offers a protocol upgrade, as Java's does. The offer is ignored."""
+    """The client offers a protocol upgrade, as Java's HTTP client does. The offer is ignored."""
 
 
 OFFER: Final = Stop.OFFER
 
 
 class Reading:
-    """The message being received, and the complete requests. The parser calls the methods `on_…`."""
+    """A connection's message being received, and its complete requests. The parser calls the methods `on_…`."""
 
     __slots__ = (
         "body", "framing", "head_names", "head_values", "layout", "message_bytes", "on_header", "parser", "ready", "refusal", "rest",
@@ -55,17 +55,17 @@ class Reading:
         self.parser = httptools.HttpRequestParser(self)
         self.url = b""
         self.layout: HeaderLayout | None = None
-        """None until the head is complete."""
+        """Layout of the message's headers; None until its head is complete."""
         self.framing: Framing | None = None
-        """Framing of a chunked body; None for others."""
+        """Counts the framing of a chunked body; None for other bodies."""
         self.body: bytes | bytearray = b""
         self.ready: deque[HttpRequest] = deque()
         self.rest: bytes | memoryview = b""
-        """Part of a long read that is not parsed yet."""
+        """Received bytes that are not parsed yet, usually of a long read."""
         self.message_bytes = 0
         """Bytes received of a request that is not complete yet."""
         self.refusal = MALFORMED
-        """Refusal to return when the parser raises an error."""
+        """Refusal that `feed` returns if the parser raises an error."""
         self.wants_continue = False
 
     def drop(self) -> None:
@@ -74,14 +74,14 @@ class Reading:
         self.wants_continue = False
 
     def close(self) -> None:
-        """Drop the parser, so that only the connection refers to this object."""
+        """Drop all input and the parser, which refers back to this object."""
         self.drop()
         self.ready.clear()
         self.on_header = None  # type: ignore[assignment]
         self.parser = None  # type: ignore[assignment]
 
     def feed(self, data: bytes | memoryview) -> Refusal | Stop | None:
-        """Parse bytes into requests. Returns None, `OFFER` if `rest` is to be parsed next, or a final Refusal."""
+        """Parse bytes into requests. Returns None, `OFFER` if `rest` is to be parsed next, or a fault's Refusal."""
         self.message_bytes += len(data)
         try:
             self.parser.feed_data(data)
@@ -93,7 +93,7 @@ class Reading:
         return None
 
     def feed_rest(self) -> Refusal | None:
-        """Parse a long read until a request is complete, at most `PIECES_MAX` pieces. Returns any Refusal."""
+        """Parse `rest` until a request is complete, at most `PIECES_MAX` pieces. Returns None, or a fault's Refusal."""
         for _ in range(PIECES_MAX):
             if self.ready or not self.rest:
                 break
@@ -105,7 +105,10 @@ class Reading:
         return None
 
     def _begin_again(self, behind: bytes | memoryview) -> Refusal | Stop:
-        """Restart parsing, which stopped at an upgrade offer before the body: read the request without the offer."""
+        """Replace the parser, which stopped at an upgrade offer; prepend the head without it, and `behind`, to `rest`.
+
+        Returns OFFER, or MALFORMED if the method is CONNECT.
+        """
         request = self.ready.pop()
         if request.method == b"CONNECT":
             return MALFORMED
@@ -115,14 +118,14 @@ class Reading:
         return OFFER
 
     def next_bytes(self) -> int:
-        """Bytes that may be parsed at once: a piece or, if longer, the rest of a body of known length (only copied)."""
+        """Size of what to parse next: a piece or, if longer, the rest of a body of known length (only copied)."""
         layout = self.layout
         if layout is None or layout.content_length < 0:
             return PIECE_BYTES
         return max(PIECE_BYTES, int(self.head_values[layout.content_length] or b"0") - len(self.body))
 
     def large_body_bytes(self) -> int:
-        """Largest size that the unfinished body may have; 0 for a small one."""
+        """Size to reserve for the unfinished body: its length or, if unknown, the largest; 0 for a small body."""
         layout = self.layout
         if layout is None:
             return 0
@@ -132,7 +135,7 @@ class Reading:
         return BODY_BYTES_MAX if len(self.body) > SMALL_BYTES else 0
 
     def is_too_large(self) -> bool:
-        """True if an unfinished message exceeds the limits of its head or framing; called after a read."""
+        """True if the unfinished message exceeds the limits of its head or framing; to be called after a read."""
         layout = self.layout
         if layout is None:
             return self.message_bytes > HEAD_BYTES_MAX
@@ -142,11 +145,11 @@ class Reading:
     # --- parser callbacks -----------------------------------------------------------------------
 
     def on_url(self, url: bytes) -> None:
-        """Keep a piece of the request line's target."""
+        """Append a part of the request line's URL."""
         self.url += url
 
     def on_headers_complete(self) -> None:
-        """The head is complete: refuse a request that is too large before its body comes."""
+        """The head is complete: refuse it if it is too large, or announces a body that is too large."""
         names = self.head_names
         values = self.head_values
         layout = self.layout = layout_of(tuple(names))
@@ -162,7 +165,7 @@ class Reading:
             self.wants_continue = True
 
     def on_body(self, body: bytes) -> None:
-        """Keep a piece of the body, unless it is too large."""
+        """Append a part of the body; refuse a body that is too large."""
         if not self.body:
             self.body = body
             return
@@ -188,7 +191,7 @@ class Reading:
         layout = self.layout
         assert layout is not None
         if self.framing is not None:
-            del values[len(layout.names) :]  # trailers of a chunked body
+            del values[len(layout.names) :]  # drop the trailers of a chunked body
         values.append(None)
         body = self.body
         self.ready.append(
@@ -208,6 +211,6 @@ class Reading:
         self.wants_continue = False
 
     def _refuse(self, refusal: Refusal) -> None:
-        """End parsing: the parser turns the ValueError into its own error."""
+        """End parsing by a ValueError: the parser turns it into its own error, and `feed` returns `refusal`."""
         self.refusal = refusal
         raise ValueError(refusal[1])

@@ -1,7 +1,7 @@
 """How much received data may wait in memory, over all connections? Large bodies reserve memory; other input is counted.
 
 A large body is read once memory for all of it is reserved. Until then its connection waits, in order of arrival, and is
-not read. So every body that is being read can be finished, and a waiting connection holds one read of its socket.
+not read. So every body that is being read can be finished, and a waiting connection holds only one read of its socket.
 A body of unknown length reserves the largest size allowed. Small bodies never wait. The bytes of all other unfinished
 requests are counted; above a sum that no ordinary load approaches, more input is refused.
 This file must not know sockets or requests.
@@ -11,11 +11,11 @@ from collections.abc import Callable
 
 MIB = 1024 * 1024
 RECEIVE_BYTES_MAX = 128 * MIB
-"""Memory for large bodies until they are answered: eight of the largest, thousands of usual ones."""
+"""Memory that large bodies may reserve until they are answered: eight of the largest, thousands of usual ones."""
 SMALL_BYTES = 64 * 1024
-"""A body of this size never waits for memory."""
+"""Longest body that is small: it reserves no memory, and never waits for any."""
 BEGINNINGS_BYTES_MAX = 128 * MIB
-"""Limit for unfinished requests without a reservation, and for unparsed reads: 500 of the longest reads."""
+"""Limit for the sum of unfinished requests without a reservation and unparsed long reads: 500 of the longest reads."""
 
 
 class ReceiveBudget:
@@ -29,14 +29,14 @@ class ReceiveBudget:
         self._beginnings_bytes = 0
 
     def begin(self, size_bytes: int) -> bool:
-        """Count more bytes without a reservation. False, and nothing is counted, if the sum would be too large."""
+        """Count more bytes that have no reservation. False, and nothing is counted, if the sum would be too large."""
         if size_bytes > 0 and self._beginnings_bytes + size_bytes > BEGINNINGS_BYTES_MAX:
             return False
         self._beginnings_bytes += size_bytes
         return True
 
     def end(self, size_bytes: int) -> None:
-        """Stop counting bytes that are complete, have a reservation now, or are dropped."""
+        """Stop counting bytes that `begin` counted: they are parsed, complete, dropped, or have a reservation."""
         self._beginnings_bytes -= size_bytes
 
     @property
@@ -45,7 +45,7 @@ class ReceiveBudget:
         return bool(self._waiting)
 
     def ask(self, share: "Share", size_bytes: int, let_in: Callable[[], None]) -> bool:
-        """Reserve memory, after all waiting shares. False: `share` waits too, until `let_in` is called."""
+        """Reserve memory for `share`. False: `share` waits, behind others; `let_in` is called once it has it."""
         if not self._waiting and size_bytes <= self._free_bytes:
             self._free_bytes -= size_bytes
             return True
@@ -65,7 +65,7 @@ class ReceiveBudget:
             let_in()
 
     def forget(self, share: "Share") -> None:
-        """Remove `share` if it waits; shares behind it may fit now."""
+        """Remove `share` if it waits; reserve memory for waiting shares behind it that fit now."""
         if self._waiting.pop(share, None) is not None:
             self.give_back(0)
 
@@ -82,14 +82,14 @@ class Share:
         self.answering_bytes = 0
 
     def count(self, come_bytes: int) -> bool:
-        """Count the bytes of an unfinished request without a reservation. False: the sum is too large."""
+        """Count `come_bytes`, received so far of a request without a reservation. False: the sum would be too large."""
         if not self._budget.begin(come_bytes - self._counted_bytes):
             return False
         self._counted_bytes = come_bytes
         return True
 
     def reserve(self, size_bytes: int, let_in: Callable[[], None]) -> bool:
-        """Reserve memory for a body. False: it waits, and `let_in` is called once it is reserved."""
+        """Reserve memory for a body. False: the body waits, and `let_in` is called once its memory is reserved."""
         has_room = self._budget.ask(self, size_bytes, let_in)
         if has_room:
             self.take(size_bytes)
@@ -112,7 +112,7 @@ class Share:
         self._budget.give_back(freed_bytes)
 
     def leave(self) -> None:
-        """Nothing more of the request is read: free its reservation."""
+        """The unfinished request is dropped: free its reservation, and no longer wait or count its bytes."""
         self._uncount()
         self._budget.forget(self)
         freed_bytes, self.reserved_bytes = self.reserved_bytes, 0

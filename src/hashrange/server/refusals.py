@@ -9,7 +9,7 @@ from hashrange.messages import http as sentences
 
 
 class Refusal(NamedTuple):
-    """Reply that is sent before the server closes the connection."""
+    """Status and text of the reply that is sent before the server closes the connection."""
 
     status: int
     body: bytes
@@ -17,7 +17,7 @@ class Refusal(NamedTuple):
 
 MALFORMED = Refusal(400, sentences.MALFORMED_REQUEST)
 SPEAKS_TLS = Refusal(400, sentences.MALFORMED_REQUEST)
-"""Same reply as MALFORMED; the operator also gets a hint in the log."""
+"""For HTTPS on an HTTP port: the reply is that of MALFORMED, and the operator gets a hint in the log."""
 BODY_TOO_LARGE = Refusal(413, sentences.BODY_TOO_LARGE)
 TOO_SLOW = Refusal(408, sentences.REQUEST_TOO_SLOW)
 TOO_MANY_CONNECTIONS = Refusal(503, sentences.TOO_MANY_CONNECTIONS)

@@ -10,29 +10,32 @@ from hashrange.wire.http import HEAD_BYTES_MAX
 HEAD_SECONDS_MAX = 10.0
 """Longest time from a request's first byte to the end of its head."""
 BODY_SECONDS_FREE = 20.0
-"""A body may take this long at any speed; after that, `BODY_BYTES_PER_SECOND_MIN` is required on average."""
+"""A request with a complete head may take this long, plus its bytes so far divided by `BODY_BYTES_PER_SECOND_MIN`."""
 BODY_BYTES_PER_SECOND_MIN = 16 * 1024
 BODY_BYTES_PER_SECOND_WANTED = 1024 * 1024
-"""Replaces `BODY_BYTES_PER_SECOND_MIN` for a large body while others wait for the memory that it reserves."""
+"""Replaces `BODY_BYTES_PER_SECOND_MIN` for a large body while other bodies wait for the memory that it reserves."""
 STALL_SECONDS_MAX = 2.0
-"""Longest time without new bytes of a large body while others wait for the memory that it reserves."""
+"""Longest time without new bytes of a large body while other bodies wait for the memory that it reserves."""
 MEMORY_WAIT_SECONDS_MAX = 5.0
 """Longest time that a large body waits for memory; then its client gets 503 and may try again later."""
 IDLE_SECONDS_MAX = 600.0
 LEFT_SECONDS_MAX = 10.0
-"""Longest time that a client that has ended its input waits for a reply; then it is taken for one that has left."""
+"""If a reply takes longer than this after the client has ended its input, the client is taken to have left."""
 WRITE_SECONDS_MAX = 60.0
-"""Longest time that a client may leave a reply unread."""
+"""Longest time that a client may leave a reply unread; also the longest that closing a connection may take."""
 LINGER_SECONDS = 2.0
 """Time after a refusal during which input is read and dropped: otherwise the client may never see the refusal."""
 FRAME_BYTES_FREE = 16
-"""Framing bytes that are free for each byte of data received with them; a chunk of one byte has 5."""
+"""Framing bytes that are not counted for each byte of data received with them; a chunk of one byte has 5."""
 
 TRAILERS_MAX = 64
 
 
 def is_too_slow(age_seconds: float, message_bytes: int, *, has_head: bool, is_in_the_way: bool = False) -> bool:
-    """True if a request takes too long after this many bytes. `is_in_the_way`: others wait for its memory."""
+    """True if `age_seconds` is too long for a request of which `message_bytes` are received.
+
+    `is_in_the_way`: other bodies wait for memory, and this request has reserved some.
+    """
     if not has_head:
         return age_seconds > HEAD_SECONDS_MAX
     bytes_per_second = BODY_BYTES_PER_SECOND_WANTED if is_in_the_way else BODY_BYTES_PER_SECOND_MIN
@@ -40,7 +43,7 @@ def is_too_slow(age_seconds: float, message_bytes: int, *, has_head: bool, is_in
 
 
 def head_bytes(url: bytes, names: Sequence[bytes], values: Sequence[bytes | None]) -> int:
-    """Bytes of a head received so far."""
+    """Length of the head that consists of this URL and these headers, each with 4 bytes of punctuation."""
     return len(url) + sum(map(len, names)) + sum(len(value or b"") for value in values) + 4 * len(values)
 
 
@@ -56,9 +59,10 @@ class Framing:
         self._frame_bytes = 0
 
     def is_too_large(self, message_bytes: int, body_bytes: int, trailers: int) -> bool:
-        """True if the framing exceeds its limits. Arguments are totals after a read; `trailers` are complete ones.
+        """True if the framing exceeds its limits. Must be called after each read with the totals received so far.
 
-        Data allows for the framing of its own read only, so no amount of data allows for endless trailers.
+        Only complete trailers count in `trailers`. Data excuses framing of the same read only (`FRAME_BYTES_FREE`), so
+        that no amount of data allows for endless trailers.
         """
         data_bytes = body_bytes - self._body_bytes
         other_bytes = message_bytes - self._message_bytes - data_bytes

@@ -1,8 +1,8 @@
 """How does the server notice that a TLS client does not read replies? It watches the socket's transport.
 
-TLS encrypts written bytes at once and passes them to the socket's transport. The TLS transport reports a pause only at
-the second reply, and no longer counts the first. So `TlsProtocol` stands between the socket's transport and TLS.
-It must not know what is sent.
+TLS encrypts written bytes at once and passes them to the socket's transport. The TLS transport reports a pause only
+when a second reply is written, and does not count the first. So `TlsProtocol` stands between the socket's transport and
+TLS, and reports pauses to the Connection. This file must not know what is sent.
 """
 
 import asyncio
@@ -10,11 +10,11 @@ import asyncio
 from hashrange.server.connection import Connection
 
 NEVER_BYTES = 1 << 30
-"""Write-buffer limit that the TLS transport never reaches: otherwise the connection would get each pause twice."""
+"""Write-buffer limit that the TLS transport never reaches: otherwise the Connection would get each pause twice."""
 
 
 class TlsProtocol(asyncio.BufferedProtocol):
-    """Protocol of the socket's transport after the handshake. Its read methods are those of TLS: no extra call."""
+    """Protocol of the socket's transport after the handshake. For speed, its methods for input are TLS's own."""
 
     def __init__(
         self,
@@ -36,13 +36,13 @@ class TlsProtocol(asyncio.BufferedProtocol):
         self.connection_lost = tls.connection_lost  # type: ignore[method-assign]
 
     def pause_writing(self) -> None:
-        """The client reads too slowly."""
+        """The client reads too slowly: report that to TLS and the Connection."""
         self._is_paused = True
         self._tls.pause_writing()
         self._tell()
 
     def resume_writing(self) -> None:
-        """The client reads again; pending output of TLS may make the transport pause at once."""
+        """The client reads again: report that, unless pending output of TLS makes the transport pause again at once."""
         self._is_paused = False
         self._tls.resume_writing()
         self._tell()

@@ -1,14 +1,14 @@
-"""How much memory may unread replies take, over all connections? Above a limit, the longest blocked ones are aborted.
+"""How much memory may unread replies take, over all connections? Above a limit, the connections blocked for longest are aborted.
 
-One connection holds at most a reply and some small ones, because it is not served while its client does not read. But
-there may be thousands of connections, and a reply may have 16 MB.
+One connection holds at most one large reply and some small ones, because no request is answered while its client does
+not read. But there may be thousands of connections, and a reply may have 16 MB.
 """
 
 import asyncio
 from typing import Protocol
 
 UNREAD_BYTES_MAX = 256 * 1024 * 1024
-"""Enough for 200 clients that leave a whole page of a Scan unread."""
+"""Limit for the unread replies of all connections: enough for 200 clients that leave a Scan's full page unread."""
 
 
 class ReplyingConnection(Protocol):
@@ -17,7 +17,7 @@ class ReplyingConnection(Protocol):
     transport: asyncio.Transport
 
     def count_unsent_bytes(self) -> int:
-        """Bytes of written replies that are held because the client has not read them."""
+        """Return the bytes of memory that written replies take because the client has not read them; 0 if it has."""
 
 
 class Unread:
@@ -30,7 +30,7 @@ class Unread:
         self._bytes = 0
 
     def add(self, reader: ReplyingConnection) -> None:
-        """Add a connection whose client has stopped reading. Above the limit, abort those that stopped first."""
+        """Add a connection whose client has stopped reading. Above the limit, abort the connections added earliest."""
         self.remove(reader)
         size_bytes = self._sizes[reader] = reader.count_unsent_bytes()
         self._bytes += size_bytes

@@ -12,7 +12,7 @@ from hashrange.store.interface import WholeStore
 
 
 def jobs_of(store: WholeStore, clock: Clock) -> list[Job]:
-    """Create the jobs that run over this store."""
+    """Create the jobs that work on this store."""
     return [
         IndexBackfill(store, clock),
         IndexDelay(store),

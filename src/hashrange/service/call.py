@@ -1,8 +1,8 @@
 """How does the service represent a request? As a call: scope, operation, members, and the methods that get the outcome.
 
-Each protocol has its own subclass. The service runs the operation and then calls, in this order: `done` or `refuse`, in
-the turn in which the operation ended, where the protocol writes the reply; then `send`, once everything that the reply
-depends on would survive a power cut, where the protocol sends it. `fail` replaces all three after an internal error.
+Each protocol has its own subclass. In the turn in which the operation ends, the service calls `done` or `refuse`, which
+write the reply. Once everything that the reply depends on would survive a power cut, it calls `send`, which sends the
+reply. After an internal error it calls `fail` instead.
 """
 
 from typing import Any
@@ -27,11 +27,11 @@ class Call(msgspec.Struct, gc=False, eq=False):
     position: int
     """Number of the commit that the reply waits for; 0 if everything that the reply depends on is durable."""
     is_explained: bool
-    """True once the slow path has read the request leniently and found no fault in its form that it can word."""
+    """True once the slow path has read the request leniently, and found no fault that it can word."""
 
     @property
     def is_abandoned(self) -> bool:
-        """True if the client has left, so that a read need not go on."""
+        """True if the client has left, so that a read need not be continued."""
         return False
 
     def done(self, reply: Reply | None) -> None:
@@ -39,14 +39,14 @@ class Call(msgspec.Struct, gc=False, eq=False):
         raise NotImplementedError
 
     def refuse(self, error: ApiError) -> None:
-        """Write the error of an operation that refused."""
+        """Write the reply of an operation that refused with this error."""
         raise NotImplementedError
 
     def first_fault(self, error: ApiError | Malformed) -> ApiError | None:
-        """The error to report: a fault of the request that precedes `error` in the service's order, else `error`.
+        """Return the error to report: a fault that precedes `error` in the service's order of checks, else `error`.
 
-        `Malformed` is never reported: the protocol finds the fault, or reads the request more leniently, puts that in
-        `request` and returns None; then the operation runs once more.
+        For `Malformed`, which is never reported: return the fault, or replace `request` by one that was read leniently
+        and return None; the service then runs the operation once more.
         """
         raise NotImplementedError
 
@@ -55,5 +55,5 @@ class Call(msgspec.Struct, gc=False, eq=False):
         raise NotImplementedError
 
     def fail(self, error: BaseException) -> None:
-        """Log an internal error, and report that there was one. Replaces the other methods, or `send`."""
+        """Report an internal error. Called instead of `done`, `refuse` and `send`, or of `send` alone."""
         raise NotImplementedError

@@ -3,29 +3,29 @@
 Requests leave no cycles (`tests/unit/operations/test_garbage.py`), so the collector frees hardly anything, and objects
 that survive a run live long: opened tables, connections, compiled statements. In a server's own process (`settle`) the
 survivors are frozen after the run, and not examined again while a client is connected: 2,000 tables of twenty indexes
-would take 80 ms each time. When no client is connected, the collector examines everything. In other programs' processes
-nothing is frozen, because their cycles are theirs to collect. While something large is made, the collector is off: it
-would examine all of it again and again.
+would take 80 ms each time. When no client is connected, the collector examines everything. Inside another program's
+process nothing is frozen, because that program's cycles must be collected. While a large piece of JSON is decoded or
+written, the collector is off: it would examine the same objects again and again.
 """
 
 import gc
 
 YOUNG_MAX = 20_000
-"""New objects, made and not freed, that start a run of the collector; a run takes 2 ms."""
+"""Number of new objects, made and not freed, at which a run of the collector starts; a run takes 2 ms."""
 _NEVER = 1_000_000_000
 LOOKS_UNTIL_ALL = 10
-"""After this many runs, each of which froze objects, it is worthwhile to examine everything."""
+"""Runs of the collector, each of which freezes objects, after which it is worthwhile to examine all objects."""
 
 _is_ours = False
 _former_thresholds = gc.get_threshold()
 _looks = 0
-"""Runs of the collector since everything was last examined."""
+"""Runs of the collector since all objects were last examined."""
 
 
 def settle() -> None:
-    """Prepare a server's own process: freeze the objects that its start has made.
+    """Set the garbage collector up for a server's own process, and freeze the objects that the start has made.
 
-    They are not collected before: that takes 8 ms, and finds ten objects.
+    The collector does not run before that: it would take 8 ms, and free ten objects.
     """
     global _is_ours, _looks, _former_thresholds
     release()
@@ -38,7 +38,7 @@ def settle() -> None:
 
 
 def release() -> None:
-    """The server has ended: restore the collector, in case the process continues."""
+    """The server has ended: undo `settle`, in case the process continues."""
     global _is_ours
     if _is_ours:
         gc.callbacks.remove(_set_aside)
@@ -48,30 +48,33 @@ def release() -> None:
 
 
 def pause_collector() -> bool:
-    """Switch the collector off while something large is made. True: it was on, so call `resume_collector` later."""
+    """Switch the collector off. Returns True if it was on, so that `resume_collector` must be called later."""
     is_on = gc.isenabled()
     gc.disable()
     return is_on
 
 
 def resume_collector() -> None:
-    """Switch the collector on again; a server first freezes all objects."""
+    """Switch the collector on again; in a server's own process, freeze all objects before."""
     if _is_ours:
         gc.freeze()
     gc.enable()
 
 
 def look_at_all() -> None:
-    """No client is connected: examine all objects, if enough runs have frozen some. 0.1 s per million."""
+    """In a server's own process, collect garbage among all objects if `LOOKS_UNTIL_ALL` runs have frozen some.
+
+    Called while no client is connected, because it takes 0.1 s per million objects.
+    """
     global _looks
     if _is_ours and _looks >= LOOKS_UNTIL_ALL:
         gc.unfreeze()
-        gc.collect()  # its callback freezes all objects again
+        gc.collect()  # then `_set_aside` freezes all objects again
         _looks = 0
 
 
 def _set_aside(phase: str, _details: dict[str, int]) -> None:
-    """Freeze the objects that survived a run of the collector: reference counts will free them."""
+    """At the end of a run of the collector, freeze the objects that survived it: reference counts will free them."""
     global _looks
     if phase == "stop":
         gc.freeze()

@@ -30,7 +30,7 @@ class Driver:
         workers: Workers,
         call: Abandonable | None = None,
     ) -> None:
-        """`call`: of a read, which raises Abandoned where it suspends or gives way once its client has left."""
+        """`call`: that of a read, which ends with Abandoned where it suspends or gives way once the client has left."""
         self.call = call
         self.coroutine = coroutine
         self.ended = ended
@@ -38,7 +38,7 @@ class Driver:
         self.wait(waits_for)
 
     def wait(self, waits_for: object) -> None:
-        """Schedule the next step: in a later turn, or when the future is done."""
+        """Schedule the next step: in a later turn if `waits_for` is None, or when that future is done."""
         if waits_for is None:
             self.workers.run_later(self.step)
             return
@@ -47,11 +47,11 @@ class Driver:
         waits_for.add_done_callback(self.resume)
 
     def resume(self, _future: object) -> None:
-        """The future is done: take the next step. The coroutine gets result or error from the future itself."""
+        """The future is done: take the next step. The coroutine gets its result or error from the future itself."""
         self.workers.run(self.step)
 
     def step(self) -> None:
-        """Run until the coroutine suspends or ends."""
+        """Run until the coroutine suspends or ends; call `ended` if it ends."""
         call = self.call
         try:
             if call is None:
@@ -73,7 +73,7 @@ class Driver:
 
 
 def in_turns(coroutine: Coroutine[Any, Any, T], workers: Workers) -> "asyncio.Future[T]":
-    """Run a coroutine like an operation, so that long work gives way. Returns a future of its result.
+    """Run a coroutine like an operation, in later turns, so that long work gives way. Returns a future of its result.
 
     Cancelling the future does not stop the coroutine.
     """

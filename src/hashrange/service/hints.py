@@ -26,7 +26,7 @@ class Hints:
         self._given: set[tuple[str, ...]] = set()
 
     def table_not_found(self, scope: Scope, names: Iterable[str]) -> None:
-        """After a ResourceNotFoundException, log tables found in another account or Region; `names` may be ARNs."""
+        """After a ResourceNotFoundException, log where else tables of these names exist; `names` may be ARNs."""
         here = (scope.account, scope.region)
         for name in map(bare_name, names):
             if len(self._given) >= HINTS_MAX:
@@ -45,7 +45,7 @@ class Hints:
             )  # fmt: skip
 
     def not_supported(self, operation_name: str) -> None:
-        """Log that an operation refused a request as unsupported: libraries often hide the message from their users."""
+        """Log that an operation refused a request as unsupported: libraries often hide that message from users."""
         if (operation_name, _NOT_SUPPORTED) in self._given:
             return
         self._given.add((operation_name, _NOT_SUPPORTED))

@@ -1,4 +1,4 @@
-"""How is a service opened from its settings? The store is opened, and table states that would not end are ended."""
+"""How is a service opened from its settings? The store is opened, and table states with deadlines that are too far ahead are ended."""
 
 import asyncio
 from collections.abc import Mapping

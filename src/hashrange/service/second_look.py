@@ -17,7 +17,7 @@ from hashrange.store.interface import Catalog
 
 
 def with_second_look(operations: Mapping[str, Operation], catalog: Catalog) -> Mapping[str, Operation]:
-    """The operations, wrapped to look missing tables up if the catalog may be late."""
+    """Return the operations; if the catalog may be late, wrapped to look missing tables up."""
     if not catalog.is_late:
         return operations
     return {
@@ -27,10 +27,10 @@ def with_second_look(operations: Mapping[str, Operation], catalog: Catalog) -> M
 
 
 def _looking_again(operation: Operation, catalog: Catalog) -> Run:
-    """The operation's `run`, repeated if it did not find a table that has appeared since.
+    """Return a `run` that runs the operation again if it did not find a table that the catalog then finds.
 
-    An operation that lacked a table has done nothing, or has put and deleted whole items of a batch, which may be
-    repeated.
+    If the reply would report missing tables, they are looked up before. Running twice is safe: an operation that lacked
+    a table has done nothing, or has put and deleted whole items of a batch, which may be repeated.
     """
     run = operation.run
 

@@ -39,7 +39,7 @@ from hashrange.settings import Settings
 from hashrange.store.interface import WholeStore
 
 HELD_SECONDS_MAX = 0.0005
-"""Longest time that the first reply of a group waits for the others of the group."""
+"""Longest time that the first reply of a group of calls waits for the others of the group."""
 SCOPES_MAX = 4096
 SHARED_ACCOUNT, SHARED_REGION = "000000000000", "us-east-1"
 """Account and Region that hold all data with `--shared-db`."""
@@ -63,15 +63,15 @@ class Service:
         self._durable_position = store.durable_position
         self._scopes: dict[tuple[str, str], Scope] = {}
         self._held: list[Call] = []
-        """Calls that have ended in this turn."""
+        """Calls with a written reply that `release` has not yet sent or held back."""
         self._ready: deque[Call] = deque()
         """Calls whose replies may be sent now."""
         self._put_off: deque[Call] = deque()
-        """Calls that are run again once fewer large replies wait to be made."""
+        """Calls that are run again once fewer workers wait to make a large reply (`Workers.is_crowded`)."""
         self._is_beginning_due = False
 
     def take_turns(self, loop: asyncio.AbstractEventLoop) -> None:
-        """From now on, work gives way to `loop`, the running loop."""
+        """From now on, long work gives way: `loop`, the running loop, continues it in later turns."""
         self.workers.take_turns(loop)
 
     def start_jobs(self) -> None:
@@ -98,7 +98,7 @@ class Service:
     # --- running --------------------------------------------------------------------------------
 
     def run(self, calls: deque[Call]) -> None:
-        """Run these calls, removing each from the group when it begins; each gets its outcome, now or later.
+        """Run the calls, removing each from `calls` when it begins; each gets its outcome, now or later.
 
         A long call gives way, and the others continue without it. Calls that have not begun when the turn's slice is
         over begin in the next turn.
@@ -111,13 +111,13 @@ class Service:
             self.workers.run_next(partial(self.run, calls))
 
     def run_in_worker(self, calls: deque[Call]) -> None:
-        """Run these calls within the current worker; the rest begin in the next turn."""
+        """Run `calls` within the current worker while the turn's slice lasts; the rest begin in the next turn."""
         self.run_while_there_is_time(calls)
         if calls:
             self.workers.run_next(partial(self.run, calls))
 
     def run_while_there_is_time(self, calls: deque[Call]) -> None:
-        """Run at least one call, and more until the turn's slice is over; the others stay in the group."""
+        """Run at least one call, and more until the turn's slice is over; the others stay in `calls`."""
         monotonic = self._monotonic
         held_until_seconds = monotonic() + HELD_SECONDS_MAX
         while calls:
@@ -131,7 +131,7 @@ class Service:
         self.release()
 
     def _begin(self, call: Call) -> None:
-        """Run a call's operation; on the embedded store it ends at its first step."""
+        """Run a call's operation; on the embedded store it usually ends at its first step."""
         operation = call.operation
         is_long_read = not operation.is_quick and operation.only_reads(call.request)
         soon: Any
@@ -159,7 +159,7 @@ class Service:
         self._succeed(call, reply)
 
     def _end(self, call: Call, reply: Any, error: BaseException | None) -> None:
-        """Handle the end of an operation that had suspended."""
+        """Write and release the reply of an operation that had suspended and has ended."""
         if error is None:
             self._succeed(call, reply)
         else:
@@ -167,7 +167,7 @@ class Service:
         self.release()
 
     def _begin_put_off(self) -> None:
-        """Run postponed calls again, while the slice lasts and few enough large replies wait to be made."""
+        """Run calls in `_put_off` again, while the slice lasts and not too many workers wait to make a large reply."""
         put_off, workers = self._put_off, self.workers
         while put_off and not workers.is_crowded:
             self.run(deque((put_off.popleft(),)))
@@ -179,7 +179,7 @@ class Service:
 
     def _succeed(self, call: Call, reply: Reply | None) -> None:
         if self.workers.is_crowded and _is_packed_item(call, reply):
-            self._put_off.append(call)  # without its item: the items of a thousand waiting calls would take a gigabyte
+            self._put_off.append(call)  # the reply is dropped: a thousand waiting items would take a gigabyte
             if not self._is_beginning_due:
                 self._is_beginning_due = True
                 self.workers.run_next(self._begin_put_off)
@@ -199,7 +199,7 @@ class Service:
             self._held.append(call)
 
     def _refuse(self, call: Call, error: BaseException) -> None:
-        """Handle an operation's error."""
+        """Write the reply for an operation's error, or run the operation again on a request that was read leniently."""
         try:
             if isinstance(error, Malformed | ValidationException):
                 first = call.first_fault(error)
@@ -223,7 +223,7 @@ class Service:
     # --- the commit barrier ---------------------------------------------------------------------
 
     def release(self) -> None:
-        """Send the replies of this turn's ended calls: at once, or once all they depend on is durable."""
+        """Send the written replies: each at once, or once all that it depends on is durable."""
         held = self._held
         if not held:
             return
@@ -236,7 +236,7 @@ class Service:
         self._tell_ready()
 
     def _hold_back(self, held: list[Call], position: int, durable_position: int) -> list[Call]:
-        """The calls that depend only on durable commits; the others are answered once theirs are durable."""
+        """Return the calls that may be answered now; the others are answered once `position` is durable."""
         waiting = []
         free = []
         for call in held:
@@ -250,7 +250,10 @@ class Service:
         return free
 
     def _is_durable(self, call: Call, durable_position: int) -> bool:
-        """True if every commit that the reply can reveal is durable, so that large writes of others do not delay it."""
+        """True if the reply need not wait: of an eventually consistent read, or of tables whose commits are durable.
+
+        So large writes to other tables do not delay it.
+        """
         operation, tables = call.operation, call.scope.tables
         if operation.is_eventual is None:
             return False
@@ -272,13 +275,13 @@ class Service:
             call.fail(error)
 
     def _tell_ready(self) -> None:
-        """Send the ready replies in order. If one gives way, the next caller of this method sends the rest."""
+        """Send the replies in `_ready` in order. If one gives way, the next call of this method sends the rest."""
         ready = self._ready
         while ready:
             ready.popleft().send()
 
 
 def _is_packed_item(call: Call, reply: Reply | None) -> bool:
-    """True for a GetItem's reply whose JSON is much longer than its row. Reading the row once more changes nothing."""
+    """True if a read returned one item whose JSON is much longer than its row. Such a read may be run again."""
     item = None if reply is None else reply.get("Item")
     return item.__class__ is bytes and call.operation.is_eventual is not None and is_packed(cast("Row", item))

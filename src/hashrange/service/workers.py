@@ -23,17 +23,17 @@ from hashrange.service import collector
 SLICE_SECONDS = 0.002
 """Time for long work in one turn of the loop."""
 SHARE_SECONDS = 0.0005
-"""Time for each of the other requests of a turn whose slice is used up."""
+"""Least time that each piece of work gets in a turn whose slice is used up."""
 LARGE_TOGETHER_BYTES = 4 * 1024 * 1024
-"""Size of large pieces of JSON that are in work at a time, or one piece of any size; other workers wait before they
-decode theirs. Decoded, JSON takes 30 times as much memory at worst."""
+"""Most bytes of large pieces of JSON that workers decode or write at a time, except for a single larger piece; other
+workers wait before their large piece. Decoded, JSON takes 30 times as much memory at worst."""
 LARGE_WAITING_MAX = 64
-"""Workers that may wait to make a large piece, each with its input; further calls had better run again later."""
+"""Workers that may wait to make a large piece of JSON, each with its input; further calls run again later."""
 IDLE_WORKERS_MAX = 4
 
 
 class Abandonable(Protocol):
-    """A call that need not go on once its client has left."""
+    """A call that need not be continued once its client has left."""
 
     @property
     def is_abandoned(self) -> bool:
@@ -49,15 +49,15 @@ class Worker(greenlet):
         super().__init__(self._serve, workers.hub)
         self.workers = workers
         self.large_bytes = 0
-        """Size of the worker's largest piece, if it is large; else 0."""
+        """Bytes of the largest piece of JSON in the worker's present work, if it is large; else 0."""
         self.call: Abandonable | None = None
         """The read that the worker runs, if it may be ended where it gives way."""
         self.failure: Exception | None = None
-        """Error of the work, until `_enter` takes it: it may keep much memory alive."""
+        """Error of the work, until `_enter` raises it. Not kept longer, because it may keep much memory alive."""
         self.switch()
 
     def _serve(self) -> None:
-        """Wait for work, which `switch` passes, do it, and wait for more. `Workers._enter` raises the work's errors."""
+        """Wait for work, which `switch` passes, do it, and so on. `Workers._enter` raises the work's errors."""
         hub = self.workers.hub
         while True:
             work, arguments = hub.switch(True)
@@ -81,12 +81,12 @@ class Workers:
         self._next: deque[Callable[[], None]] = deque()
         """Functions to call in the next turn before `_left`, without a worker; oldest first."""
         self._queued: deque[Worker] = deque()
-        """Workers that wait until fewer hold large pieces."""
+        """Workers that wait until fewer bytes of large pieces of JSON are decoded or written."""
         self._large_bytes = 0
         self._large_waiting = 0
-        """Number of workers about to make a large piece."""
+        """Number of workers that wait to decode or write a large piece of JSON."""
         self.is_crowded = False
-        """True while at least `LARGE_WAITING_MAX` workers are about to make a large piece."""
+        """True while at least `LARGE_WAITING_MAX` workers wait to decode or write a large piece of JSON."""
         self._collects = True
         self._ends_seconds = 0.0
         self._is_turn_due = False
@@ -94,14 +94,14 @@ class Workers:
         steps.install(_look, _queue)
 
     def take_turns(self, loop: asyncio.AbstractEventLoop) -> None:
-        """From now on, work may give way to `loop`, the running loop."""
+        """From now on, work may give way: `loop`, the running loop, continues it in later turns."""
         self._loop = loop
         self.hub = getcurrent()
 
     def run(self, work: Callable[..., None], *arguments: Any) -> bool:
-        """Do the work now. Returns True if it has ended, False if it gave way and continues later. Raises its errors.
+        """Call `work` now, in a worker. Returns True if it has ended, False if it gave way. Raises its errors.
 
-        Within a worker, it is part of that worker's work. Takes 0.6 µs.
+        If called within a worker, `work` is part of that worker's work, and True is returned. Takes 0.6 µs.
         """
         if self._loop is None or getcurrent() is not self.hub:
             work(*arguments)
@@ -110,20 +110,20 @@ class Workers:
         return self._enter(self._idle.pop() if self._idle else Worker(self), work, arguments)
 
     def run_later(self, work: Callable[[], None]) -> None:
-        """Do the work in a later turn of the loop, after work that has given way before."""
+        """Call `work` in a worker in a later turn of the loop, after work that has given way before."""
         self._left.append(work)
         self._call_turn()
 
     def run_next(self, work: Callable[[], None]) -> None:
-        """Call `work` in the next turn, before work that has given way: it had no share of this turn.
+        """Call `work` in the next turn, before work that has given way, because it got no time in this turn.
 
-        It is called without a worker, and itself calls `run`.
+        `work` is called outside workers, and itself calls `run`.
         """
         self._next.append(work)
         self._call_turn()
 
     def watch(self, call: Abandonable | None) -> None:
-        """Until the next call of this method, end what the current worker runs once the client of `call` has left."""
+        """Let the current worker's work end where it gives way once `call` is abandoned; with None, no longer."""
         current = getcurrent()
         if current.__class__ is Worker:
             current.call = call
@@ -133,7 +133,7 @@ class Workers:
         self._ends_seconds = self._monotonic() + SLICE_SECONDS
 
     def is_over(self, now_seconds: float) -> bool:
-        """True if the slice of this turn is used up, so that new work had better begin later."""
+        """True if the slice of this turn is used up, so that new work should begin later; never without a loop."""
         return self._loop is not None and now_seconds >= self._ends_seconds
 
     def abandon(self) -> None:
@@ -143,7 +143,7 @@ class Workers:
             collector.resume_collector()
 
     def count_left(self) -> int:
-        """Number of workers and functions that wait for later turns."""
+        """Number of workers and functions that wait for later turns, without those of `run_next`."""
         return len(self._left) + len(self._queued)
 
     # --- entering and leaving -------------------------------------------------------------------
@@ -158,7 +158,7 @@ class Workers:
             worker.large_bytes = 0
             if not self._large_bytes and self._collects:
                 collector.resume_collector()
-            self._left += self._queued  # they check again, in their order
+            self._left += self._queued  # they check again, in order, whether they must wait
             self._queued.clear()
             self._call_turn()
         if len(self._idle) < IDLE_WORKERS_MAX:
@@ -174,9 +174,10 @@ class Workers:
             self._leave(worker, self._left)
 
     def queue(self, worker: Worker, size_bytes: int) -> None:
-        """Let others run before the worker makes a piece that cannot be interrupted.
+        """Make the worker give way before it decodes or writes a piece of JSON, which cannot be interrupted.
 
-        While something large is made, the garbage collector is off (`collector.py`).
+        A large piece also waits while it and those of others would exceed `LARGE_TOGETHER_BYTES`. Until it is done, the
+        garbage collector is off (`collector.py`).
         """
         more_bytes = size_bytes - worker.large_bytes
         if size_bytes < LARGE_PIECE_BYTES or more_bytes <= 0:
@@ -201,7 +202,7 @@ class Workers:
         self.is_crowded = self._large_waiting >= LARGE_WAITING_MAX
 
     def _leave(self, worker: Worker, line: deque[Any]) -> None:
-        """Make the worker wait in `line`. Raises Abandoned if it runs a read whose client has left meanwhile."""
+        """Make the worker give way and wait in `line`. Raises Abandoned if the client of its read has left."""
         line.append(worker)
         self._call_turn()
         steps.note_way_given()
@@ -212,7 +213,7 @@ class Workers:
     # --- turns ----------------------------------------------------------------------------------
 
     def _call_turn(self, *, is_late: bool = False) -> None:
-        """Schedule `_turn` for the next turn of the loop; if this turn took long (`is_late`), behind sockets' input."""
+        """If work waits, schedule `_turn` for the loop's next turn; behind sockets' input if this turn `is_late`."""
         if (self._left or self._next) and not self._is_turn_due and not self._is_abandoned:
             self._is_turn_due = True
             self._call_soon(self._step_back if is_late else self._turn)
@@ -225,7 +226,7 @@ class Workers:
         self._call_soon(self._turn)
 
     def _turn(self) -> None:
-        """Serve `_next` and `_left` until a slice is over: at least the oldest of each, and each one at most once."""
+        """Serve `_next`, then `_left`, until a slice is over: at least the oldest entry of each, and no entry twice."""
         if self._is_abandoned:
             return
         monotonic = self._monotonic

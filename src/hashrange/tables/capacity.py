@@ -1,8 +1,8 @@
 """How many capacity units does a request consume? Pure functions of sizes, by the service's rules.
 
 Reads count 4 KB blocks (half when eventually consistent), writes 1 KB blocks, each at least one block. A write is
-charged to the table and, by what changes in their entries, to its indexes; a read to the table or index read, plus what
-is fetched in addition.
+charged to the table and, by what changes in their entries, to its indexes. A read is charged to the table or index that
+it reads; items that it fetches from the table for a local index are charged in addition.
 Source: service behaviour, developer guide and captures to Oct 2026.
 """
 
@@ -17,7 +17,7 @@ from hashrange.tables.schema import Index
 
 ConsumedCapacity = dict[str, object]
 IndexUnits = tuple[Index, float]
-"""An index and its units."""
+"""An index and the capacity units consumed of it."""
 
 
 def read_units(size_bytes: int, *, consistent: bool) -> float:
@@ -27,7 +27,7 @@ def read_units(size_bytes: int, *, consistent: bool) -> float:
 
 
 def item_read_units(row: Row | None, *, consistent: bool) -> float:
-    """Units of one read of an item (None: missing).
+    """Units of one read of an item, given by its row; None is a missing item.
 
     0.1 µs: for most rows the length is enough, as no item is larger than its JSON.
     """
@@ -37,7 +37,7 @@ def item_read_units(row: Row | None, *, consistent: bool) -> float:
 
 
 def write_units(old_size_bytes: int, new_size_bytes: int) -> float:
-    """Units of one write that replaces an item of the old size (0: none) by one of the new size."""
+    """Units of one write that replaces an item of the old size by one of the new size; a size of 0 is no item."""
     return float(-(-max(old_size_bytes, new_size_bytes) // WRITE_UNIT_BYTES) or 1)
 
 
@@ -45,12 +45,12 @@ def change_units(change: Change) -> float:
     """Units that a committed write consumes of its table. 0.1 µs for small items."""
     old, new = change.old, change.new
     if (old is None or len(old) <= WRITE_UNIT_BYTES) and (new is None or len(new) <= WRITE_UNIT_BYTES):
-        return 1.0  # no row is shorter than the size of its item, except very large (packed) rows
+        return 1.0  # no row is smaller than its item, except packed rows, which are longer than WRITE_UNIT_BYTES
     return write_units(_size_bytes(change.old), _size_bytes(change.new))
 
 
 def entry_units(write: EntryWrite) -> float:
-    """Units that a write consumes of one index: a moved entry is a delete and a put, an unchanged one is free."""
+    """Units that a change of one index consumes of it; if the entry's key changes, units of a delete and of a put."""
     old_size_bytes = 0 if write.old is None else row_size_bytes(write.old.row)
     new_size_bytes = 0 if write.new is None else row_size_bytes(write.new.row)
     if write.old is None or write.new is None or write.old.key == write.new.key:
@@ -66,7 +66,7 @@ def index_units(writes: Iterable[EntryWrite]) -> list[IndexUnits]:
 def consumed_capacity(
     table_name: str, table_units: float, detail: str, indexes: Sequence[IndexUnits] = ()
 ) -> ConsumedCapacity:
-    """The reply's ConsumedCapacity if `ReturnConsumedCapacity` is TOTAL or INDEXES; `indexes` may repeat an index."""
+    """The ConsumedCapacity of one table. `detail`: TOTAL or INDEXES; the units of repeated `indexes` are summed."""
     total = table_units + sum([units for _, units in indexes])
     consumed: ConsumedCapacity = {"TableName": table_name, "CapacityUnits": total}
     if detail == "INDEXES":

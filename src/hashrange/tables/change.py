@@ -17,23 +17,23 @@ Origin = Literal["client", "ttl", "replica", "import", "restore"]
 
 
 class Change(msgspec.Struct, frozen=True, gc=False):
-    """One planned or committed write; with `old == new`, nothing changed."""
+    """One planned or committed write: a key with its row before and after; with `old == new`, nothing changed."""
 
     table: OpenTable
     key: Key
     old: Row | None
     new: Row | None
     entries: Sequence[EntryWrite] = ()
-    """Changes of the table's indexes; derived where the write is committed."""
+    """Changes of the table's indexes, which the store derives from the other fields when it commits the write."""
     origin: Origin = "client"
     at_seconds: float = 0.0
     """Service time of the commit; 0 if no participant of the table uses it."""
     position: int = 0
     """Position of the commit: unique and increasing, over restarts too. 0 before the commit."""
     old_item: Item | None = None
-    """The item of `old`, if decoded; of a large one perhaps only the table's `followed_names`."""
+    """The decoded `old`, or None if it is not decoded; of a large item perhaps only the table's `followed_names`."""
     new_item: Item | None = None
-    """The item of `new`, if decoded; perhaps only `followed_names`."""
+    """The decoded `new`, or None if it is not decoded; of a large item perhaps only the table's `followed_names`."""
 
 
 class Planned(msgspec.Struct, frozen=True, gc=False):
@@ -48,5 +48,5 @@ class Planned(msgspec.Struct, frozen=True, gc=False):
 Plan = Callable[[Row | None], Planned | Row | None]
 """Computes the new row from the old one (None: no item). Pure: it may refuse by raising, and may be called again.
 
-A plan that has decoded no items may return just the row.
+A plan that has decoded no items may return the row instead of a `Planned`.
 """

@@ -20,7 +20,7 @@ def decreases_today(subject: Table | Index, now_seconds: float) -> int:
 
 
 def decreases_left(subject: Table | Index, now_seconds: float) -> int:
-    """Decreases that are allowed now; every full hour of UTC adds one."""
+    """Decreases of provisioned throughput that are still allowed at `now_seconds`; each full hour of UTC adds one."""
     last = subject.throughput_decreased_at_seconds
     if last is None or not _is_same_day(last, now_seconds):
         return DECREASES_HELD_MAX
@@ -29,7 +29,7 @@ def decreases_left(subject: Table | Index, now_seconds: float) -> int:
 
 
 def next_decrease_at_seconds(now_seconds: float) -> float:
-    """The next full hour, which allows a decrease again."""
+    """Time of the next full hour of UTC, which allows one more decrease."""
     return (now_seconds // SECONDS_PER_HOUR + 1) * SECONDS_PER_HOUR
 
 

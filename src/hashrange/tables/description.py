@@ -15,18 +15,18 @@ from hashrange.tables.source_id import make_source_id
 from hashrange.tables.states import Status, index_status, status
 
 StatisticsBySource = Mapping[bytes, tuple[int, int]]
-"""Item count and size in bytes of each source, as a store reports them."""
+"""Source id → item count and size in bytes, as a store reports them."""
 
 
 def described_sources(table: Table) -> list[bytes]:
-    """The sources whose statistics the table's description contains."""
+    """Source ids of the table and all its indexes, whose statistics the table's description contains."""
     return [table.source_id, *(make_source_id(table.table_id, index.index_id) for index in table.indexes)]
 
 
 def table_description(
     table: Table, now_seconds: float, statistics: StatisticsBySource, shown_status: Status | None = None
 ) -> dict[str, Any]:
-    """TableDescription in wire form; `shown_status` replaces the status in replies of operations that change it."""
+    """TableDescription in wire form; `shown_status`, in replies of operations that change the status, replaces it."""
     current = shown_status or status(table, now_seconds)
     item_count, size_bytes = statistics[table.source_id]
     description: dict[str, Any] = {
@@ -51,7 +51,7 @@ def table_description(
 
 
 def describe_deleted(table: Table, now_seconds: float, item_count: int, size_bytes: int) -> dict[str, Any]:
-    """TableDescription of DeleteTable's reply: without keys, definitions and indexes."""
+    """TableDescription of DeleteTable's reply: without keys, attribute definitions and indexes."""
     description: dict[str, Any] = {
         "TableName": table.name,
         "TableStatus": "DELETING",
@@ -75,12 +75,12 @@ def describe_keys(keys: KeySchema) -> list[dict[str, str]]:
 
 
 def stream_label(at_seconds: float) -> str:
-    """The label of a stream switched on at this time: ISO 8601 in UTC, with milliseconds, without zone."""
+    """The label of a stream switched on at this time: ISO 8601 in UTC, with milliseconds, without time zone."""
     return datetime.fromtimestamp(at_seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
 
 
 def warm_units(table: Table, index: Index | None = None) -> Throughput:
-    """Warm throughput of the table or a global index: the requested or the billing mode's, whichever is higher."""
+    """Warm throughput of the table or a global index: at least what was requested, and what the billing mode gives."""
     subject = index or table
     if table.billing_mode == "PROVISIONED":
         floor = subject.throughput or Throughput(0, 0)
@@ -92,7 +92,7 @@ def warm_units(table: Table, index: Index | None = None) -> Throughput:
 
 
 def _throughput(subject: Table | Index, now_seconds: float) -> dict[str, Any]:
-    """ProvisionedThroughputDescription; zeros for on-demand tables."""
+    """ProvisionedThroughputDescription of a table or index; its units are 0 for on-demand tables."""
     described: dict[str, Any] = {}
     if subject.throughput_increased_at_seconds is not None:
         described["LastIncreaseDateTime"] = subject.throughput_increased_at_seconds
@@ -125,7 +125,7 @@ def _on_demand(subject: Table | Index) -> dict[str, int] | None:
 
 
 def _add_billing(description: dict[str, Any], table: Table, current: Status) -> None:
-    """Add BillingModeSummary: absent for tables that never were on demand; without its time while CREATING."""
+    """Add BillingModeSummary, except for tables that never were on demand; without the switch's time while CREATING."""
     switched_at = table.switched_to_on_demand_at_seconds
     if switched_at is None:
         return
@@ -161,7 +161,7 @@ def _add_indexes(
 
 
 def _describe_index(table: Table, index: Index, statistics: StatisticsBySource) -> dict[str, Any]:
-    """Members that descriptions of local and global indexes share."""
+    """The members of an index's description that local and global indexes share."""
     item_count, size_bytes = statistics[make_source_id(table.table_id, index.index_id)]
     projection: dict[str, Any] = {"ProjectionType": index.projection.kind}
     if index.projection.non_key_names:
@@ -177,7 +177,7 @@ def _describe_index(table: Table, index: Index, statistics: StatisticsBySource) 
 
 
 def _add_stream(description: dict[str, Any], table: Table) -> None:
-    """Add StreamSpecification while the stream is on; the latest label and ARN stay afterwards."""
+    """Add StreamSpecification while the stream is on, and label and ARN of the latest stream, even after its end."""
     if table.stream_view_type is not None:
         description["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": table.stream_view_type}
     if table.stream_label is not None:

@@ -24,7 +24,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
 
 class EntryWrite(NamedTuple):
-    """The change of one index by a write: the entry before and after; they differ, and at most one is None."""
+    """The change of one index by a write: the item's entry before and after, which differ; at most one is None."""
 
     source: ReadSource
     old: Entry | None
@@ -39,9 +39,9 @@ def derive_entry_writes(
     old_item: Item | None = None,
     new_item: Item | None = None,
 ) -> list[EntryWrite]:
-    """The index changes that follow from replacing the item at `key`. About 2 µs per index.
+    """The changes of indexes that follow from replacing the row `old` at `key` by `new`. About 2 µs per index.
 
-    `old_item` and `new_item`, if given, save decoding the rows.
+    `old_item` and `new_item`: the decoded rows; a row is decoded here if its item is None.
     """
     sources = table.indexes
     if not sources or is_same_item(old, new):
@@ -65,7 +65,7 @@ def derive_entry_writes(
 
 
 def _has_same_key(source: ReadSource, old_item: Item, new_item: Item) -> bool:
-    """True if both items' entries have the same key; ten times cheaper than making one."""
+    """True if both items' entries have the same key; ten times cheaper than making a key. `new_item` has an entry."""
     for name in source.key_names:  # noqa: SIM110 - a generator takes twice as long
         if old_item.get(name) != new_item[name]:
             return False
@@ -73,7 +73,7 @@ def _has_same_key(source: ReadSource, old_item: Item, new_item: Item) -> bool:
 
 
 def derive_entry(source: ReadSource, key: Key, item: Item, row: Row) -> Entry | None:
-    """The entry of one item in an index, or None if it has none. `row` is the item's row."""
+    """The entry in an index of the item at `key`, whose row is `row`; None if the item has no entry."""
     entry_key = source.entry_key
     assert entry_key is not None
     own_key = entry_key(item, key)
@@ -81,16 +81,16 @@ def derive_entry(source: ReadSource, key: Key, item: Item, row: Row) -> Entry | 
 
 
 def derive_stored_entry(source: ReadSource, key: Key, row: Row) -> Entry | None:
-    """The entry of a stored row, or None.
+    """The entry in an index of the item at `key`, from its stored row; None if the item has no entry.
 
-    Decodes only projected attributes; for an index with ALL, only its key attributes.
+    Decodes only the projected attributes; for an index that projects ALL, only the index's key attributes.
     """
     names = source.key_names if source.projected_names is None else tuple(sorted(source.projected_names))
     return derive_entry(source, key, decode_attributes(row, names), row)
 
 
 def _entry_row(source: ReadSource, item: Item, row: Row) -> Row:
-    """An entry's row: the attributes that the index projects."""
+    """The row of an item's entry: the attributes that the index projects."""
     names = source.projected_names
     if names is None:
         return row

@@ -12,34 +12,34 @@ from hashrange.limits import PARTITION_KEY_MAX_BYTES, SORT_KEY_MAX_BYTES
 from hashrange.tables.schema import KeySchema, KeyType
 
 _UTF8_BYTES_MAX = 4
-"""Maximum bytes of one character."""
+"""Most bytes of one character in UTF-8."""
 _SURELY_SHORT = SORT_KEY_MAX_BYTES // _UTF8_BYTES_MAX
-"""At most this many characters are never too long for a key."""
+"""A scalar of at most this many characters is never too long for a key."""
 
 EntryKey = Callable[[Item, Key], Key | None]
 """A function from an item and its own key to the key of its entry.
 
-It returns None if the item has no entry: a key attribute is missing, of another type, or too long (in an item older
-than the index).
+It returns None if the item has no entry: a key attribute is missing, of another type, empty or too long. Only items
+older than the index may have key attributes of another type, empty or too long.
 """
 
 
 def entry_key_function(keys: KeySchema) -> EntryKey:
-    """The function of an index with this key schema."""
+    """The function that makes the keys of entries in an index with this key schema."""
     if len(keys.partition_names) > 1 or len(keys.sort_names) > 1:
         return lambda item, item_key: _general_key(keys, item, item_key)
     return _two_attributes(keys) if keys.sort_names else _one_attribute(keys)
 
 
 def partition_bytes(keys: KeySchema, values: list[str]) -> bytes:
-    """The partition part of a key, from the scalars of all partition key attributes."""
+    """The start of an entry's key that encodes the partition key, from the scalars of its attributes."""
     if len(values) == 1:
         return encode_partition_key(keys.partition_types[0], values[0])
     return encode_composite_partition(list(zip(keys.partition_types, values, strict=True)))
 
 
 def _one_attribute(keys: KeySchema) -> EntryKey:
-    """The function of an index with one key attribute."""
+    """The function that makes the keys of entries in an index with one key attribute."""
     name, key_type = keys.partition_names[0], keys.partition_types[0]
 
     def entry_key(item: Item, item_key: Key) -> Key | None:
@@ -55,7 +55,7 @@ def _one_attribute(keys: KeySchema) -> EntryKey:
 
 
 def _two_attributes(keys: KeySchema) -> EntryKey:
-    """The function of an index with a partition and a sort key attribute. A third of `_general_key`'s cost."""
+    """The function for an index with one partition and one sort key attribute. A third of `_general_key`'s cost."""
     name, key_type = keys.partition_names[0], keys.partition_types[0]
     sort_name, sort_type = keys.sort_names[0], keys.sort_types[0]
 
@@ -66,7 +66,7 @@ def _two_attributes(keys: KeySchema) -> EntryKey:
         except KeyError:
             return None
         if 0 < len(scalar) <= _SURELY_SHORT and 0 < len(sort_scalar) <= _SURELY_SHORT:
-            # Not wrapped in Key(), which would cost a call.
+            # The bytes are not wrapped in Key(), which would cost a call.
             return encode_partition_key(key_type, scalar) + encode_component(sort_type, sort_scalar) + item_key  # type: ignore[return-value]
         return _general_key(keys, item, item_key)
 
@@ -74,7 +74,7 @@ def _two_attributes(keys: KeySchema) -> EntryKey:
 
 
 def _general_key(keys: KeySchema, item: Item, item_key: Key) -> Key | None:
-    """An entry's key, for any number and length of attributes."""
+    """An entry's key, for any number and length of key attributes; None if the item has no entry."""
     partition = _scalars(item, keys.partition_names, keys.partition_types, PARTITION_KEY_MAX_BYTES)
     if partition is None:
         return None
@@ -88,7 +88,7 @@ def _general_key(keys: KeySchema, item: Item, item_key: Key) -> Key | None:
 
 
 def _scalars(item: Item, names: tuple[str, ...], types: tuple[KeyType, ...], size_max_bytes: int) -> list[str] | None:
-    """The scalars of key attributes; None if one is missing, of another type or empty, or all together too long."""
+    """The scalars of key attributes; None if one is missing, of another type or empty, or if their sum is too long."""
     scalars = []
     length = 0
     for name, key_type in zip(names, types, strict=True):

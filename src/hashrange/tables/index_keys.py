@@ -24,11 +24,14 @@ from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Index
 
 _SURELY_SHORT = SORT_KEY_MAX_BYTES // 4
-"""With up to this many characters in all its key attributes, no index key is too long."""
+"""An index key whose attributes have at most this many characters together is never too long."""
 
 
 def check_item_index_keys(table: OpenTable, item: Item) -> None:
-    """Refuse a whole item, about to be put, whose index key attributes have the wrong type, are empty or too long."""
+    """Refuse an item to be put in which an index key attribute has the wrong type, is empty or too long.
+
+    Raises WholeRequestFault for an empty attribute, otherwise ValidationException.
+    """
     for index, attributes in table.index_keys:
         length = 0
         for name, key_type in attributes:
@@ -49,7 +52,10 @@ def check_item_index_keys(table: OpenTable, item: Item) -> None:
 
 
 def check_assigned_index_keys(table: OpenTable, assigned_types: dict[str, str]) -> None:
-    """Refuse an update that assigns an index key attribute a literal of the wrong type; the item need not be read."""
+    """Raise ValidationException if an update assigns an index key attribute a value of a wrong type.
+
+    `assigned_types`: name → type of each attribute that is assigned a given value, so the item need not be read.
+    """
     for index, attributes in table.index_keys:
         for name, key_type in attributes:
             actual = assigned_types.get(name, key_type)
@@ -58,7 +64,10 @@ def check_assigned_index_keys(table: OpenTable, assigned_types: dict[str, str]) 
 
 
 def check_updated_index_keys(table: OpenTable, item: Item, changed_names: frozenset[str]) -> None:
-    """Refuse an updated item in which a changed index key attribute has the wrong type, is empty or too long."""
+    """Refuse an updated item in which a changed index key attribute has the wrong type, is empty or too long.
+
+    Raises WholeRequestFault for an empty attribute, otherwise ValidationException.
+    """
     for index, attributes in table.index_keys:
         if changed_names.isdisjoint(index.keys.partition_names + index.keys.sort_names):
             continue
@@ -78,7 +87,7 @@ def check_updated_index_keys(table: OpenTable, item: Item, changed_names: frozen
 
 
 def _size_bytes(item: Item, names: tuple[str, ...]) -> int:
-    """Total bytes of the values of the named attributes."""
+    """Total bytes of the values of the named attributes, as far as the item has them."""
     return sum([value_size_bytes(item[name]) for name in names if name in item])
 
 

@@ -11,7 +11,7 @@ from hashrange.tables.change import Change
 
 
 def collection_delta_bytes(change: Change) -> int:
-    """Bytes that a write adds to its item collection, perhaps negative. 0.5 µs, plus 0.3 µs per entry."""
+    """Bytes by which a write makes its item collection grow; negative if it shrinks. 0.5 µs, plus 0.3 µs per entry."""
     old, new, entries = change.old, change.new, change.entries
     size_bytes = (0 if new is None else row_size_bytes(new)) - (0 if old is None else row_size_bytes(old))
     for source, before, after in entries:

@@ -26,7 +26,7 @@ from hashrange.messages.keys import (
 from hashrange.tables.schema import KeySchema, KeyType
 
 _PARTITION_SURELY_SHORT = PARTITION_KEY_MAX_BYTES // 4
-"""A partition key of up to this many characters cannot encode to more bytes than the limit."""
+"""A partition key of at most this many characters is never longer than PARTITION_KEY_MAX_BYTES."""
 _SORT_SURELY_SHORT = SORT_KEY_MAX_BYTES // 4
 
 
@@ -36,16 +36,17 @@ class KeyFunctions(NamedTuple):
     usual: Callable[[Item], Key | None]
     """The key of a key map that holds just the table's key attributes, as short ASCII strings.
 
-    None means *not the simple case*: use `items.values` and `lookup`. Half their cost.
+    None means *not the simple case*: then `items.values` must check the values, and `lookup` make the key. Half the
+    cost of these two.
     """
     lookup: Callable[[Item], Key]
-    """The key of a key map, which must hold exactly the table's key attributes, of their types."""
+    """The key of a key map. Raises ValidationException unless it holds just the table's key attributes, all valid."""
     item: Callable[[Item], Key]
-    """The key of a whole item, which may have any other attributes."""
+    """The key of a whole item. Raises ValidationException unless it holds the table's key attributes, all valid."""
 
 
 def key_functions(keys: KeySchema) -> KeyFunctions:
-    """The key functions of a table with this key schema."""
+    """Make the key functions of a table with this key schema."""
     return _two_attributes(keys) if keys.sort_names else _one_attribute(keys)
 
 
@@ -58,7 +59,10 @@ def key_of(keys: KeySchema, item: Item) -> Item:
 
 
 def check_key_value(name: str, key_type: KeyType, scalar: str, *, is_partition: bool) -> None:
-    """Refuse a key attribute's scalar that is empty or too long; a number is never either."""
+    """Refuse the scalar of a key attribute if it is empty or too long; a number is neither.
+
+    Raises WholeRequestFault for an empty scalar, ValidationException for one that is too long.
+    """
     if key_type == "N":
         return
     size_bytes = text_size_bytes(scalar) if key_type == "S" else binary_size_bytes(scalar)
@@ -139,19 +143,19 @@ def _two_attributes(keys: KeySchema) -> KeyFunctions:
             check_key_value(sort_name, sort_type, sort_scalar, is_partition=False)
         if are_texts:
             return encode_texts(scalar, sort_scalar)  # type: ignore[return-value]  # Key() would cost a call
-        # Not wrapped in Key(), which would cost a call.
+        # The bytes are not wrapped in Key(), which would cost a call.
         return encode_partition_key(key_type, scalar) + encode_component(sort_type, sort_scalar)  # type: ignore[return-value]
 
     return KeyFunctions(usual if are_texts else _nothing_usual, lookup, item_key)
 
 
 def _nothing_usual(key_map: Item) -> Key | None:
-    """`usual` of a table whose keys are not all strings."""
+    """`KeyFunctions.usual` of a table with a key attribute that is no string: always None."""
     return None
 
 
 def _usual_text(value: Any) -> str | None:
-    """The text of a string value of no other type, if it is short and in ASCII; otherwise None."""
+    """The text of an attribute value that is just a string, not empty, short and in ASCII; otherwise None."""
     if value.__class__ is dict and len(value) == 1:
         text = value.get("S")
         if text.__class__ is str and 0 < len(text) <= _SORT_SURELY_SHORT and text.isascii():

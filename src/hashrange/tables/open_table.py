@@ -1,12 +1,12 @@
 """What is a table for code that reads and writes items? An opened schema: what follows from it is computed once.
 
-A catalog opens a table when it is created, replaced or found in the folder, and hands out the opened table.
-Descriptions and changes use the schema. This module must not know rows.
+A catalog opens a table when it is created, replaced or found in the folder, and hands out the opened table. Code that
+describes or changes a table uses its schema. This module must not know rows.
 
 A key of a source, in bytes (docs/formats/keys.md):
 
-    partition ‖ a component for each sort key attribute          the table's rows
-    partition ‖ a component for each sort key attribute ‖ key    an index's entries, which end with their item's key
+    partition key ‖ a component for each sort key attribute          the table's rows
+    partition key ‖ a component for each sort key attribute ‖ key    an index's entries; `key` is that of the item
 
 So entries with equal index keys have different keys, in the order of their items' keys.
 """
@@ -26,8 +26,9 @@ from hashrange.tables.source_id import SourceId, make_source_id
 class ReadSource(msgspec.Struct, frozen=True):
     """A source to read by key: a table's rows (`index` is None) or an index's entries.
 
-    A source does not refer to its table. The cycle would leave unused tables to the garbage collector: 400 objects for
-    twenty indexes, and eight clients that create and delete tables would stop everything for 100 ms.
+    A source does not refer to its table: because of such a cycle, only the garbage collector would free unused tables.
+    A table with twenty indexes has 400 objects, and with eight clients that create and delete tables, the collector
+    would stop everything for 100 ms.
     """
 
     source_id: SourceId
@@ -41,11 +42,11 @@ class ReadSource(msgspec.Struct, frozen=True):
     projected_names: frozenset[str] | None
     """Attributes that an entry holds, keys included; None for all."""
     entry_key: EntryKey | None = None
-    """Makes entry keys; None for a table."""
+    """Makes the keys of the index's entries; None for the source of a table's rows."""
 
 
 class OpenTable:
-    """An opened table. Immutable: a change to the schema makes a new one."""
+    """An opened table. Immutable: a change to the schema makes a new opened table."""
 
     __slots__ = (
         "followed_names",
@@ -78,15 +79,15 @@ class OpenTable:
         self.sort_name = keys.sort_names[0] if keys.sort_names else None
         self.has_item_collections = schema.has_item_collections
         self.serves_from_seconds = schema.active_at_seconds if schema.deleted_at_seconds is None else inf
-        """Service time from which items are served; infinity once deleted."""
+        """Service time from which items are served; infinity while the table is being deleted."""
         self.usual_key, self.lookup_key, self.item_key = key_functions(keys)
         names = keys.partition_names + keys.sort_names
         time_to_live = () if schema.time_to_live is None else (schema.time_to_live.attribute,)
         self.followed_names = tuple(dict.fromkeys(names + time_to_live))
-        """Attributes of a Change's items that participants use."""
+        """Names of the attributes that participants use of a Change's items: those of key and time to live."""
         self.table_source = ReadSource(self.source_id, None, keys, names, names, None)
         self.indexes = tuple([self._index_source(index) for index in schema.indexes if index.state != "DELETING"])
-        """Sources of the indexes, in order, except those being deleted."""
+        """Sources of the indexes, in the schema's order, except those being deleted."""
         by_name = sorted(schema.indexes, key=lambda index: index.name)
         self.index_keys = tuple([(index, _key_attributes(index)) for index in by_name])
         """Each index, in alphabetical order, with names and types of its key attributes, partition key first."""
@@ -97,7 +98,7 @@ class OpenTable:
         """The partitions of each source, in order of their hashes."""
 
     def read_source(self, index_name: str | None) -> ReadSource | None:
-        """The table's source (no name) or an index's; None if the index is missing."""
+        """The source of the table (`index_name` None) or of an index; None if the index is missing or being deleted."""
         if index_name is None:
             return self.table_source
         return next((one for one in self.indexes if one.index is not None and one.index.name == index_name), None)

@@ -1,7 +1,6 @@
 """What is a partition? A range of hashes of partition keys: a part of the rows of a table, or of the entries of an index.
 
-A source's partitions cover each hash exactly once. Each has a row in the catalog
-(docs/formats/store.md).
+A source's partitions cover each hash exactly once. Each partition has a row in the catalog (docs/formats/store.md).
 """
 
 from collections.abc import Callable, Sequence
@@ -37,7 +36,7 @@ class Partition(NamedTuple):
 
     source_id: SourceId
     number: int
-    """Counts all partitions that the source ever had, from 1."""
+    """The partition's number among all that its source ever had, from 1."""
     hashes: HashRange
 
 
@@ -46,15 +45,15 @@ CountInitialPartitions = Callable[[Table, SourceId], int]
 
 
 def one_partition(table: Table, source_id: SourceId) -> int:
-    """Begin each source with one partition, which is best for small tables."""
+    """Return 1: a new source begins with one partition, which is best for small tables."""
     del table, source_id
     return 1
 
 
 def partitions_of_service(table: Table, source_id: SourceId) -> int:
-    """As many partitions as the service gives: by throughput, on demand at least `ON_DEMAND_PARTITIONS`.
+    """Return as many partitions as the service gives a new source: by provisioned and by warm throughput.
 
-    Source: developer guide, warm throughput of 2026.
+    On demand, at least `ON_DEMAND_PARTITIONS`. Source: developer guide, warm throughput of 2026.
     """
     index = next((one for one in table.indexes if source_id.endswith(one.index_id.to_bytes(2, "big"))), None)
     subject = table if index is None else index
@@ -71,7 +70,7 @@ def _count_for(units: Throughput) -> int:
 
 
 def first_partitions(source_id: SourceId, count: int = 1) -> list[Partition]:
-    """The partitions that a new source begins with: equal parts, in order of their hashes."""
+    """The `count` partitions of a new source: equal ranges of hashes, in their order."""
     ends = [HASH_SPACE * number // count for number in range(count + 1)]
     return [
         Partition(source_id, number, HashRange(ends[number - 1], ends[number] - 1)) for number in range(1, count + 1)
@@ -79,7 +78,7 @@ def first_partitions(source_id: SourceId, count: int = 1) -> list[Partition]:
 
 
 def split_partition(partition: Partition, next_number: int) -> list[Partition]:
-    """The two halves of a partition's hashes. A partition of one hash cannot be split."""
+    """The two partitions that replace one, each with half of its hashes, of which there must be more than one."""
     source_id, (first, last) = partition.source_id, partition.hashes
     middle = (first + last + 1) // 2
     return [
@@ -89,9 +88,10 @@ def split_partition(partition: Partition, next_number: int) -> list[Partition]:
 
 
 def next_to_split(partitions: Sequence[Partition], size_bytes: int, size_max_bytes: int) -> Partition | None:
-    """The partition to split, if the partitions hold more than the maximum on average, or None.
+    """The partition of a source to split if its partitions hold more than `size_max_bytes` on average; otherwise None.
 
-    It is the first of the widest, which hold most if keys are many.
+    It is the first of those with the most hashes, which hold most if there are many keys. None also if the partition
+    has only one hash, or there are PARTITIONS_MAX partitions.
     """
     if size_bytes <= size_max_bytes * len(partitions) or len(partitions) >= PARTITIONS_MAX:
         return None
@@ -100,7 +100,7 @@ def next_to_split(partitions: Sequence[Partition], size_bytes: int, size_max_byt
 
 
 def is_complete_cover(partitions: list[Partition]) -> bool:
-    """True if the partitions, in order of hashes, is_complete_cover each hash once."""
+    """True if the partitions, given in order of their hashes, cover each hash exactly once."""
     ends = [-1, *[one.hashes.last for one in partitions]]
     return ends[-1] == WHOLE.last and all(
         end + 1 == one.hashes.first <= one.hashes.last for end, one in zip(ends, partitions, strict=False)

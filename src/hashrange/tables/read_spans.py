@@ -1,7 +1,8 @@
 """Which keys does a Query or Scan read? Key conditions, segments and start keys become a span of keys.
 
-Pure functions from checked values and a source to a half-open range. Encoded sort keys end themselves, so keys with the
-same value of a sort key attribute share a prefix, and every bound is a prefix or the end of one.
+Pure functions from checked values and a source to a half-open range. The encoding of a sort key value marks its own
+end, so keys with the same value of a sort key attribute share a prefix, and every bound of a span is such a prefix or
+the smallest key above all keys with it.
 Source: service behaviour, captures to Oct 2026.
 """
 
@@ -32,7 +33,7 @@ from hashrange.tables.source_id import HASH_BYTES
 from hashrange.tables.span import Span
 
 _AFTER = b"\x00"
-"""Appended to a key, it gives the smallest greater key."""
+"""Appended to a key, this byte gives the smallest greater key."""
 
 
 class KeyTerm(msgspec.Struct, frozen=True, gc=False):
@@ -44,7 +45,10 @@ class KeyTerm(msgspec.Struct, frozen=True, gc=False):
 
 
 def query_span(source: ReadSource, terms: list[KeyTerm], *, is_reverse: bool) -> Span:
-    """The span of keys that satisfy the terms: all partition key attributes equal, then sort keys left to right."""
+    """The span of keys that satisfy the terms: all partition key attributes equal, then sort keys left to right.
+
+    Raises ValidationException for terms that do not fit the source's keys.
+    """
     keys = source.keys
     if (
         len(terms) == 1 == len(keys.partition_names)
@@ -91,7 +95,7 @@ def _sort_bounds(prefix: bytes, keys: KeySchema, by_name: dict[str, KeyTerm]) ->
 
 
 def _check_left_to_right(keys: KeySchema, by_name: dict[str, KeyTerm]) -> None:
-    """Refuse a condition on a sort key attribute unless all before it have equality conditions."""
+    """Refuse a condition on a sort key attribute unless all attributes before it have equality conditions."""
     loose: list[str] = []
     for name in keys.sort_names:
         term = by_name.get(name)
@@ -102,7 +106,7 @@ def _check_left_to_right(keys: KeySchema, by_name: dict[str, KeyTerm]) -> None:
 
 
 def _operand(term: KeyTerm, key_type: KeyType, position: int, *, is_partition: bool) -> str:
-    """The scalar of an operand; refuses one of another type, empty or too long."""
+    """The scalar of a term's operand. Raises ValidationException if it is of another type, empty or too long."""
     scalar: str | None = term.operands[position].get(key_type)
     if scalar is None:
         raise ValidationException(KEY_CONDITION_TYPE)
@@ -135,7 +139,10 @@ def _term_bounds(prefix: bytes, term: KeyTerm, key_type: KeyType) -> tuple[bytes
 
 
 def start_key(table: OpenTable, source: ReadSource, start_item: Item) -> Key:
-    """The key of a Query's ExclusiveStartKey, whose values are already checked."""
+    """The key of a Query's ExclusiveStartKey, whose values are already checked.
+
+    Raises ValidationException if the attributes or their types are not those of the source's keys.
+    """
     if len(start_item) != len(source.start_key_names) or any(name not in start_item for name in source.start_key_names):
         raise ValidationException(START_KEY_INVALID)
     types = table.schema.attribute_types
@@ -149,7 +156,7 @@ def start_key(table: OpenTable, source: ReadSource, start_item: Item) -> Key:
 
 
 def scan_start_key(table: OpenTable, source: ReadSource, start_item: Item) -> Key:
-    """The key of a Scan's ExclusiveStartKey; words every fault with START_KEY_VALUE."""
+    """The key of a Scan's ExclusiveStartKey. Raises ValidationException, worded with START_KEY_VALUE, for any fault."""
     try:
         if source.index is not None and len(start_item) != len(source.start_key_names):
             raise ValidationException(START_KEY_SCHEMA)
@@ -172,7 +179,7 @@ def _start_key_bytes(table: OpenTable, source: ReadSource, start_item: Item) -> 
 
 
 def _check_index_key_values(keys: KeySchema, start_item: Item) -> None:
-    """Refuse a key attribute of an index that is empty or too long."""
+    """Refuse a start key in which a key attribute of the index is empty or too long; ignores other faults."""
     names, types = keys.partition_names + keys.sort_names, keys.partition_types + keys.sort_types
     for name, key_type in zip(names, types, strict=True):
         scalar = start_item.get(name, {}).get(key_type)
@@ -181,14 +188,14 @@ def _check_index_key_values(keys: KeySchema, start_item: Item) -> None:
 
 
 def narrow(span: Span, start: Key) -> Span:
-    """The part of `span` after `start`, a key in the span, in the span's direction."""
+    """What is left of `span` after the key `start`, in the direction in which the span is read."""
     if span.is_reverse:
         return Span(span.lower, min(span.upper, start), is_reverse=True)
     return Span(max(span.lower, start + _AFTER), span.upper)
 
 
 def continue_query(source: ReadSource, terms: list[KeyTerm], span: Span, start: Key, start_item: Item) -> Span:
-    """The rest of a Query's span after its ExclusiveStartKey; refuses a key outside the span."""
+    """What is left of a Query's span after its ExclusiveStartKey. Raises ValidationException if that is outside."""
     if not span.lower <= start < span.upper:
         keys = source.keys
         by_name = {term.attribute: term for term in terms}
@@ -204,7 +211,7 @@ def continue_query(source: ReadSource, terms: list[KeyTerm], span: Span, start: 
 
 
 def scan_span(segment: int | None, total_segments: int | None) -> Span:
-    """All keys, or one segment: an equal share of the hash space, unaffected by writes."""
+    """The span of a Scan: all keys, or the keys of one segment. A segment is an equal share of all possible hashes."""
     if segment is None or total_segments is None:
         return Span(b"", b"\xff" * 9)
     lower = segment * HASH_SPACE // total_segments
@@ -219,7 +226,7 @@ def hash_span(hashes: HashRange, *, is_reverse: bool = False) -> Span:
 
 
 def continue_scan(span: Span, start: Key, segment: int | None, total_segments: int | None) -> Span:
-    """The rest of a Scan's span after its ExclusiveStartKey; refuses a key outside the span."""
+    """What is left of a Scan's span after its ExclusiveStartKey. Raises ValidationException if that is outside."""
     if not span.lower <= start < span.upper:
         raise ValidationException(START_KEY_SEGMENT.format(total=total_segments, segment=segment))
     return narrow(span, start)

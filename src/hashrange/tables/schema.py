@@ -16,7 +16,7 @@ StreamViewType = Literal["NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_O
 
 
 class KeySchema(msgspec.Struct, frozen=True):
-    """Key attributes of a table or index, in order; a table has one partition key and at most one sort key."""
+    """Key attributes of a table or index, in order. A table has one partition key and at most one sort key."""
 
     partition_names: tuple[str, ...]
     partition_types: tuple[KeyType, ...]
@@ -57,45 +57,45 @@ class Index(msgspec.Struct, frozen=True):
     decreases_left: int = 4
     updating_until_seconds: float = 0.0
     state: Literal["CREATING", "ACTIVE", "DELETING"] = "ACTIVE"
-    """CREATING until every item that fits has an entry; a DELETING index has no entries."""
+    """CREATING until every item with the index's key attributes has an entry; a DELETING index has no entries."""
     deleted_at_seconds: float = 0.0
-    """A DELETING index is shown until this time, and gone afterwards."""
+    """A DELETING index is shown in descriptions until this time, and gone afterwards."""
 
 
 class TimeToLive(msgspec.Struct, frozen=True):
-    """A table's time to live, stored once it was turned on."""
+    """The time to live setting of a table; stored since it was first turned on."""
 
     attribute: str
     """Name of the attribute that says when an item expires."""
     state: Literal["ENABLING", "ENABLED", "DISABLED"]
-    """ENABLING until the queue of expiries has a row for every item that expires; DISABLED: none expires."""
+    """ENABLING until the queue of expiries has a row for every item that expires; DISABLED: no item expires."""
     changed_at_seconds: float
-    """When time to live was last turned on or off."""
+    """Service time at which time to live was last turned on or off."""
     changing_until_seconds: float = 0.0
     """Time to live is shown as ENABLING or DISABLING until this time."""
 
 
 class ResourcePolicy(msgspec.Struct, frozen=True):
-    """The stored resource policy of a table or stream; a deleted policy keeps its place in the order of changes."""
+    """The resource policy of a table or stream; stays stored once it is deleted, so that revisions only grow."""
 
     document: str | None
-    """Canonical JSON; None once the policy has been deleted."""
+    """The policy as canonical JSON; None once it has been deleted."""
     revision: int
-    """Service time of the change in milliseconds, but at least one more than the previous revision."""
+    """Service time of the policy's last change in milliseconds, but at least one more than the previous revision."""
 
 
 class Table(msgspec.Struct, frozen=True):
     """A table as the catalog stores it. Times are service-time seconds since the epoch."""
 
     table_id: int
-    """From a counter of the catalog, never reused; the table's engine keys begin with it."""
+    """Number from a counter of the catalog, never reused; all engine keys of the table begin with it."""
     uuid: str
     account: str
     region: str
     name: str
     keys: KeySchema
     attribute_types: dict[str, KeyType]
-    """AttributeDefinitions, in the order given."""
+    """Name → type of each attribute in AttributeDefinitions, in the request's order."""
     created_at_seconds: float
     active_at_seconds: float
     """The table is CREATING until this time."""
@@ -123,18 +123,18 @@ class Table(msgspec.Struct, frozen=True):
     decreases_left: int = 4
     """Throughput decreases that were still allowed right after the last decrease."""
     switches_to_on_demand_seconds: tuple[float, ...] = ()
-    """Times of the latest switches from provisioned to on-demand, oldest first."""
+    """Times of the latest switch from provisioned to on-demand and those up to a day before it, oldest first."""
     next_index_id: int = 1
-    """The next index's id; ids are never reused."""
+    """The id of the next index to be created; a table never reuses an index id."""
     stream_view_type: StreamViewType | None = None
-    """What stream records hold; None while the stream is off."""
+    """Which images the table's stream records hold; None while its stream is off."""
     stream_label: str | None = None
     policy: ResourcePolicy | None = None
     """The table's resource policy; None if there never was one."""
     stream_policies: dict[str, ResourcePolicy] = {}
     """Resource policies of the table's streams, by stream label."""
     time_to_live: TimeToLive | None = None
-    """None if time to live was never turned on."""
+    """The table's time to live; None if it was never turned on."""
 
     @property
     def source_id(self) -> SourceId:
@@ -143,7 +143,7 @@ class Table(msgspec.Struct, frozen=True):
 
     @property
     def sources(self) -> list[SourceId]:
-        """The table's source id and its indexes', in order, except those being deleted."""
+        """Source ids of the table and of its indexes, in order, except indexes being deleted."""
         return [
             self.source_id,
             *[make_source_id(self.table_id, index.index_id) for index in self.indexes if index.state != "DELETING"],
@@ -151,7 +151,7 @@ class Table(msgspec.Struct, frozen=True):
 
     @property
     def has_item_collections(self) -> bool:
-        """True if the table has local indexes: sizes of item collections are then kept, reported and limited."""
+        """True if the table has local indexes: sizes of its item collections are then kept, reported and limited."""
         return any(not index.is_global for index in self.indexes)
 
     @property

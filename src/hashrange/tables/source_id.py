@@ -1,7 +1,7 @@
 """What names a source (a table's rows or an index's entries)? Six bytes with which all its engine keys begin.
 
-    table id (4) ‖ index id (2) ‖ hash of the partition key value (8) ‖ its length (2) ‖ the value ‖ the sort key …
-    └──────── source ─────────┘   └───────────────────────── partition ──────────────────────────┘
+    table id (4) ‖ index id (2) ‖ hash of the partition key value (8) ‖ length of the value (2) ‖ value ‖ sort key …
+    └─────── source id ───────┘   └────────────────────────── partition key ──────────────────────────┘
 
 Numbers are big-endian. Index id 0 is the table itself.
 """
@@ -16,17 +16,17 @@ SourceId = NewType("SourceId", bytes)
 TABLE_ID_BYTES = 4
 SOURCE_BYTES = 6
 HASH_BYTES = 8
-"""Length of the hash with which a row's key begins; partitions are ranges of hashes."""
+"""Length of the hash with which a key in a source begins; partitions are ranges of such hashes."""
 _LENGTH = slice(HASH_BYTES, HASH_BYTES + 2)
 
 
 def make_source_id(table_id: int, index_id: int = 0) -> SourceId:
-    """The source id of a table's index; index id 0 is the table itself."""
+    """The source id of a table's index; with index id 0, that of the table's own rows."""
     return SourceId(table_id.to_bytes(TABLE_ID_BYTES, "big") + index_id.to_bytes(SOURCE_BYTES - TABLE_ID_BYTES, "big"))
 
 
 def table_prefix(engine_key: bytes) -> bytes:
-    """The start of an engine key that all keys of a table share."""
+    """The start of a source id or engine key that all keys of its table share: the table id."""
     return engine_key[:TABLE_ID_BYTES]
 
 
@@ -41,10 +41,10 @@ def source_id_of(engine_key: bytes) -> SourceId:
 
 
 def key_in_source(engine_key: bytes) -> Key:
-    """The key within its source: an engine key without source id."""
+    """The key within its source: an engine key without the source id."""
     return Key(engine_key[SOURCE_BYTES:])
 
 
 def partition_of(key: Key) -> bytes:
-    """The start of a key that all items with the same partition key value share."""
+    """The start of a key that is the same for all items with the same partition key value."""
     return key[: HASH_BYTES + 2 + int.from_bytes(key[_LENGTH], "big")]

@@ -4,7 +4,7 @@ import msgspec
 
 
 class Span(msgspec.Struct, frozen=True, gc=False):
-    """A half-open range of keys, `lower <= key < upper`; an exclusive start is just a narrower span."""
+    """A half-open range of keys, `lower <= key < upper`; reading after a start key means reading a narrower span."""
 
     lower: bytes
     upper: bytes

@@ -17,7 +17,7 @@ TimeToLiveStatus = Literal["ENABLING", "ENABLED", "DISABLING", "DISABLED"]
 
 
 def is_gone(table: Table, now_seconds: float) -> bool:
-    """True once a deleted table's deadline has passed: it counts as absent and is purged when next met."""
+    """True once a deleted table's deadline has passed: it counts as absent until an operation on tables purges it."""
     return table.deleted_at_seconds is not None and table.deleted_at_seconds <= now_seconds
 
 
@@ -33,7 +33,7 @@ def status(table: Table, now_seconds: float) -> Status:
 
 
 def index_status(index: Index, table_status: Status, now_seconds: float) -> Status:
-    """State of a global index that is not gone: the table's while CREATING or DELETING, otherwise its own."""
+    """State of a global index that is not gone: the table's if that is CREATING or DELETING, otherwise its own."""
     if table_status in ("CREATING", "DELETING"):
         return table_status
     if index.state != "ACTIVE":
@@ -52,12 +52,12 @@ def time_to_live_status(time_to_live: TimeToLive | None, now_seconds: float) -> 
 
 
 def may_backfill(table: Table, now_seconds: float) -> bool:
-    """True if entries may be made for a CREATING index: not while the table is UPDATING (resource allocation)."""
+    """True if a CREATING index may be filled: False while the table is UPDATING, when resources are being allocated."""
     return table.updating_until_seconds <= now_seconds
 
 
 def without_gone_indexes(table: Table, now_seconds: float) -> Table:
-    """The table without deleted indexes whose deadline has passed and attribute definitions that only they used."""
+    """The table without DELETING indexes whose deadline has passed, and without attributes that only these defined."""
     indexes = tuple([one for one in table.indexes if one.state != "DELETING" or one.deleted_at_seconds > now_seconds])
     if len(indexes) == len(table.indexes):
         return table
@@ -71,7 +71,8 @@ def without_gone_indexes(table: Table, now_seconds: float) -> Table:
 def without_overlong_deadlines(table: Table, now_seconds: float, delay_seconds: float) -> Table:
     """The table with every deadline more than `delay_seconds` ahead moved to `now_seconds`.
 
-    They were set, at table creation or later, before the clock was set back.
+    Such deadlines were set before the machine's clock was set back. So was a time to live's change in the future, which
+    is moved too.
     """
     latest_seconds = now_seconds + delay_seconds
 

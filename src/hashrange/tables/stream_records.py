@@ -3,8 +3,8 @@
     version 2 (1) ‖ event (1) ‖ by whom (1) ‖ length of the keys (4) ‖ length of the old row (4) ‖ size (4) ‖ keys ‖ old row ‖ new row
 
 Numbers are big-endian; the keys are JSON; the size is the one reported to clients; rows are copies of the table's
-(docs/formats/streams.md). So a write assembles a record without decoding, and a reply splices its parts. Source:
-developer guide, "Streams" record of 2026.
+(docs/formats/streams.md). So a write assembles a record without decoding rows, and a reply takes over the parts as they
+are. Source: developer guide, "Streams" record of 2026.
 """
 
 from collections.abc import Callable
@@ -57,7 +57,7 @@ class StreamRecord(NamedTuple):
     event: int
     by: int
     size_bytes: int
-    """Size of the keys and of the rows in the record."""
+    """DynamoDB size of the keys and of the images in the record, as reported to clients."""
     keys_json: bytes
     old: Row | None
     new: Row | None
@@ -69,23 +69,23 @@ IMAGES: dict[StreamViewType, tuple[bool, bool]] = {
     "NEW_IMAGE": (False, True),
     "NEW_AND_OLD_IMAGES": (True, True),
 }
-"""View type → whether records hold the old and the new image, if these exist."""
+"""View type → (True if records hold the old image, True if they hold the new image), if there is such an image."""
 
 
 class RecordTemplate(NamedTuple):
-    """The JSON that all records of a stream share, made once per page."""
+    """The JSON that all records of a stream share; made once per reply."""
 
     key_names: tuple[str, ...]
     start: bytes
-    """JSON up to the part of eventID that differs."""
+    """JSON up to the part of eventID that differs from record to record."""
     events: tuple[tuple[bytes, bytes], ...]
-    """JSON between eventID and time, by event and by who made the change."""
+    """JSON between eventID and time: a pair for each event, for changes by a client and by time to live."""
     end: bytes
-    """JSON of the last member and closing brackets."""
+    """JSON after SizeBytes: the last member and closing brackets."""
 
 
 def record_encoder(view_type: StreamViewType, key_names: tuple[str, ...]) -> Callable[[Change], bytes]:
-    """A function from a change to its record. 1.5 µs, plus 1 µs if the change has no decoded item."""
+    """Make a function from a change to its record: 1.5 µs a record, plus 1 µs if the change has no decoded item."""
     has_old, has_new = IMAGES[view_type]
     heads, read_values = _key_heads(key_names), attributes_reader(key_names)
     names_bytes = sum(map(text_size_bytes, key_names))
@@ -120,7 +120,7 @@ def record_encoder(view_type: StreamViewType, key_names: tuple[str, ...]) -> Cal
 
 
 def images_bytes(table: Table, old: Row | None, new: Row | None) -> int:
-    """Bytes of a change's images in its stream record. 0.3 µs."""
+    """Bytes of a change's images in its stream record; 0 without a stream. 0.3 µs."""
     view_type = table.stream_view_type
     if view_type is None or not has_stream(table):
         return 0
@@ -139,7 +139,7 @@ def _join_keys(heads: tuple[bytes, ...], values: list[bytes]) -> bytes:
 
 
 def template_of(stream: Stream) -> RecordTemplate:
-    """The shared JSON of a stream's records. 4 µs."""
+    """Make the JSON that all records of a stream share. 4 µs."""
     common = b'"eventVersion":%b,"eventSource":%b,"awsRegion":%b,' % tuple(
         map(_encode, (EVENT_VERSION, EVENT_SOURCE, stream.region))
     )
@@ -195,7 +195,7 @@ def _decode_keys(keys_json: bytes) -> Item:
 
 
 def _ends_of(record: bytes) -> tuple[int, int, int, int, int]:
-    """A record's event, who made the change, ends of keys and old row, and size.
+    """A record's event, who made the change, positions where keys and old row end, and size.
 
     Raises StorageCorruption, StorageFormatUnknown.
     """
@@ -213,9 +213,9 @@ def _ends_of(record: bytes) -> tuple[int, int, int, int, int]:
 
 
 def current_record(record: bytes, key_names: tuple[str, ...]) -> bytes:
-    """The record in the current format.
+    """The record in the current format, converted if it has the former one.
 
-    Folders of format 6 have records without size, and with keys only if they hold no row.
+    Data folders of format 6 have records in the former format: without size, and with keys only if they hold no row.
     """
     if record[:1] != _FORMER or len(record) < _former_header.size:
         return record
@@ -250,7 +250,7 @@ def record_json(faces: RecordTemplate, sequence: Sequence, record: bytes) -> byt
 
 
 def record_values(stream: Stream, sequence: Sequence, record: bytes) -> dict[str, Any]:
-    """A record as plain, decoded values. Raises StorageCorruption, StorageFormatUnknown."""
+    """A record as in GetRecords, as plain, decoded values. Raises StorageCorruption, StorageFormatUnknown."""
     record = current_record(record, stream.keys.partition_names + stream.keys.sort_names)
     event, by, keys_end, old_end, size_bytes = _ends_of(record)
     content: dict[str, Any] = {
@@ -279,14 +279,14 @@ def record_values(stream: Stream, sequence: Sequence, record: bytes) -> dict[str
 
 
 def _image(record: bytes, start: int, end: int) -> bytes:
-    """The item's JSON from the row between `start` and `end`."""
+    """The JSON of the item whose row is at `record[start:end]`."""
     if record[start] == PLAIN_VERSION:
         return record[start + ROW_HEADER_BYTES : end]
     return row_json(Row(record[start:end]))
 
 
 def _scalar_size_bytes(value_json: bytes) -> int:
-    """Size of a key attribute's value. 0.2 µs for a string."""
+    """DynamoDB size of a key attribute's value, given as JSON. 0.2 µs for a string."""
     if value_json.startswith(_TEXT_START) and b"\\" not in value_json:
         return len(value_json) - len(_TEXT_START) - len(_TEXT_END)
     return value_size_bytes(_decode_value(value_json))

@@ -15,61 +15,61 @@ from hashrange.tables.schema import KeySchema, StreamViewType, Table
 RETENTION_SECONDS = 24 * 3600.0
 """How long a record, and a stream that has ended, can be read."""
 SHARD_SECONDS = 4 * 3600.0
-"""How long a shard is open, in service time."""
+"""How long a shard is open, in service time, unless its stream ends or its partition splits."""
 
 Sequence = int
 """A record's number: milliseconds of service time since the epoch ‖ a counter of 4 bytes.
 
-Unique in a store, never falling.
+Unique in a store; each record has a greater number than all records before it.
 """
 
 SEQUENCE_COUNTER_BITS = 32
 SEQUENCE_COUNTER_MAX = (1 << SEQUENCE_COUNTER_BITS) - 1
 _COUNTER_DIGITS = 10
 _FLOAT_ERROR_MS = 0.0005
-"""Added before rounding down: as floats, times of this century have an error of at most 0.00025 ms."""
+"""Added to milliseconds before rounding down: as floats, times of this century have errors of at most 0.00025 ms."""
 SEQUENCE_BYTES = 12
 SEQUENCE_MAX: Sequence = (1 << 8 * SEQUENCE_BYTES) - 1
 
 
 def next_sequence(last: Sequence, now_seconds: float) -> Sequence:
-    """The sequence number of now, or `last` + 1 if that is greater. 0.2 µs."""
+    """The first sequence number of `now_seconds`, or `last` + 1 if that is greater. 0.2 µs."""
     return max(sequence_at(now_seconds), last + 1)
 
 
 def sequence_at(at_seconds: float) -> Sequence:
-    """The first sequence number of a millisecond of service time.
+    """The first sequence number of the millisecond of service time that contains `at_seconds`.
 
-    A time in milliseconds may, as a float, lie just before its own millisecond; this is corrected.
+    A time in whole milliseconds may, as a float, be slightly less; it still counts to its own millisecond.
     """
     return int(at_seconds * 1000 + _FLOAT_ERROR_MS) << SEQUENCE_COUNTER_BITS
 
 
 def sequence_seconds(sequence: Sequence) -> float:
-    """Service time of a sequence number, in whole milliseconds."""
+    """Service time of a sequence number in seconds, without fractions of a millisecond."""
     return (sequence >> SEQUENCE_COUNTER_BITS) / 1000
 
 
 def sequence_text(sequence: Sequence) -> str:
     """A sequence number as clients see it: milliseconds in 13 digits, the counter in 10.
 
-    Read as numbers, these texts keep the order.
+    Compared as numbers, these texts have the order of the sequence numbers.
     """
     return f"{sequence >> SEQUENCE_COUNTER_BITS:013d}{sequence & SEQUENCE_COUNTER_MAX:0{_COUNTER_DIGITS}d}"
 
 
 def parse_sequence(text: str) -> Sequence:
-    """The sequence number of any text of digits; even one never issued has its place in the order."""
+    """The sequence number for a text of digits; one that was never issued still has its place in the order."""
     milliseconds, counter = divmod(int(text), 10**_COUNTER_DIGITS)
     sequence: Sequence = (milliseconds << SEQUENCE_COUNTER_BITS) + min(counter, SEQUENCE_COUNTER_MAX)
     return min(sequence, SEQUENCE_MAX)
 
 
 class Stream(msgspec.Struct, frozen=True):
-    """A stream as the store keeps it. Times are service-time seconds since the epoch."""
+    """A stream as the store keeps it. Times are seconds since the epoch, in service time."""
 
     stream_id: int
-    """From a counter of the store, never reused."""
+    """Number from a counter of the store, never reused."""
     table_id: int
     account: str
     region: str
@@ -82,7 +82,7 @@ class Stream(msgspec.Struct, frozen=True):
     changing_until_seconds: float = 0.0
     """The stream is shown as ENABLING or DISABLING until this time."""
     ended_at_seconds: float = 0.0
-    """When the stream was switched off or its table deleted."""
+    """Service time at which the stream was switched off or its table deleted; 0 while it is on."""
 
     @property
     def arn(self) -> str:
@@ -91,15 +91,15 @@ class Stream(msgspec.Struct, frozen=True):
 
 
 class Shard(NamedTuple):
-    """Stream records of one partition."""
+    """A shard: the stream records of one partition between two sequence numbers."""
 
     stream_id: int
     number: int
-    """Counts all shards that the stream ever had, from 1."""
+    """The shard's number among all that its stream ever had, from 1."""
     parent: int
-    """Number of the shard that ended when this one began; 0: none."""
+    """Number of the shard that ended when this shard began; 0 if there was none."""
     partition: int
-    """Number of the table's partition."""
+    """Number of the table's partition whose changes the shard records."""
     hashes: HashRange
     first: Sequence
     """No record of the shard has a smaller sequence number."""
@@ -108,7 +108,7 @@ class Shard(NamedTuple):
 
     @property
     def shard_id(self) -> str:
-        """The shard's id for clients: start in milliseconds, and number."""
+        """The shard's id for clients: time of its first sequence number in milliseconds, and the shard's number."""
         return f"shardId-{self.first >> SEQUENCE_COUNTER_BITS:020d}-{self.number:08x}"
 
 
@@ -123,7 +123,7 @@ def has_stream(table: Table) -> bool:
 
 
 def stream_of(table: Table, stream_id: int, now_seconds: float) -> Stream:
-    """The stream that begins with a new or changed table."""
+    """The new stream of a table that has just been created or changed with a stream switched on."""
     assert table.stream_view_type is not None
     assert table.stream_label is not None
     return Stream(
@@ -141,7 +141,7 @@ def stream_of(table: Table, stream_id: int, now_seconds: float) -> Stream:
 
 
 def ended_stream(stream: Stream, table: Table | None, now_seconds: float) -> Stream:
-    """The stream, switched off now; `table` is the changed table, None if deleted."""
+    """The stream, switched off at `now_seconds`. `table`: the table without stream; None if it was deleted."""
     until_seconds = 0.0 if table is None else table.updating_until_seconds
     return msgspec.structs.replace(
         stream, is_on=False, ended_at_seconds=now_seconds, changing_until_seconds=until_seconds
@@ -149,10 +149,10 @@ def ended_stream(stream: Stream, table: Table | None, now_seconds: float) -> Str
 
 
 def first_shard(stream_id: int, number: int, partition: Partition, first: Sequence) -> Shard:
-    """A partition's first shard, which begins with the stream."""
+    """A new, open shard of a partition, without a parent; its records have sequence numbers from `first` on."""
     return Shard(stream_id, number, 0, partition.number, partition.hashes, first)
 
 
 def horizon(now_seconds: float) -> Sequence:
-    """The oldest readable sequence number; older records are gone."""
+    """The smallest sequence number that clients can still read: that of 24 hours before `now_seconds`."""
     return sequence_at(max(0.0, now_seconds - RETENTION_SECONDS))

@@ -22,7 +22,7 @@ TableUnits = dict[str, float]
 
 
 def transaction_read_units(sizes: Iterable[tuple[str, int]]) -> TableUnits:
-    """Units of reading items, given by (table name, size in bytes); size 0 is a missing item."""
+    """Units that a transaction's reads consume, by table. `sizes`: (table name, item's bytes; 0 if it is missing)."""
     units: TableUnits = {}
     for name, size_bytes in sizes:
         units[name] = units.get(name, 0.0) + TRANSACTION_FACTOR * read_units(size_bytes, consistent=True)
@@ -30,14 +30,14 @@ def transaction_read_units(sizes: Iterable[tuple[str, int]]) -> TableUnits:
 
 
 def transaction_change_units(change: Change) -> float:
-    """Units of a write or condition check, of the table itself; those of indexes are not doubled."""
+    """Units that a transaction's write or condition check consumes of its table; those of indexes are not doubled."""
     return TRANSACTION_FACTOR * change_units(change)
 
 
 def transaction_capacity(
     name: str, table_units: float, detail: str, kind: CapacityKind, indexes: Sequence[IndexUnits] = ()
 ) -> ConsumedCapacity:
-    """ConsumedCapacity of one table; each figure is repeated as ReadCapacityUnits or WriteCapacityUnits."""
+    """ConsumedCapacity of one table, with each CapacityUnits repeated as ReadCapacityUnits or WriteCapacityUnits."""
     consumed = consumed_capacity(name, table_units, detail, indexes)
     split = f"{kind}CapacityUnits"
     consumed[split] = consumed["CapacityUnits"]

@@ -30,7 +30,7 @@ class Transport:
             events.register(f"before-send.{service}", self._answer, unique_id=f"hashrange-{id(self)}-{service}")
 
     def detach(self, target: Any) -> None:
-        """Undo `attach`; clients that a session has created meanwhile keep their handlers."""
+        """Undo `attach`; clients that the session has created meanwhile are still answered."""
         events = _events_of(target)
         for service in SERVICES:
             events.unregister(f"before-send.{service}", unique_id=f"hashrange-{id(self)}-{service}")
@@ -48,19 +48,19 @@ class Transport:
 
 
 class _Body:
-    """A reply's body, with what botocore uses of urllib3's response interface."""
+    """A reply's body, with the part of urllib3's response interface that botocore uses."""
 
     def __init__(self, body: bytes) -> None:
         self._body = body
 
     def stream(self, *_: Any, **__: Any) -> Iterator[bytes]:
-        """The whole body, once."""
+        """Yield the whole body; a second call yields nothing more of it."""
         body, self._body = self._body, b""
         yield body
 
 
 def _events_of(target: Any) -> Any:
-    """The event system of a client, a boto3 session or a botocore session."""
+    """The event system in which a client, a boto3 session or a botocore session calls handlers."""
     if hasattr(target, "get_component"):
         return target.get_component("event_emitter")
     return target.meta.events if hasattr(target, "meta") else target.events

@@ -30,7 +30,7 @@ class Answer(NamedTuple):
 
 
 class InProcess:
-    """A database in this process, in memory unless `settings` says otherwise; a context manager.
+    """A database in this process, in memory unless `settings` has a `data_dir`; a context manager.
 
     Its methods may be called on any thread except the database's own.
     """
@@ -41,7 +41,11 @@ class InProcess:
         clock: Clock | None = None,
         open_with: OpenService | None = None,
     ) -> None:
-        """`open_with` replaces `open_service` and runs on the database's event loop. Raises StorageError."""
+        """Start the database; returns when it is open. Raises StorageError.
+
+        `open_with`, called on the database's event loop, opens the service instead of `open_service`; then `settings`
+        and `clock` are not used.
+        """
         settings = settings or Settings(data_dir=None)
         clock = clock or SystemClock()
         self._open_with = open_with or partial(open_service, settings, clock)
@@ -77,9 +81,9 @@ class InProcess:
         return answer.result()
 
     def call(self, account: str, region: str, operation: str, members: Mapping[str, Any]) -> dict[str, Any]:
-        """Run an operation; returns its output's members as plain values. Raises its ApiError, and StorageError.
+        """Run an operation; returns the members of its output as plain values. Raises its ApiError, and StorageError.
 
-        `members` must satisfy the same constraints as a request's JSON.
+        `members`, the operation's input as plain values, meet the same constraints as a request's JSON.
         """
         ended: Future[dict[str, Any]] = Future()
         start = partial(ValuesCall.start, self.service, account, region, operation, members, ended)
@@ -87,7 +91,7 @@ class InProcess:
         return ended.result()
 
     def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Run a function or coroutine function on the database's loop; returns its result. Raises what it raises."""
+        """Run a function or coroutine function on the database's event loop; returns or raises as the function does."""
 
         async def run() -> Any:
             result = function(*arguments)
@@ -119,7 +123,7 @@ class InProcess:
                 self._started.set_exception(error)
 
     async def _live(self) -> None:
-        """Run the service from opening to `close`."""
+        """Open the service, run it until `close` is called, and close its store."""
         self._loop = asyncio.get_running_loop()
         self._stopping = asyncio.Event()
         self.service = await self._open_with()

@@ -1,11 +1,11 @@
-"""Does a body hold more members of maps and lists than any request needs? They are counted before decoding, without decoding.
+"""Does a body hold more members of maps and lists than any request needs? They are counted before the body is decoded.
 
 A decoded value takes about 300 bytes and 0.2 µs whatever it holds, so 16 MB of tiny values, 30 KB when compressed,
-would take half a gigabyte and block all requests for a second. The API has no such limit, only sizes, which follow from
-the values: this one is our own (docs/compatibility.md). It must not refuse a long text that looks like JSON.
+would take half a gigabyte and block all requests for a second. The API limits only sizes, which follow from the values;
+the limit of members is our own (docs/compatibility.md). It must not refuse a long text that looks like JSON.
 
-Each value but the body itself follows a comma, a colon or `[`. In a request of the API each `[` follows a colon, so
-what counts are commas, colons, and lists beyond the number of colons, which are lists in lists.
+Each value except the body itself follows a comma, a colon or `[`. In a valid request each `[` follows a colon. So the
+count is commas, plus colons, plus `[` beyond the number of colons: lists directly in lists.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,22 +25,22 @@ T = TypeVar("T")
 _FEW_MEMBERS = 16_000
 """Members that are decoded in about 2 ms, whatever they are."""
 _BYTES_PER_MARK_MIN = 4
-"""Bytes per mark of a set of short texts, the densest useful value. Only empty values are denser: 3 bytes per `{}`."""
+"""Bytes per comma or colon in a set of short texts, the densest useful value; only empty values are denser (`{},`)."""
 _PIECE_BYTES = 64 * 1024
 """Bytes of a body that are searched at once, in at most 0.6 ms."""
 _PIECE_STEPS = 200
-"""Steps counted per piece, which usually takes 0.1 to 0.3 ms; above steps.LOOK_STEPS, to give way before each piece."""
+"""Steps counted for a piece, which usually takes 0.1 to 0.3 ms; more than LOOK_STEPS, to give way before each piece."""
 
 _USUAL_BYTES_MAX = 4 * 1024 * 1024
 _USUAL_MEMBERS_MAX = 20_000
 _LONG_NUMBERS_FROM_BYTES = 1024 * 1024
-"""Length of a body above which long numbers may take more than 25 ms."""
+"""In a body longer than this, reading one long number may take more than 25 ms."""
 _LONG_NUMBER = b"0" * 400
 _ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
 
 
 def check_member_count(body: bytes) -> bool:
-    """Raise ValidationException if the body, a JSON object, has too many members, in all or for its size.
+    """Raise ValidationException if a JSON object has more than REQUEST_MEMBERS_MAX members, or too many for its length.
 
     Otherwise return True if the body should be decoded in pieces. 0.6 ms a MB; more if texts contain commas.
     """
@@ -56,10 +56,10 @@ def check_member_count(body: bytes) -> bool:
 
 
 def excess_of_members(body: bytes) -> str | None:
-    """The message with which `check_member_count` refuses a body, or None.
+    """The message with which `check_member_count` refuses a body; None if it does not refuse.
 
-    For bodies that are not to be parsed before: reading over 16 MB of brackets takes 70 ms. The exception is not
-    returned, because it refers to frames that hold the body.
+    Called before any parsing, because skipping 16 MB of brackets already takes 70 ms. Returns only the message, because
+    the exception refers to frames that hold the body.
     """
     try:
         check_member_count(body)
@@ -69,26 +69,26 @@ def excess_of_members(body: bytes) -> str | None:
 
 
 def is_surely_unusual(body: bytes, *, carries_items: bool) -> bool:
-    """True if a body is hardly ever valid: it is very long, or has very many members although it carries no items."""
+    """True if a body is hardly ever valid: over 4 MB, or over 20,000 members although the operation takes no items."""
     if len(body) > _USUAL_BYTES_MAX:
         return True
     return not carries_items and len(body) > _USUAL_MEMBERS_MAX and _count_members((body,)) > _USUAL_MEMBERS_MAX
 
 
 def has_long_numbers(body: bytes) -> bool:
-    """True if a large body holds a number of very many digits: reading time grows with the square of the digits."""
+    """True if a body over 1 MB holds a number of 400 digits: reading time grows with the square of the digits."""
     return len(body) > _LONG_NUMBERS_FROM_BYTES and any(
         _LONG_NUMBER in _as_zeros(piece) for piece in _outside_texts(body)
     )
 
 
 def _as_zeros(text: bytes) -> bytes:
-    """Replace each digit by a zero, to find long numbers by text search: 30 times as fast as a regular expression."""
+    """Replace each digit by a zero: searching the result for zeros is 30 times as fast as a regular expression."""
     return text.translate(_ZEROS)
 
 
 def decode_large(text: bytes, decoder: "msgspec.json.Decoder[T]") -> T:
-    """Decode a large body, or a separately limited part. Raises what the decoder and `check_member_count` raise."""
+    """Decode a large body, or one of its elements, giving way. Raises what `decoder` and `check_member_count` raise."""
     has_many = check_member_count(text)
     spend_decoding(len(text))
     if not has_many:
@@ -97,12 +97,12 @@ def decode_large(text: bytes, decoder: "msgspec.json.Decoder[T]") -> T:
 
 
 def has_many_members(body: bytes) -> bool:
-    """True if decoding takes so long that it should be done in pieces. Commas and colons in texts count too."""
+    """True if a body has so many members that it should be decoded in pieces. Commas and colons in texts count too."""
     return len(body) > _FEW_MEMBERS and _count_members((body,)) > _FEW_MEMBERS
 
 
 def _count_members(texts: Iterable[bytes], maximum: int | None = None) -> int:
-    """Commas, colons, and lists beyond the number of colons; stops after the text with which there are more than `maximum`."""
+    """Count commas, colons, and `[` beyond the number of colons. Stops after the text that takes it above `maximum`."""
     commas = colons = lists = count = 0
     for text in texts:
         for start in range(0, len(text), _PIECE_BYTES):
@@ -118,7 +118,10 @@ def _count_members(texts: Iterable[bytes], maximum: int | None = None) -> int:
 
 
 def _has_surely_too_many_texts(body: bytes, maximum: int) -> bool:
-    """True if a body without escapes has too many quotation marks: at most two texts follow each comma or colon."""
+    """True if the quotation marks prove too many members: at most two texts belong to each comma or colon.
+
+    False for a body with escapes, whose quotation marks may be inside texts.
+    """
     if b"\\" in body:
         return False
     count = 0
@@ -129,7 +132,7 @@ def _has_surely_too_many_texts(body: bytes, maximum: int) -> bool:
 
 
 def _outside_texts(body: bytes) -> Iterator[bytes]:
-    """Yield the body without its texts, piece by piece. 9 ms a MB if every third byte is a quotation mark."""
+    """Yield what is outside the body's texts, piece by piece. 9 ms a MB if every third byte is a quotation mark."""
     is_inside = False
     rest = b""
     for start in range(0, len(body), _PIECE_BYTES):
@@ -138,7 +141,7 @@ def _outside_texts(body: bytes) -> Iterator[bytes]:
         rest = b""
         if b"\\" in piece:
             piece = piece.replace(b"\\\\", b"")
-            if piece.endswith(b"\\"):  # the escaped character is in the next piece
+            if piece.endswith(b"\\"):  # the character that this backslash escapes is in the next piece
                 piece, rest = piece[:-1], b"\\"
             piece = piece.replace(b'\\"', b"")
         parts = piece.split(b'"')

@@ -18,7 +18,7 @@ UNSIGNED_PAYLOAD = b"UNSIGNED-PAYLOAD"
 
 
 def signing_key(secret: str, day: str, region: str, service: str) -> bytes:
-    """The key that signs for one day, Region and service; takes 5 µs, so callers cache it."""
+    """The key that signs for one day (`YYYYMMDD`), Region and service. Takes 5 µs, so callers cache the key."""
     key = b"AWS4" + secret.encode()
     for part in (day, region, service, TERMINATOR):
         key = hmac.digest(key, part.encode(), "sha256")
@@ -26,7 +26,7 @@ def signing_key(secret: str, day: str, region: str, service: str) -> bytes:
 
 
 def payload_hash(request: HttpRequest) -> bytes:
-    """The payload's hash in the canonical request, or the marker in its place."""
+    """The canonical request's last line: the hash of the body, or a marker in X-Amz-Content-SHA256 that replaces it."""
     marker = request.header(b"x-amz-content-sha256")
     if marker is not None and (marker == UNSIGNED_PAYLOAD or marker in MARKERS):
         return marker
@@ -44,12 +44,15 @@ def canonical_request(request: HttpRequest, claim: Claim) -> bytes:
 
 
 def string_to_sign(claim: Claim, canonical: bytes) -> bytes:
-    """The text that the signing key signs."""
+    """The text that the signing key signs: algorithm, date, scope and the hash of the canonical request."""
     return "\n".join((ALGORITHM, claim.date, claim.scope, sha256(canonical).hexdigest())).encode("latin-1")
 
 
 def check_signature(request: HttpRequest, claim: Claim, key: bytes) -> None:
-    """Raise InvalidSignatureException with both texts if the signature is wrong (signing.md 2, step 10)."""
+    """Raise InvalidSignatureException if the signature is wrong (signing.md 2, step 10).
+
+    Its message quotes the canonical request and the string to sign.
+    """
     canonical = canonical_request(request, claim)
     to_sign = string_to_sign(claim, canonical)
     if not hmac.compare_digest(hmac.new(key, to_sign, sha256).hexdigest().encode(), claim.signature):
@@ -57,7 +60,10 @@ def check_signature(request: HttpRequest, claim: Claim, key: bytes) -> None:
 
 
 def check_chunks(request: HttpRequest, claim: Claim, key: bytes) -> None:
-    """Raise InvalidSignatureException if a chunk's signature is wrong: only these signatures cover a body in chunks."""
+    """Raise InvalidSignatureException if a body in signed chunks has a chunk with a wrong signature.
+
+    The signature of the request itself does not cover such a body. Raises ChunksError for malformed chunks.
+    """
     if request.header(b"x-amz-content-sha256") in SIGNED_MARKERS and not are_chunks_signed(request.body, claim, key):
         canonical = canonical_request(request, claim)
         raise _mismatch(canonical, string_to_sign(claim, canonical))
@@ -70,7 +76,7 @@ def _mismatch(canonical: bytes, to_sign: bytes) -> InvalidSignatureException:
 
 
 def _header_value(request: HttpRequest, name: bytes) -> bytes:
-    """A header's values: trimmed, inner blanks collapsed, repeated ones joined by commas; empty if it was not sent."""
+    """A header's values, trimmed, with inner blanks collapsed, joined by commas; empty if the header was not sent."""
     values = (request.values[position] or b"" for position in request.layout.positions.get(name, ()))
     return b",".join(b" ".join(value.split()) for value in values)
 
@@ -88,7 +94,7 @@ def _canonical_path(path: bytes) -> bytes:
 
 
 def _canonical_query(query: bytes, claim: Claim) -> bytes:
-    """The query's pairs, encoded and sorted; a presigned request does not sign its own signature."""
+    """The query's pairs, encoded and sorted; those of a presigned request without X-Amz-Signature."""
     if not query:
         return b""
     encoded = sorted(

@@ -18,8 +18,8 @@ from hashrange.wire.sigv4 import Claim
 SIGNED_MARKERS = frozenset((b"STREAMING-AWS4-HMAC-SHA256-PAYLOAD", b"STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER"))
 """Values of X-Amz-Content-SHA256 for a body in signed chunks, without and with trailers."""
 MARKERS = SIGNED_MARKERS | {b"STREAMING-UNSIGNED-PAYLOAD-TRAILER"}
-"""Values of X-Amz-Content-SHA256 for any body in chunks. Other values, except UNSIGNED-PAYLOAD, are no markers: the
-body's own hash is signed."""
+"""Values of X-Amz-Content-SHA256 for any body in chunks. With other values, except UNSIGNED-PAYLOAD, the hash of the
+body is signed."""
 CHUNKS_MAX = 65_536
 _is_size = re.compile(rb"[0-9a-fA-F]{1,16}").fullmatch
 _EMPTY_HASH = sha256(b"").hexdigest()
@@ -67,9 +67,10 @@ def join_chunks(body: bytes) -> bytes:
 
 
 def are_chunks_signed(body: bytes, claim: Claim, key: bytes) -> bool:
-    """True if each chunk has the right signature, which covers the preceding one; the first covers that of the head.
+    """True if each chunk has the right signature.
 
-    Raises ChunksError. 3 µs a chunk, plus 1 ms a MB.
+    It covers the signature of the preceding chunk, for the first chunk that of the request (`claim.signature`). Raises
+    ChunksError for malformed chunks. 3 µs a chunk, plus 1 ms a MB.
     """
     previous = claim.signature.decode("latin-1")
     for chunk in split_chunks(body):

@@ -26,18 +26,18 @@ _PIECE_STEPS = 500
 
 
 class MemberPlace(NamedTuple):
-    """Where a value stands in the request."""
+    """The place of a value in the request."""
 
     path: str = ""
     """The path as messages show it: `requestItems.Music.member.keys`."""
     form: str = ""
-    """The path with `{key}` in place of each key of a map."""
+    """The path with `{key}` in place of each map key: `requestItems.{key}.member.keys`."""
     key: str = ""
-    """The innermost map key of the path, as messages show it."""
+    """The innermost map key of the path, as messages show it; empty if there is none."""
 
 
 class Violation(NamedTuple):
-    """One broken constraint of a value; `words` say what the value must be."""
+    """One broken constraint of a value; `words`, a part of the message, say what the value must be."""
 
     place: MemberPlace
     constraint: Constraint
@@ -46,11 +46,11 @@ class Violation(NamedTuple):
     words: str
 
     def text(self) -> str:
-        """The general sentence for this violation."""
+        """The sentence for this violation if the operation has no special wording."""
         return self._told(render_value(self.value, self.shape))
 
     def json_text(self) -> str:
-        """The general sentence for this violation, with the value as JSON."""
+        """The sentence for this violation, with the value as JSON instead of as Java prints it."""
         return self._told(render_json(self.value))
 
     def _told(self, value: str) -> str:
@@ -58,7 +58,7 @@ class Violation(NamedTuple):
 
 
 def check_constraints(request: dict[str, Any], shape: Shape, rules: RequestRules) -> None:
-    """Raise ValidationException with the broken constraints of the request, at most ten."""
+    """Raise ValidationException if the request breaks constraints; the message lists at most ten."""
     violations = list(_structure_violations(request, shape, MemberPlace()))
     if violations:
         is_older = any(one.place.path == "key" and one.constraint == "required" for one in violations)
@@ -68,7 +68,7 @@ def check_constraints(request: dict[str, Any], shape: Shape, rules: RequestRules
 
 
 def _older_report(violations: list[Violation]) -> str:
-    """The older layer's message, for requests for single items: general sentences only.
+    """The older layer's message for a request for a single item, without the operation's special wordings.
 
     A table name that breaks length and pattern is reported for its length only.
     """
@@ -83,7 +83,7 @@ def _older_report(violations: list[Violation]) -> str:
 
 
 def _report(violations: list[Violation], rules: RequestRules) -> str:
-    """The message of the current layer, with the operation's special wordings."""
+    """The current layer's message, with the operation's special wordings."""
     has_unknown_word = any(one.constraint == "enumeration" for one in violations)
     texts: list[str] = []
     alone = None
@@ -108,7 +108,7 @@ def _report(violations: list[Violation], rules: RequestRules) -> str:
 
 
 def envelope(texts: list[str]) -> str:
-    """One message for all collected constraints; at most ten are counted and listed."""
+    """Join the sentences of violations to one message, which counts and lists the first ten at most."""
     texts = texts[:CONSTRAINT_ERRORS_MAX]
     errors = messages.ERROR_SEPARATOR.join(texts)
     if len(texts) == 1:
@@ -117,7 +117,7 @@ def envelope(texts: list[str]) -> str:
 
 
 def _structure_violations(value: dict[str, Any], shape: Shape, place: MemberPlace) -> Iterator[Violation]:
-    """Yield each member's own violations, then those inside it, in declared order."""
+    """Yield a structure's violations, member by member in declared order: the member's own, then those inside it."""
     dot = "." if place.path else ""
     for name, inner, is_required in shape.members:
         member = value.get(name)
@@ -131,7 +131,7 @@ def _structure_violations(value: dict[str, Any], shape: Shape, place: MemberPlac
 
 
 def _value_violations(value: Any, shape: Shape, place: MemberPlace) -> Iterator[Violation]:
-    """Yield the value's own violations, then those of its members."""
+    """Yield a value's own violations, then those of the values inside it."""
     yield from _own_violations(value, shape, place)
     if shape.kind == "Map":
         yield from _map_violations(value, shape, place)
@@ -139,7 +139,7 @@ def _value_violations(value: Any, shape: Shape, place: MemberPlace) -> Iterator[
 
 
 def _inner_violations(value: Any, shape: Shape, place: MemberPlace) -> Iterator[Violation]:
-    """Yield the violations inside a value; for a list or map, at most as many as are reported."""
+    """Yield the violations inside a value; for a list or map, at most CONSTRAINT_ERRORS_MAX."""
     match shape.kind:
         case "Structure":
             yield from _structure_violations(value, shape, place)
@@ -159,7 +159,7 @@ def _list_violations(value: list[Any], member: Shape, place: MemberPlace) -> Ite
 
 
 def _map_value_violations(value: dict[str, Any], member: Shape, place: MemberPlace) -> Iterator[Violation]:
-    """Yield the violations of a map's values; of lists, only those inside."""
+    """Yield the violations of a map's values; if they are lists, only of their members (see `_map_violations`)."""
     violations = _inner_violations if member.kind == "List" else _value_violations
     for key, element in walk(value.items()):
         if not _is_sound(element, member):
@@ -169,7 +169,7 @@ def _map_value_violations(value: dict[str, Any], member: Shape, place: MemberPla
 
 
 def _is_sound(value: Any, shape: Shape) -> bool:
-    """True for a value without constraints, or a scalar within its bounds. Builds no path."""
+    """True if a value has no constraints, or is a scalar that keeps them; False may mean *unknown*. Makes no path."""
     if shape.is_free:
         return True
     if shape.kind in ("Structure", "List", "Map"):
@@ -178,7 +178,10 @@ def _is_sound(value: Any, shape: Shape) -> bool:
 
 
 def _are_sound(value: list[Any] | dict[str, Any], member: Shape) -> bool:
-    """True if the members of a list or map have no constraints, or only length bounds and keep them."""
+    """True if a list's or map's members have no constraints, or are texts with only length bounds and keep these.
+
+    False may mean *unknown*.
+    """
     if member.is_free or not value:
         return True
     bounds = member.bounds
@@ -218,7 +221,7 @@ def _own_violations(value: Any, shape: Shape, place: MemberPlace) -> Iterator[Vi
 def _map_violations(value: dict[str, Any], shape: Shape, place: MemberPlace) -> Iterator[Violation]:
     """Yield one violation for all bad keys of a map, then one for all bad values that are lists.
 
-    Other values are reported at their own paths.
+    Values that are not lists are reported at their own paths (`_map_value_violations`).
     """
     keys, member = shape.keys, shape.member
     assert member is not None
@@ -229,7 +232,7 @@ def _map_violations(value: dict[str, Any], shape: Shape, place: MemberPlace) -> 
 
 
 def _is_within(value: Any, bounds: Bounds) -> bool:
-    """True if the text or list has an allowed length and matches the pattern."""
+    """True if a text or list has an allowed length and, if there is a pattern, matches it."""
     length = len(value)
     return (
         (bounds.min_length is None or length >= bounds.min_length)
@@ -240,7 +243,7 @@ def _is_within(value: Any, bounds: Bounds) -> bool:
 
 
 def _described(bounds: Bounds) -> str:
-    """Lengths and pattern as a message lists the constraints of a map's keys or values."""
+    """The length bounds and the pattern of a map's keys or values, as messages list them."""
     listed = (
         (messages.LENGTH_AT_MOST, bounds.name_max_length or bounds.max_length),
         (messages.LENGTH_AT_LEAST, bounds.min_length),
@@ -259,9 +262,9 @@ def _matches(value: Any, bounds: Bounds) -> bool:
 
 
 def _matches_in_pieces(pattern: str, text: str) -> bool:
-    """Match a long text in pieces; 1 MB at once would take up to 34 ms.
+    """True if a long text matches, checked in pieces: 1 MB at once would take up to 34 ms.
 
-    Every pattern repeats something whose length divides that of a piece.
+    A text matches if its pieces do, because every pattern repeats a unit whose length divides that of a piece.
     """
     for start in range(0, len(text), _PIECE_CHARACTERS):
         spend(_PIECE_STEPS)

@@ -1,9 +1,10 @@
 """Which of the service's two validation layers checks a request? Requests for single items fall back to the older one in two cases.
 
 The older layer words faults in its own sentences, without special wordings of single constraints and without an
-envelope around request faults. A request without its key falls back for its constraints; a request with a value nested
-too deep for the current layer falls back entirely. Other operations have one layer each: an operation's record says
-whether it falls back (`RequestRules.falls_back`). Source: service behaviour, captures to October 2026.
+envelope around request faults. A request without its `Key` falls back for its constraints only; a request with a value
+nested too deep for the current layer falls back for all checks. Requests of other operations have one layer each: an
+operation's record says whether its requests fall back (`RequestRules.falls_back`).
+Source: service behaviour, captures to October 2026.
 """
 
 from typing import Any
@@ -21,7 +22,8 @@ _LEGACY_MAPS = ("Expected", "AttributeUpdates")
 def holds_unread_values(rules: RequestRules, request: dict[str, Any] | msgspec.Struct) -> bool:
     """True if a request that may fall back holds a value nested deeper than the current layer reads.
 
-    `request` must have passed the check of JSON types. Only for requests that are refused: linear in their values.
+    `request` must have passed the check of JSON types. Called only for requests that are refused, because the time is
+    linear in the number of their values.
     """
     if not rules.falls_back:
         return False

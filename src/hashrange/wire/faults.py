@@ -2,8 +2,8 @@
 
 1. The body is JSON, and an object. Lists and maps that are too long are cut (`wire.overlong`).
 2. Every known member has its declared JSON type (`wire.jsontypes`).
-3. The member that the operation's rules require first: usually the table's name, present and of an allowed length.
-4. Member constraints, collected (`wire.constraints`).
+3. The member that the operation's rules require first, usually the table's name, is present and of an allowed length.
+4. Members keep their constraints; all violations are reported in one message (`wire.constraints`).
 
 All checks are read from the request's struct (`wire.shape`) and the operation's rules (`wire.rules`).
 Must not know what an operation does. Source: service behaviour, captures to October 2026.
@@ -32,15 +32,17 @@ RequestT = TypeVar("RequestT", bound=msgspec.Struct)
 TABLE_OF_ARN = ":table/"
 _LARGEST_DIGITS = 400
 _LARGEST: int = 10**_LARGEST_DIGITS
-"""Replaces longer whole numbers, whose reading time grows with the square of their digits; no member is as large."""
+"""Replaces whole numbers of more than 400 digits, whose reading time grows with the square of their digits. No member
+may be as large."""
 
 
 def read_leniently(request_type: type[RequestT], rules: RequestRules, decoded: dict[str, Any]) -> RequestT:
-    """Read a request leniently: no nulls, no unknown members, converted truth values and numbers. Consumes `decoded`.
+    """Read a request leniently: nulls and unknown members are left out, truth values and numbers converted.
 
-    Raises the first fault: SerializationException, or ValidationException with its complete message (add no envelope).
-    Called when the fast decoder refused (`msgspec.MsgspecError`, `UnicodeDecodeError`, `RecursionError`), when an
-    operation raised Malformed, and for requests that the fast path does not take. Costs 12 µs for a small PutItem.
+    Changes `decoded`, the body as plain values. Raises the first fault: SerializationException, or ValidationException
+    with its complete message (add no envelope). Called when the fast decoder refused the body (`msgspec.MsgspecError`,
+    `UnicodeDecodeError`, `RecursionError`), when an operation raised Malformed, and for requests that the fast path
+    does not take. Costs 12 µs for a small PutItem.
     """
     try:
         request = _checked(request_type, rules, decoded)
@@ -55,7 +57,7 @@ def find_fault(request_type: type[msgspec.Struct], rules: RequestRules, body: by
     """Raise the first fault, if there is one, as `read_leniently` does, without building the request.
 
     Called when an operation refused a request before it had walked the insides of its attribute values: a fault found
-    here comes first.
+    here precedes the operation's.
     """
     decoded = decode_object(body)
     try:
@@ -67,7 +69,7 @@ def find_fault(request_type: type[msgspec.Struct], rules: RequestRules, body: by
 
 
 def _checked(request_type: type[msgspec.Struct], rules: RequestRules, decoded: dict[str, Any]) -> dict[str, Any]:
-    """Return the members of a request without faults. Raises the first fault."""
+    """Check a decoded body, which is changed, and return the request's members as declared. Raises the first fault."""
     shape = structure_of(request_type)
     look()
     cut_overlong(decoded, shape)
@@ -84,7 +86,7 @@ def _checked(request_type: type[msgspec.Struct], rules: RequestRules, decoded: d
 def decode_object(body: bytes) -> dict[str, Any]:
     """Decode a body to plain values. Raises SerializationException without a message if it is no JSON object.
 
-    Numbers beyond the decoder's range are well-formed: they become infinite, or long integers.
+    Numbers beyond the decoder's range are well-formed: they become infinite floats, or integers of up to 401 digits.
     """
     decode = _decode_any_numbers if has_long_numbers(body) else _decode_quickly
     spend_decoding(len(body))
@@ -109,9 +111,9 @@ def _decode_any_numbers(body: bytes) -> Any:
 
 
 def check_object(body: bytes) -> None:
-    """Raise SerializationException unless the body is a JSON object. Builds no values: 4 to 30 ms for 16 MB.
+    """Raise SerializationException unless a body is a JSON object. Builds no values: 4 to 30 ms for 16 MB.
 
-    For bodies whose signature is not checked yet. `decode_object` may still refuse a body that passes.
+    For large bodies whose signature is not checked yet. `decode_object` may still refuse a body that passes this check.
     """
     try:
         require_utf8(body)
@@ -141,7 +143,10 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _check_required(request: dict[str, Any], rules: RequestRules) -> None:
-    """Check the member that is required before all constraints. In an ARN, the name after `:table/` counts."""
+    """Raise ValidationException for a fault of the member that is checked before all constraints (`rules.required`).
+
+    In an ARN, the length of the name after `:table/` counts.
+    """
     required = rules.required
     if required is None:
         return

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from urllib.parse import unquote
 
 import msgspec
-from zlib_ng.zlib_ng import compressobj, crc32  # its checksum runs at 50 GB/s; zlib's takes 3 µs for 10 KB
+from zlib_ng.zlib_ng import compressobj, crc32  # zlib-ng's crc32 runs at 50 GB/s; zlib's takes 3 µs for 10 KB
 
 from hashrange.errors import HashrangeError
 from hashrange.items.steps import LARGE_PIECE_BYTES, look, spend, spend_decoding
@@ -24,22 +24,22 @@ HASH_LENGTH = 64
 BODY_BYTES_MAX = 16 * 1024 * 1024
 """Length of a request body; a longer one is answered with 413 (limits.md, any request body)."""
 CODINGS_MAX = 4
-"""How often a body may be compressed. Each coding may inflate to 16 MB in 30 ms, and a head can name thousands."""
+"""How often a body may be compressed. Each coding may inflate it to 16 MB in 30 ms, and a head can name thousands."""
 MEMBERS_MAX = 1024
-"""Members of a gzip body; starting one costs about 10 µs, however small it is."""
+"""Members that a gzip body may have; starting to decompress one costs about 10 µs, however small it is."""
 INFLATE_BYTES = 64 * 1024
 """Bytes of a compressed body that are fed to the decompressor at once."""
 PLAIN_BYTES = 256 * 1024
-"""Most bytes that the decompressor makes at once, in 0.7 ms; work gives way in between."""
+"""Bytes that the decompressor makes at most in one call, in 0.7 ms; work gives way between the calls."""
 COMPRESSED_PIECE_BYTES = 32 * 1024
-"""Bytes of a reply that are compressed at once: in 0.5 ms, or in 1 ms if they hardly shrink."""
+"""Bytes of a reply that are compressed in one call: in 0.5 ms, or in 1 ms if they hardly shrink."""
 COMPRESSED_PIECE_STEPS = 500
 COMPRESS_FROM_BYTES = 4 * 1024
 """Replies larger than this are compressed for clients that request it (operations.md 1.1)."""
 LAYOUTS_MAX = 512
 
 CONTENT_TYPES = {b"application/x-amz-json-1.0": b"application/x-amz-json-1.0", b"application/json": b"application/json"}
-"""Content types of the JSON protocol; a reply mirrors its request's."""
+"""Content types of the JSON protocol: that of a request → that of its reply."""
 
 REASONS = {
     200: b"OK",
@@ -57,7 +57,7 @@ CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 class HeaderLayout:
-    """Position of each header in a request's list of values; -1, that of a final None, if absent."""
+    """The positions of headers in a request's list of values; an absent header has -1, as the list ends with None."""
 
     __slots__ = (
         "accept_encoding", "authorization", "content_encoding", "content_length", "content_sha256", "content_type", "expect",
@@ -83,9 +83,9 @@ class HeaderLayout:
         self.expect = self._only(b"expect")
         self.origin = self._only(b"origin")
         self.is_plain = self.content_encoding < 0 and self.content_sha256 < 0
-        """True if the body is neither encoded nor hashed; the fast path accepts it."""
+        """True without Content-Encoding and X-Amz-Content-SHA256; the fast path accepts such a request."""
         self.is_hashed = self.content_encoding < 0 <= self.content_sha256
-        """True if the body is hashed, not encoded; the fast path accepts it if the hash is no marker."""
+        """True with X-Amz-Content-SHA256, without Content-Encoding; the fast path accepts a hash, but no marker."""
 
     def _only(self, name: bytes) -> int:
         return self.positions.get(name, (-1,))[0]
@@ -107,7 +107,7 @@ def layout_of(names: tuple[bytes, ...]) -> HeaderLayout:
 
 
 class HttpRequest(msgspec.Struct, gc=False):
-    """One complete HTTP request. A struct, because creating it takes a third of the time of a class."""
+    """One complete HTTP request. A struct, because an instance of a class takes three times as long to create."""
 
     method: bytes
     url: bytes
@@ -119,7 +119,7 @@ class HttpRequest(msgspec.Struct, gc=False):
     number: int = msgspec.field(default_factory=next_number)
     """Number of the request; `request_id_of` turns it into the request's id."""
     is_abandoned: bool = False
-    """True if the client has disconnected: work not yet begun is skipped."""
+    """True if the client has disconnected: what has not begun of the request's work is skipped."""
 
     def header(self, name: bytes) -> bytes | None:
         """The first header of this (lower-case) name, without surrounding blanks.
@@ -131,7 +131,7 @@ class HttpRequest(msgspec.Struct, gc=False):
         return value.strip(b" \t") if value is not None else None
 
     def head_without(self, unwanted: bytes) -> bytes:
-        """The head as it may have been sent, without the headers of this (lower-case) name."""
+        """The request's head as it may have been sent, without the headers of this (lower-case) name."""
         headers = zip(self.layout.names, self.values, strict=False)
         lines = (b"%b: %b\r\n" % (name, value) for name, value in headers if name != unwanted and value is not None)
         return b"%b %b HTTP/1.1\r\n%b\r\n" % (self.method, self.url, b"".join(lines))
@@ -149,7 +149,7 @@ HttpReply = tuple[bytes, bytes]
 
 
 class ReplyWriter:
-    """Builds replies; caches the part of the head that replies share for one second, because it holds the date."""
+    """Builds replies. The part of the head that holds the date is cached: all replies of one second share it."""
 
     def __init__(self) -> None:
         self._second = -1
@@ -157,7 +157,7 @@ class ReplyWriter:
         self._common: dict[bytes | None, bytes] = {}
 
     def ok(self, request: HttpRequest, body: bytes, wall_time: float) -> HttpReply:
-        """A 200 reply in the request's content type: the fast path of `reply`."""
+        """Head and body of a 200 reply in the request's content type: the fast path of `reply`."""
         layout = request.layout
         if int(wall_time) != self._second:
             self._turn_second(wall_time)
@@ -190,7 +190,7 @@ class ReplyWriter:
         content_type: bytes | None = None,
         extra: bytes = b"",
     ) -> HttpReply:
-        """Head and body of a reply. `extra` holds further header lines, each with its line end."""
+        """Head and body of a reply. `content_type` None: as the request's. `extra`: header lines with line ends."""
         if int(wall_time) != self._second:
             self._turn_second(wall_time)
         if content_type is None:
@@ -251,7 +251,7 @@ def is_json_content_type(content_type: bytes | None) -> bool:
 
 
 def mirrored_content_type(content_type: bytes | None) -> bytes:
-    """The content type of a reply to a request with this content type."""
+    """The content type of a reply to a request with this content type; the JSON protocol's for any other type."""
     sent = (content_type or b"").partition(b";")[0].strip().lower()
     return CONTENT_TYPES.get(sent, b"application/x-amz-json-1.0")
 
@@ -272,7 +272,7 @@ def accepted_coding(accept_encoding: bytes | None) -> bytes | None:
 
 
 def compress(body: bytes, coding: bytes) -> bytes:
-    """Compress `body` with this coding at the fastest level, in pieces of 1 ms: 10 to 30 ms for 1 MB."""
+    """Compress `body` with this coding at the fastest level, giving way after each 1 ms: 10 to 30 ms for 1 MB."""
     compressor = compressobj(level=1, wbits=31 if coding == b"gzip" else 15)
     whole, parts = memoryview(body), []
     for start in range(0, len(body), COMPRESSED_PIECE_BYTES):
@@ -291,9 +291,9 @@ class BodyTooLargeError(HashrangeError):
 
 
 def decode_body(body: bytes, content_encoding: bytes) -> bytes:
-    """The body without its content codings. Never makes more than `BODY_BYTES_MAX`.
+    """The body without its content codings. Codings other than gzip and deflate are ignored.
 
-    Raises ContentEncodingError and BodyTooLargeError. Codings other than gzip and deflate are ignored.
+    Raises ContentEncodingError, and BodyTooLargeError as soon as a coding yields more than `BODY_BYTES_MAX`.
     """
     codings = [coding.strip() for coding in content_encoding.lower().split(b",")]
     compressions = [coding for coding in reversed(codings) if coding in (b"gzip", b"x-gzip", b"deflate")]
@@ -305,8 +305,8 @@ def decode_body(body: bytes, content_encoding: bytes) -> bytes:
 
 
 def _inflate(body: bytes, *, is_gzip: bool) -> bytes:
-    """Decompress one stream, or for gzip all its members (RFC 1952, 2.2); nothing may follow."""
-    # "deflate" is specified as zlib's format, but some clients send the bare stream.
+    """Decompress a body of one coding: one stream, for gzip one or more members (RFC 1952, 2.2). Nothing may follow."""
+    # "deflate" is specified as zlib's format, but some clients send a bare deflate stream.
     is_bare = not is_gzip and (len(body) < 2 or body[0] & 0x0F != 8 or (body[0] << 8 | body[1]) % 31 != 0)
     wbits = 31 if is_gzip else -15 if is_bare else 15
     plain, position = _inflate_stream(body, 0, BODY_BYTES_MAX, wbits)
@@ -331,7 +331,7 @@ def _inflate_stream(body: bytes, position: int, bytes_max: int, wbits: int) -> t
     room_bytes = bytes_max + 1
     large_from_bytes = (
         BODY_BYTES_MAX + 1 - LARGE_PIECE_BYTES
-    )  # of the whole body; this stream may be a short member of it
+    )  # what is left of the limit when the whole body, of which this may be a later member, becomes large
     is_more_made = False
     while not decompressor.eof:
         look()
@@ -342,10 +342,10 @@ def _inflate_stream(body: bytes, position: int, bytes_max: int, wbits: int) -> t
             piece = decompressor.decompress(compressed, min(room_bytes, PLAIN_BYTES))
         except zlib.error as error:
             raise ContentEncodingError(str(error)) from error
-        is_more_made = len(piece) == PLAIN_BYTES  # zlib may hold back more, although all input was fed
+        is_more_made = len(piece) == PLAIN_BYTES  # zlib may hold back more output, although it has all input
         pieces.append(piece)
         if room_bytes > large_from_bytes >= room_bytes - len(piece):
-            spend_decoding(BODY_BYTES_MAX)  # its final length is unknown: inflate one at a time
+            spend_decoding(BODY_BYTES_MAX)  # the final length is unknown: inflate one large body at a time
         room_bytes -= len(piece)
         if room_bytes <= 0:
             raise BodyTooLargeError

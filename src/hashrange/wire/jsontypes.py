@@ -21,20 +21,20 @@ from hashrange.messages import requests as messages
 from hashrange.wire.shape import ATTRIBUTE_VALUE, Shape
 
 VALUE_LEVELS_MAX = 64
-"""Attribute values nested deeper are not checked: beyond 32 levels they are refused for nesting anyway."""
+"""Attribute values inside this many others are not checked: beyond 32 levels they are refused for nesting anyway."""
 
 _INTEGER_MAX = 2**31 - 1
 _LONG_MAX = 2**63 - 1
 _TRUE_WORDS = ("true", "1", "yes")
 _FALSE_WORDS = ("false", "0", "no")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*+(?:(?<=[AQgw])==|(?<=[AEIMQUYcgkosw048])=)?")
-"""Matches base64 text whose length is a multiple of 4; spare bits of the last group must be zero. One run of
-characters, because the engine would remember each group of four: 490 MB for 15 MB of text."""
+"""Matches base64 text whose length is a multiple of 4; spare bits of the last group must be zero. The pattern is one
+run of characters: for groups of four, the regular expression engine would need 490 MB for 15 MB of text."""
 _BASE64_DIGITS = re.compile(r"[A-Za-z0-9+/]*+")
 _PIECE_CHARACTERS = 64 * 1024
 """Characters of a long text that are matched at once, in 0.2 ms; a multiple of 4."""
 _SHORT_CHARACTERS = 256
-"""Texts of at most this length are matched many at once."""
+"""If no text of a batch has more characters than this, the batch is matched without giving way."""
 
 _STRING = Shape("String")
 VALUE_MEMBERS = {
@@ -51,15 +51,15 @@ VALUE_MEMBERS = {
 }
 """Members of an attribute value, in the order in which the service prints them."""
 _PLAIN_CLASSES = {"S": str, "N": str, "NULL": bool, "BOOL": bool}
-"""Members of an attribute value that need no check if of these classes."""
+"""Member of an attribute value → class of contents that need no check."""
 _EMPTY_CLASSES = {"B": str, "SS": list, "NS": list, "BS": list, "L": list, "M": dict}
-"""Members of an attribute value that need no check if empty and of these classes."""
+"""Member of an attribute value → class of contents that need no check if they are empty."""
 
 
 def normalise(value: Any, shape: Shape, levels: int = 0, *, is_member: bool = False) -> Any:
-    """The value as declared; `is_member`: it is inside a list or map. Raises SerializationException.
+    """Check the JSON type of a value, and return it as declared. Raises SerializationException for the first fault.
 
-    `levels` counts the attribute values around it.
+    `levels`: number of attribute values around the value. `is_member`: it is directly in a list or map.
     """
     match shape.kind:
         case "AttributeValue":
@@ -85,7 +85,7 @@ def _refuse(message: str, **parts: object) -> NoReturn:
 
 
 def _token(value: Any) -> str:
-    """Name of a scalar's token in the service's parser."""
+    """Name of a scalar's token in the service's parser, as messages show it."""
     if value is True or value is False:
         return "TRUE_VALUE" if value else "FALSE_VALUE"
     if isinstance(value, str):
@@ -118,7 +118,7 @@ def _boolean(value: Any) -> bool:
 
 
 def _number(value: Any, shape: Shape) -> int | float:
-    """The number as declared; refused if beyond the range of its type."""
+    """The number as declared. Raises SerializationException if it is beyond the range of its type, or no number."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         _refuse_scalar(value, shape.kind)
     try:
@@ -148,7 +148,7 @@ def _blob(value: Any) -> str:
 
 
 def _is_base64(text: str) -> bool:
-    """True if a text of 4n characters is base64; matches a long one in pieces."""
+    """True if a text, whose length is a multiple of 4, is base64; a long text is matched in pieces."""
     start = 0
     while len(text) - start > _PIECE_CHARACTERS:
         spend(_PIECE_CHARACTERS >> 8)
@@ -175,7 +175,7 @@ def _list(value: Any, shape: Shape, levels: int, is_member: bool) -> list[Any]:
 
 
 def _are_texts(values: Collection[Any]) -> bool:
-    """True if all values are strings; many are checked at once: there may be a million."""
+    """True if all values are strings; they are checked in batches, because there may be a million."""
     return all(set(map(type, some)) <= {str} for some in batches(values))
 
 
@@ -227,7 +227,7 @@ def _attribute_value(value: Any, levels: int, is_member: bool) -> Any:
         _refuse_structure(value, ATTRIBUTE_VALUE, is_member)
     if not value or levels >= VALUE_LEVELS_MAX:
         return value
-    if len(value) == 1:  # nearly every value of a very large body
+    if len(value) == 1:  # nearly every attribute value of a very large body
         ((name, inner),) = value.items()
         if inner.__class__ is _PLAIN_CLASSES.get(name) or (not inner and inner.__class__ is _EMPTY_CLASSES.get(name)):
             return value
@@ -248,7 +248,7 @@ def _refuse_structure(value: Any, shape: Shape, is_member: bool) -> NoReturn:
 
 
 def _java_type(shape: Shape) -> str:
-    """The Java type that the service names for a declared type."""
+    """The Java type by which the service's messages name a declared type."""
     if shape.kind == "Blob":
         return messages.JAVA_BLOB
     if shape.kind in ("Structure", "AttributeValue"):

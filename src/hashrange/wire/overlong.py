@@ -1,8 +1,8 @@
 """Which members of a refused request are never inspected? Most members of lists and maps that are too long.
 
 JSON types are checked before constraints, member by member: for a list of 16 MB, a hundred times as long as allowed,
-that would take seconds. So a list or map that is too long is cut before its first member is inspected. It stays too
-long, so the request is refused; faults of the members cut off are not reported (unconfirmed).
+this check would take seconds. So a list or map that is too long is cut before its first member is inspected. What is
+left is still too long, so the request is refused; faults of the members cut off are not reported (unconfirmed).
 """
 
 from collections.abc import Iterable
@@ -30,7 +30,7 @@ def cut_overlong(value: Any, shape: Shape, left: int = MEMBERS_LOOKED_AT) -> int
             kept, left = _looked_at(walk(value), shape, left)
             _free(value, kept)
         case "Map" if isinstance(value, dict):
-            # A null is not counted as a value: it is left out, so it does not make the map too long.
+            # Nulls are not counted: `normalise` leaves them out, so they do not make the map too long.
             kept, left = _looked_at((element for element in walk(value.values()) if element is not None), shape, left)
             if kept < len(value):
                 members = dict(islice(((key, element) for key, element in value.items() if element is not None), kept))
@@ -53,7 +53,7 @@ def _free_map(value: dict[str, Any]) -> None:
 
 
 def _looked_at(elements: Iterable[Any], shape: Shape, left: int) -> tuple[int, int]:
-    """Return how many of the elements are inspected, and how many of `left` remain; cuts inside these elements."""
+    """Cut inside a list's or map's elements; return how many of them are kept, and how many of `left` remain."""
     member, length_max = shape.member, shape.length_max
     assert member is not None
     kept_min = length_max

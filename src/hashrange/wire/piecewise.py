@@ -3,8 +3,9 @@
 One call takes 35 ms to decode 1 MB of the smallest values, and 10 ms to free them. Decoding in pieces gives the same
 values, and refuses the same texts, as one call.
 
-A piece is a run of members of a list or map, up to a comma before which all opened brackets are closed. If no such
-comma is found (a long member, brackets in texts), the members are separated undecoded, and each is decoded by itself.
+A piece consists of consecutive members of a list or map, up to a comma before which all opened brackets are closed. If
+no such comma is found (a long member, brackets in texts), the members are separated undecoded, and each is decoded by
+itself.
 """
 
 from collections.abc import Callable
@@ -15,17 +16,18 @@ import msgspec
 from hashrange.items.steps import PIECE_BYTES, look, spend, walk
 
 Decode = Callable[[bytes], Any]
-"""Decodes a text. Raises msgspec.DecodeError, ValueError or RecursionError."""
+"""Decodes a JSON text. Raises msgspec.DecodeError, ValueError or RecursionError."""
 
 LEVELS_MAX = 80
-"""Deeper lists and maps are decoded at once; attribute values may nest 32 levels, each two or three levels of JSON."""
+"""Lists and maps inside this many others are decoded in one call. Attribute values may nest 32 levels, each of which is
+two or three levels of JSON."""
 COMMAS_MAX = 500
-"""Commas that are tried as the end of a piece, in at most 0.5 ms."""
+"""Commas that are tried, at most, as the end of one piece; takes at most 0.5 ms."""
 LEFT_MEMBERS_MAX = 2_048
-"""Members of a list or map that is freed in one call; a cached expression has at most as many names
-(`expressions/cache.py`)."""
+"""Lists and maps of at most this many members are freed in one call and never emptied: a cached expression, which has
+at most as many names, may still use them (`expressions/cache.py`)."""
 FREED_TOGETHER = 512
-"""Members that are freed in one call, of a list or map with more than LEFT_MEMBERS_MAX."""
+"""A list or map with more than LEFT_MEMBERS_MAX members is freed in runs of this many, giving way after each."""
 
 _CONTAINERS = (list, dict)
 _JSON_BLANKS = b" \t\n\r"
@@ -35,7 +37,7 @@ _tell_map_apart = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 def decode_in_pieces(text: bytes, decode: Decode, levels: int = 0) -> Any:
-    """Like `decode(text)`, but calls `decode` with pieces of `text`. Raises what `decode` raises."""
+    """Like `decode(text)`, but calls `decode` with pieces of `text`, giving way. Raises what `decode` raises."""
     if len(text) <= PIECE_BYTES or levels >= LEVELS_MAX:
         spend(len(text) >> 6)
         return decode(text)
@@ -64,9 +66,9 @@ def _copied(raw: msgspec.Raw) -> bytes:
 
 
 def _decode_runs(text: bytes, frame: bytes, decode: Decode, add: Callable[[Any], object]) -> bytes:
-    """Pass the members of a list or map to `add`, piece by piece.
+    """Decode the text of a list or map piece by piece, and pass each decoded piece to `add`.
 
-    Returns the list or map of the members from which no piece can be cut; it may be empty.
+    Returns the text of a list or map of the last members, from which no piece can be cut; it is often empty.
     """
     place = 1
     while (end := _end_of_run(text, place)) is not None:
@@ -88,7 +90,7 @@ def _decode_runs(text: bytes, frame: bytes, decode: Decode, add: Callable[[Any],
 
 
 def _end_of_run(text: bytes, place: int) -> int | None:
-    """Position of the comma that ends the next piece; None if the rest is short or no comma fits."""
+    """Position of the comma that ends the piece beginning at `place`; None if a short rest is left or no comma fits."""
     end = place + PIECE_BYTES
     if end >= len(text):
         return None
@@ -106,7 +108,7 @@ def _end_of_run(text: bytes, place: int) -> int | None:
 
 
 def _is_nothing(text: bytes, place: int) -> bool:
-    """True if only blanks and closing brackets follow `place`."""
+    """True if `text[place:]` consists only of blanks and closing brackets."""
     if text[place : place + PIECE_BYTES].strip(_NO_MEMBER):
         return False
     look()
@@ -120,7 +122,7 @@ def _opened(text: bytes, place: int, end: int) -> int:
 
 
 def _decode_run(text: bytes, decode: Decode) -> Any:
-    """The decoded members of a run; None if the text is not a complete list or map."""
+    """The decoded list or map of a piece's members; None if `text` is not a complete list or map."""
     try:
         return decode(text)
     except (msgspec.DecodeError, ValueError):
@@ -128,7 +130,7 @@ def _decode_run(text: bytes, decode: Decode) -> Any:
 
 
 def free_request(request: msgspec.Struct) -> None:
-    """Free a request's large members piece by piece; a million values at once take 0.1 s. Do not use it afterwards."""
+    """Free a request's large members piece by piece: a million at once take 0.1 s. Do not use the request again."""
     for name in request.__struct_fields__:
         value = getattr(request, name)
         if value.__class__ in _CONTAINERS:
@@ -140,7 +142,10 @@ def free_request(request: msgspec.Struct) -> None:
 
 
 def free(value: list[Any] | dict[str, Any], levels: int = 0) -> None:
-    """Empty long lists and maps in `value`, piece by piece; short ones may still belong to compiled expressions."""
+    """Empty `value` or, if it is short, the long lists and maps in it, piece by piece.
+
+    Short lists and maps are left as they are, because compiled expressions may still use them.
+    """
     if len(value) > LEFT_MEMBERS_MAX:
         while value:
             if isinstance(value, list):

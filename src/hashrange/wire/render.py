@@ -1,7 +1,7 @@
 """How is a value printed in a constraint's message? As Java prints it, or as JSON, in quotes; an absent value is a bare null.
 
 Values are printed lazily, up to the length of a whole message: a request of 16 MB would print as several hundred MB.
-The sender of the message cuts it. Values have passed the check of their JSON types (`wire.jsontypes`).
+The whole message is cut where it is sent. Values have passed the check of their JSON types (`wire.jsontypes`).
 Source: service behaviour, captures to October 2026.
 """
 
@@ -16,32 +16,32 @@ from hashrange.wire.shape import Shape
 
 _PART_STEPS = 4
 MEMBERS_AS_PRINTED = {"WriteRequest": ("PutRequest", "DeleteRequest")}
-"""Structure → its members in printed order, where faults are reported in another."""
+"""Structure → its members in the order in which they are printed, if their faults are reported in another order."""
 
 JSON_LEVELS_MAX = 2 * VALUE_LEVELS_MAX
-"""Greatest printed nesting of JSON lists and maps; an attribute value of type L or M takes two."""
+"""Greatest printed nesting of JSON lists and maps; an attribute value of type L or M takes two levels."""
 
 _ELLIPSIS = "..."
 """Printed in place of values that are nested too deep."""
 
 
 def lower_camel(name: str) -> str:
-    """A member's name as paths and structures show it: `TableName` → `tableName`, `SSEType` → `sSEType`."""
+    """A member's name as messages print it: `TableName` → `tableName`, `SSEType` → `sSEType`."""
     return name[:1].lower() + name[1:]
 
 
 def path_key(key: str) -> str:
-    """A map's key as a path shows it, cut to the length of a message."""
+    """A map's key as a path in a message shows it, cut to the length of a message."""
     return key[:MESSAGE_CHARACTERS_MAX]
 
 
 def render_value(value: Any, shape: Shape) -> str:
-    """The value as Java prints it, in quotes, or `null`. Costs no more than what is printed."""
+    """The value as Java prints it, in quotes; `null` for None. Takes time only for what is printed."""
     return "null" if value is None else _quoted(_parts(value, shape))
 
 
 def render_json(value: Any) -> str:
-    """The value as compact JSON in quotes. Costs no more than what is printed."""
+    """The value as compact JSON in quotes. Takes time only for what is printed."""
     return _quoted(_json_parts(value))
 
 

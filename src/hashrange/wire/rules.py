@@ -19,30 +19,30 @@ class RequiredMember(NamedTuple):
 
     name: str
     sentence: str | None
-    """Message if the member is absent; None if it may be absent."""
+    """Message if the member is absent; None if the member may be absent."""
     is_table_name: bool = True
     """True if the member is a table's name; otherwise its length is an ordinary constraint."""
     collects_short_names: bool = False
-    """True if a name that is too short is reported among the constraints."""
+    """True if a table name that is too short is reported among the constraints, not before them."""
 
 
 class SpecialForm(NamedTuple):
     """How an operation words one constraint of one member."""
 
     text: str | None = None
-    """Message; `{key}` is the key of the map around the member. None: the general sentence."""
+    """The special wording; `{key}` is the key of the map around the member. None: the general sentence (VIOLATION)."""
     is_json: bool = False
-    """True for the general sentence with the value as JSON, before all others."""
+    """True if the violation is worded by the general sentence with the value as JSON, and listed before all others."""
     is_after_enumerations: bool = False
-    """True if not reported together with an unknown word of an enumeration."""
+    """True if the violation is not reported when a member breaks its enumeration."""
     is_alone: bool = False
-    """True if reported without the other violations."""
+    """True if the violation is reported without the others, in the envelope."""
     is_bare: bool = False
-    """True if reported outside the envelope: alone, before everything else."""
+    """True if the violation is reported without the others and without the envelope; it precedes all others."""
 
 
 Forms = Mapping[tuple[str, Constraint], SpecialForm]
-"""(form of the member's path (`constraints.MemberPlace.form`), constraint) → its wording."""
+"""(member's path as in `constraints.MemberPlace.form`, constraint) → wording of a violation."""
 
 
 class RequestRules(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -55,4 +55,4 @@ class RequestRules(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 NO_RULES = RequestRules()
-"""The rules of an operation whose struct declares everything."""
+"""The rules of an operation whose request struct declares everything that the slow path checks."""

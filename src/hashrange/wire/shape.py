@@ -42,7 +42,7 @@ class Bounds(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """The declared form of one value."""
+    """The declared type and constraints of one value."""
 
     kind: ShapeKind
     name: str = ""
@@ -57,9 +57,9 @@ class Shape(NamedTuple):
     inner: "dict[str, Shape] | None" = None
     """Shapes of a structure's members, by name."""
     length_max: int | None = None
-    """Greatest length declared in `bounds`; if none, our own bound for lists and maps of structures."""
+    """Greatest length: declared in `bounds`, or our own bound for lists and maps of structures; None: unbounded."""
     is_free: bool = False
-    """True if neither the value nor anything inside it is constrained."""
+    """True if neither the value nor anything inside it has constraints."""
     is_cuttable: bool = False
     """True if the value, or something inside it, is a list or map of bounded length."""
 
@@ -97,7 +97,7 @@ def structure_of(struct: type[msgspec.Struct]) -> Shape:
 
 
 def _shape_of(annotation: Any) -> Shape:
-    """The shape of an annotation; `Optional` is ignored."""
+    """The shape of a field's annotation, including its bounds; `| None` is ignored."""
     metas: list[msgspec.Meta] = []
     while True:
         origin = get_origin(annotation)
@@ -115,7 +115,7 @@ def _shape_of(annotation: Any) -> Shape:
 
 
 def _bounded(shape: Shape, bounds: Bounds) -> Shape:
-    """The shape with its bounds, and with the fields that follow from both."""
+    """The shape with `bounds`, and with its fields that depend on them: `length_max`, `is_free`, `is_cuttable`."""
     length_max, member = bounds.max_length, shape.member
     if length_max is None and member is not None and member.kind == "Structure":
         length_max = STRUCTURES_MAX if shape.kind == "List" else STRUCTURES_BY_NAME_MAX
@@ -151,7 +151,7 @@ def _plain_shape(annotation: Any, extra: dict[str, Any]) -> Shape:
     if origin is dict:
         key, value = get_args(annotation)
         member = _shape_of(value)
-        if member.kind == "List":  # a list's length is reported for the map, if declared
+        if member.kind == "List":  # without our own bound: the map reports its lists' lengths, if declared
             member = member._replace(length_max=member.bounds.max_length)
         return Shape("Map", member=member, keys=None if key is str else _shape_of(key).bounds)
     assert isinstance(annotation, type), annotation

@@ -2,7 +2,7 @@
 
 Checks run in the service's order; the first failure is reported (signing.md 2, steps 1 to 8):
 1 both forms · 2 neither form · 3 parts · 4 date, skew · 5 host signed · 6 algorithm · 7 credential's shape · 8 scope.
-`server.access` and `wire.canonical` check that the key is known and the signature right (9, 10). Pure.
+`server.access` and `wire.canonical_request` check that the key is known and the signature right (9, 10). Pure.
 """
 
 import re
@@ -22,9 +22,9 @@ TERMINATOR = "aws4_request"
 SKEW_SECONDS_MAX = 15 * 60
 """Greatest difference between a request's date and the clock. Source: signing.md 4."""
 EXPIRES_SECONDS_MAX = 7 * 24 * 3600
-"""The longest validity of a presigned request."""
+"""The longest time for which a presigned request may be valid."""
 EXPIRES_DIGITS_MAX = 20
-"""Digits of X-Amz-Expires; more are too many seconds, and Python refuses to read more than 4300."""
+"""Greatest length of X-Amz-Expires: longer numbers are refused unread, as Python reads no more than 4300 digits."""
 
 _QUERY_PARTS = ("X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Signature", "X-Amz-SignedHeaders", "X-Amz-Date")
 _is_region = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9_-]{0,62})").fullmatch
@@ -33,7 +33,7 @@ _is_basic_date = re.compile(r"[0-9]{8}T[0-9]{6}Z", re.ASCII).fullmatch
 
 
 class Claim(NamedTuple):
-    """A request's statement about its signature, well-formed."""
+    """What a request states about its signature: well-formed, but not yet verified."""
 
     access_key: str
     day: str
@@ -55,7 +55,7 @@ class Claim(NamedTuple):
 
 
 class _Parts(NamedTuple):
-    """The parts of a signature in either form, unchecked."""
+    """The parts of a signature, from the header or the query, unchecked."""
 
     algorithm: str
     credential: str
@@ -68,7 +68,7 @@ class _Parts(NamedTuple):
 
 
 def read_claim(request: HttpRequest, now_seconds: float, service: str) -> Claim:
-    """A request's claim. Raises the service's error for the first of steps 1 to 8 that fails."""
+    """A request's claim. Raises the service's error for the first of steps 1 to 8 of signing.md 2 that fails."""
     parts = _read_parts(request)
     day = _check_date(parts, now_seconds)
     signed_names = tuple(sorted(name.encode() for name in parts.signed_headers.lower().split(";") if name))
@@ -98,17 +98,17 @@ def read_claim(request: HttpRequest, now_seconds: float, service: str) -> Claim:
 
 
 def is_region(region: str) -> bool:
-    """Can this be a Region's name? Any that a local client may have configured: `eu-west-1`, `local`, `dummy`."""
+    """True for any Region name that a local client may have configured: `eu-west-1`, `local`, `dummy`."""
     return _is_region(region) is not None
 
 
 def amz_date(seconds: float) -> str:
-    """The time in basic format, `20261121T120000Z`."""
+    """The time in ISO 8601's basic format, `20261121T120000Z`."""
     return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y%m%dT%H%M%SZ")
 
 
 def seconds_of(date: str) -> int | None:
-    """Seconds since the epoch of a date in basic format; None when it is not one."""
+    """Seconds since the epoch of a date such as `20261121T120000Z`; None if the text is no such date."""
     if not _is_basic_date(date):
         return None
     try:
@@ -118,7 +118,7 @@ def seconds_of(date: str) -> int | None:
 
 
 def _read_parts(request: HttpRequest) -> _Parts:
-    """Read the parts of a signature, in either form (steps 1 to 3)."""
+    """Read the parts of a signature from the header or the query. Raises the errors of steps 1 to 3."""
     header = request.header(b"authorization")
     query = dict(query_pairs(request.url)) if b"?" in request.url else {}
     is_presigned = "X-Amz-Algorithm" in query
@@ -133,7 +133,7 @@ def _read_parts(request: HttpRequest) -> _Parts:
 
 
 def _read_header(request: HttpRequest, text: str) -> _Parts:
-    """Read the parts of a signature in header form (step 3)."""
+    """Read the parts of a signature from the header. Raises IncompleteSignatureException (step 3)."""
     algorithm, *pieces = [piece for piece in re.split(r"[,\s]+", text) if piece]
     found: dict[str, str] = {}
     for piece in pieces:
@@ -159,7 +159,7 @@ def _read_header(request: HttpRequest, text: str) -> _Parts:
 
 
 def _read_query(query: dict[str, str]) -> _Parts:
-    """Read the parts of a signature in query form (step 3')."""
+    """Read the parts of a signature from the query. Raises IncompleteSignatureException (step 3)."""
     missing = [sentences.QUERY_MUST_INCLUDE.format(part=part) for part in _QUERY_PARTS if not query.get(part)]
     if missing:
         raise IncompleteSignatureException(" ".join([*missing, sentences.QUERY_REEXAMINE]))
@@ -170,7 +170,10 @@ def _read_query(query: dict[str, str]) -> _Parts:
 
 
 def _expires_seconds(expires: str) -> int:
-    """Validity of a presigned request. Its errors, and their order after other parts, are unconfirmed."""
+    """Seconds for which a presigned request is valid. Raises IncompleteSignatureException.
+
+    The errors, and that they come after those of missing parts, are unconfirmed.
+    """
     if not expires:
         missing = sentences.QUERY_MUST_INCLUDE.format(part="X-Amz-Expires")
         raise IncompleteSignatureException(f"{missing} {sentences.QUERY_REEXAMINE}")
@@ -184,7 +187,7 @@ def _expires_seconds(expires: str) -> int:
 
 
 def _check_date(parts: _Parts, now_seconds: float) -> str:
-    """Check the form and skew of the date (step 4); return its day."""
+    """Check the format of a request's date, and its difference from the clock (step 4); return its day, `YYYYMMDD`."""
     seconds = seconds_of(parts.date)
     if seconds is None:
         raise IncompleteSignatureException(sentences.DATE_FORMAT.format(date=parts.date))

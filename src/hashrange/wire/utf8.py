@@ -9,9 +9,9 @@ _PIECE_STEPS = 50
 
 
 def require_utf8(body: bytes) -> None:
-    """Raise UnicodeDecodeError, a ValueError, unless a body is UTF-8; msgspec skips unknown members unchecked.
+    """Raise UnicodeDecodeError, a ValueError, unless a body is UTF-8. 0.1 µs for ASCII.
 
-    0.1 µs for ASCII.
+    Needed because msgspec does not check the members that it skips.
     """
     if body.isascii():
         return

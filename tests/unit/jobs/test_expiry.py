@@ -609,7 +609,7 @@ def test_another_engine_under_a_running_store(tmp_path: Path) -> None:
 
 def test_a_table_that_goes_while_its_items_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between two items of a slice, other requests may delete the table or turn time to live off."""
-    monkeypatch.setattr("hashrange.store.embedded.upkeep.GROUP_ROWS", 1)
+    monkeypatch.setattr("hashrange.store.embedded.expired_items.GROUP_ROWS", 1)
     for is_deleted in (True, False):
         world = World(tmp_path / str(is_deleted))
         enable(world)

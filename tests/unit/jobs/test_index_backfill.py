@@ -13,6 +13,7 @@ from hashrange.items.values import check_item
 from hashrange.jobs.index_backfill import SLICE_ROWS
 from hashrange.limits import INDEX_CREATIONS_MAX
 from hashrange.operations.tables.update_table import FIRST_BACKFILL_ROWS
+from hashrange.store.embedded import upkeep
 from hashrange.store.embedded.reading import Cursor
 from hashrange.store.interface import TransactionStep
 from tests.support.samples import statistics_of
@@ -337,12 +338,12 @@ def refused_creation(world: World) -> tuple[str, str | None]:
 def test_every_slice_looks_for_room_first(slow: World, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = 0
 
-    async def look() -> None:
+    async def look(site: object) -> None:
         nonlocal looks
         looks += 1
 
     slow.put(COUNT)
     slow.create()
     slow.clock.advance(10.0)
-    monkeypatch.setattr(slow.embedded.site, "wait_for_room", look)
+    monkeypatch.setattr(upkeep, "wait_for_room", look)
     assert slow.finish() == looks > 1

@@ -6,9 +6,8 @@ from functools import partial
 import pytest
 
 from hashrange.items.types import Key, Row
-from hashrange.store.embedded import EmbeddedStore
+from hashrange.store.embedded import EmbeddedStore, stalls
 from hashrange.store.embedded import engine as engine_room
-from hashrange.store.embedded import site as site_room
 from hashrange.tables.open_table import OpenTable
 from tests.support.samples import finish, row_of
 from tests.unit.store.conftest import Run
@@ -23,21 +22,21 @@ def behind(store: EmbeddedStore, table: OpenTable, monkeypatch: pytest.MonkeyPat
     """A store whose engine counts as behind until it is flushed."""
     finish(store.mutate(table, Key(b"k"), partial(put, row_of(10, b"k"))))
     monkeypatch.setattr(engine_room, "STALL_THRESHOLDS", (("rocksdb.num-entries-active-mem-table", 1),))
-    monkeypatch.setattr(site_room, "ROOM_LOOK_SECONDS", 0)
+    monkeypatch.setattr(stalls, "ROOM_LOOK_SECONDS", 0)
     return store
 
 
 def test_there_is_room_in_a_quiet_store(store: EmbeddedStore) -> None:
-    assert finish(store.site.wait_for_room()) is None
+    assert finish(stalls.wait_for_room(store.site)) is None
 
 
 def test_it_waits_until_the_engine_has_caught_up(
     behind: EmbeddedStore, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(site_room, "ROOM_LOOKS_MAX", 1_000_000)
+    monkeypatch.setattr(stalls, "ROOM_LOOKS_MAX", 1_000_000)
 
     async def scenario() -> None:
-        waiting = asyncio.ensure_future(behind.site.wait_for_room())
+        waiting = asyncio.ensure_future(stalls.wait_for_room(behind.site))
         for _ in range(20):
             await asyncio.sleep(0)
         assert not waiting.done()
@@ -48,5 +47,5 @@ def test_it_waits_until_the_engine_has_caught_up(
 
 
 def test_it_does_not_wait_for_ever(behind: EmbeddedStore, run: Run) -> None:
-    run(behind.site.wait_for_room())
+    run(stalls.wait_for_room(behind.site))
     assert engine_room.is_behind(behind.engine)

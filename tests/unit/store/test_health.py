@@ -16,7 +16,7 @@ from hashrange.items.types import Key, Row
 from hashrange.soon import settled
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded import engine as engine_module
-from hashrange.store.embedded.site import STALL_DELAYS_SECONDS
+from hashrange.store.embedded.stalls import STALL_DELAYS_SECONDS
 from hashrange.store.embedded.stand_ins import RefusingEngine
 from hashrange.store.interface import Statistics
 from hashrange.tables.open_table import OpenTable
@@ -192,7 +192,7 @@ def test_a_stalled_catalog_change_checks_again(patient: Patient, run: Run) -> No
 
 
 def test_patience_ends(patient: Patient, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hashrange.store.embedded.site.STALL_DELAYS_SECONDS", STALL_DELAYS_SECONDS[:2])
+    monkeypatch.setattr("hashrange.store.embedded.stalls.STALL_DELAYS_SECONDS", STALL_DELAYS_SECONDS[:2])
     patient.engine.faults["put"] = [STALL] * 3
     with pytest.raises(StorageBusy):
         run(settled(patient.store.mutate(patient.table, KEY, lambda _: row_of(10, b"late"))))

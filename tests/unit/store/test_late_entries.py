@@ -18,7 +18,7 @@ from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine, open_engine
 from hashrange.store.embedded.reading import scan_prefix
-from hashrange.store.embedded.site import STALL_DELAYS_SECONDS
+from hashrange.store.embedded.stalls import STALL_DELAYS_SECONDS
 from hashrange.store.interface import TransactionStep
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.read_spans import scan_span

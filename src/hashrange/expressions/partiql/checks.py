@@ -18,7 +18,10 @@ _UPDATE_FUNCTIONS = ("list_append",)
 
 
 def check_statement(reader: StatementReader, tree: Tree, constants: dict[str, Value]) -> tuple[ValueCheck, ...]:
-    """Raise the first static fault; return the checks to run on each request's values."""
+    """Raise the first static fault; `constants` are the values of all tokens in the request that is being compiled.
+
+    Returns the checks to repeat on the values of each later request.
+    """
     check_operator_count(reader)
     for placed in reader.calls:
         _check_known(placed)
@@ -40,7 +43,7 @@ def _check_known(placed: PlacedCall) -> None:
 def _check_placement(reader: StatementReader) -> None:
     """Refuse size() as a condition, list_append outside SET, and condition functions as operands.
 
-    Calls are checked in the order of their closing parentheses.
+    If several calls are misplaced, the one whose `)` comes first is reported.
     """
     wrong = {id(call) for call in reader.operand_calls if call.function != "size"}
     wrong |= {

@@ -1,6 +1,8 @@
-"""How is a WHERE clause parsed? By operator precedence, into the tree of `expressions.tree`.
+"""How are a WHERE clause and a SET value parsed? By operator precedence, into the nodes of `expressions.tree`.
 
-    OR < AND < NOT < = <> != < <= > >= BETWEEN IN IS < + -
+From loose to tight:
+
+    OR    AND    NOT    = <> != < <= > >= BETWEEN IN IS    + -
 
 `= MISSING` is attribute_not_exists, `!=` is `<>`. Operators that the service lacks (LIKE, ||, arithmetic in conditions
 …) are refused by name. Source: service behaviour, captures to Oct 2026; for expected tokens and their messages
@@ -52,7 +54,7 @@ _CONDITIONS = (Comparison, Between, Membership, Not, And, Or)
 
 
 def read_condition(reader: StatementReader) -> ConditionNode:
-    """Read a whole condition."""
+    """Read the whole condition that begins at the current token."""
     return _as_condition(reader, _read(reader, _OR))
 
 
@@ -62,7 +64,10 @@ def read_operand(reader: StatementReader) -> Operand:
 
 
 def _read(reader: StatementReader, floor: int, *, is_right_side: bool = False) -> Node:
-    """Read an expression of operators that bind at least as tightly as `floor`. 5 µs an operand."""
+    """Read an expression whose operators bind at least as tightly as `floor`. 5 µs an operand.
+
+    `is_right_side`: an operator precedes the expression; if the text ends there, the missing right side is reported.
+    """
     spend(_OPERAND_STEPS)
     node = _read_prefix(reader, is_right_side=is_right_side)
     while True:
@@ -78,13 +83,13 @@ def _read(reader: StatementReader, floor: int, *, is_right_side: bool = False) -
             reader.position += 1
             reader.operator_count += 1
             right = _read(reader, _ADD + 1, is_right_side=True)
-            if isinstance(node, Arithmetic) or isinstance(right, Arithmetic):  # SET allows one operator
+            if isinstance(node, Arithmetic) or isinstance(right, Arithmetic):  # a SET value may have one operator
                 raise _refuse_arithmetic(reader, operator)
             node = Arithmetic(operator, _as_operand(reader, node, False), _as_operand(reader, right, False))
 
 
 def _precedence_at_hand(reader: StatementReader) -> int:
-    """Precedence of the current operator, 0 if none; refuses unsupported operators."""
+    """Precedence of the operator at the current token, 0 if there is none; refuses operators that the service lacks."""
     kind, text, _, _ = reader.tokens[reader.position]
     if kind == SYMBOL:
         if text in _COMPARISONS:
@@ -155,7 +160,7 @@ def _read_call(reader: StatementReader) -> FunctionCall:
 
 
 def _read_chain(reader: StatementReader, first: Node, precedence: int) -> ConditionNode:
-    """Read a chain of AND, or of OR, into one node."""
+    """Read the rest of a chain of AND, or of OR, that begins with `first`; returns one node for the chain."""
     word = "AND" if precedence == _AND else "OR"
     parts = [_as_condition(reader, first)]
     while reader.skip_word(word):
@@ -225,7 +230,7 @@ def _read_in(reader: StatementReader, operand: Node) -> Membership:
 
 
 def _as_condition(reader: StatementReader, node: Node) -> ConditionNode:
-    """Return `node` as a condition; refuses an operand."""
+    """Return `node` as a condition, and record it if it is a call; refuses an operand."""
     if isinstance(node, FunctionCall):
         return reader.note(node)
     if not isinstance(node, _CONDITIONS):
@@ -234,7 +239,7 @@ def _as_condition(reader: StatementReader, node: Node) -> ConditionNode:
 
 
 def _as_operand(reader: StatementReader, node: Node, in_condition: bool = True) -> Operand:
-    """Return `node` as an operand; refuses conditions, and arithmetic outside SET."""
+    """Return `node` as an operand; refuses conditions. `in_condition`: also refuse arithmetic, and record a call."""
     if isinstance(node, _CONDITIONS):
         reader.fail(UNEXPECTED_TERM)
     if isinstance(node, Arithmetic) and in_condition:
@@ -245,5 +250,5 @@ def _as_operand(reader: StatementReader, node: Node, in_condition: bool = True) 
 
 
 def _refuse_arithmetic(reader: StatementReader, operator: str) -> RequestFault:
-    """The fault of unsupported arithmetic."""
+    """The fault of a + or - where the service does not support arithmetic."""
     return reader.refuse(UNSUPPORTED_OPERATION.format(operation="Plus" if operator == "+" else "Minus"))

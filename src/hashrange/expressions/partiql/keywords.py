@@ -23,6 +23,6 @@ KEYWORDS = frozenset(
     """.split()  # noqa: SIM905 - a list literal would be two hundred lines
 )
 OPERATOR_WORDS = frozenset(("AND", "BETWEEN", "EXCEPT", "IN", "INTERSECT", "IS", "LIKE", "NOT", "OR", "UNION"))
-"""Keywords that are operators: in a wrong place they are reported as unexpected operators."""
+"""Keywords that are operators: in a wrong place they are reported as unexpected operators, not keywords."""
 PREPOSITIONS = frozenset(("AS", "AT", "BY", "FOR"))
-"""Keywords with a token type of their own in the grammar: in a wrong place they are reported as unexpected terms."""
+"""Keywords that are reported as unexpected terms in a wrong place: PartiQL's grammar gives each its own token type."""

@@ -1,6 +1,6 @@
-"""How is a statement split into tokens? Words, quoted names, texts, numbers, symbols, `?`; no blanks or comments.
+"""How is a statement split into tokens? Into words, quoted names, texts, numbers, symbols, `?`, without blanks and comments.
 
-Tokens have offsets, for messages that quote a place. Source: service behaviour, captures to Oct 2026.
+Tokens have offsets, because messages report lines and columns. Source: service behaviour, captures to Oct 2026.
 """
 
 import re
@@ -12,7 +12,7 @@ from hashrange.expressions.partiql.keywords import KEYWORDS
 from hashrange.items.steps import spend
 from hashrange.messages.partiql import NOT_WELL_FORMED, UNREADABLE
 
-# Kinds of tokens that expressions lack.
+# KEYWORD to PARAMETER: the kinds of tokens that statements have and expressions lack.
 KEYWORD = "keyword"
 QUOTED = "quoted"
 TEXT = "text"
@@ -31,7 +31,7 @@ _TOKEN = re.compile(
     r"|(?P<unknown>.))",
     re.DOTALL,
 )
-"""Blanks and comments, then one token. Possessive, so unclosed quotes or comments cause no backtracking."""
+"""Matches blanks and comments, then one token. Possessive, so unclosed quotes or comments cause no backtracking."""
 _EXPONENT_MAX = 2**31 - 1
 
 
@@ -70,7 +70,7 @@ def not_well_formed(detail: str) -> RequestFault:
 
 
 def place_of(text: str, start: int, end: int) -> str:
-    """`line:column:length` of a part of the text, in characters from 1; LF, CR or CRLF end lines."""
+    """`line:column:length` of a part of the text; line and column count from 1. LF, CR and CRLF end a line."""
     before = text[:start].replace("\r\n", "\n").replace("\r", "\n")
     line = before.count("\n") + 1
     column = len(before) - before.rfind("\n")

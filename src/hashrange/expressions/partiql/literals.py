@@ -1,7 +1,8 @@
-"""How are PartiQL literals read? Texts, numbers, lists, tuples and bags become values; with parameters, builders.
+"""How are PartiQL literals read? They become values; literals that contain parameters become functions that build values.
 
-Literals are checked and made canonical once, when the statement is compiled; those with parameters are built and
-checked per request. A number's fault reports its place in the literal. Source: service behaviour, captures to Oct 2026.
+Literals are checked and made canonical once, when the statement is compiled; literals that contain parameters are built
+and checked for each request. A number's fault reports its place in the literal. Source: service behaviour, captures to
+Oct 2026.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,7 +39,7 @@ def begins_data(reader: StatementReader) -> bool:
 
 
 def read_data(reader: StatementReader, key: str = ROOT, level: int = 0) -> Data:
-    """Read a literal or parameter; `key` is its place for messages, `level` the number of brackets around it."""
+    """Read a literal or parameter; `key` is its place in messages (`root[1]`), `level` counts brackets around it."""
     spend(_LITERAL_STEPS)
     kind, text, _, _ = reader.tokens[reader.position]
     if kind == TEXT:
@@ -109,7 +110,7 @@ def _read_list(reader: StatementReader, key: str, level: int) -> Data:
 
 
 def _read_tuple(reader: StatementReader, key: str | None, level: int) -> Data:
-    """Read `{'k': v}` after `{`; `key` is None for an item."""
+    """Read `{'k': v}` after `{`; `key` is the tuple's place in messages, or None for an INSERT's item."""
     members: dict[str, Data] = {}
     is_first = True
     while not reader.skip_symbol("}"):

@@ -56,7 +56,7 @@ from hashrange.messages.partiql import (
 )
 
 _CLAUSES = frozenset(("GROUP", "HAVING", "LIMIT", "OFFSET", "UNION", "INTERSECT", "EXCEPT"))
-"""Clauses of PartiQL that the service lacks."""
+"""Keywords that begin clauses of PartiQL that the service lacks."""
 _OTHER_STATEMENTS = frozenset(("CASE", "CAST", "CREATE", "DROP", "EXEC", "PIVOT", "VALUES"))
 """Keywords that begin statements or expressions of PartiQL that the service lacks."""
 _JOINS = frozenset(("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "OUTER"))
@@ -84,7 +84,7 @@ def read_statement(reader: StatementReader) -> Tree:
 
 
 def _refuse_start(reader: StatementReader) -> NoReturn:
-    """Refuse text that begins no statement; text that begins as an expression has other messages."""
+    """Refuse text that begins no statement; the messages differ for text that begins an expression."""
     kind, text, _, _ = reader.token
     if kind in (END, SYMBOL) or (kind == KEYWORD and text not in _OTHER_STATEMENTS):
         reader.fail()
@@ -113,7 +113,7 @@ def _read_select(reader: StatementReader) -> SelectStatement:
 
 
 def _read_projection(reader: StatementReader) -> tuple[tuple[DocumentPath, ...], RequestFault | None]:
-    """Read the SELECT list: its paths (none for `*`) and the first fault of a computed element."""
+    """Read the SELECT list; returns its paths (none for `*`), and the fault of its first computed element or None."""
     if reader.skip_symbol("*"):
         return (), None
     projected = [_read_projected(reader)]
@@ -126,7 +126,7 @@ def _read_projection(reader: StatementReader) -> tuple[tuple[DocumentPath, ...],
 def _read_projected(reader: StatementReader) -> DocumentPath | RequestFault:
     """Read one path of a SELECT list; refuses computed or renamed elements.
 
-    Returns the fault of a lone function or literal, as it is reported only once the table is known.
+    If an element is only a function or literal, its fault is returned: it is reported only once the table is found.
     """
     kind, text, _, _ = reader.token
     is_call = reader.is_call()
@@ -188,7 +188,7 @@ def _read_order_key(reader: StatementReader) -> OrderKey:
 
 
 def _read_target(reader: StatementReader, detail: str | None = None) -> TableOrIndex:
-    """Read `table` or `table.index`, bare or quoted; `detail` is the message for anything else."""
+    """Read `table` or `table.index`, bare or quoted; refuses an alias. `detail` is the message if there is no name."""
     components = _read_source_components(reader, detail)
     if len(components) > 2:
         raise reader.refuse(SOURCE_TOO_LONG)
@@ -203,7 +203,7 @@ def _is_alias(reader: StatementReader) -> bool:
 
 
 def _refuse_alias(reader: StatementReader) -> RequestFault:
-    """The fault of an alias; raises a syntax error if its name is missing."""
+    """The fault of an alias; raises a syntax error if AS, AT or BY has no name after it."""
     word = reader.token.text
     if reader.token.kind == KEYWORD and reader.following.kind not in (NAME, QUOTED):
         reader.fail(EXPECTED_ALIAS.format(word=word))
@@ -211,7 +211,7 @@ def _refuse_alias(reader: StatementReader) -> RequestFault:
 
 
 def _refuse_operator(reader: StatementReader) -> None:
-    """Refuse an operator after FROM, as in `FROM my-table`; the token after it determines the message."""
+    """Refuse an operator after the table, as in `FROM my-table`; the token after it determines the message."""
     if reader.token.kind == SYMBOL and reader.is_operator():
         reader.position += 1
         if reader.token.kind == END:
@@ -264,10 +264,10 @@ def _read_returning(reader: StatementReader) -> Returning | None:
 
 
 def _read_insert(reader: StatementReader) -> InsertStatement:
-    """Read `INTO table VALUE {…}`; an alias counts as trailing text, as if another form of INSERT had ended."""
+    """Read `INTO table VALUE {…}`; an alias is reported as trailing text, as if the statement ended before it."""
     reader.take_word("INTO", UNEXPECTED_KEYWORD)
     components = _read_source_components(reader, EXPECTED_IDENTIFIER)
-    while reader.skip_symbol("-") or reader.skip_symbol("+"):  # as in INSERT INTO my-table
+    while reader.skip_symbol("-") or reader.skip_symbol("+"):  # in INSERT INTO my-table, "table" is reported
         pass
     if _is_alias(reader):
         reader.fail(TRAILING_TEXT)

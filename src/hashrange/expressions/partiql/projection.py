@@ -1,7 +1,7 @@
 """Which parts of an item does a SELECT return? Each path's value, under the last name of its path.
 
 `SELECT a.b, c[0]` returns attributes `b` and `c[0]`: a flat result, unlike a ProjectionExpression's. Of paths with the
-same last name, the last counts. Source: what clients of the service read back (unconfirmed).
+same last name, the last that has a value counts. Source: what clients of the service read back (unconfirmed).
 """
 
 from collections.abc import Sequence

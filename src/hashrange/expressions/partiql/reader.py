@@ -1,6 +1,7 @@
 """How are a statement's tokens read? By one reader, which records facts for the later static checks.
 
-Raises only faults of the text itself. Nesting is bounded, so no statement exhausts the stack.
+The reader raises only faults of the text, its literals included. Nesting is bounded, so no statement exhausts
+the stack.
 """
 
 from typing import NamedTuple, NoReturn, TypeVar
@@ -56,7 +57,7 @@ Noted = TypeVar("Noted", Comparison, Between, Membership, FunctionCall, Not, And
 
 
 class PlacedCall(NamedTuple):
-    """A function call and its place in the text."""
+    """A function call and the place of its name in the text, `line:column:length`."""
 
     call: FunctionCall
     place: str
@@ -71,7 +72,7 @@ class StatementReader:
     def __init__(self, text: str, types: tuple[str, ...]) -> None:
         self.text = text
         self.types = types
-        """Types of the request's parameters; a `?` beyond them is counted, and refused after parsing."""
+        """Types of the request's parameters. More `?` than parameters are counted, and refused after parsing."""
         self.tokens = read_statement_tokens(text)
         self.position = 0
         self.depth = 0
@@ -83,7 +84,7 @@ class StatementReader:
         self.operand_calls: list[FunctionCall] = []
         """Calls found where an operand of a condition is expected."""
         self.conditions: list[ConditionNode] = []
-        """Every condition, parts before wholes."""
+        """Every condition in the text, each after the conditions that it consists of."""
         self.operator_count = 0
 
     # --- tokens -----------------------------------------------------------------------------------
@@ -95,7 +96,7 @@ class StatementReader:
 
     @property
     def following(self) -> Token:
-        """The token after the current one, at most the last."""
+        """The token after the current one; at the end, the END token."""
         return self.tokens[min(self.position + 1, len(self.tokens) - 1)]
 
     def is_call(self) -> bool:
@@ -130,32 +131,32 @@ class StatementReader:
         return kind == SYMBOL and text == symbol
 
     def skip_word(self, word: str) -> bool:
-        """Step over `word` if it is the current token."""
+        """Step over `word` and return True if it is the current token."""
         if self.is_word(word):
             self.position += 1
             return True
         return False
 
     def skip_symbol(self, symbol: str) -> bool:
-        """Step over `symbol` if it is the current token."""
+        """Step over `symbol` and return True if it is the current token."""
         if self.is_symbol(symbol):
             self.position += 1
             return True
         return False
 
     def take_word(self, word: str, detail: str | None = None) -> None:
-        """Step over `word`, which must be the current token; otherwise `detail` is the message."""
+        """Step over `word`; if it is not the current token, `fail` with `detail`."""
         if not self.skip_word(word):
             self.fail(detail)
 
     def take_symbol(self, symbol: str, expected: str | None = None) -> None:
-        """Step over `symbol`, which must be the current token; messages name `expected`, such as a bracket, instead."""
+        """Step over `symbol`; if it is not the current token, raise an error that names `expected` or `symbol`."""
         if not self.skip_symbol(symbol):
             name = _TOKEN_NAMES.get(expected or symbol)
             self.fail(None if name is None or self.is_operator() else EXPECTED_MARK.format(mark=name))
 
     def expect_end(self) -> None:
-        """Refuse anything but one semicolon before the end."""
+        """Raise a syntax error unless the statement ends here, perhaps with one semicolon."""
         is_closed = self.skip_symbol(";")
         if self.token.kind != END:
             self.fail(SECOND_STATEMENT if is_closed else TRAILING_TEXT)
@@ -165,7 +166,7 @@ class StatementReader:
         return place_of(self.text, self.tokens[first].start, self.tokens[first if last is None else last].end)
 
     def refuse(self, message: str) -> RequestFault:
-        """The fault of a statement without syntax errors."""
+        """The fault with this message, for a statement without syntax errors."""
         return fault(self.kind, message)
 
     def enter(self) -> None:
@@ -175,14 +176,14 @@ class StatementReader:
             raise self.refuse(TOO_MANY_OPERATORS.format(count=EXPRESSION_OPERATORS_MAX + 1))
 
     def note(self, condition: Noted) -> Noted:
-        """Record a condition whose parts are already recorded."""
+        """Record and return a condition; the conditions that it consists of must be recorded already."""
         self.conditions.append(condition)
         return condition
 
     # --- values and paths -------------------------------------------------------------------------
 
     def add_value(self, data: Data) -> ValueToken:
-        """Store `data` under a new value token; checks a constant list or map."""
+        """Store `data` under a new value token, which is returned; raises the faults of a constant list or map."""
         type_name = type_of_data(data)
         if type_name in ("L", "M") and isinstance(data, Constant):
             check_value(data.value)

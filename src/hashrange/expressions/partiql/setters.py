@@ -21,7 +21,7 @@ from hashrange.messages.partiql import (
 
 SET_FUNCTIONS = ("set_add", "set_delete")
 _NOWHERE = DocumentPath(("",))
-"""Operand for MISSING in an assignment: an attribute that no item has."""
+"""Operand that replaces MISSING in an assignment: the path of an attribute that no item has."""
 _SET_TYPES = ("SS", "NS", "BS")
 
 
@@ -59,7 +59,7 @@ def _read_set_function(reader: StatementReader, path: DocumentPath, actions: Act
     first = reader.position
     call = read_operand(reader)
     placed = next((placed for placed in reader.calls if placed.call is call), None)
-    if placed is None:  # the value only begins with the call
+    if placed is None:  # the call is not the whole value
         actions.sets.append(SetAction(path, call))
         return
     value = _check_set_function(reader, path, placed, reader.place(first + 2))
@@ -71,7 +71,10 @@ def _read_set_function(reader: StatementReader, path: DocumentPath, actions: Act
 def _check_set_function(
     reader: StatementReader, path: DocumentPath, placed: PlacedCall, first_place: str
 ) -> ValueToken:
-    """Return the set argument of `placed`. Faults quote the call's place; faults of the set quote `first_place`."""
+    """Return the set argument of the call `placed`.
+
+    Faults report the place of the call; faults of the set report `first_place`, the place of the first argument.
+    """
     function, operands = placed.call
     name = function.upper()
     if len(operands) != 2:

@@ -62,9 +62,9 @@ class ValueTable:
     def __init__(self, data: dict[str, Data]) -> None:
         self.constants: dict[str, Value] = {}
         self.direct: list[tuple[str, int]] = []
-        """Tokens that are parameters, with their positions."""
+        """Tokens that stand for parameters, each with the position of its parameter."""
         self.built: list[tuple[str, Build]] = []
-        """Tokens of lists, tuples and bags with parameters, and the functions that build them."""
+        """Tokens of lists, tuples and bags that contain parameters, each with the function that builds its value."""
         for token, one in data.items():
             if isinstance(one, Constant):
                 self.constants[token] = one.value
@@ -88,7 +88,7 @@ class ValueTable:
         for token, position in self.direct:
             value = parameters[position]
             text = value.get("S")
-            is_plain = text.__class__ is str and len(value) == 1 and text.isascii()  # true of most keys
+            is_plain = text.__class__ is str and len(value) == 1 and text.isascii()  # most keys are plain
             values[token] = value if is_plain else check_value(value)[0]
         for token, build in self.built:
             values[token] = check_value(build(parameters))[0]
@@ -96,7 +96,7 @@ class ValueTable:
 
 
 class Statement:
-    """A compiled statement; conditions stay a tree, as only the table determines which are on keys."""
+    """A compiled statement. Its conditions stay a tree, because the table determines which of them are on keys."""
 
     __slots__ = (
         "__weakref__",
@@ -128,11 +128,11 @@ class Statement:
             body.returning if isinstance(body, UpdateStatement | DeleteStatement) else None
         )
         self.projection: CompiledProjection | None = None
-        """The projection of a SELECT; None for whole items."""
+        """The projection of a SELECT; None for `SELECT *` and for other statements."""
         if isinstance(body, SelectStatement) and body.paths:
             self.projection = compile_paths(body.paths)
         self.projection_fault = body.fault if isinstance(body, SelectStatement) else None
-        """The fault of a SELECT that computes values; reported only once its table is found."""
+        """The fault of a SELECT that computes values, otherwise None; reported only once its table is found."""
         self.update: CompiledUpdate | None = None
         if isinstance(body, UpdateStatement):
             clauses = Clauses(body.sets, body.removals, body.additions, body.deletions)
@@ -144,10 +144,10 @@ class Statement:
 
         self.value_table = value_table
         self.value_checks = value_checks
-        """Static checks that depend on values and run for each request."""
+        """Checks of the request's values, which also run for each request that finds the statement in the cache."""
         self._conditions = reader.conditions
         self.kept_beside: dict[object, Any] = {}
-        """Results that other objects derived from the statement, by object; dropped with it."""
+        """Object that derived a result from this statement → the result; kept as long as the statement."""
 
     def values(self, parameters: RawParameters | None) -> dict[str, Value]:
         """Return every value token's canonical value; raises faults of parameters, then of `value_checks`."""
@@ -157,7 +157,10 @@ class Statement:
         return values
 
     def condition(self, parts: Sequence[ConditionNode]) -> CompiledCondition | None:
-        """Compile the AND of `parts`: nodes of WHERE, or new ones on paths alone; None if empty."""
+        """Compile `parts` joined by AND; None if there are none.
+
+        Parts are conditions of WHERE, or new function calls whose operands are only paths.
+        """
         if not parts:
             return None
         root = parts[0] if len(parts) == 1 else And(tuple(parts))
@@ -174,11 +177,11 @@ _cached: Callable[[tuple[object, ...]], Statement | None] = _CACHE.entries.get
 def compile_statement(text: str, parameters: RawParameters | None) -> Statement:
     """Compile a statement for parameters of these types; raises RequestFault for the first fault.
 
-    Parameter values are checked here only if the statement is not cached; requests use `Statement.values` and
-    `build_item`. Cached: a hit costs about 0.5 µs.
+    Parameter values are checked here only if the statement is not cached. `Statement.values` checks them for every
+    request; the item that `build_item` makes is unchecked. Cached: a hit costs about 0.5 µs.
     """
     if parameters is not None and len(parameters) > len(text):
-        raise RequestFault(PARAMETER_COUNT)  # checked before walking over the parameters
+        raise RequestFault(PARAMETER_COUNT)  # before a walk over very many parameters
     key: tuple[object, ...] = (text,) if parameters is None else (text, *map(tuple, parameters))
     statement = _cached(key)
     if statement is None:
@@ -210,7 +213,7 @@ def _compile(text: str, parameters: RawParameters) -> Statement:
 
 
 def check_statement_parameters(parameters: RawParameters) -> None:
-    """Raise the fault of the first faulty parameter in request order; statements may use another order."""
+    """Raise the fault of the first faulty parameter in the order of the request, which statements may not follow."""
     for parameter in parameters:
         check_value(parameter)
 

@@ -1,6 +1,6 @@
 """Which nodes does a parsed statement have? Those of `expressions.tree`, and PartiQL's own.
 
-PartiQL's own are data (literals that may contain parameters), tables or indexes, and five kinds of statement.
+PartiQL's own nodes are data (literals and parameters), tables or indexes, and five kinds of statement.
 Conditions hold values as ValueTokens, like `:v` in expressions; each token stands for `Data`.
 """
 
@@ -61,7 +61,10 @@ class OrderKey(NamedTuple):
 
 
 class SelectStatement(NamedTuple):
-    """`SELECT … FROM … WHERE … ORDER BY …`; no paths mean whole items; `fault` is that of a computed element."""
+    """`SELECT … FROM … WHERE … ORDER BY …`; without paths, whole items.
+
+    `fault` is the fault of the first computed element, reported only once the table is found.
+    """
 
     target: TableOrIndex
     paths: tuple[DocumentPath, ...]
@@ -78,14 +81,14 @@ class InsertStatement(NamedTuple):
 
 
 class Returning(NamedTuple):
-    """`RETURNING which image *`."""
+    """`RETURNING ALL | MODIFIED OLD | NEW *`."""
 
     which: Literal["ALL", "MODIFIED"]
     image: Literal["OLD", "NEW"]
 
 
 class UpdateStatement(NamedTuple):
-    """`UPDATE … SET … REMOVE … WHERE … RETURNING …`; set_add makes an addition, set_delete a deletion."""
+    """`UPDATE … SET … REMOVE … WHERE … RETURNING …`; set_add becomes an addition, set_delete a deletion."""
 
     target: TableOrIndex
     sets: list[SetAction]
@@ -93,7 +96,7 @@ class UpdateStatement(NamedTuple):
     additions: list[ValueAction]
     deletions: list[ValueAction]
     targets: list[DocumentPath]
-    """All targets, in text order."""
+    """The paths that the update sets, removes, adds to or deletes from, in text order."""
     where: ConditionNode | None
     returning: Returning | None
 

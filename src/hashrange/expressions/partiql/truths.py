@@ -36,13 +36,13 @@ _UNTESTED_TYPES = frozenset(
     TIME TIMESTAMP VARCHAR
     """.split()  # noqa: SIM905 - a list literal would be as many lines
 )
-"""Types of PartiQL that no value of the service has."""
+"""Types of PartiQL that no value of the service has; a test for them is refused."""
 _TRUTH_FUNCTIONS = ("attribute_exists", "attribute_not_exists", "attribute_type", "begins_with", "contains")
 _TRUE, _FALSE = Constant({"BOOL": True}), Constant({"BOOL": False})
 
 
 def read_type_test(reader: StatementReader, left: Node) -> ConditionNode:
-    """Read `[NOT] type` after `path IS`; `left` is the path."""
+    """Read `[NOT] type` after `left IS`; refuses a `left` that is no path, and types that the service lacks."""
     is_negated = reader.skip_word("NOT")
     word = _read_type_name(reader)
     if not isinstance(left, DocumentPath) or (word != "MISSING" and word not in _TESTED_TYPES):
@@ -61,7 +61,7 @@ def read_type_test(reader: StatementReader, left: Node) -> ConditionNode:
 
 
 def refuse_type_test(reader: StatementReader) -> NoReturn:
-    """Refuse `IS [NOT] type` outside conditions; syntax errors after IS are raised first."""
+    """Refuse `IS [NOT] type` outside conditions, after reading the type; raises syntax errors in it first."""
     reader.skip_word("NOT")
     _read_type_name(reader)
     raise reader.refuse(UNSUPPORTED_OPERATION.format(operation="IsType"))
@@ -82,9 +82,9 @@ def _read_type_name(reader: StatementReader) -> str:
 
 
 def read_boolean_comparison(reader: StatementReader, operator: str, left: Node, right: Node) -> ConditionNode | None:
-    """The condition that `function(…) = true` states, in either order, also with `<>`, `!=`, `false` or a parameter.
+    """The condition equivalent to `function(…) = true`; None for a comparison that is not of this kind.
 
-    Returns None for any other comparison.
+    The operands may be swapped, the operator `<>` or `!=`, and the value `false` or a parameter of type BOOL.
     """
     if operator not in ("=", "<>", "!="):
         return None

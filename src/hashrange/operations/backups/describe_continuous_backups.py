@@ -18,12 +18,15 @@ class DescribeContinuousBackupsRequest(TableRequest, frozen=True, kw_only=True, 
 
 
 async def describe_continuous_backups(scope: Scope, request: DescribeContinuousBackupsRequest) -> Reply:
-    """The description, which is the same for every table."""
+    """Describe continuous backups, in the same way for every table."""
     return await continuous_backups(scope, request.TableName)
 
 
 async def continuous_backups(scope: Scope, name_or_arn: str) -> Reply:
-    """The reply with point-in-time recovery DISABLED, so without a window; raises TableNotFoundException."""
+    """The reply for any table: point-in-time recovery is DISABLED, so the reply has no restorable times.
+
+    Raises TableNotFoundException for a missing table.
+    """
     if await find_table(scope, name_or_arn) is None:
         raise TableNotFoundException(say.BACKUP_TABLE_NOT_FOUND.format(name=table_name(name_or_arn)))
     described = {

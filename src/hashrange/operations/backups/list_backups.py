@@ -1,6 +1,7 @@
 """ListBackups: list the backups of the caller, or of one table. Always empty, also for a missing table.
 
-Only the request's form is checked. A page may start after any backup ARN, as in the service's other lists.
+Only the table's name and the constraints of the members are checked. A page may start after any backup ARN, as in the
+service's other lists.
 """
 
 from typing import Annotated, Literal
@@ -19,7 +20,7 @@ BackupType = Literal["USER", "SYSTEM", "AWS_BACKUP", "ALL"]
 
 
 class ListBackupsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Which backups, the ARN to start after, and the page size; times are epoch seconds."""
+    """Table, time range (in epoch seconds) and type of the backups; the ARN to start after, and the page size."""
 
     TableName: NameOrArn | None = None
     Limit: Annotated[int, Meta(ge=1, le=LISTED_MAX, extra={"shape": "Integer"})] | None = None
@@ -30,7 +31,7 @@ class ListBackupsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 async def list_backups(scope: Scope, request: ListBackupsRequest) -> Reply:
-    """An empty last page."""
+    """Return an empty list without a further page; raises Malformed for an impossible table name."""
     if request.TableName is not None:
         table_name(request.TableName)
     return {"BackupSummaries": []}

@@ -19,7 +19,7 @@ from hashrange.operations.reply import Reply
 
 
 class PointInTimeRecoverySpecification(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """On or off, and how far back a table can be restored."""
+    """Whether point-in-time recovery is on, and how many days back a table can be restored."""
 
     PointInTimeRecoveryEnabled: bool
     RecoveryPeriodInDays: Annotated[int, Meta(ge=1, le=35, extra={"shape": "Integer"})] | None = None
@@ -32,7 +32,10 @@ class UpdateContinuousBackupsRequest(TableRequest, frozen=True, kw_only=True, gc
 
 
 async def update_continuous_backups(scope: Scope, request: UpdateContinuousBackupsRequest) -> Reply:
-    """Accept switching off, which changes nothing; raises UnsupportedOperationException for switching on."""
+    """Accept switching off, which changes nothing; raises UnsupportedOperationException for switching on.
+
+    Raises TableNotFoundException for a missing table.
+    """
     reply = await continuous_backups(scope, request.TableName)
     if request.PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled:
         raise UnsupportedOperationException(say.OPERATION_NOT_SUPPORTED_YET.format(operation=OPERATION.name))

@@ -1,7 +1,7 @@
 """DescribeTableReplicaAutoScaling: return the auto scaling of a table's only replica, which does not scale yet.
 
-Order of checks: name → table exists. A table of one Region is its only replica. Settings never configured are shown as
-the service shows them, and a global index is shown once it is ACTIVE. Source: service behaviour, captures to October
+Order of checks: name → table exists. A table of one Region is its only replica. Settings that were never configured are
+shown as in the service, and a global index only while it is ACTIVE. Source: service behaviour, captures to October
 2026 of global tables; for a table without further replicas, our own interpretation.
 """
 
@@ -22,7 +22,7 @@ class DescribeTableReplicaAutoScalingRequest(TableRequest, frozen=True, kw_only=
 
 
 async def describe_table_replica_auto_scaling(scope: Scope, request: DescribeTableReplicaAutoScalingRequest) -> Reply:
-    """The table's name and state, and the replica in its own Region."""
+    """The table's name and state, and its only replica, in the table's own Region."""
     table = await described_table(scope, request.TableName)
     now_seconds = scope.clock.service_time()
     current = status(table, now_seconds)

@@ -1,4 +1,4 @@
-"""ListGlobalTables: list the global tables of the 2017 version. Always empty; only the request's form is checked."""
+"""ListGlobalTables: list the global tables of the 2017 version. Always empty; only the members' constraints are checked."""
 
 from typing import Annotated
 
@@ -21,7 +21,7 @@ class ListGlobalTablesRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
 
 
 async def list_global_tables(scope: Scope, request: ListGlobalTablesRequest) -> Reply:
-    """An empty last page; the start name need not exist."""
+    """Return an empty list without a further page; the start name need not exist."""
     return {"GlobalTables": []}
 
 

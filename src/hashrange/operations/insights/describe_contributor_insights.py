@@ -1,6 +1,6 @@
 """DescribeContributorInsights: return whether the most used keys of a table or global index are monitored; always DISABLED.
 
-Order of checks: names → table exists → it has the global index.
+Order of checks: names → table exists → the table has the global index.
 """
 
 from typing import Annotated
@@ -27,12 +27,15 @@ class DescribeContributorInsightsRequest(WatchedRequest, frozen=True, kw_only=Tr
 
 
 async def describe_contributor_insights(scope: Scope, request: DescribeContributorInsightsRequest) -> Reply:
-    """The status, which is the same for every table and index."""
+    """The status of monitoring, which is the same for every table and index."""
     return await contributor_insights(scope, request)
 
 
 async def contributor_insights(scope: Scope, request: WatchedRequest) -> Reply:
-    """DISABLED, without rules, mode or time, as it was never enabled; raises ResourceNotFoundException."""
+    """The reply: monitoring is DISABLED, without rules, mode or time, as it was never enabled.
+
+    Raises ResourceNotFoundException for a missing table or global index.
+    """
     table = await described_table(scope, request.TableName)
     reply: Reply = {"TableName": table.name}
     if request.IndexName is not None:

@@ -1,6 +1,6 @@
 """ListContributorInsights: list the tables and indexes that were ever monitored. Always empty.
 
-Order of checks: form → NextToken → the table exists, if one is named.
+Order of checks: member constraints, table name → NextToken (none is valid) → the table exists, if one is named.
 """
 
 from typing import Annotated
@@ -27,7 +27,10 @@ class ListContributorInsightsRequest(msgspec.Struct, frozen=True, kw_only=True, 
 
 
 async def list_contributor_insights(scope: Scope, request: ListContributorInsightsRequest) -> Reply:
-    """An empty last page."""
+    """Return an empty list without a further page.
+
+    Raises ValidationException for a NextToken, then ResourceNotFoundException for a missing table.
+    """
     if request.TableName is not None:
         table_name(request.TableName)
     refuse_token(request.NextToken)

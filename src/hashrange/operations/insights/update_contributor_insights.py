@@ -1,6 +1,6 @@
 """UpdateContributorInsights: switch monitoring of a table's or global index's most used keys on or off. Switching on is not supported yet.
 
-Order of checks: names, member constraints → table exists → it has the global index → the request is supported.
+Order of checks: names, member constraints → table exists → the table has the global index → the request is supported.
 """
 
 from typing import Literal
@@ -21,7 +21,10 @@ class UpdateContributorInsightsRequest(WatchedRequest, frozen=True, kw_only=True
 
 
 async def update_contributor_insights(scope: Scope, request: UpdateContributorInsightsRequest) -> Reply:
-    """Accept DISABLE, which changes nothing; raises UnsupportedOperationException for ENABLE."""
+    """Accept DISABLE, which changes nothing; raises UnsupportedOperationException for ENABLE.
+
+    Raises ResourceNotFoundException for a missing table or global index.
+    """
     reply = await contributor_insights(scope, request)
     if request.ContributorInsightsAction == "ENABLE":
         raise UnsupportedOperationException(say.OPERATION_NOT_SUPPORTED_YET.format(operation=OPERATION.name))

@@ -1,6 +1,6 @@
 """Which plan does a put, update, delete or check have? `actions.make_plan` chooses among these functions.
 
-Each function returns a Plan: a pure function from the old row to the new row, which raises to refuse.
+Each public function returns a Plan: a pure function from the old row to the new row, which raises to refuse the write.
 """
 
 from __future__ import annotations  # otherwise making a plan evaluates annotations: 1 µs
@@ -26,7 +26,10 @@ from hashrange.tables.open_table import OpenTable
 def plan_put(
     row: Row, item: Item, condition: CompiledCondition | None, values: dict[str, Value], on_failure: str | None
 ) -> Plan:
-    """Plan to put a whole item, whose row is `row`. `on_failure` is ReturnValuesOnConditionCheckFailure."""
+    """Plan to put a whole item, whose row is `row`, if the condition holds (None: always).
+
+    `on_failure` is ReturnValuesOnConditionCheckFailure.
+    """
     if condition is None:
         planned = Planned(row, None, item)
         return lambda old: planned
@@ -40,7 +43,7 @@ def plan_put(
 
 
 def plan_insert(row: Row, item: Item) -> Plan:
-    """Plan to put a whole item; it raises DuplicateItemException if one exists."""
+    """Plan to put a whole item, whose row is `row`; the plan raises DuplicateItemException if its key has an item."""
     planned = Planned(row, None, item)
 
     def plan(old: Row | None) -> Planned:
@@ -52,7 +55,7 @@ def plan_insert(row: Row, item: Item) -> Plan:
 
 
 def plan_delete(condition: CompiledCondition | None, values: dict[str, Value], on_failure: str | None) -> Plan:
-    """Plan to remove the item, if the condition holds."""
+    """Plan to remove the item if the condition holds (None: always). A missing item is no error."""
     if condition is None:
         return lambda old: None
 
@@ -65,7 +68,7 @@ def plan_delete(condition: CompiledCondition | None, values: dict[str, Value], o
 
 
 def plan_delete_of_present(delete: Plan) -> Plan:
-    """`delete`, except that a missing item needs no change, and its condition is not tested."""
+    """The plan `delete`, except that it does nothing if the item is missing, without testing the condition."""
     return lambda old: None if old is None else delete(old)
 
 
@@ -79,7 +82,7 @@ def plan_refusal(fault: ValidationException) -> Plan:
 
 
 def plan_check(condition: CompiledCondition, values: dict[str, Value], on_failure: str | None) -> Plan:
-    """Plan that changes nothing, and raises unless the condition holds."""
+    """Plan that keeps the old row, and raises ConditionalCheckFailedException unless the condition holds."""
 
     def plan(old: Row | None) -> Row | None:
         check_condition(condition, values, None if old is None else decode_row(old), old, on_failure)
@@ -98,9 +101,11 @@ def plan_update(
     *,
     is_heavy: bool,
 ) -> Plan:
-    """Plan to change or create the item; without an update only to create it.
+    """Plan to change or create the item if the condition holds (None: always).
 
-    `is_heavy`: the statement may exceed the size of an item, depending on which set members the item lacks.
+    An update that only removes creates no item; without `update`, a missing item is created with its key alone, and an
+    existing item is kept. `is_heavy`: the update statement may be larger than an item may be; its exact size depends on
+    which set members the old item lacks.
     """
 
     def plan(old: Row | None) -> Planned | Row | None:
@@ -120,9 +125,10 @@ def plan_update(
 
 
 def _check_statement_size(update: CompiledUpdate, values: dict[str, Value], item: Item | None, key_item: Item) -> None:
-    """Raise ValidationException for a statement larger than an item may be, before its condition is tested.
+    """Raise ValidationException if the update statement is larger than an item may be.
 
-    Raises WholeRequestFault, which is no cancellation reason of a transaction, unless the new item is too large itself.
+    The error is a WholeRequestFault, which is never a cancellation reason of a transaction, unless the new item itself
+    is too large. Called before the condition is tested.
     """
     old = NO_ITEM if item is None else item
     if update.statement_size_bytes(values, old) <= ITEM_SIZE_MAX_BYTES:
@@ -136,7 +142,7 @@ def _check_statement_size(update: CompiledUpdate, values: dict[str, Value], item
 
 
 def _create(table: OpenTable, update: CompiledUpdate, values: dict[str, Value], key_item: Item) -> Planned:
-    """Result of an update that creates the item."""
+    """Result of an update that creates the item; raises ValidationException if the item is not valid."""
     new, size_bytes = _check_result({**key_item, **update.apply(NO_ITEM, values)})
     if size_bytes > ITEM_SIZE_MAX_BYTES:
         raise ValidationException(UPDATED_ITEM_TOO_LARGE)
@@ -148,7 +154,10 @@ def _create(table: OpenTable, update: CompiledUpdate, values: dict[str, Value], 
 def _change(
     table: OpenTable, update: CompiledUpdate, values: dict[str, Value], item: Item, old_size_bytes: int
 ) -> Planned:
-    """Result of updating an existing item; its size is the old size plus what the targets add or lose."""
+    """Result of updating an existing item; raises ValidationException if the new item is not valid.
+
+    The new size is computed as the old size plus the growth of the update's target attributes.
+    """
     new = update.apply(item, values)
     size_bytes = old_size_bytes
     names = update.attributes
@@ -171,7 +180,10 @@ def _change(
 
 
 def _check_result(item: Item) -> tuple[Item, int]:
-    """Check and measure an updated item; faults have no envelope, like all those found while writing."""
+    """Check and measure an updated item, or one attribute of it.
+
+    Faults are raised as plain ValidationExceptions: a fault found while writing never has an envelope.
+    """
     try:
         return check_item(item)
     except RequestFault as fault:

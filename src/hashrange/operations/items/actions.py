@@ -1,8 +1,9 @@
-"""What does a write do to one item? An Action, checked without its table, then planned for it. Shared by all operations that write.
+"""What does a write do to one item? An Action, first checked without its table, then planned for the table. All writing operations use it.
 
 Checks of the request, in order: parameters → values of the item or key → ReturnValues → item size → expressions. Checks
-against the table: its keys → index keys of a whole item → attributes that an update looks into, assigns or changes →
-attributes that a condition looks into. Source: service behaviour, captures to Oct 2026.
+against the table: the item's key → index keys of a put item → an update's paths into key attributes → types that it
+assigns to index keys → key attributes among its targets → a condition's paths into key attributes. Source: service
+behaviour, captures to Oct 2026.
 """
 
 from typing import Literal, Protocol
@@ -49,9 +50,9 @@ from hashrange.wire.rules import RequestRules
 
 ActionKind = Literal["put", "update", "delete", "check"]
 Dialect = Literal["API", "batch", "PartiQL"]
-"""Kind of request that a write is part of. "batch": a put without its key is reported like a lookup without its key.
-"PartiQL": a put refuses an existing item, a delete does not test its condition on a missing item, and the statement
-size of an update is not limited."""
+"""Kind of request that a write is part of. "batch": faults in the key attributes of a put item are worded like those of
+a key map. "PartiQL": a put refuses an existing item, a delete does not test its condition on a missing item, and the
+statement size of an update is not limited."""
 
 
 class Action(msgspec.Struct, frozen=True, gc=False):
@@ -65,7 +66,8 @@ class Action(msgspec.Struct, frozen=True, gc=False):
     size_bytes: int
     """DynamoDB size of the item that a put stores; 0 for the other kinds."""
     update: CompiledUpdate | None
-    """For the kind "update"; None creates an item of its key alone, or changes nothing."""
+    """What an action of the kind "update" does; None creates a missing item with its key alone, and keeps an existing
+    item. None for the other kinds."""
     condition: CompiledCondition | None
     values: dict[str, Value]
     """Values of the tokens in `update` and `condition`."""
@@ -113,7 +115,7 @@ def check_put(
     legacy: LegacyParameters | None = None,
     return_values: str | None = None,
 ) -> Action:
-    """The checked put of a request. Raises the first fault: RequestFault, ValidationException or Malformed.
+    """Return the put that a request asks for. Raises its first fault: RequestFault, ValidationException or Malformed.
 
     The operation's `rules` decide which faults are reported before values that are nested too deep.
     """
@@ -133,7 +135,7 @@ def check_put(
 
 
 def check_update(rules: RequestRules, request: UpdateActionRequest, legacy: LegacyParameters | None = None) -> Action:
-    """The checked update of a request. Raises the first fault."""
+    """Return the update that a request asks for. Raises its first fault, as `check_put` does."""
     text = request.UpdateExpression
     known = known_expressions(request, text) if legacy is None else None
     if known is None:
@@ -151,7 +153,7 @@ def check_by_key(
     legacy: LegacyParameters | None = None,
     return_values: str | None = None,
 ) -> Action:
-    """The checked delete, or condition check, of a request. Raises the first fault."""
+    """Return the delete, or condition check, that a request asks for. Raises its first fault, as `check_put` does."""
     known = known_expressions(request) if legacy is None else None
     if known is None:
         check_operation_parameters(request, PUT_OR_DELETE_ITEM)
@@ -166,7 +168,7 @@ def check_by_key(
 
 
 def check_whole_put(table_name: str, attributes: shapes.AttributeMap, dialect: Dialect) -> Action:
-    """The checked put of a BatchWriteItem or INSERT, which has no condition. Raises the first fault."""
+    """Return the put of a BatchWriteItem or INSERT; neither has conditions. Raises the first fault of the item."""
     item, size_bytes = check_item(attributes)
     if size_bytes > ITEM_SIZE_MAX_BYTES:
         raise ValidationException(ITEM_TOO_LARGE)
@@ -174,7 +176,7 @@ def check_whole_put(table_name: str, attributes: shapes.AttributeMap, dialect: D
 
 
 def check_whole_delete(table_name: str, key_map: shapes.AttributeMap, dialect: Dialect) -> Action:
-    """The checked delete of a BatchWriteItem, which has no condition. Raises the first fault."""
+    """Return the delete of a BatchWriteItem, which has no conditions. Raises the first fault of the key map."""
     return Action("delete", table_name, check_item(key_map)[0], 0, None, None, NO_VALUES, None, dialect)
 
 
@@ -184,7 +186,7 @@ def _expressions(
     legacy: LegacyParameters | None,
     known: WriteExpressions | None,
 ) -> tuple[CompiledUpdate | None, CompiledCondition | None, dict[str, Value]]:
-    """Update and condition, from expressions or legacy parameters, and their values."""
+    """Update and condition, from expressions or legacy parameters, and their tokens' values. Raises the first fault."""
     if known is not None:
         return known.update, known.condition, check_known_values(known, request)
     if legacy is not None:
@@ -211,7 +213,7 @@ def plan_action(table: OpenTable, action: Action) -> tuple[Key, Plan]:
 
 
 def key_of_item(table: OpenTable, action: Action) -> Key:
-    """Key of the action's item. Raises ValidationException if it does not fit the table's keys."""
+    """Key of the action's item. Raises ValidationException for key attributes that do not fit the table's keys."""
     if action.kind != "put":
         return table.lookup_key(action.item)
     if action.dialect != "batch":
@@ -240,7 +242,7 @@ def check_fit(table: OpenTable, action: Action) -> None:
 
 
 def make_plan(table: OpenTable, action: Action) -> Plan:
-    """The plan of an action that fits its table. Raises ValidationException for an item whose row would be too long."""
+    """The plan of an action that fits its table. Raises ValidationException for a put whose row would be too long."""
     kind, item, condition = action.kind, action.item, action.condition
     if kind == "put":
         row = encode_row(item, action.size_bytes)

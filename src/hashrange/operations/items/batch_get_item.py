@@ -1,11 +1,11 @@
 """BatchGetItem: up to 100 items of several tables by their primary keys; each item is read by itself, without a snapshot.
 
 Order of checks: mixing of parameters over all tables → per table mixing of parameters → AttributesToGet repeats →
-ProjectionExpression → each key's values → keys repeated → number of keys so far; then all tables → per table key
-schema.
+ProjectionExpression → each key's values → keys repeated → number of keys so far; then all tables exist → per table the
+keys fit its key schema.
 
 Keys whose items do not fit the reply (16 MB in all, 1 MB of one partition), or cannot be read now, are returned in
-UnprocessedKeys, as requested.
+UnprocessedKeys, in the form of the request.
 Our choices, unconfirmed: a partition is an item collection, all items of one partition key value; the item
 that would exceed a limit is left out; a table named twice, by name and by ARN, appears in the reply under both names,
 and a key under both names counts as repeated.
@@ -68,7 +68,7 @@ class BatchGetItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class TableRead(msgspec.Struct, frozen=True, gc=False):
-    """A read of one table that has passed all checks."""
+    """The checked part of the request that reads one table."""
 
     name: str
     """The table's name or ARN, as in the request."""
@@ -82,15 +82,15 @@ class TableReply(msgspec.Struct, frozen=True, gc=False):
     """Result of reading one table."""
 
     items: Rows
-    """Items found, whole or projected."""
+    """Rows of the items found, whole or projected."""
     sizes_bytes: list[int]
     """Item size for each processed key; 0 for an absent item."""
     unprocessed: list[int]
-    """Positions of the keys that were not processed."""
+    """Positions, in the table's Keys, of the keys that were not processed."""
 
 
 class ReplyBudget:
-    """Space left in the reply, over all tables."""
+    """How much the reply, over all its tables, already holds and may still hold."""
 
     __slots__ = ("is_full", "json_bytes", "left_bytes", "stall")
 
@@ -99,15 +99,15 @@ class ReplyBudget:
         self.json_bytes = 0
         """JSON length in bytes of the items in the reply."""
         self.is_full = False
-        """True once an item did not fit, or could not be read."""
+        """True once an item exceeded the limit of the reply or could not be read; later keys are not processed."""
         self.stall: StorageBusy | None = None
-        """Why an item could not be read."""
+        """The error of an item that could not be read; None if there was none."""
 
 
 async def batch_get_item(scope: Scope, request: BatchGetItemRequest, meter: Meter) -> Reply:
-    """Read the items, with one list for each requested table. 4 µs per item of 1 KB for 100 keys.
+    """Read the items; the reply has a list for each requested table. 4 µs per item of 1 KB for 100 keys.
 
-    Raises StorageBusy if the engine stalls before the first key; later, keys that it cannot read go to UnprocessedKeys.
+    If the engine stalls, keys that it has not read go to UnprocessedKeys; if it has read none, StorageBusy is raised.
     """
     reads = _checked_reads(scope, request)
     budget = ReplyBudget()
@@ -128,7 +128,7 @@ async def batch_get_item(scope: Scope, request: BatchGetItemRequest, meter: Mete
 
 
 def _checked_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead]:
-    """Check the request, by itself and against its tables.
+    """Return the reads of the request, checked by itself and against its tables; raises the first fault.
 
     `_usual_reads` is quick but finds repeated keys later than the service reports them, so `_located_reads` checks a
     request with any fault again, in the service's order.
@@ -143,7 +143,10 @@ def _checked_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead
 
 
 def _usual_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead] | None:
-    """All reads, or None unless every key is of the usual kind and none repeats. Raises ApiError for some faults."""
+    """All reads of the request, if each key has an `OpenTable.usual_key` and no fault is found; otherwise None.
+
+    Raises ApiError for some faults.
+    """
     reads = []
     places = set()
     count = 0
@@ -164,7 +167,7 @@ def _usual_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead] 
 
 
 def _located_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead]:
-    """All reads. Raises the first fault in the service's order."""
+    """All reads of the request, checked in the service's order; raises the first fault."""
     checked = []
     count = 0
     for name, entry in request.RequestItems.items():
@@ -198,7 +201,7 @@ def _refuse_mixing(entries: Collection[KeysAndAttributes]) -> None:
 
 
 def _checked_projection(entry: KeysAndAttributes) -> CompiledProjection | None:
-    """The requested projection, its parameters checked against each other; None for whole items."""
+    """The projection for one table; None for whole items. Raises RequestFault for faults of its parameters."""
     if entry.ProjectionExpression is None and entry.AttributesToGet is None and entry.ExpressionAttributeNames is None:
         return None
     check_operation_parameters(entry, GET_ITEM)
@@ -209,7 +212,11 @@ def _checked_projection(entry: KeysAndAttributes) -> CompiledProjection | None:
 
 
 def _located(table: OpenTable, key_items: list[Item], projection: CompiledProjection | None) -> list[Key]:
-    """Keys of the items. Raises ValidationException for keys that do not fit the table or a projection into keys."""
+    """The Keys of these key maps.
+
+    Raises ValidationException for a key map that does not fit the table, and for a path of the projection into a key
+    attribute.
+    """
     keys = [table.lookup_key(key_item) for key_item in key_items]
     if projection is not None:
         check_key_paths(table, projection.nested_attributes)

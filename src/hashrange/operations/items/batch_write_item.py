@@ -1,11 +1,11 @@
 """BatchWriteItem: up to 25 puts and deletes of whole items in several tables; each is atomic by itself, the batch is not.
 
-Order of checks: per table and request exactly one of PutRequest and DeleteRequest → values → item size; then number of
-requests → all tables → keys repeated → key schema and index keys. All checks come before the first write.
+Order of checks: per table and write exactly one of PutRequest and DeleteRequest → values → item size; then number of
+writes → all tables exist → keys repeated → key schema and index keys. All checks come before the first write.
 
 Our choices, unconfirmed: a repeated key is reported before a key that does not fit its table; a table
-named twice, by name and by ARN, is one table; an item collection that would be too large refuses the request, whose
-earlier writes stay and whose later ones are not done.
+named twice, by name and by ARN, is one table; a write that would make an item collection too large ends the request
+with an error: earlier writes stay, later ones are not done.
 """
 
 from typing import Annotated
@@ -82,7 +82,8 @@ async def batch_write_item(scope: Scope, request: BatchWriteItemRequest, meter: 
     """Check everything, then commit one write after the other. 24 µs per item of 1 KB, in memory.
 
     UnprocessedItems are writes in conflict with a transaction, throttled writes, and all remaining writes once the
-    engine stalls for longer than a request waits. Raises the throttling error, or StorageBusy, if nothing was written.
+    engine stalls for longer than a request waits. If nothing was written, the error of a throttled write
+    or a stall is raised instead.
     """
     actions = _checked_actions(request)
     tables = {name: find_active_table(scope, name) for name in request.RequestItems}
@@ -127,7 +128,7 @@ def _leave_over(left_over: dict[str, list[dict[str, object]]], action: Action) -
 
 
 def _checked_actions(request: BatchWriteItemRequest) -> list[Action]:
-    """Actions of the request, in its order, each checked by itself."""
+    """Actions of the request, in its order, each checked by itself. Raises the first fault that needs no table."""
     actions = []
     for name, wanted in request.RequestItems.items():
         for one in wanted:
@@ -146,7 +147,10 @@ def _checked_actions(request: BatchWriteItemRequest) -> list[Action]:
 
 
 def _located(actions: list[Action], tables: dict[str, OpenTable]) -> list[tuple[OpenTable, Key]]:
-    """Table and key of each write. Raises ValidationException for repeated keys, then the first misfit with a table."""
+    """Table and key of each write.
+
+    Raises ValidationException for repeated keys, then for the first write that does not fit its table.
+    """
     places: list[tuple[OpenTable, Key]] = []
     seen: set[bytes] = set()
     first_fault: ValidationException | None = None
@@ -169,7 +173,10 @@ def _located(actions: list[Action], tables: dict[str, OpenTable]) -> list[tuple[
 
 
 def _commit(scope: Scope, action: Action, table: OpenTable, key: Key, meter: Meter) -> Soon[Change]:
-    """Commit one write to the table as it is now: it may have changed since the checks."""
+    """Commit one write to the table as it is now, since it may have changed after the checks.
+
+    Raises ResourceNotFoundException if the table has been deleted or replaced by another one.
+    """
     current = find_active_table(scope, action.table_name)
     if current is None or current.table_id != table.table_id:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)

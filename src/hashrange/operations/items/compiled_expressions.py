@@ -1,7 +1,7 @@
 """How are expressions reused by later requests? A cache of expressions that were compiled and checked against each other.
 
 The cache key holds everything that the checks of expressions depend on: texts, names, and tokens with the *types* of
-their values. A request whose key is cached has passed all checks except those of its values. Refusals are not cached.
+their values. Expressions whose key is cached have passed all checks except those of values. Refusals are not cached.
 """
 
 from typing import NamedTuple

@@ -8,7 +8,7 @@ from hashrange.messages.reads import CONDITION_FAILED, INDEX_KEY_MUST_BE_SCALAR,
 from hashrange.tables.open_table import OpenTable
 
 NO_ITEM: Item = {}
-"""Stands for a missing item when a condition is tested."""
+"""Stands for a missing item when a condition is tested or an update is applied."""
 
 
 def check_key_paths(table: OpenTable, nested_attributes: frozenset[str]) -> None:
@@ -27,9 +27,9 @@ def check_key_paths(table: OpenTable, nested_attributes: frozenset[str]) -> None
 def check_condition(
     condition: CompiledCondition, values: dict[str, Value], item: Item | None, old: Row | None, on_failure: str | None
 ) -> None:
-    """Raise ConditionalCheckFailedException unless the condition holds for the item of row `old`.
+    """Raise ConditionalCheckFailedException unless the condition holds for `item`, decoded from the row `old`.
 
-    The error carries the size of the item, if there is one, and with `on_failure` ALL_OLD its row.
+    Without an item, both are None. Otherwise the error has the item's size, and its row if `on_failure` is ALL_OLD.
     """
     if condition.test(NO_ITEM if item is None else item, values):
         return

@@ -1,4 +1,4 @@
-"""DeleteItem: remove one item by its primary key; an absent one is no error.
+"""DeleteItem: remove one item by its primary key; a missing item is no error.
 
 Order of checks: mixing of parameters → Key values → ReturnValues → Expected → expressions → table → key schema →
 condition.

@@ -1,4 +1,4 @@
-"""Which parameters may a request combine? Legacy and expression members of each operation, as messages list them.
+"""Which parameters may a request combine? Either legacy or expression members of its operation, listed here in the order of messages.
 
 Source: service behaviour, captures to Oct 2026.
 """
@@ -9,7 +9,7 @@ from hashrange.expressions import parameters as checks
 
 
 class OperationParameters(NamedTuple):
-    """Legacy and expression members of one operation, in the order of its messages."""
+    """Legacy and expression members of one operation, in the order in which messages list them."""
 
     legacy: tuple[str, ...]
     expressions: tuple[str, ...]
@@ -33,14 +33,16 @@ SCAN = OperationParameters(
 
 
 class ParameterizedRequest(Protocol):
-    """A request with names for placeholders. Some requests have no values for placeholders, and no legacy members."""
+    """A request that may give names for placeholders; it need not have members for their values or legacy members."""
 
     @property
     def ExpressionAttributeNames(self) -> dict[str, str] | None: ...  # noqa: N802
 
 
 def check_operation_parameters(request: ParameterizedRequest, parameters: OperationParameters) -> None:
-    """Raise RequestFault for legacy with expression members, and placeholders without expressions or of a bad form."""
+    """Raise RequestFault for legacy combined with expression members, then for names or values of placeholders that no
+    expression can use, empty maps of them, and malformed placeholders.
+    """
     uncounted = {name for name, other in parameters.counts_beside if getattr(request, other) is None}
     legacy = [(name, getattr(request, name, None)) for name in parameters.legacy if name not in uncounted]
     expressions = [(name, getattr(request, name)) for name in parameters.expressions]

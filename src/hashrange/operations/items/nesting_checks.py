@@ -1,8 +1,8 @@
-"""Which faults are reported before an item or key map that is nested too deep? More in the older layer than in the current one.
+"""Which faults are reported before an item or key map that is nested too deep? In the older layer, those of ReturnValues and of parsing expressions.
 
 The older layer checks the depth last, after other value checks and the parsing of expressions. Actions of transactions
-always use that layer, requests for single items when they fall back to it. The checks run once the depth is known to be
-wrong. Source: service behaviour, captures to October 2026.
+always use that layer, requests for single items when they fall back to it. The checks of this file run only after
+`check_item` has raised NestingFault. Source: service behaviour, captures to October 2026.
 """
 
 from typing import Any
@@ -27,8 +27,8 @@ def check_map(
 ) -> tuple[Item, int]:
     """Run `check_item` on the item or key map of a single-item request or a transaction's action.
 
-    Raises faults that the older layer reports before NestingFault. `return_values` is checked for a put or delete: an
-    update may return anything.
+    Instead of NestingFault, raises a fault that the older layer reports before it. `return_values` is ReturnValues of a
+    put or delete; None for an update, which may return anything.
     """
     try:
         return check_item(attributes)
@@ -44,7 +44,7 @@ def check_return_values(return_values: str) -> None:
 
 
 def check_expressions_readable(request: object) -> None:
-    """Refuse expressions that are too long or cannot be parsed, in the service's order."""
+    """Raise RequestFault for the first expression that is too long or cannot be parsed, in the service's order."""
     for name, check in _READABLE:
         text = getattr(request, name, None)
         if text is not None:
@@ -52,7 +52,7 @@ def check_expressions_readable(request: object) -> None:
 
 
 def _check_before_depth(rules: RequestRules, request: Any, return_values: str | None) -> None:
-    """Raise what the older layer reports before the depth, if the request uses that layer."""
+    """If the older layer checks the request, raise the first fault that it reports before values nested too deep."""
     if rules.falls_back and not holds_unread_values(rules, request):
         return
     if return_values is not None:

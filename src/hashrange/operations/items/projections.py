@@ -70,9 +70,9 @@ def fetches_items(
     projection: CompiledProjection | None,
     condition: CompiledCondition | None,
 ) -> bool:
-    """True if a local index's entries lack wanted attributes, so that items are fetched.
+    """True if a local index's entries lack attributes of the projection or filter, so that items are fetched.
 
-    Raises ValidationException if a global index's entries do.
+    Raises ValidationException if a global index's entries lack attributes that the reply would return.
     """
     index, projected = source.index, source.projected_names
     if index is None or projected is None:
@@ -93,7 +93,10 @@ def fetches_items(
 def returned_projection(
     request: SelectingRequest, source: ReadSource, projection: CompiledProjection | None, *, fetches: bool
 ) -> CompiledProjection | None:
-    """Projection of the reply. Items fetched only for a filter are reduced to what the index projects."""
+    """Projection for the reply; None for whole rows.
+
+    If items are fetched only for the filter, the reply still has just the attributes that the local index projects.
+    """
     if not fetches or projection is not None or request.Select == "ALL_ATTRIBUTES":
         return projection
     assert source.projected_names is not None
@@ -101,7 +104,10 @@ def returned_projection(
 
 
 def check_select(request: SelectingRequest, prefix: str = "") -> None:
-    """Raise ValidationException if Select contradicts the projection, or requests an index's attributes without one."""
+    """Raise ValidationException if Select contradicts the projection, or is ALL_PROJECTED_ATTRIBUTES without an index.
+
+    `prefix` precedes each message.
+    """
     select = request.Select
     if select is None:
         return

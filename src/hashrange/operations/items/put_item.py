@@ -42,7 +42,7 @@ RULES = RequestRules(
 
 
 def put_item(scope: Scope, request: PutItemRequest, meter: Meter) -> Soon[Reply]:
-    """Commit the item; the reply holds the old one when ReturnValues is ALL_OLD."""
+    """Commit the item; the reply holds the replaced item if ReturnValues is ALL_OLD."""
     legacy = legacy_parameters(request.Expected, request.ConditionalOperator)
     action = check_put(RULES, request, legacy, request.ReturnValues)
     return write_item(scope, request, action, meter)

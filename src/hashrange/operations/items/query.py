@@ -83,7 +83,7 @@ _SELECT_PREFIX = "1 validation error detected: "
 
 
 class _Asked(msgspec.Struct, frozen=True, gc=False):
-    """A Query's request, with everything compiled that needs no table."""
+    """The checked parts of a Query request that need no table, with expressions compiled."""
 
     terms: list[KeyTerm]
     filter: CompiledCondition | None
@@ -93,7 +93,7 @@ class _Asked(msgspec.Struct, frozen=True, gc=False):
 
 
 def query(scope: Scope, request: QueryRequest, meter: Meter) -> Soon[Reply]:
-    """One page of matching items."""
+    """Return one page of the items that match; raises the first fault."""
     table = find_active_table(scope, request.TableName)
     asked = _compile(request)
     if request.IndexName is None:
@@ -144,8 +144,8 @@ def _compile(request: QueryRequest) -> _Asked:
     start_item = check_start_values(request.ExclusiveStartKey)
     values = NO_VALUES if raw_values is None else check_values(raw_values)
     if known is None:
-        # The key condition is parsed first (captures agree); its shape is checked after everything that applies to all
-        # expressions, including unused names and values. Filter before projection is our choice.
+        # The key condition is parsed first (captures agree). Its shape is checked last, after unused names and values,
+        # which are checked for all expressions together. Filter before projection is our choice.
         read = read_key_condition(request.KeyConditionExpression or "", names, values)
         condition, projection = _compile_expressions(request, values, read)
         key_condition = compile_key_condition(read)
@@ -172,7 +172,7 @@ def _has_legacy(request: QueryRequest) -> bool:
 def _compile_expressions(
     request: QueryRequest, values: dict[str, Value], *others: TokenUser
 ) -> tuple[CompiledCondition | None, CompiledProjection | None]:
-    """Compile filter and projection; `others` also use names and values."""
+    """Compile filter and projection. `others` are further expressions whose names and values count as used."""
     names = request.ExpressionAttributeNames
     condition = None
     if request.FilterExpression is not None:
@@ -213,7 +213,7 @@ def _terms(key_condition: CompiledKeyCondition, values: dict[str, Value]) -> lis
 
 
 def _check_count(terms: list[KeyTerm], maximum: int) -> None:
-    """Raise RequestFault for more terms than key attributes: a table has at most two, an index at most eight."""
+    """Raise RequestFault for more than `maximum` terms: 2, or an index's number of key attributes if that is more."""
     if len(terms) > maximum:
         raise RequestFault(TOO_MANY_KEY_CONDITIONS.format(count=len(terms), maximum=maximum))
 
@@ -225,7 +225,7 @@ def _check_legacy_count(terms: list[KeyTerm], maximum: int) -> None:
 
 
 def _check_filter(table: OpenTable, source: ReadSource, condition: CompiledCondition, *, is_legacy: bool) -> None:
-    """Raise ValidationException for a filter on key attributes of the queried source."""
+    """Raise ValidationException for a filter on key attributes of the queried source, or on a path into any key."""
     check_key_paths(table, condition.nested_attributes)
     for name in source.keys.partition_names + source.keys.sort_names:
         if name in condition.attributes:

@@ -1,8 +1,8 @@
 """How is a page of a Query or Scan read? Rows of a span until Limit, 1 MB, or 32 MB of their JSON, filtered and projected.
 
 Query, Scan and SELECT share one function. The limits count evaluated rows, before filter and projection. Long pages are
-read in slices, with other requests between them. Items fetched for entries of a local index fill a page in the same way
-(our choice: unconfirmed).
+read in slices, with other requests between them. Items fetched for entries of a local index end a page by the same
+limits of bytes (our choice: unconfirmed).
 """
 
 from functools import partial
@@ -33,10 +33,10 @@ RAW_SLICE_ROWS_MAX = 384
 DECODED_SLICE_ROWS_MAX = 128
 """Maximum rows of a slice that decodes, filters and projects them: about 0.7 ms."""
 JSON_SIZES_MAX = 128
-"""JSON bytes per byte of item size that no item reaches: numbers like 1E-130 have 67. A page of at most the JSON limit
-divided by this needs no count."""
+"""No item has this many JSON bytes per byte of its DynamoDB size: numbers like 1E-130 have 67. So a page need not be
+measured if the size of its items is at most the JSON limit divided by this."""
 FETCHED_ITEM_STEPS = 8
-"""Steps that it takes to fetch the item of an entry of a local index."""
+"""Steps counted for fetching the item of one entry of a local index."""
 
 
 class Wanted(msgspec.Struct, frozen=True, gc=False):
@@ -60,11 +60,11 @@ class ReadPage(msgspec.Struct, frozen=True, gc=False):
     size_bytes: int
     """DynamoDB size of the evaluated rows."""
     filled_bytes: int
-    """Bytes of the page's limit used up, by evaluated rows or the items fetched for them."""
+    """Bytes that count towards the page's size limit: of the fetched items if items are fetched, else `size_bytes`."""
     fetched_units: float
     """Read units of the items fetched from the table for entries of a local index."""
     last_evaluated: Row | None
-    """The last evaluated row, if a limit ended the page."""
+    """The last evaluated row if a limit ended the page, else None."""
 
     counted_json_bytes: int
     """JSON length in bytes of the evaluated rows or fetched items; 0 if not counted."""
@@ -76,19 +76,19 @@ class ReadPage(msgspec.Struct, frozen=True, gc=False):
 
 
 class _JsonBudget:
-    """JSON bytes that the rows of a page may still have. JSON of short pages of whole rows is not counted."""
+    """Counts the JSON bytes that a page may still hold; short pages of whole rows are not measured."""
 
     __slots__ = ("_surely_short_bytes", "left_bytes")
 
     def __init__(self, limit_bytes: int, *, is_raw: bool) -> None:
         self.left_bytes = limit_bytes
         self._surely_short_bytes = limit_bytes // JSON_SIZES_MAX if is_raw else -1
-        """Page size up to which JSON is not counted; -1 once it is."""
+        """Sum of item sizes up to which the page's JSON is not measured; -1 once it is measured."""
 
     def fit(self, rows: list[Row], size_bytes: int, before: Rows, before_bytes: int) -> list[Row]:
-        """`rows`, of `size_bytes`, up to the one that reaches the JSON limit.
+        """Return the first of `rows`, up to the one that reaches the JSON limit.
 
-        `before` are the page's earlier rows, of `before_bytes`.
+        `before` are the page's earlier rows; `size_bytes` and `before_bytes` are the item sizes of both, added up.
         """
         if before_bytes + size_bytes <= self._surely_short_bytes:
             return rows
@@ -115,12 +115,13 @@ def read_page(
     limit_bytes: int = PAGE_SIZE_MAX_BYTES,
     limit_json_bytes: int = REPLY_JSON_MAX_BYTES,
 ) -> Soon[ReadPage]:
-    """Read `span` until its end, `limit` evaluated rows, 1 MB of them (`limit_bytes`) or 32 MB of their JSON.
+    """Read `span` until its end, `limit` evaluated rows, `limit_bytes` of their items or `limit_json_bytes` of JSON.
 
-    After other spans of the page, less is left. The row that reaches a limit is still on the page.
+    The row that reaches a limit is still on the page. A caller that reads several spans for one reply passes what is
+    left of the limits to the later ones.
     """
     is_raw = wanted.condition is None and (wanted.projection is None or wanted.is_count) and not wanted.fetches_items
-    rows_left = PAGE_SIZE_MAX_BYTES if limit is None else limit  # without a limit: an item has at least one byte
+    rows_left = PAGE_SIZE_MAX_BYTES if limit is None else limit  # without Limit, a page never has more rows than bytes
     first = scope.store.page(source.source_id, span, min(rows_left, FIRST_SLICE), limit_bytes, consistent=consistent)
     if (
         is_raw
@@ -159,7 +160,7 @@ async def _read_slices(
     limit_bytes: int,
     limit_json_bytes: int,
 ) -> ReadPage:
-    """Read a page of several slices, or of decoded or measured rows; `first` is the first slice."""
+    """Read a page that takes several slices, or whose rows are decoded or measured; `first` is its first slice."""
     store = scope.store
     is_raw = wanted.condition is None and (wanted.projection is None or wanted.is_count)
     slice_rows, slice_rows_max = FIRST_SLICE, DECODED_SLICE_ROWS_MAX
@@ -219,9 +220,9 @@ def _first_rows(rows: list[Row], left_json_bytes: int) -> list[Row]:
 async def _fetch_items(
     store: Store, table: OpenTable, entries: list[Row], left_bytes: int, left_json_bytes: int, *, consistent: bool
 ) -> tuple[list[Row], list[Row]]:
-    """Read the whole items of a local index's entries until one uses up `left_bytes` or `left_json_bytes`.
+    """Read the whole items of a local index's entries until one item uses up `left_bytes` or `left_json_bytes`.
 
-    Returns the items, and the entries up to the last of them.
+    Returns the items, and the entries evaluated; an entry whose item is missing counts as evaluated.
     """
     items = []
     for count, entry in enumerate(entries, 1):
@@ -240,7 +241,7 @@ async def _fetch_items(
 
 
 def select_rows(rows: list[Row], wanted: Wanted, items: Rows) -> int:
-    """Append the rows that pass the filter, projected; return how many passed."""
+    """Append the rows that pass the filter to `items`, projected (none for Select COUNT); return how many passed."""
     condition, values, projection, is_count = wanted.condition, wanted.values, wanted.projection, wanted.is_count
     count = 0
     for row in rows:
@@ -255,7 +256,7 @@ def select_rows(rows: list[Row], wanted: Wanted, items: Rows) -> int:
 
 
 def page_usage(table: OpenTable, source: ReadSource, page: ReadPage, table_name: str, *, consistent: bool) -> Usage:
-    """Usage of the page, at the table or index read. `table_name`: as in the request."""
+    """Usage of reading the page from the table or index. `table_name`: the table's name or ARN, as in the request."""
     units = read_units(page.size_bytes, consistent=consistent)
     if source.index is None:
         return Usage(table, table_name, units)
@@ -274,7 +275,7 @@ def read_reply(
     *,
     consistent: bool,
 ) -> Soon[Reply]:
-    """Read the page of a Query or Scan and record its usage. `table_name`: as in the request."""
+    """Read the page of a Query or Scan and record its usage. `table_name`: name or ARN, as in the request."""
     page = read_page(scope, table, source, span, limit, wanted, consistent=consistent)
     if not isinstance(page, ReadPage):
         return then(page, partial(_told, table, source, table_name, meter, wanted.is_count, consistent))

@@ -8,9 +8,9 @@ from hashrange.tables.open_table import OpenTable, ReadSource
 
 
 def check_start_values(start_key: dict[str, dict[str, object]] | None) -> Item | None:
-    """ExclusiveStartKey with its values checked.
+    """ExclusiveStartKey with its values checked; None if not given.
 
-    Raises faults of a value in the start key's wording, except faults of numbers and repeated set members.
+    Raises a value's fault in a wording for start keys; only faults of numbers and repeated set members keep their own.
     """
     if start_key is None:
         return None
@@ -32,7 +32,8 @@ def check_start_values(start_key: dict[str, dict[str, object]] | None) -> Item |
 def requested_source(table: OpenTable, index_name: str | None, *, consistent: bool) -> ReadSource:
     """The table or index to read.
 
-    Raises ValidationException for an unknown index, a strongly consistent read of a global one, and a CREATING one.
+    Raises ValidationException for an unknown index, a strongly consistent read of a global index, and an index that is
+    CREATING.
     """
     source = table.read_source(index_name)
     if source is None:

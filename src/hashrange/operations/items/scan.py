@@ -58,7 +58,7 @@ class ScanRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def scan(scope: Scope, request: ScanRequest, meter: Meter) -> Soon[Reply]:
-    """One page of items."""
+    """Return one page of items; raises the first fault."""
     table = find_active_table(scope, request.TableName)
     check_operation_parameters(request, SCAN)
     check_attributes_to_get(request.AttributesToGet)
@@ -96,7 +96,7 @@ def scan(scope: Scope, request: ScanRequest, meter: Meter) -> Soon[Reply]:
 
 
 def _legacy_filter(request: ScanRequest) -> CompiledCondition | None:
-    """ScanFilter compiled to a condition, or None."""
+    """ScanFilter and ConditionalOperator compiled to a condition; None if neither is given."""
     if request.ScanFilter is None and request.ConditionalOperator is None:
         return None
     shapes.check_legacy(request.ScanFilter or {}, shapes.Condition)
@@ -104,7 +104,7 @@ def _legacy_filter(request: ScanRequest) -> CompiledCondition | None:
 
 
 def _check_segments(segment: int | None, total_segments: int | None) -> None:
-    """Raise ValidationException unless Segment and TotalSegments are absent, or Segment is less than TotalSegments."""
+    """Raise ValidationException unless Segment and TotalSegments are both absent, or Segment < TotalSegments."""
     if segment is None and total_segments is None:
         return
     if total_segments is None:

@@ -1,4 +1,4 @@
-"""Which constraints do several item operations word in special sentences? Shared parts of `RequestRules.forms` (`wire.rules`)."""
+"""Which constraints do several item operations word in sentences of their own? Shared parts of `RequestRules.forms` (`wire.rules`)."""
 
 from hashrange.messages import requests as messages
 from hashrange.wire.rules import Forms, SpecialForm

@@ -1,7 +1,7 @@
 """Which update and which condition does a write have? Expressions, compiled together once and cached, or legacy parameters.
 
-The cache key (`compiled_expressions.expressions_key`) holds everything that the checks of expressions depend on. A
-write whose key is cached has passed them all, and only its values remain to be checked. Refusals are not cached.
+The cache key (`compiled_expressions.expressions_key`) holds everything that the checks of expressions depend on. If it
+is cached, the expressions have passed all checks, and only their values remain to be checked. Refusals are not cached.
 """
 
 from typing import NamedTuple, Protocol
@@ -47,7 +47,7 @@ class LegacyParameters(NamedTuple):
 
 _KNOWN: Cache[WriteExpressions] = Cache()
 UNCONDITIONAL = WriteExpressions(None, None)
-"""Expressions of every write that has none."""
+"""The compiled expressions of every write without expressions."""
 
 
 def legacy_parameters(
@@ -62,9 +62,9 @@ def legacy_parameters(
 
 
 def known_expressions(request: ExpressionsRequest, update_text: str | None = None) -> WriteExpressions | None:
-    """Cached expressions of a write without legacy parameters: UNCONDITIONAL if it has none, None if not cached.
+    """The cached expressions of a write: UNCONDITIONAL if it has no expressions, None if they are not cached.
 
-    `update_text` is its UpdateExpression.
+    `update_text` is its UpdateExpression. The write must not have legacy parameters.
     """
     condition_text = request.ConditionExpression
     names, values = request.ExpressionAttributeNames, request.ExpressionAttributeValues
@@ -74,7 +74,7 @@ def known_expressions(request: ExpressionsRequest, update_text: str | None = Non
 
 
 def check_known_values(known: WriteExpressions, request: ExpressionsRequest) -> dict[str, Value]:
-    """Check and return the values of a request whose expressions are cached; nothing else remains to be checked."""
+    """Check and return the values of a request whose expressions are cached; its expressions need no further checks."""
     raw_values = request.ExpressionAttributeValues
     values = NO_VALUES if raw_values is None else check_values(raw_values)
     condition = known.condition
@@ -86,7 +86,7 @@ def check_known_values(known: WriteExpressions, request: ExpressionsRequest) -> 
 def compile_expressions(
     request: ExpressionsRequest, update_text: str | None
 ) -> tuple[WriteExpressions, dict[str, Value]]:
-    """Compile the expressions of a request; returns them and their values.
+    """Compile the expressions of a request; returns them and the checked values of their tokens.
 
     Raises RequestFault for the first fault: values → update → condition → unused names and values.
     """
@@ -105,9 +105,9 @@ def compile_expressions(
 
 
 def compile_legacy(legacy: LegacyParameters) -> WriteExpressions:
-    """Compile legacy parameters.
+    """Compile legacy parameters, AttributeUpdates before Expected.
 
-    Raises Malformed, and ValidationException for the first fault: AttributeUpdates → Expected.
+    Raises the first fault: Malformed for a member of the wrong type or an unknown word, else ValidationException.
     """
     update = None
     if legacy.updates is not None:

@@ -25,7 +25,7 @@ _BYTES_PER_GB = 1 << 30
 
 
 class ReplyOptions(Protocol):
-    """The members of a write that its reply depends on."""
+    """The members of a write request that determine what its reply holds."""
 
     @property
     def TableName(self) -> str: ...  # noqa: N802
@@ -38,7 +38,7 @@ class ReplyOptions(Protocol):
 def write_item(scope: Scope, request: ReplyOptions, action: Action, meter: Meter) -> Soon[Reply]:
     """Commit the write of a single item and return the reply.
 
-    Raises the first fault that depends on the table, and what `commit_write` raises.
+    Raises the first fault of the action against the table, then what `commit_write` raises.
     """
     table = find_active_table(scope, request.TableName)
     if table is None:
@@ -59,7 +59,7 @@ def _reply(request: ReplyOptions, action: Action, change: Change) -> Reply:
 
 
 async def _whole_reply(scope: Scope, request: ReplyOptions, action: Action, change: Soon[Change]) -> Reply:
-    """Wait for a write; its reply, with ItemCollectionMetrics if requested."""
+    """Wait for a write and return its reply, with ItemCollectionMetrics if requested."""
     change = await settled(change)
     reply = _reply(request, action, change)
     if request.ReturnItemCollectionMetrics == "SIZE" and change.table.has_item_collections:
@@ -68,9 +68,10 @@ async def _whole_reply(scope: Scope, request: ReplyOptions, action: Action, chan
 
 
 def commit_write(scope: Scope, table: OpenTable, key: Key, plan: Plan, name: str, meter: Meter) -> Soon[Change]:
-    """Commit a write of one item and record its usage; `name` is the table as the reply names it.
+    """Commit a write of one item and record its usage; `name` is the table's name or ARN, as the reply reports it.
 
-    Raises what the plan and `Store.mutate` raise. An ItemRefusal consumes as much as a write of the existing item.
+    Raises what the plan and `Store.mutate` raise. A write refused with ItemRefusal consumes as much as writing the
+    existing item.
     """
     try:
         change = scope.store.mutate(table, key, plan, new_request_id())
@@ -95,12 +96,12 @@ async def _committed(coming: Coroutine[Any, Any, Change], table: OpenTable, name
 
 
 def _refused(table: OpenTable, name: str, refusal: ItemRefusal) -> Usage:
-    """Usage of a write refused because of its item: as much as a write of that item."""
+    """Usage of a write that was refused because of the existing item: as much as writing that item."""
     return Usage(table, name, write_units(refusal.size_bytes, 0), (), True, False)
 
 
 def returned_attributes(return_values: str | None, change: Change, update: CompiledUpdate | None) -> Row | Item | None:
-    """Attributes that a write returns for `return_values`, a word of ReturnValues; None for nothing."""
+    """Attributes that a write returns if `return_values` is its ReturnValues; None if it returns none."""
     if return_values is None or return_values == "NONE":
         return None
     row = change.old if return_values in ("ALL_OLD", "UPDATED_OLD") else change.new
@@ -116,9 +117,9 @@ def returned_attributes(return_values: str | None, change: Change, update: Compi
 async def metrics_by_table(
     scope: Scope, written: Iterable[tuple[str, Action, Change]]
 ) -> dict[str, list[dict[str, object]]]:
-    """ItemCollectionMetrics of every collection written to, by table name as given in `written`.
+    """ItemCollectionMetrics of every item collection written to, by the table name in `written`.
 
-    Tables without local indexes have none.
+    A table without local indexes has no item collections.
     """
     metrics: dict[str, list[dict[str, object]]] = {}
     told: set[bytes] = set()
@@ -132,7 +133,7 @@ async def metrics_by_table(
 
 
 async def _collection_metrics(scope: Scope, change: Change, key_item: Item) -> dict[str, object]:
-    """ItemCollectionMetrics of the collection that a write belongs to; `key_item` holds its partition key."""
+    """ItemCollectionMetrics of the item collection that a write belongs to; `key_item` holds the partition key."""
     table = change.table
     size_gb = await scope.store.collection_size_bytes(table, change.key) // _BYTES_PER_GB
     return {

@@ -1,11 +1,12 @@
 """How does a SELECT read? By a lookup of one item, the spans of one or more partition keys, or a scan: its access path.
 
 The access path depends on the statement and the table alone, and is cached with the statement. Order of checks: index →
-multi-attribute keys → computed projection → number of partition keys → ORDER BY → sort key conditions → paths into keys
-→ projection of the index. Source: service behaviour, captures to Oct 2026; the order is unconfirmed.
+multi-attribute keys → computed values in SELECT → number of partition keys → ORDER BY → sort key conditions → paths
+into keys → projection of the index. Source: service behaviour, captures to Oct 2026; the order is unconfirmed.
 
-A condition sees only the entry of an index: attributes that the index does not project are missing, for local indexes
-too. A read by an index's key may have conditions only on projected attributes, except in the branches of an OR.
+When an index is read, a condition is tested on its entries: attributes that the index does not project count as
+missing, even if items are fetched. A read by an index's key may have conditions only on projected attributes, except in
+the branches of an OR.
 """
 
 from typing import Literal, NamedTuple
@@ -41,7 +42,7 @@ from hashrange.tables.open_table import OpenTable, ReadSource
 
 
 class KeyBranch(NamedTuple):
-    """A partition key value in a branch of an OR, and the branch's condition on the sort key."""
+    """A partition key value (its token) in a branch of an OR, with the branch's number and sort key condition."""
 
     number: int
     partition: str
@@ -58,10 +59,11 @@ class AccessPath(NamedTuple):
     partitions: tuple[str, ...]
     """Tokens of the partition key values; empty for a scan."""
     branches: tuple[KeyBranch, ...]
-    """Partition key values of an OR whose branches hold more; no two with one value may name the sort key."""
+    """Branches of an OR that fix a partition key value and have further conditions, one for each value; else empty. Two
+    branches with one value are refused if either has a condition on the sort key."""
     sort_term: Term | None
     sort_choices: tuple[str, ...]
-    """Tokens of `sort key IN […]`."""
+    """Tokens of the values in `sort key IN […]`; empty without such a condition."""
     partition_order: Literal["written", "ascending", "descending"]
     is_reverse: bool
     condition: CompiledCondition | None
@@ -165,7 +167,7 @@ def _source(table: OpenTable, index_name: str | None) -> ReadSource:
 def _order(
     statement: Statement, source: ReadSource, partitions: tuple[str, ...], *, has_filter: bool
 ) -> tuple[Literal["written", "ascending", "descending"], bool]:
-    """The order in which partitions are read, and whether their items are read in reverse."""
+    """The order in which partition key values are read, and whether their items are read in reverse."""
     if not statement.order:
         return "written", False
     if not has_filter:
@@ -189,8 +191,8 @@ def _order(
 def _fetches_items(source: ReadSource, projection: CompiledProjection | None, tested: CompiledCondition | None) -> bool:
     """True if a local index's entries lack attributes of the projection, so that items are fetched.
 
-    Raises ValidationException if a global index's entries do, or if any lack attributes of `tested`, the further
-    conditions of a read by key.
+    Raises ValidationException if a global index's entries lack them, or if an index's entries lack attributes of
+    `tested`: the conditions of a read by key that are not on the key (None: none).
     """
     index, projected = source.index, source.projected_names
     if index is None or projected is None:

@@ -5,8 +5,8 @@ its table → items named twice. A fault of one statement becomes its error; onl
 twice, refuse the whole request. Reads must fix the primary key; ReturnValuesOnConditionCheckFailure has no effect.
 
 Our choices, unconfirmed: ConsumedCapacity has a member for each statement that took effect, in order;
-failed statements do not count in the two checks of the whole request; a statement that would return an item after 32 MB
-of JSON is not carried out, and reported as throttled.
+failed statements do not count in the two checks of the whole request; once the reply has more than 32 MB of JSON, a
+statement that would return an item is not carried out but reported as throttled.
 """
 
 from typing import Annotated
@@ -43,7 +43,7 @@ from hashrange.soon import settled
 
 _ERROR_CODES = CODES | {"ResourceNotFoundException": "ResourceNotFound", "InternalServerError": "InternalServerError"}
 _WITH_TABLE_NAME = ("ConditionalCheckFailed", "DuplicateItem")
-"""Codes of errors whose response names the table."""
+"""Codes of the errors with which a statement's response also holds the table's name."""
 
 
 class BatchStatementRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -63,7 +63,7 @@ class BatchExecuteStatementRequest(msgspec.Struct, frozen=True, kw_only=True, gc
 
 
 class CheckedStatement(msgspec.Struct, frozen=True, gc=False):
-    """A statement that passed the checks without its table."""
+    """A statement that has passed the checks that need no table."""
 
     position: int
     consistent: bool
@@ -74,7 +74,10 @@ class CheckedStatement(msgspec.Struct, frozen=True, gc=False):
 
 
 async def batch_execute_statement(scope: Scope, request: BatchExecuteStatementRequest, meter: Meter) -> Reply:
-    """Responses, in order. Raises StorageBusy if the engine stalls before any statement has succeeded."""
+    """Execute each statement; Responses has one element for each, in order.
+
+    Raises StorageBusy if the engine stalls before any statement has succeeded.
+    """
     replies = [Structure() for _ in request.Statements]
     any_done = False
     json_bytes = 0
@@ -100,7 +103,9 @@ async def batch_execute_statement(scope: Scope, request: BatchExecuteStatementRe
 
 
 def _checked(requests: list[BatchStatementRequest], replies: list[Structure]) -> list[CheckedStatement]:
-    """Statements without faults; errors of the others go to `replies`. Refuses mixed reads and writes."""
+    """The statements without faults; errors of the others go to `replies`. Raises ValidationException for reads mixed
+    with writes.
+    """
     checked = []
     for position, request in enumerate(requests):
         try:
@@ -126,7 +131,9 @@ def _check(position: int, request: BatchStatementRequest) -> CheckedStatement:
 
 
 def _located(scope: Scope, checked: list[CheckedStatement], replies: list[Structure]) -> list[CheckedStatement]:
-    """Statements that fit their tables; errors of the others go to `replies`. Refuses items named twice."""
+    """The statements that fit their tables; errors of the others go to `replies`. Raises ValidationException for items
+    named twice.
+    """
     located = []
     places = set()
     for asked in checked:
@@ -151,7 +158,7 @@ def _located(scope: Scope, checked: list[CheckedStatement], replies: list[Struct
 
 
 async def _read(scope: Scope, asked: CheckedStatement, meter: Meter) -> Row | None:
-    """Look up one item in the table as it is now: it may have changed since the checks."""
+    """Look up one item in the table as it is now, since the table may have changed after the checks."""
     table = find_statement_table(scope, asked.statement)
     access = bound_read(table, asked.statement)
     if not is_key_read(access):
@@ -163,7 +170,7 @@ async def _read(scope: Scope, asked: CheckedStatement, meter: Meter) -> Row | No
 
 
 async def _write(scope: Scope, write: StatementWrite, meter: Meter) -> Row | None:
-    """Commit one write to the table as it is now. Returns a row, so that no decoded items accumulate."""
+    """Commit one write to the table as it is now. Returns what RETURNING requests, as a row to save memory, or None."""
     table = find_statement_table(scope, write.statement)
     key, plan = plan_action(table, bind_write(table, write, None))
     change = await settled(commit_write(scope, table, key, plan, table.name, meter))
@@ -177,12 +184,12 @@ def _returns_item(asked: CheckedStatement) -> bool:
 
 
 def _table_name(statement: Statement) -> str:
-    """The table's name, without the rest of an ARN."""
+    """The name of the statement's table, without the rest of an ARN."""
     return statement.table_name.rpartition("/")[2]
 
 
 def _error(refusal: ApiError, statement: Statement | None) -> Structure:
-    """The response of a failed statement."""
+    """The response of a failed statement; `statement` is None if the fault was found without its table."""
     code = _ERROR_CODES[refusal.code]
     reply = Structure(Error=Structure(Code=code, Message=message_of(refusal), **refusal.members))
     if statement is not None and code in _WITH_TABLE_NAME:
@@ -191,7 +198,7 @@ def _error(refusal: ApiError, statement: Statement | None) -> Structure:
 
 
 def _is_eventual(request: BatchExecuteStatementRequest) -> bool:
-    """True if every statement is a read, and none requests a consistent one."""
+    """True if every statement is a SELECT, and none requests a strongly consistent read."""
     return all(one.ConsistentRead is not True and is_select_text(one.Statement) for one in request.Statements)
 
 

@@ -1,8 +1,8 @@
 """ExecuteStatement: one PartiQL statement, paged when it is a SELECT.
 
 A SELECT reads as GetItem, Query or Scan do; a write is planned and committed as by PutItem, UpdateItem or DeleteItem.
-Order of checks: the statement's text → number of parameters → their values → static checks → NextToken of a write →
-table → faults of the statement against its table → NextToken.
+Order of checks: the statement's text → number of parameters → their values → static checks → a write has no NextToken →
+the table exists → faults of the statement against its table → the NextToken of a read.
 """
 
 from functools import partial
@@ -74,7 +74,7 @@ def execute_statement(scope: Scope, request: ExecuteStatementRequest, meter: Met
 def _item_reply(
     access: AccessPath, values: dict[str, Value], request: ExecuteStatementRequest, meter: Meter, row: Row | None
 ) -> Reply:
-    """Reply with a lookup's item, if it exists and satisfies the conditions."""
+    """The reply of a lookup: its item, if there is one that satisfies the conditions. Records the usage."""
     meter.append(ReadUsage(access.table, access.table.name, row, request.ConsistentRead is True))
     item = item_of(access, values, row)
     return {"Items": Rows(() if item is None else (item,))}

@@ -91,7 +91,7 @@ async def execute_transaction(scope: Scope, request: ExecuteTransactionRequest, 
 
 
 def _compiled(requests: list[ParameterizedStatement]) -> list[Statement]:
-    """Compiled statements, in the order of the request."""
+    """The compiled statements, in the order of the request; a fault is raised with its statement's number."""
     statements = []
     for position, request in enumerate(requests):
         try:
@@ -102,7 +102,7 @@ def _compiled(requests: list[ParameterizedStatement]) -> list[Statement]:
 
 
 def _numbered(position: int, request: ParameterizedStatement, fault: RequestFault) -> ValidationException:
-    """The fault, with its statement's number. A parameter's fault is raised without one."""
+    """The fault of a statement, with the statement's number. Raises a parameter's fault instead, without a number."""
     check_statement_parameters(request.Parameters or ())
     return _fault(position, message_of(fault) or "")
 
@@ -115,7 +115,7 @@ def _fault(position: int, message: str) -> ValidationException:
 
 
 def _lookup(scope: Scope, position: int, statement: Statement, request: ParameterizedStatement) -> SelectedItem:
-    """A checked read. Raises if transactions do not support it."""
+    """The read of one SELECT, checked. Raises ApiError for its first fault, or if transactions do not support it."""
     try:
         values = statement.values(request.Parameters)
     except RequestFault as fault:
@@ -133,7 +133,7 @@ def _lookup(scope: Scope, position: int, statement: Statement, request: Paramete
 
 
 async def _read(scope: Scope, lookups: list[SelectedItem], meter: Meter) -> Reply:
-    """Read the items as of one point in time."""
+    """Read the items as of one point in time; the reply has a response for each."""
     places: list[tuple[OpenTable, Key]] = []
     reasons: list[ApiError | None] = []
     for lookup in lookups:
@@ -151,7 +151,7 @@ async def _read(scope: Scope, lookups: list[SelectedItem], meter: Meter) -> Repl
 
 
 def _response(lookup: SelectedItem, row: Row | None) -> Structure:
-    """The response to one SELECT: its item; empty without one, or if nothing of it is projected."""
+    """The response to one SELECT: its item; empty if there is no item, or if the projection selects nothing of it."""
     item = None if row is None else item_of(*lookup, row)
     return Structure() if item is None or item == EMPTY_PART else Structure(Item=item)
 
@@ -175,7 +175,10 @@ async def _write(scope: Scope, request: ExecuteTransactionRequest, statements: l
 def _checked_writes(
     statements: list[Statement], requests: list[ParameterizedStatement], content: ContentDigest | None
 ) -> list[StatementWrite]:
-    """Writes of the request, in its order, each checked by itself; their requests are added to `content`."""
+    """Writes of the request, in its order, each checked by itself; each one's request is added to the digest `content`.
+
+    Raises ApiError for the first fault, then for inserted items that are too large together.
+    """
     writes = []
     inserted_bytes = 0
     for position, (statement, request) in enumerate(zip(statements, requests, strict=True)):
@@ -195,7 +198,10 @@ def _checked_writes(
 def _planned_steps(
     scope: Scope, writes: list[StatementWrite], requests: list[ParameterizedStatement]
 ) -> list[TransactionStep]:
-    """Steps of the statements. Raises for what a transaction does not support, then for items named twice."""
+    """Transaction steps of the statements.
+
+    Raises ApiError for the first statement that transactions do not support, then for items named twice.
+    """
     steps = []
     places = []
     for position, (write, request) in enumerate(zip(writes, requests, strict=True)):
@@ -210,7 +216,7 @@ def _planned_steps(
 
 
 def _bound(scope: Scope, position: int, write: StatementWrite, on_failure: str | None) -> tuple[OpenTable, Action]:
-    """Table and action of a statement. Raises if transactions do not support it."""
+    """Table and action of a write. Raises ApiError for a missing table, or if transactions do not support the write."""
     statement = write.statement
     if statement.returning is not None:
         raise _fault(position, TRANSACTION_RETURNING)

@@ -13,7 +13,7 @@ Bound = TypeVar("Bound")
 
 
 class LastTableCache(Generic[Bound]):
-    """Cache: statement → the last table used with it, and the result for both."""
+    """Cache: statement → the last table used with it, and the result of `work_out` for both."""
 
     __slots__ = ("_work_out",)
 

@@ -1,10 +1,10 @@
-"""Where does the next page of a SELECT begin? Where the NextToken says; it is valid only for one statement with its parameters.
+"""Where does the next page of a SELECT begin? The NextToken says; it is valid only for one statement with its parameters.
 
 Form (opaque to clients): base64 of 16 bytes signature ‖ JSON [number of the span, last evaluated key or null]. The
 signature is an HMAC over statement, parameters and that JSON, keyed by the table's UUID. So a token survives a restart,
-needs no storage, ends with its table, and fits no other statement. Clients that may describe the table know the UUID:
-the content of a token is checked again like an ExclusiveStartKey, and no token leads outside of what its statement
-reads anyway.
+needs no storage, ends with its table, and fits no other statement. Clients that may describe the table know its UUID
+and can forge a signature: therefore the content of a token is checked like an ExclusiveStartKey, and no token leads
+outside of what its statement reads anyway.
 """
 
 import hmac
@@ -43,7 +43,10 @@ def make_token(table: OpenTable, statement: str, parameters: RawParameters | Non
 
 
 def read_token(table: OpenTable, statement: str, parameters: RawParameters | None, token: str) -> Continuation:
-    """The continuation in a token; raises ValidationException for a token of another statement, parameters or table."""
+    """The continuation in a token.
+
+    Raises ValidationException for a malformed token, or one of another statement, other parameters or another table.
+    """
     try:
         signed = b64decode(token, validate=True)
         content = signed[SIGNATURE_BYTES:]

@@ -1,7 +1,7 @@
 """What does a SELECT return? One item by its key, read as by GetItem, or a page of spans, read as by Query and Scan.
 
 Source: service behaviour, captures to Oct 2026. Our choices, unconfirmed: several partition keys are read in the order
-of the text, each once; each consumes capacity like a Query of its own.
+of the text unless ORDER BY names the partition key, each once; each consumes capacity like a Query of its own.
 """
 
 import msgspec
@@ -56,7 +56,7 @@ def bound_read(table: OpenTable, statement: Statement) -> AccessPath:
 
 
 def is_key_read(access: AccessPath) -> bool:
-    """True if the statement's only condition is the whole key: batches and transactions allow no filters."""
+    """True if WHERE fixes the whole key of one item and nothing else: batches and transactions allow no filters."""
     return access.kind == "lookup" and access.condition is None
 
 
@@ -70,7 +70,7 @@ def locate_read(access: AccessPath, values: dict[str, Value]) -> Key:
 
 
 def item_of(access: AccessPath, values: dict[str, Value], row: Row | None) -> Row | None:
-    """A row's projection for a SELECT, perhaps EMPTY_PART; None without a row, or if the conditions are false."""
+    """What a SELECT returns of a row, perhaps EMPTY_PART; None without a row, or if the other conditions are false."""
     condition, projection = access.condition, access.projection
     if row is None or (condition is None and projection is None):
         return row
@@ -89,7 +89,11 @@ async def read_spans(
     *,
     consistent: bool,
 ) -> SelectPage:
-    """Read one page: spans one after the other, until `limit` evaluated items, 1 MB of them or 32 MB of their JSON."""
+    """Read one page: spans one after the other, until `limit` evaluated items, 1 MB of them or 32 MB of their JSON.
+
+    Raises ValidationException for a strongly consistent read of a global index, values that do not fit the keys, or a
+    `start` that does not fit the spans.
+    """
     if consistent and access.is_global:
         raise ValidationException(GSI_CONSISTENT_READ)
     source = access.source
@@ -137,7 +141,7 @@ async def read_spans(
 
 
 def _usage(table: OpenTable, source: ReadSource, own_units: float, fetched_units: float) -> Usage:
-    """Usage of a page: units of the table, or of the index and the items fetched for its entries."""
+    """Usage of a page: units of reading the table, or of reading the index and fetching items for its entries."""
     if source.index is None:
         return Usage(table, table.name, own_units)
     return Usage(table, table.name, fetched_units, ((source.index, own_units),))
@@ -160,9 +164,9 @@ def _choices(access: AccessPath, values: dict[str, Value]) -> list[list[KeyTerm]
 
 
 def _branch_terms(access: AccessPath, values: dict[str, Value], partition: Value) -> list[list[KeyTerm]] | None:
-    """Sort key condition of the OR branch with this partition key value, None if it has none.
+    """Sort key conditions of the OR's branch with this partition key value, for its only span; None if it has none.
 
-    Raises ValidationException if two branches overlap.
+    Raises ValidationException if several branches have this value and one of them a condition on the sort key.
     """
     branches = [branch for branch in access.branches if values[branch.partition] == partition]
     if not any(branch.has_range for branch in branches):
@@ -209,7 +213,9 @@ def _partition_values(access: AccessPath, values: dict[str, Value]) -> list[Valu
 
 
 def _sort_terms(access: AccessPath, values: dict[str, Value]) -> list[list[KeyTerm]]:
-    """Sort key conditions, by span: one, none, or one for each value of IN, in the order of the values."""
+    """Sort key conditions of each span of one partition key value: a single span with one condition or none, or a span
+    for each value of `sort key IN […]`, in the order in which the values sort.
+    """
     if access.sort_term is not None:
         return [[_valued(access.sort_term, values)]]
     if not access.sort_choices:
@@ -223,7 +229,7 @@ def _sort_terms(access: AccessPath, values: dict[str, Value]) -> list[list[KeyTe
 
 
 def _ordered(values: list[Value], *, is_reverse: bool) -> list[Value]:
-    """Sorted key values. Values of types that no key has keep their order and are refused later."""
+    """Sorted key values. Values whose type no key has keep their order among each other, and are refused later."""
 
     def order(value: Value) -> tuple[str, bytes]:
         ((type_name, scalar),) = value.items()

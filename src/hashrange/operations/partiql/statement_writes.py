@@ -1,7 +1,8 @@
 """Which action does an INSERT, UPDATE, DELETE or EXISTS become? The same kinds as in PutItem, UpdateItem, DeleteItem, ConditionCheck.
 
 `check_write` needs no table. `bind_write` makes the action, since only the table shows which part of WHERE is the key.
-Only the size of the resulting item is limited, not the statement size. Source: service behaviour, captures to Oct 2026.
+Of an UPDATE, only the size of the resulting item is limited, not the statement size. Source: service behaviour,
+captures to Oct 2026.
 """
 
 from typing import NamedTuple
@@ -46,9 +47,9 @@ class SplitWhere(NamedTuple):
 
 
 def check_write(statement: Statement, parameters: RawParameters | None) -> StatementWrite:
-    """The statement with the values of its parameters.
+    """The statement with its checked values; for an INSERT, with its action.
 
-    Raises faults of the parameters, and ValidationException for an item that is too large.
+    Raises faults of the parameters, and ValidationException for an inserted item that is too large.
     """
     build_item = statement.build_item
     if build_item is None:
@@ -76,7 +77,7 @@ def bind_write(table: OpenTable, write: StatementWrite, on_failure: str | None) 
 
 
 def _split_where(table: OpenTable, statement: Statement) -> SplitWhere:
-    if statement.projection_fault is not None:  # of the SELECT inside an EXISTS
+    if statement.projection_fault is not None:  # the fault of the SELECT inside an EXISTS
         raise statement.projection_fault
     parts = split_conditions(statement.where)
     partition = take_equality(parts, table.partition_name)
@@ -92,7 +93,10 @@ WHERES = LastTableCache(_split_where)
 
 
 def returned_item(statement: Statement, change: Change) -> Row | Item | None:
-    """Item that RETURNING requests, or None. MODIFIED NEW holds new values at all targets, even at removed paths."""
+    """What RETURNING requests of the written item, or None.
+
+    MODIFIED NEW holds the new values at all targets of an update, also at removed paths if a value is there afterwards.
+    """
     returning = statement.returning
     if returning is None:
         return None

@@ -30,7 +30,7 @@ def find_statement_table(scope: Scope, statement: Statement) -> OpenTable:
 
 
 def statement_tables(requests: Iterable[Any]) -> Iterator[str]:
-    """Table names in the statements of all requests, except statements with faults. New texts are compiled."""
+    """Table names in the statements of all requests, except statements with faults. Compiles uncached statements."""
     for request in requests:
         try:
             yield compile_statement(request.Statement, request.Parameters).table_name
@@ -39,5 +39,5 @@ def statement_tables(requests: Iterable[Any]) -> Iterator[str]:
 
 
 def is_select_text(text: str) -> bool:
-    """True for a text that can only be a SELECT; a SELECT behind a comment is not recognised."""
+    """True for a text that can only be a SELECT; a SELECT after a comment is not recognised."""
     return text[:6].upper() == "SELECT" or text.lstrip()[:6].upper() == "SELECT"

@@ -1,4 +1,4 @@
-"""Which parts of a WHERE clause fix a key? Equalities, IN and OR on key attributes, split from the conditions still to be tested.
+"""Which conditions of a WHERE clause fix a key? Equalities, IN and OR on key attributes, split from the conditions still to be tested.
 
 Works on the condition tree alone, in which values are tokens. Source: service behaviour, captures to Oct 2026.
 """
@@ -32,7 +32,7 @@ class Branch(NamedTuple):
 
 
 def split_conditions(where: ConditionNode | None) -> list[ConditionNode]:
-    """Conditions joined by AND, in the order of the text, regardless of parentheses; empty without a WHERE."""
+    """The conditions that AND joins, in the order of the text, regardless of parentheses; empty without a WHERE."""
     parts: list[ConditionNode] = []
     pending = [] if where is None else [where]
     while pending:
@@ -45,7 +45,7 @@ def split_conditions(where: ConditionNode | None) -> list[ConditionNode]:
 
 
 def take_equality(parts: list[ConditionNode], name: str) -> str | None:
-    """Remove the first `name = value` from `parts`; returns its value token, or None."""
+    """Remove the first condition that limits the attribute `name` to one value; returns the value's token, or None."""
     for position, part in enumerate(parts):
         tokens = _alternatives(part, name)
         if tokens is not None and len(tokens) == 1:
@@ -55,7 +55,7 @@ def take_equality(parts: list[ConditionNode], name: str) -> str | None:
 
 
 def take_alternatives(parts: list[ConditionNode], name: str) -> tuple[str, ...] | None:
-    """Remove the first part that limits `name` to certain values; returns their tokens, or None."""
+    """Remove the first condition that limits the attribute `name` to certain values; returns their tokens, or None."""
     for position, part in enumerate(parts):
         tokens = _alternatives(part, name)
         if tokens is not None:
@@ -65,7 +65,10 @@ def take_alternatives(parts: list[ConditionNode], name: str) -> tuple[str, ...] 
 
 
 def find_branches(parts: list[ConditionNode], name: str) -> tuple[int, list[Branch]] | None:
-    """Position and branches of the first OR whose branches each fix `name` among other conditions, or None."""
+    """Position and branches of the first OR in which every branch fixes the attribute `name`; None if there is none.
+
+    A branch may have other conditions too.
+    """
     for position, part in enumerate(parts):
         branches = _branches(part, name)
         if branches is not None:
@@ -91,7 +94,7 @@ def _alternatives(node: ConditionNode, name: str) -> tuple[str, ...] | None:
 
 
 def _branches(node: ConditionNode, name: str) -> list[Branch] | None:
-    """Branches of a condition that each fix `name`, possibly with further conditions; None if one does not."""
+    """The branches of a condition if each fixes the attribute `name`, perhaps among other conditions; else None."""
     if isinstance(node, Or):
         branches: list[Branch] = []
         for condition in node.conditions:
@@ -113,7 +116,7 @@ def _branches(node: ConditionNode, name: str) -> list[Branch] | None:
 
 
 def _join(branches: list[tuple[str, ...] | None]) -> tuple[str, ...] | None:
-    """Tokens of all branches; None if a branch has none."""
+    """The tokens of all branches in one tuple; None if a branch is None."""
     tokens: list[str] = []
     for branch in branches:
         if branch is None:
@@ -123,7 +126,7 @@ def _join(branches: list[tuple[str, ...] | None]) -> tuple[str, ...] | None:
 
 
 def take_sort_term(parts: list[ConditionNode], name: str) -> Term | None:
-    """Remove from `parts`, and return, the first sort key condition that a Query allows, or None."""
+    """Remove from `parts` and return the first condition on the sort key `name` that a Query allows; None if none."""
     for position, part in enumerate(parts):
         term = _sort_term(part, name)
         if term is not None:
@@ -152,7 +155,7 @@ def _sort_term(node: ConditionNode, name: str) -> Term | None:
 
 
 def count_range_conditions(parts: Iterable[Any], name: str) -> int:
-    """Number of conditions on the sort key in these parts; negated conditions and `<>` do not count."""
+    """Number of conditions on the sort key `name` in `parts`, at any depth; those negated or with `<>` do not count."""
     count = 0
     pending = list(parts)
     while pending:
@@ -165,7 +168,7 @@ def count_range_conditions(parts: Iterable[Any], name: str) -> int:
 
 
 def _value_against(one: Operand, other: Operand, name: str) -> str | None:
-    """The token of `other` if `one` is the attribute `name`."""
+    """The token of `other`, if that is a value and `one` is the attribute `name`; otherwise None."""
     return other.token if isinstance(other, ValueToken) and _is_attribute(one, name) else None
 
 

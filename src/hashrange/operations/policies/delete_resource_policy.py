@@ -1,8 +1,8 @@
 """DeleteResourcePolicy: delete the policy of a table or stream; a missing policy is no error.
 
 Order of checks: member constraints → form of the ARN → the table and stream exist → the table is not being created or
-deleted → the expected revision → the last change has been applied. The reply holds the deleted policy's revision; if it
-was deleted before, that of its deletion; if there never was one, none.
+deleted → the expected revision → the last change has been applied. The reply holds the revision of the deleted policy,
+or of its deletion if it was deleted before; it is empty if there never was a policy.
 """
 
 import msgspec
@@ -31,7 +31,7 @@ class DeleteResourcePolicyRequest(msgspec.Struct, frozen=True, kw_only=True, gc=
 
 
 async def delete_resource_policy(scope: Scope, request: DeleteResourcePolicyRequest) -> Reply:
-    """Store the policy as deleted; return its revision."""
+    """Store the policy as deleted; the reply has the revision that was stored before, if any."""
     resource = parse_resource(scope, request.ResourceArn)
     while True:
         table = await find_resource(scope, resource)

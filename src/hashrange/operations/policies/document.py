@@ -2,8 +2,8 @@
 
 The service stores this form, and equal forms are the same policy: members in a fixed order, no blanks, a list of one
 element as that element, accounts as their root ARN, a single statement as a list. A document without a Version is
-stored without one and returned with Version 2008-10-17. Order of checks: size → JSON → Version and statements (each in
-`statements`) → statement ids. Source: service behaviour, captures of October 2026.
+stored without one and returned with Version 2008-10-17. Order of checks: size → JSON → unknown elements → Version → Id
+→ statements (each by `read_policy_statement`) → statement ids. Source: service behaviour, captures of October 2026.
 """
 
 from typing import Any
@@ -25,7 +25,7 @@ _MEMBERS = ("Version", "Id", "Statement")
 
 
 def read_document(text: str, kind: ResourceKind) -> Document:
-    """The canonical document of a table's or stream's policy; raises ValidationException."""
+    """The canonical document of a table's or stream's policy; raises ValidationException for the first fault."""
     raw = text.encode("utf-8", "surrogatepass")
     if len(raw) > RESOURCE_POLICY_MAX_BYTES:
         raise ValidationException(say.DOCUMENT_TOO_LARGE.format(limit=RESOURCE_POLICY_MAX_BYTES))
@@ -60,7 +60,7 @@ def stored_form(document: Document) -> str:
 
 
 def shown_form(stored: str) -> str:
-    """The policy text that GetResourcePolicy returns."""
+    """The policy text that GetResourcePolicy returns, made from the stored text."""
     return stored if stored.startswith(_VERSION_START) else _SHOWN_WITHOUT_VERSION + stored[1:]
 
 

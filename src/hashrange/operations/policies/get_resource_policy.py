@@ -1,6 +1,7 @@
 """GetResourcePolicy: return the policy of a table or stream in its canonical form.
 
-Order of checks: member constraints → form of the ARN → the table exists → the stream exists → it has a policy.
+Order of checks: member constraints → form of the ARN → the table exists → the stream exists → the table or stream
+has a policy.
 """
 
 import msgspec
@@ -22,7 +23,7 @@ class GetResourcePolicyRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fal
 
 
 async def get_resource_policy(scope: Scope, request: GetResourcePolicyRequest) -> Reply:
-    """The policy document and its revision."""
+    """The policy document and its revision; raises PolicyNotFoundException if there is none."""
     resource = parse_resource(scope, request.ResourceArn)
     policy = policy_of(await find_resource(scope, resource), resource)
     if policy is None or policy.document is None:

@@ -1,6 +1,6 @@
 """Would a policy prevent its author from changing it? An unconditional Deny of PutResourcePolicy to the author's account does.
 
-Statements with a Condition do not count: only the caller's account is known. The rest of a policy is not enforced.
+Statements with a Condition do not count: only the caller's account is known. Nothing else in a policy is enforced.
 """
 
 from fnmatch import fnmatchcase
@@ -28,7 +28,7 @@ def _denies(statement: PolicyStatement, account: str, arn: str) -> bool:
 
 
 def _covers(statement: PolicyStatement, element: str, name: str) -> bool:
-    """True if the statement's element, or its Not… form, covers the name."""
+    """True if the statement's `element` matches the name, or its Not… form (NotAction, NotResource) does not."""
     patterns = patterns_of(statement, element)
     if element == "Action":
         patterns = [pattern.lower() for pattern in patterns]

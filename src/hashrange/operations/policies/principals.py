@@ -1,7 +1,7 @@
-"""Which principals does a policy statement name? Their form is checked and made canonical.
+"""Which principals does a policy statement name? They are checked and brought into canonical form.
 
-A principal is `"*"`, or a map from a kind of principal to one or several names. An account's number becomes the ARN of
-its root; repeated names are dropped; the principal need not exist. Source: service behaviour, captures of October 2026.
+A Principal is `"*"`, or a map from a kind of principal to one or several names. An account's number becomes the ARN of
+its root; repeated names are dropped; a principal need not exist. Source: service behaviour, captures of October 2026.
 """
 
 import re
@@ -15,7 +15,7 @@ EVERYBODY = "*"
 _KINDS = ("AWS", "Service", "Federated", "CanonicalUser")
 _ACCOUNT = re.compile("[0-9]{12}").fullmatch
 _AWS_NAME = re.compile(r"arn:aws[a-z-]*:(?:iam|sts)::[0-9]{12}:.+|A[A-Z0-9]{15,}", re.DOTALL).fullmatch
-"""Matches an ARN of an account's root, user, role or session, or the unique id of a deleted principal."""
+"""Matches the ARN of an account's root or of a user, role or session, and the unique id of a deleted principal."""
 
 
 def root_of(account: str) -> str:
@@ -24,7 +24,7 @@ def root_of(account: str) -> str:
 
 
 def read_principal(given: object) -> Principal:
-    """The canonical principal; raises ValidationException."""
+    """The canonical form of a Principal element; raises ValidationException for its first fault."""
     if given == EVERYBODY:
         return EVERYBODY
     if not isinstance(given, dict) or not given:
@@ -40,7 +40,7 @@ def read_principal(given: object) -> Principal:
 
 
 def is_everybody(principal: Principal | None) -> bool:
-    """True if the principal includes every AWS account."""
+    """True if the principal includes every AWS account; False for None, no Principal element."""
     if principal is None or isinstance(principal, str):
         return principal == EVERYBODY
     return EVERYBODY in _aws_names(principal)

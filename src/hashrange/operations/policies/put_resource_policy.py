@@ -1,8 +1,8 @@
 """PutResourcePolicy: create or replace the policy of a table or stream. It is not enforced yet.
 
-Order of checks: member constraints → form of the ARN → the document (`document`) → the caller can still change the
-policy (`ConfirmRemoveSelfResourceAccess` skips this) → the table and stream exist → the table is not being created or
-deleted → the expected revision → the last change has been applied. An unchanged policy keeps its revision.
+Order of checks: member constraints → form of the ARN → the policy document (`read_document`) → the caller can still
+change the policy (`ConfirmRemoveSelfResourceAccess` skips this) → the table and stream exist → the table is not being
+created or deleted → the expected revision → the last change has been applied. An unchanged policy keeps its revision.
 """
 
 import msgspec
@@ -37,7 +37,7 @@ class PutResourcePolicyRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fal
 
 
 async def put_resource_policy(scope: Scope, request: PutResourcePolicyRequest) -> Reply:
-    """Store the policy and return its revision."""
+    """Store the policy unless an equal one is stored; return its revision."""
     resource = parse_resource(scope, request.ResourceArn)
     document = read_document(request.Policy, resource.kind)
     if not request.ConfirmRemoveSelfResourceAccess and locks_out(document, scope.account, resource.arn):

@@ -1,7 +1,7 @@
 """Which resource does a policy belong to? The table or stream that an ARN names.
 
-Order of checks: it is an ARN → of DynamoDB → of the caller's account → of this Region → of a table or stream; later,
-the table exists → the stream exists → the table is not being created or deleted. Source: service behaviour,
+Order of checks: the text is an ARN → of DynamoDB → of the caller's account → of this Region → of a table or stream;
+later, the table exists → the stream exists → the table is not being created or deleted. Source: service behaviour,
 captures of October 2026.
 """
 
@@ -44,7 +44,7 @@ class Resource(NamedTuple):
 
 
 def parse_resource(scope: Scope, arn: str) -> Resource:
-    """The resource that the ARN names, which need not exist; raises ValidationException."""
+    """The resource that the ARN names, which need not exist; raises ValidationException for an unsuitable ARN."""
     if not arn.startswith("arn:"):
         raise ValidationException(say.ARN_START.format(arn=arn))
     match = _ARN(arn)
@@ -61,7 +61,7 @@ def parse_resource(scope: Scope, arn: str) -> Resource:
 
 
 async def find_resource(scope: Scope, resource: Resource) -> Table:
-    """The resource's table, in any state; raises ResourceNotFoundException."""
+    """The resource's table, in any state; raises ResourceNotFoundException if the table or its stream is missing."""
     table = await find_table(scope, resource.table_name)
     if table is None:
         raise ResourceNotFoundException(tables_say.TABLE_NOT_FOUND.format(name=resource.table_name))
@@ -73,7 +73,7 @@ async def find_resource(scope: Scope, resource: Resource) -> Table:
 
 
 def refuse_unready(table: Table, now_seconds: float) -> None:
-    """Refuse a policy change while the table is being created (reported as not found) or deleted."""
+    """Raise ResourceNotFoundException while the table is CREATING, ResourceInUseException while it is DELETING."""
     if status(table, now_seconds) == "CREATING":
         raise ResourceNotFoundException(tables_say.TABLE_NOT_FOUND.format(name=table.name))
     if not serves_items(table, now_seconds):
@@ -81,20 +81,20 @@ def refuse_unready(table: Table, now_seconds: float) -> None:
 
 
 def refuse_pending(resource: Resource, policy: ResourcePolicy | None, now_seconds: float, delay_seconds: float) -> None:
-    """Refuse a policy change while the last one is being applied, for the configured table state delay."""
+    """Raise ResourceInUseException within `delay_seconds` of the last change of `policy`: it is still being applied."""
     if policy is not None and policy.revision / 1000 + delay_seconds > now_seconds and delay_seconds > 0:
         raise ResourceInUseException(say.POLICY_PENDING.format(kind=resource.kind.capitalize(), name=resource.name))
 
 
 def policy_of(table: Table, resource: Resource) -> ResourcePolicy | None:
-    """The resource's stored policy; a deleted policy has no document."""
+    """The resource's stored policy; None if it never had one. A deleted policy is stored without a document."""
     if resource.stream_label is None:
         return table.policy
     return table.stream_policies.get(resource.stream_label)
 
 
 def with_policy(table: Table, resource: Resource, policy: ResourcePolicy) -> Table:
-    """The table with a new policy; a stream's policy replaces those of former streams."""
+    """The table with a new policy of the resource; a stream's policy replaces those of the table's former streams."""
     if resource.stream_label is None:
         return msgspec.structs.replace(table, policy=policy)
     return msgspec.structs.replace(table, stream_policies={resource.stream_label: policy})

@@ -1,4 +1,4 @@
-"""Is the stored policy the revision that the caller expects? Revision ids are times in milliseconds, always increasing.
+"""Does the stored policy have the revision that the caller expects? Revision ids are times in milliseconds, always increasing.
 
 A deletion is a change too, with its own id. Source: service behaviour, captures of October 2026.
 """
@@ -19,7 +19,7 @@ def next_revision(policy: ResourcePolicy | None, now_seconds: float) -> int:
 
 
 def refuse_existing(resource: Resource, policy: ResourcePolicy | None) -> None:
-    """For NO_POLICY: raise PolicyNotFoundException if there is a policy."""
+    """Raise PolicyNotFoundException if there is a policy: the check for the expected revision NO_POLICY."""
     if policy is not None and policy.document is not None:
         raise PolicyNotFoundException(
             say.POLICY_EXISTS.format(resource=f"{resource.kind} {resource.name}", revision=policy.revision)
@@ -27,7 +27,7 @@ def refuse_existing(resource: Resource, policy: ResourcePolicy | None) -> None:
 
 
 def check_revision(resource: Resource, policy: ResourcePolicy | None, expected: str) -> None:
-    """Raise PolicyNotFoundException unless the last change has the expected revision id."""
+    """Raise PolicyNotFoundException unless the policy's last change (or deletion) has the expected revision id."""
     subject = f"{resource.kind} {resource.name}"
     if policy is None:
         raise PolicyNotFoundException(say.REVISION_OF_NONE.format(expected=expected, resource=subject))

@@ -1,6 +1,6 @@
-"""What does one statement of a resource policy say? A decoded statement, checked and made canonical.
+"""What does one statement of a resource policy say? The decoded statement is checked and brought into canonical form.
 
-Order of checks: the elements are known → Sid → Effect → Principal → Action → Resource → Condition → action names →
+Order of checks: all elements are known → Sid → Effect → Principal → Action → Resource → Condition → action names →
 resources fit the policy's kind → no unconditional Allow for everybody. Sid, Action and Resource keep their text; a list
 of one element becomes that element. Source: service behaviour, captures of October 2026.
 """
@@ -32,7 +32,7 @@ _ARN = re.compile(r"arn:[^:]*:[^:]*:[^:]*:[^:]*:(.+)", re.DOTALL).fullmatch
 _STREAM_ACTIONS = {"describestream", "getrecords", "getsharditerator"}
 _POLICY_ACTIONS = {"getresourcepolicy", "putresourcepolicy", "deleteresourcepolicy"}
 _ACCOUNT_ACTIONS = {"liststreams"}
-"""Actions of no single resource."""
+"""Actions on an account and not on a table or stream: refused in every resource policy."""
 
 
 def as_list(value: str | list[str]) -> list[str]:
@@ -41,12 +41,12 @@ def as_list(value: str | list[str]) -> list[str]:
 
 
 def patterns_of(statement: PolicyStatement, element: str) -> list[str]:
-    """The patterns of the element or its Not… form."""
+    """The patterns in `element` (Action or Resource), or in its Not… form, whichever the statement has."""
     return as_list(statement[element if element in statement else "Not" + element])
 
 
 def read_policy_statement(given: object, kind: ResourceKind) -> PolicyStatement:
-    """The canonical statement; raises ValidationException."""
+    """The canonical statement for a policy of a table or stream; raises ValidationException for the first fault."""
     if not isinstance(given, dict):
         raise ValidationException(say.ELEMENT_INVALID.format(element="Statement"))
     unknown = given.keys() - set(_ELEMENTS)
@@ -80,7 +80,7 @@ def _required(given: dict[str, Any], element: str) -> Any:
 
 
 def _either(given: dict[str, Any], element: str) -> str:
-    """The given name of the element, its own or its Not… form; exactly one must be given."""
+    """The name under which the element is given, its own or its Not… form. Raises unless exactly one is given."""
     negation = "Not" + element
     if negation in given:
         if element in given:
@@ -97,7 +97,7 @@ def _text(value: object, element: str) -> str:
 
 
 def _texts(value: object, element: str) -> str | list[str]:
-    """A string, or a list of several; a list of one becomes its string."""
+    """An element's string, or its list of several strings; a list of one becomes its string."""
     if not isinstance(value, list):
         return _text(value, element)
     if not value:
@@ -107,7 +107,7 @@ def _texts(value: object, element: str) -> str | list[str]:
 
 
 def _condition(given: object) -> dict[str, Any]:
-    """A Condition: operator → key → value or values, all as strings."""
+    """A canonical Condition: operator → key → value or list of values, all as strings."""
     if not isinstance(given, dict) or not all(isinstance(keys, dict) for keys in given.values()):
         raise ValidationException(say.ELEMENT_INVALID.format(element="Condition"))
     return {
@@ -117,7 +117,7 @@ def _condition(given: object) -> dict[str, Any]:
 
 
 def _as_text(value: object) -> object:
-    """A condition's value with Booleans and numbers as strings."""
+    """A value in a Condition, with Booleans and numbers as strings."""
     if isinstance(value, list):
         return [_as_text(one) for one in value]
     if isinstance(value, bool):
@@ -126,7 +126,7 @@ def _as_text(value: object) -> object:
 
 
 def _check_actions(statement: PolicyStatement, kind: ResourceKind) -> None:
-    """Refuse actions of other services or kinds of resource; wildcards are allowed."""
+    """Refuse actions of other services, or on other kinds of resource than `kind`; wildcards are allowed."""
     actions = patterns_of(statement, "Action")
     refused = _ACCOUNT_ACTIONS | _STREAM_ACTIONS if kind == "table" else _ACCOUNT_ACTIONS
     invalid = []
@@ -139,7 +139,10 @@ def _check_actions(statement: PolicyStatement, kind: ResourceKind) -> None:
 
 
 def _check_resources(statement: PolicyStatement, kind: ResourceKind) -> None:
-    """Refuse stream ARNs in a table's policy, other ARNs or table actions in a stream's; existence is not checked."""
+    """Refuse ARNs of streams in a table's policy; in a stream's policy, refuse other ARNs and actions on tables.
+
+    The resources need not exist.
+    """
     has_table_actions = any(
         name not in _STREAM_ACTIONS | _POLICY_ACTIONS and "*" not in name and "?" not in name
         for name in (action.lower().removeprefix("dynamodb:") for action in as_list(statement.get("Action", [])))

@@ -13,7 +13,7 @@ class DescribeKinesisStreamingDestinationRequest(TableRequest, frozen=True, kw_o
 async def describe_kinesis_streaming_destination(
     scope: Scope, request: DescribeKinesisStreamingDestinationRequest
 ) -> Reply:
-    """The table's name (not its ARN) and an empty list."""
+    """The table's name, even if the request has its ARN, and an empty list of destinations."""
     table = await described_table(scope, request.TableName)
     return {"TableName": table.name, "KinesisDataStreamDestinations": []}
 

@@ -16,7 +16,7 @@ from hashrange.operations.operation import Operation, Scope
 
 
 class EnableKinesisStreamingConfiguration(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The precision of the times in records."""
+    """The precision of the creation times in stream records."""
 
     ApproximateCreationDateTimePrecision: Literal["MILLISECOND", "MICROSECOND"] | None = None
 
@@ -31,7 +31,7 @@ class DisableKinesisStreamingDestinationRequest(TableRequest, frozen=True, kw_on
 async def disable_kinesis_streaming_destination(
     scope: Scope, request: DisableKinesisStreamingDestinationRequest
 ) -> NoReturn:
-    """Raise ValidationException: the table feeds no Kinesis stream."""
+    """Raise ValidationException: the table feeds no Kinesis stream. ResourceNotFoundException for a missing table."""
     table = await described_table(scope, request.TableName)
     raise ValidationException(say.NO_STREAMING_DESTINATION.format(arn=request.StreamArn, name=table.name))
 

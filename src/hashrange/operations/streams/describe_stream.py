@@ -1,4 +1,4 @@
-"""DescribeStream: describe a stream and its shards, oldest first, in pages; or only the direct children of one shard."""
+"""DescribeStream: describe a stream and a page of its shards, oldest first, or of one shard's direct children."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
@@ -17,7 +17,7 @@ from hashrange.tables.streams import Shard, Stream, sequence_text
 
 
 class ShardFilter(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A filter for the children of one shard."""
+    """A filter that selects the direct children of one shard."""
 
     Type: Literal["CHILD_SHARDS"]
     ShardId: shapes.ShardId
@@ -33,7 +33,7 @@ class DescribeStreamRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False)
 
 
 async def describe_stream(scope: Scope, request: DescribeStreamRequest) -> Reply:
-    """Describe the stream; LastEvaluatedShardId only if more shards follow. A missing parent has no children."""
+    """Describe the stream; LastEvaluatedShardId only if more shards follow. A missing parent shard has no children."""
     stream = find_stream(scope, request.StreamArn)
     all_shards = readable_shards(scope, stream)
     ids = {one.number: one.shard_id for one in all_shards}
@@ -55,7 +55,7 @@ async def describe_stream(scope: Scope, request: DescribeStreamRequest) -> Reply
 
 
 def _wanted(shards: Sequence[Shard], request: DescribeStreamRequest) -> Sequence[Shard]:
-    """The shards after the start, and of the parent, that the request names."""
+    """The shards after ExclusiveStartShardId, of these only the children of the shard in ShardFilter, if given."""
     if request.ShardFilter is not None:
         parent = next((one.number for one in shards if one.shard_id == request.ShardFilter.ShardId), -1)
         shards = [one for one in shards if one.parent == parent]
@@ -64,12 +64,12 @@ def _wanted(shards: Sequence[Shard], request: DescribeStreamRequest) -> Sequence
 
 
 def _order(shard_id: str) -> str:
-    """The number in a shard id, in the order of creation; the start time stands before it."""
+    """The part of a shard id that orders shards by creation: their number, as text after the start time."""
     return shard_id.rpartition("-")[2]
 
 
 def _described(shard: Shard, ids: dict[int, str]) -> dict[str, Any]:
-    """A shard in wire form, without a parent that is gone."""
+    """A shard in wire form; ParentShardId only if the parent is still readable, as `ids` (shard number → id) shows."""
     sequences = {"StartingSequenceNumber": sequence_text(shard.first)}
     if shard.last is not None:
         sequences["EndingSequenceNumber"] = sequence_text(shard.last)

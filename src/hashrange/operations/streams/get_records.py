@@ -1,8 +1,8 @@
 """GetRecords: return the next records of a shard, and the next iterator.
 
-Order of checks: member constraints → the iterator is valid → not too old → the stream exists → shard and records are
-not trimmed. Records are returned once they are durable. At the end of an open shard, even after an empty page, the next
-iterator starts after the last record of all streams; at the end of a closed shard there is none.
+Order of checks: member constraints → the iterator is valid → it is not too old → the stream exists → shard and records
+are not trimmed. Records are returned once they are durable. At the end of an open shard, even after an empty page, the
+next iterator starts after the last record of all streams; at the end of a closed shard there is none.
 """
 
 from typing import Annotated
@@ -34,7 +34,7 @@ class GetRecordsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 async def get_records(scope: Scope, request: GetRecordsRequest) -> Reply:
-    """At most 1,000 records or 1 MB. One seek, and 1 µs per record; its JSON takes another 3.5 µs."""
+    """Return at most 1,000 records or 1 MB. Takes one seek and, per record, 1 µs and another 3.5 µs for its JSON."""
     now_seconds = scope.clock.service_time()
     arn, position = decode_iterator(request.ShardIterator, now_seconds)
     stream = find_stream(scope, arn)

@@ -48,7 +48,10 @@ async def get_shard_iterator(scope: Scope, request: GetShardIteratorRequest) -> 
 
 
 def _sequence_asked_for(request: GetShardIteratorRequest, now_seconds: float) -> Sequence:
-    """The sequence number of the request, or of its time; 0 if the type needs none. Raises ValidationException."""
+    """The sequence number in the request, or of its Timestamp; 0 if ShardIteratorType needs neither.
+
+    Raises ValidationException for missing, superfluous and invalid members.
+    """
     kind, number, at_seconds = request.ShardIteratorType, request.SequenceNumber, request.Timestamp
     needs_number = kind in ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER")
     if needs_number and number is None:
@@ -74,9 +77,9 @@ def _sequence_asked_for(request: GetShardIteratorRequest, now_seconds: float) ->
 def _place(
     scope: Scope, request: GetShardIteratorRequest, shard: Shard, sequence: Sequence, now_seconds: float
 ) -> tuple[Sequence, bool]:
-    """The first sequence number; True if it stands for the oldest record left at the time of use.
+    """The sequence number to read from; and True if, instead, the oldest record left at the time of use is meant.
 
-    Raises TrimmedDataAccessException.
+    Raises TrimmedDataAccessException if the sequence number is too old to be read.
     """
     kind, oldest = request.ShardIteratorType, horizon(now_seconds)
     if kind == "LATEST":

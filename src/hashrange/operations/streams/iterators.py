@@ -1,4 +1,4 @@
-"""What is in a shard iterator? A position in a shard and its time of issue: opaque to clients, all that a server needs.
+"""What is in a shard iterator? A position in a shard and its time of issue, all that GetRecords needs; opaque to clients.
 
     ARN | 1 | base64 of: version 1 (1) ‖ kind (1) ‖ stream (4) ‖ shard (4) ‖ sequence number (12) ‖ milliseconds (8) ‖ CRC-32 (4)
 
@@ -29,13 +29,13 @@ class Position(NamedTuple):
     stream_id: int
     shard_number: int
     first: Sequence
-    """Read from the record with this sequence number, or the next one."""
+    """Read from the record with this sequence number; if there is none, from the next record."""
     is_horizon: bool = False
-    """True: read from the oldest record left at the time of use."""
+    """True: ignore `first`, and read from the oldest record left at the time of use."""
 
 
 def encode_iterator(arn: str, position: Position, now_seconds: float) -> str:
-    """The iterator for a position, issued now. 2 µs."""
+    """The iterator for a position, issued at `now_seconds`. 2 µs."""
     kind = _FROM_HORIZON if position.is_horizon else _AT
     first = position.first.to_bytes(SEQUENCE_BYTES, "big")
     content = _layout.pack(_VERSION, kind, position.stream_id, position.shard_number, first, int(now_seconds * 1000))
@@ -46,7 +46,7 @@ def encode_iterator(arn: str, position: Position, now_seconds: float) -> str:
 def decode_iterator(text: str, now_seconds: float) -> tuple[str, Position]:
     """ARN and position in an iterator.
 
-    Raises ValidationException if no server issued it, ExpiredIteratorException if too old.
+    Raises ValidationException for a malformed iterator, ExpiredIteratorException for one that is too old.
     """
     arn, _, rest = text.partition(_MARK)
     try:
@@ -66,14 +66,14 @@ def decode_iterator(text: str, now_seconds: float) -> tuple[str, Position]:
 
 
 def arn_of_iterator(text: str) -> str:
-    """The stream's ARN in an iterator; the rest is not checked."""
+    """The stream's ARN in an iterator; nothing is checked, so an invalid iterator gives any text."""
     return text.partition(_MARK)[0]
 
 
 def end_of_records(last: Sequence, now_seconds: float) -> Sequence:
-    """A sequence number after the last record of all streams.
+    """A sequence number after `last`, the last one of all streams, for an iterator issued at `now_seconds`.
 
-    It is not trimmed while the iterator is valid, even if streams were idle for a day.
+    The result does not become too old to be read while the iterator is valid, even if streams are idle for a day.
     """
     return max(last + 1, horizon(now_seconds + LIFE_SECONDS))
 

@@ -11,7 +11,7 @@ from hashrange.tables.streams import has_stream
 
 
 def with_free_label(scope: Scope, table: Table, now_seconds: float) -> Table:
-    """The table with a free label for its stream, if that begins now; otherwise unchanged."""
+    """The table; if its stream begins at `now_seconds`, with a label that no earlier stream of that table name has."""
     if not has_stream(table) or table.stream_label != stream_label(now_seconds):
         return table
     find = scope.store.streams.find

@@ -1,6 +1,7 @@
-"""ListStreams: list the streams of the caller's tables, or of one table, by ARN, in pages; a missing table has none.
+"""ListStreams: list the caller's readable streams, or those of one table name, sorted by ARN, in pages.
 
-A page may start after any ARN, even of a missing stream.
+Streams of deleted tables are listed as long as they are readable. An unknown table name gives an empty list. A page may
+start after any stream's ARN, even of a missing stream.
 """
 
 from typing import Annotated
@@ -19,7 +20,7 @@ from hashrange.operations.streams.stream import is_readable, parse_stream_arn
 
 
 class ListStreamsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A table, the ARN to start after, and the page size."""
+    """A table's name, or none for all; the ARN to start after, and the page size."""
 
     TableName: Annotated[str, Meta(min_length=3, max_length=255, pattern=f"^{NAME_PATTERN}$")] | None = None
     Limit: Annotated[int, Meta(ge=1, le=LIST_STREAMS_MAX, extra={"shape": "Integer"})] | None = None
@@ -27,7 +28,7 @@ class ListStreamsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 async def list_streams(scope: Scope, request: ListStreamsRequest) -> Reply:
-    """A page of streams; LastEvaluatedStreamArn only if more follow."""
+    """Return a page of streams; LastEvaluatedStreamArn only if more follow."""
     now_seconds = scope.clock.service_time()
     found = {
         one.arn: one

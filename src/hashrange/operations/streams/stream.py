@@ -1,6 +1,6 @@
 """Which stream does an ARN name, and which of its shards can be read? A stream is readable while on and for a day afterwards.
 
-Records and shards that are too old count as gone, even if not deleted yet.
+Records and shards older than the retention of a day count as gone, even before they are deleted.
 """
 
 import re
@@ -16,7 +16,7 @@ _ARN = re.compile(rf"arn:aws[a-z-]*:dynamodb:([^:/]+):([0-9]{{12}}):table/({NAME
 
 
 def parse_stream_arn(arn: str) -> tuple[str, str, str, str]:
-    """Region, account, table name and label in a stream ARN. Raises ValidationException."""
+    """Region, account, table name and label in a stream ARN. Raises ValidationException for any other text."""
     match = _ARN(arn)
     if match is None:
         raise ValidationException(INVALID_ARN.format(arn=arn))
@@ -25,7 +25,10 @@ def parse_stream_arn(arn: str) -> tuple[str, str, str, str]:
 
 
 def find_stream(scope: Scope, arn: str) -> Stream:
-    """The caller's stream with this ARN. Raises ValidationException, ResourceNotFoundException."""
+    """The caller's readable stream with this ARN.
+
+    Raises ValidationException for a malformed ARN, ResourceNotFoundException if there is no such stream.
+    """
     region, account, table_name, label = parse_stream_arn(arn)
     if (account, region) == (scope.account, scope.region):
         stream = scope.store.streams.find(account, region, table_name, label)

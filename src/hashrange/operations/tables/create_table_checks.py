@@ -1,8 +1,8 @@
 """May this table be created? The checks of CreateTable that need only the request, in the service's order.
 
-Billing and throughput → attribute definitions against table keys → key schema → global indexes → local indexes →
-unused definitions → limits → settings. Member constraints are already checked. Source: service behaviour,
-captures to October 2026; the order inside a group follows the order of the request.
+Order: billing and throughput → attribute definitions against table keys → key schema → global indexes → local indexes
+→ unused definitions → limits → stream, encryption, tags. Member constraints are already checked. Source: service
+behaviour, captures to October 2026; the order inside a group follows the order of the request.
 """
 
 import re
@@ -51,7 +51,7 @@ def check_creation(request: CreateTableRequest) -> None:
 
 
 def check_index_names(names: Iterable[str]) -> None:
-    """Check the pattern of index names, which the fast decoder does not; raises Malformed."""
+    """Raise Malformed for an index name that does not match the pattern, which the fast decoder does not check."""
     for name in names:
         if not _INDEX_NAME(name):
             raise Malformed
@@ -62,7 +62,7 @@ def _names(keys: Iterable[KeySchemaElement]) -> list[str]:
 
 
 def _defined(definitions: Sequence[AttributeDefinition]) -> Defined:
-    """The defined attributes; refuses an attribute that is defined twice."""
+    """Names of the defined attributes; raises ValidationException for an attribute that is defined twice."""
     defined = dict.fromkeys(definition.AttributeName for definition in walk(definitions))
     if len(defined) < len(definitions):
         raise ValidationException(say.KEY_WITHOUT_DEFINITION)
@@ -70,7 +70,7 @@ def _defined(definitions: Sequence[AttributeDefinition]) -> Defined:
 
 
 def _check_definitions(keys: Sequence[KeySchemaElement], defined: Defined, has_indexes: bool) -> None:
-    """Refuse undefined table keys, one attribute as both keys, and, without indexes, other definitions."""
+    """Refuse table keys without a definition, one attribute as both keys, and, without indexes, other definitions."""
     names = _names(keys)
     if len(set(names)) < len(names):
         raise ValidationException(say.KEY_WITHOUT_DEFINITION)
@@ -83,7 +83,7 @@ def _check_definitions(keys: Sequence[KeySchemaElement], defined: Defined, has_i
 
 
 def _check_table_keys(keys: Sequence[KeySchemaElement]) -> None:
-    """Require HASH, or HASH and RANGE with different names, of a table or local index."""
+    """Require that the keys of a table or local index are HASH, or HASH and then RANGE with another name."""
     if keys[0].KeyType != "HASH":
         raise ValidationException(say.FIRST_KEY_NOT_HASH)
     if len(keys) == 1:
@@ -95,7 +95,7 @@ def _check_table_keys(keys: Sequence[KeySchemaElement]) -> None:
 
 
 def check_global_keys(name: str, keys: Sequence[KeySchemaElement]) -> None:
-    """Require one to four HASH elements, then up to four RANGE elements, all with different names."""
+    """Require one to four HASH elements, then up to four RANGE elements, with different names. `name`: the index."""
     kinds = [key.KeyType for key in keys]
     if kinds[0] != "HASH":
         raise ValidationException(say.FIRST_KEY_NOT_HASH)
@@ -120,7 +120,7 @@ def check_index_definitions(keys: Sequence[KeySchemaElement], defined: Defined) 
 
 
 def check_projection(projection: Projection) -> None:
-    """Require a projection type, and NonKeyAttributes for INCLUDE only."""
+    """Require a projection type; require NonKeyAttributes for INCLUDE, and refuse them for other types."""
     kind = projection.ProjectionType
     if kind is None:
         raise ValidationException(say.PROJECTION_MISSING)

@@ -1,6 +1,6 @@
 """Which `Table` does a CreateTable request describe? Built from a checked request; nothing here refuses it.
 
-Parameters supply what the request does not hold: table number, account, Region and time.
+The caller passes what the request does not hold: table id, account, Region and time.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ def make_table(
     now_seconds: float,
     active_at_seconds: float,
 ) -> Table:
-    """The table that the request describes."""
+    """The table that the request describes, CREATING until `active_at_seconds`."""
     types: dict[str, KeyType] = {
         definition.AttributeName: definition.AttributeType for definition in request.AttributeDefinitions
     }
@@ -74,13 +74,13 @@ def make_table(
 
 
 def table_uuid(account: str, region: str, table_id: int, now_seconds: float) -> str:
-    """The TableId: a UUID derived from what makes the table unique; equal runs produce equal ids."""
+    """The TableId: a UUID derived from what makes the table unique, so that equal runs produce equal ids."""
     digest = hashlib.sha256(f"{account}/{region}/{table_id}/{now_seconds!r}".encode()).digest()
     return str(uuid.UUID(bytes=digest[:16], version=4))
 
 
 def key_schema(keys: list[KeySchemaElement], types: dict[str, KeyType]) -> KeySchema:
-    """The key schema, with the attributes' types."""
+    """The key schema; `types`: attribute name → type."""
     partition = tuple(key.AttributeName for key in keys if key.KeyType == "HASH")
     sort = tuple(key.AttributeName for key in keys if key.KeyType == "RANGE")
     return KeySchema(
@@ -92,14 +92,14 @@ def key_schema(keys: list[KeySchemaElement], types: dict[str, KeyType]) -> KeySc
 
 
 def throughput(given: ProvisionedThroughput | None) -> Throughput | None:
-    """The provisioned throughput, if given."""
+    """The provisioned throughput; None if not given."""
     return None if given is None else Throughput(given.ReadCapacityUnits, given.WriteCapacityUnits)
 
 
 def on_demand_maximum(
     given: OnDemandThroughput | None, read_units: int | None, write_units: int | None
 ) -> tuple[int | None, int | None]:
-    """Read and write maximum after applying `given` to the current ones; -1 removes a maximum."""
+    """Read and write maximum (None: no maximum) after `given`, where -1 removes one, is applied to the current ones."""
     if given is not None:
         if given.MaxReadRequestUnits is not None:
             read_units = None if given.MaxReadRequestUnits == -1 else given.MaxReadRequestUnits
@@ -109,7 +109,10 @@ def on_demand_maximum(
 
 
 def encryption(given: SSESpecification | None, account: str, region: str) -> tuple[schema.SseType | None, str | None]:
-    """Type and key ARN of the requested encryption; without a key, the ARN of the account's DynamoDB key."""
+    """Type and key ARN of the requested encryption; None for both if it is off.
+
+    If no key is named, the ARN is that of the account's DynamoDB key.
+    """
     if given is None or not given.Enabled:
         return None, None
     key = given.KMSMasterKeyId
@@ -145,7 +148,7 @@ def global_index(
 def _indexes(
     local: list[LocalSecondaryIndex], global_: list[GlobalSecondaryIndex], types: dict[str, KeyType]
 ) -> tuple[Index, ...]:
-    """All indexes, local ones first, numbered from 1."""
+    """All indexes, local ones first, with index ids from 1."""
     made = [
         Index(
             index_id=number,

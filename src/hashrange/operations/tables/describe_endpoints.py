@@ -12,7 +12,7 @@ class DescribeEndpointsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fal
 
 
 async def describe_endpoints(scope: Scope, request: DescribeEndpointsRequest) -> Reply:
-    """This server's address, as configured."""
+    """This server's host and port, as configured."""
     address = f"{scope.settings.host}:{scope.settings.port}"
     return {"Endpoints": [{"Address": address, "CachePeriodInMinutes": ENDPOINT_CACHE_MINUTES}]}
 

@@ -12,7 +12,7 @@ class DescribeLimitsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False)
 
 
 async def describe_limits(scope: Scope, request: DescribeLimitsRequest) -> Reply:
-    """The default quotas."""
+    """The service's default quotas, which are the same for every account and Region."""
     return {
         "AccountMaxReadCapacityUnits": ACCOUNT_CAPACITY_UNITS_MAX,
         "AccountMaxWriteCapacityUnits": ACCOUNT_CAPACITY_UNITS_MAX,

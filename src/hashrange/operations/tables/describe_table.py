@@ -20,7 +20,7 @@ class DescribeTableRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 async def describe_table(scope: Scope, request: DescribeTableRequest) -> Reply:
-    """The table's current description, with exact statistics."""
+    """The table's current description, with the statistics that the store reports now."""
     table = await find_table(scope, request.TableName)
     if table is None:
         raise ResourceNotFoundException(say.TABLE_NOT_FOUND.format(name=table_name(request.TableName)))

@@ -18,7 +18,7 @@ from hashrange.tables.schema import Index, KeyType, Table
 def index_changes(
     request: UpdateTableRequest, table: Table, indexes: tuple[Index, ...], until_seconds: float
 ) -> dict[str, Any]:
-    """Fields that change with the indexes; `indexes` are the table's, with the requested capacity."""
+    """Field → value of each table field that changes; `indexes` are the table's, with the requested capacity."""
     changes: dict[str, Any] = {}
     for update in request.GlobalSecondaryIndexUpdates or ():
         if update.Create is not None:
@@ -38,7 +38,7 @@ def index_changes(
 
 
 def created_index(request: UpdateTableRequest, table: Table) -> Index | None:
-    """The index of the new `table` that the request creates, or None."""
+    """The index that the request creates, as it is in the new `table`; None if it creates none."""
     names = [
         update.Create.IndexName for update in request.GlobalSecondaryIndexUpdates or () if update.Create is not None
     ]
@@ -48,7 +48,7 @@ def created_index(request: UpdateTableRequest, table: Table) -> Index | None:
 def _merged_types(
     request: UpdateTableRequest, table: Table, created: CreateGlobalSecondaryIndexAction
 ) -> dict[str, KeyType]:
-    """The table's attribute definitions, and those that the created index uses; stored ones win."""
+    """Attribute → type: the request's definitions that the new index uses, and all of the table's, which win."""
     used = {key.AttributeName for key in created.KeySchema}
     given: dict[str, KeyType] = {
         definition.AttributeName: definition.AttributeType

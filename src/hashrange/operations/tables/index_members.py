@@ -1,7 +1,7 @@
 """Which structures declare an index? The nested members that describe local, global and vector indexes.
 
-Members stand in the order in which the service reports their faults, which differs between creating an index with
-its table and creating it later. Source: service model of November 2026 and captures of aggregated constraint
+Members stand in the order in which the service reports their faults. This order differs between an index created with
+its table and an index added later. Source: service model of November 2026 and captures of aggregated constraint
 messages.
 """
 
@@ -87,7 +87,7 @@ class VectorIndexUpdate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class UpdateGlobalSecondaryIndexAction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """New capacity for a global index."""
+    """New capacity of an existing global index."""
 
     IndexName: Name
     ProvisionedThroughput: members.ProvisionedThroughput | None = None

@@ -29,7 +29,7 @@ class ListTagsOfResourceRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fa
 
 
 async def list_tags_of_resource(scope: Scope, request: ListTagsOfResourceRequest) -> Reply:
-    """Tags after the token's key, sorted by key; NextToken only if more follow."""
+    """A page of tags whose keys follow the key in the request's NextToken; a new NextToken only if more follow."""
     check_arn(scope, request.ResourceArn, "ListTagsOfResource")
     after = _decode_token(request.NextToken)
     table = await find_tagged(scope, request.ResourceArn)

@@ -1,4 +1,4 @@
-"""Which structures do control-plane requests share? Their nested members, in the order of reported faults.
+"""Which structures do control-plane requests share? Nested ones, their members in the order in which faults are reported.
 
 Enumeration values stand in the order in which the service's messages list them. Source: service model of November
 2026 and captures of aggregated constraint messages.
@@ -27,7 +27,7 @@ class AttributeDefinition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class KeySchemaElement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One attribute of a key."""
+    """One attribute of a key, as partition key (HASH) or sort key (RANGE)."""
 
     AttributeName: KeyAttributeName
     KeyType: Literal["HASH", "RANGE"]
@@ -74,7 +74,7 @@ class StreamSpecification(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class SSESpecification(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Encryption at rest with a key of the account."""
+    """Whether data at rest is encrypted with a key of the account, and with which key."""
 
     Enabled: bool | None = None
     SSEType: Literal["AES256", "KMS"] | None = None
@@ -82,7 +82,7 @@ class SSESpecification(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Tag(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A label of a table."""
+    """A key with a value that a client attaches to a table."""
 
     Key: Annotated[str, Meta(min_length=1, max_length=128)]
     Value: Annotated[str, Meta(min_length=0, max_length=256)]

@@ -32,7 +32,7 @@ _OnDemandOverride = OnDemandThroughputOverride
 
 
 class ReplicaGlobalSecondaryIndex(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """An index of one replica."""
+    """Read capacity of a global index in one replica."""
 
     IndexName: Name
     ProvisionedThroughputOverride: _ProvisionedOverride | None = None
@@ -87,13 +87,13 @@ class ReplicationGroupUpdate(msgspec.Struct, frozen=True, kw_only=True, gc=False
 
 
 class CreateGlobalTableWitnessGroupMemberAction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A witness to add."""
+    """A Region to add as a witness."""
 
     RegionName: str
 
 
 class DeleteGlobalTableWitnessGroupMemberAction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A witness to remove."""
+    """A Region to remove as a witness."""
 
     RegionName: str
 

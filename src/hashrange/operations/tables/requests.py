@@ -14,7 +14,7 @@ from hashrange.operations.tables import index_members, members, replica_members
 
 
 class CreateTableRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Members in the order of reported faults."""
+    """The request; members in the order in which their faults are reported."""
 
     AttributeDefinitions: list[members.AttributeDefinition]
     TableName: WholeTableName
@@ -37,7 +37,7 @@ class CreateTableRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class UpdateTableRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Members in the order of reported faults."""
+    """The request; members in the order in which their faults are reported."""
 
     TableName: NameOrArn
     ProvisionedThroughput: members.ProvisionedThroughput | None = None

@@ -1,4 +1,4 @@
-"""Are a table's other settings valid? Checks of stream, encryption, tags and unimplemented members.
+"""Are the requested stream, encryption and tags of a table valid? Checks without the table; unimplemented members are refused too.
 
 Source: service behaviour, captures to October 2026; `messages.tables` marks our own wording.
 """
@@ -17,7 +17,7 @@ _RESERVED_TAG_PREFIX = "aws:"
 
 
 def check_stream(stream: StreamSpecification | None) -> None:
-    """CreateTable: require a view type if the stream is on, none if it is off."""
+    """CreateTable: require a view type if the stream is on, refuse one if it is off."""
     if stream is None:
         return
     if not stream.StreamEnabled and stream.StreamViewType is not None:
@@ -27,7 +27,7 @@ def check_stream(stream: StreamSpecification | None) -> None:
 
 
 def check_stream_change(stream: StreamSpecification | None) -> None:
-    """UpdateTable: require a view type if the stream is on, none if it is off."""
+    """UpdateTable: require a view type if the stream is on, refuse one if it is off."""
     if stream is None:
         return
     if not stream.StreamEnabled and stream.StreamViewType is not None:
@@ -47,7 +47,7 @@ def check_encryption(encryption: SSESpecification | None) -> None:
 
 
 def check_tags(tags: Collection[Tag]) -> None:
-    """Refuse reserved keys, repeated keys and too many tags."""
+    """Refuse reserved keys and repeated keys, then more tags than a table may carry."""
     seen: set[str] = set()
     for tag in walk(tags):
         if tag.Key.lower().startswith(_RESERVED_TAG_PREFIX):
@@ -65,7 +65,7 @@ def check_tag_count(count: int) -> None:
 
 
 def refuse_unimplemented_members(members: dict[str, object]) -> None:
-    """Refuse the first unimplemented member, unless it is null or turns off what is already off."""
+    """Raise ValidationException for the first of `members` (name → value) that is not null, false or DISABLED."""
     for name, value in members.items():
         if value is not None and value is not False and value != _REPLICATION_OFF:
             raise ValidationException(say.NOT_SUPPORTED_YET.format(member=name))

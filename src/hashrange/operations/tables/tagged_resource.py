@@ -19,7 +19,10 @@ _TABLE_ARN = re.compile(rf"arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:([0-9]{{12}}):tabl
 
 
 def check_arn(scope: Scope, arn: str, operation: str) -> None:
-    """Refuse an ARN of no table or of another account; the table need not exist."""
+    """Raise ValidationException or AccessDeniedException for an ARN of no table or of another account.
+
+    The table need not exist. `operation`: name for the message.
+    """
     if not arn.startswith("arn:"):
         raise ValidationException(say.ARN_START.format(arn=arn))
     if not _ARN(arn):
@@ -36,7 +39,7 @@ def _not_authorized(scope: Scope, arn: str, operation: str) -> AccessDeniedExcep
 
 
 async def find_tagged(scope: Scope, arn: str, not_found: str = say.ARN_NOT_FOUND) -> Table:
-    """The table with this ARN; raises ResourceNotFoundException with `not_found`."""
+    """The table with this ARN; raises ResourceNotFoundException with the message `not_found` if there is none."""
     table = await find_table(scope, arn)
     if table is None:
         raise ResourceNotFoundException(not_found.format(arn=arn))

@@ -19,7 +19,7 @@ from hashrange.operations.tables.requests import CreateTableRequest
 from hashrange.tables.schema import Throughput
 
 TABLE = "table"
-"""The table's name in messages that may also name an index."""
+"""How messages name a table where they may also name an index."""
 
 
 HasThroughput = GlobalSecondaryIndex | CreateGlobalSecondaryIndexAction | UpdateGlobalSecondaryIndexAction
@@ -27,7 +27,7 @@ HasThroughput = GlobalSecondaryIndex | CreateGlobalSecondaryIndexAction | Update
 
 
 def check_creation_throughput(request: CreateTableRequest) -> None:
-    """Check billing and throughput of CreateTable: the table's, then each global index's."""
+    """Check billing mode and throughput of CreateTable; raises ValidationException for the first fault."""
     indexes = request.GlobalSecondaryIndexes or ()
     check_bounds(request.ProvisionedThroughput, None)
     if request.BillingMode == "PAY_PER_REQUEST":
@@ -62,7 +62,7 @@ def check_on_demand(throughput: ProvisionedThroughput | None, indexes: Collectio
 
 
 def check_bounds(throughput: ProvisionedThroughput | None, index: str | None) -> None:
-    """Refuse more than 10^12 units; `index` is None for the table."""
+    """Refuse provisioned throughput of more than 10^12 units; `index` is the index's name, None for the table."""
     if throughput is None:
         return
     for member, value in (
@@ -75,12 +75,12 @@ def check_bounds(throughput: ProvisionedThroughput | None, index: str | None) ->
 
 
 def refuse_maximum(maximum: OnDemandThroughput | None, text: str) -> None:
-    """Refuse an on-demand maximum for a provisioned table with `text`; -1 (none) is allowed."""
+    """Refuse an on-demand maximum other than -1 (none) for a provisioned table; `text` is the message."""
     _each_maximum(maximum, lambda member, units: None if units == -1 else _refuse(text.format(member=member)))
 
 
 def check_maximum(maximum: OnDemandThroughput | None, subject: str) -> None:
-    """Require an on-demand maximum of -1 (none) or 1 to 10^12 units."""
+    """Require an on-demand maximum of -1 (none) or 1 to 10^12 units. `subject`: the table or index in the message."""
 
     def check(member: str, units: int) -> None:
         if units != -1 and not 1 <= units <= limits.THROUGHPUT_UNITS_MAX:
@@ -90,7 +90,7 @@ def check_maximum(maximum: OnDemandThroughput | None, subject: str) -> None:
 
 
 def check_warm(warm: WarmThroughput | None, floor: Throughput, subject: str) -> None:
-    """Require warm throughput of 1 to 10^12 units and at least `floor`, the current value: it only rises."""
+    """Require warm throughput of 1 to 10^12 units, and at least `floor`, the current one, since it can only rise."""
     if warm is None:
         return
     for member, units, current in (
@@ -106,7 +106,7 @@ def check_warm(warm: WarmThroughput | None, floor: Throughput, subject: str) -> 
 
 
 def index_subject(name: str) -> str:
-    """The name of an index in messages."""
+    """How messages name an index where they may also name a table."""
     return f"index {name}"
 
 
@@ -117,7 +117,7 @@ def _warm_floor(is_on_demand: bool, throughput: ProvisionedThroughput | None) ->
 
 
 def _each_maximum(maximum: OnDemandThroughput | None, check: Callable[[str, int], None]) -> None:
-    """Call `check` with member and units of each maximum that is given."""
+    """Call `check` with the member's name and the units of each maximum that is given."""
     if maximum is None:
         return
     if maximum.MaxReadRequestUnits is not None:

@@ -26,7 +26,7 @@ class UntagResourceRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 async def untag_resource(scope: Scope, request: UntagResourceRequest) -> None:
-    """Remove these tags from the stored table; the reply is empty."""
+    """Remove the tags with these keys from the stored table; the reply is empty."""
     check_arn(scope, request.ResourceArn, "UntagResource")
     if not request.TagKeys:
         raise ValidationException(say.TAG_KEYS_EMPTY)

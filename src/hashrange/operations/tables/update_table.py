@@ -4,7 +4,7 @@ Order of checks: name → a change is requested → checks of the request alone 
 it is ACTIVE → checks against the table (`update_table_checks`, then `updated_table` for decreases and switches) →
 unimplemented members. The reply says UPDATING.
 
-A created index is CREATING, and a job makes its entries. Without a state delay this request makes the first ones, so
+A created index is CREATING, and a job makes its entries. Without a state delay this request makes the first entries, so
 that a small table's index is ACTIVE in the next call.
 """
 
@@ -26,7 +26,7 @@ from hashrange.tables.source_id import make_source_id
 from hashrange.tables.states import may_backfill, without_gone_indexes
 
 FIRST_BACKFILL_ROWS = 256
-"""Rows whose index entries the request itself makes; about 2 ms."""
+"""Maximum rows for which the request itself makes entries of a new index; about 2 ms."""
 
 
 async def update_table(scope: Scope, request: UpdateTableRequest) -> Reply:
@@ -56,13 +56,13 @@ async def update_table(scope: Scope, request: UpdateTableRequest) -> Reply:
 
 
 async def _backfill_first(scope: Scope, source_id: bytes) -> None:
-    """Run one slice of the index backfill job."""
+    """Make the first entries of the index `source_id`, as a slice of the index backfill job would."""
     maintenance = scope.maintenance
     await maintenance.backfill(source_id, maintenance.lease(), FIRST_BACKFILL_ROWS)
 
 
 def _later_members(request: UpdateTableRequest) -> dict[str, object]:
-    """Members that Hashrange does not implement yet; None if not given."""
+    """Name → value (None: not given) of the members that Hashrange does not implement yet."""
     return {
         "ReplicaUpdates": request.ReplicaUpdates,
         "MultiRegionConsistency": request.MultiRegionConsistency,

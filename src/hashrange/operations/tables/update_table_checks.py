@@ -74,7 +74,7 @@ def check_table_update(request: UpdateTableRequest) -> None:
 
 
 def check_against_table(request: UpdateTableRequest, table: Table) -> None:
-    """Refuse a request that the table does not allow, with its first fault."""
+    """Raise the first fault of the request against the table; needs a request that `check_table_update` accepts."""
     updates = request.GlobalSecondaryIndexUpdates or []
     _check_mode(request, table, updates)
     check_warm(request.WarmThroughput, warm_units(table), TABLE)
@@ -100,7 +100,7 @@ def _actions(update: GlobalSecondaryIndexUpdate) -> list[IndexAction]:
 
 
 def _check_index_updates(updates: Sequence[GlobalSecondaryIndexUpdate]) -> None:
-    """Require one complete action per index update, each for a different index."""
+    """Require one valid action in each index update, and no index in two updates."""
     seen: set[str] = set()
     for update in walk(updates):
         actions = _actions(update)
@@ -125,7 +125,10 @@ def _check_index_updates(updates: Sequence[GlobalSecondaryIndexUpdate]) -> None:
 
 
 def _check_mode(request: UpdateTableRequest, table: Table, updates: Sequence[GlobalSecondaryIndexUpdate]) -> None:
-    """Refuse throughput that does not fit the future billing mode, or equals the current throughput."""
+    """Refuse throughput that does not fit the requested billing mode (the current one if none is requested).
+
+    Also refuses provisioned throughput that the table already has.
+    """
     throughput = request.ProvisionedThroughput
     changes = list(changed_throughputs(updates))
     if (request.BillingMode or table.billing_mode) == "PAY_PER_REQUEST":
@@ -155,7 +158,7 @@ def _check_definitions_agree(definitions: Sequence[AttributeDefinition]) -> None
 
 
 def _check_definitions(definitions: Sequence[AttributeDefinition], table: Table) -> None:
-    """Refuse definitions that change a key's type; if an index is created, stored types win instead."""
+    """Refuse definitions that change a key attribute's type. If an index is created, stored types win instead."""
     new = {definition.AttributeName: definition.AttributeType for definition in walk(definitions)}
     changed = {name: new.get(name, kind) for name, kind in table.attribute_types.items()}
     if changed != table.attribute_types:
@@ -180,7 +183,10 @@ def _check_indexes(
     table: Table,
     billing_mode: str,
 ) -> None:
-    """Require that updated and deleted indexes exist, and that created ones are new and have defined keys."""
+    """Require that updated and deleted indexes exist, and that created indexes are new and have defined keys.
+
+    Then check how many indexes are created or deleted at once, and their limits.
+    """
     indexes = {index.name: index for index in table.indexes}
     defined = dict.fromkeys(definition.AttributeName for definition in walk(definitions))
     for update in walk(updates):
@@ -214,7 +220,10 @@ def _check_one_online_change(updates: Sequence[GlobalSecondaryIndexUpdate], tabl
 
 
 def _check_index_limits(created: Sequence[CreateGlobalSecondaryIndexAction], table: Table) -> None:
-    """Refuse too many indexes, index ids or projected attributes."""
+    """Refuse `created` indexes with which the table would have too many global indexes or projected attributes.
+
+    Also refuses them once the table has used up its index ids.
+    """
     if not created:
         return
     if len(created) + sum(index.is_global for index in table.indexes) > limits.GLOBAL_INDEXES_MAX:
@@ -230,7 +239,7 @@ def _check_index_limits(created: Sequence[CreateGlobalSecondaryIndexAction], tab
 
 
 def _check_index_change(change: HasThroughput, index: Index, table: Table) -> None:
-    """Refuse unchanged throughput of an index, and lower warm throughput."""
+    """Refuse provisioned throughput that the index already has, and warm throughput lower than its current one."""
     given = change.ProvisionedThroughput
     if given is not None and index.throughput == Throughput(given.ReadCapacityUnits, given.WriteCapacityUnits):
         assert index.throughput is not None
@@ -239,7 +248,7 @@ def _check_index_change(change: HasThroughput, index: Index, table: Table) -> No
 
 
 def _check_stream(request: UpdateTableRequest, table: Table) -> None:
-    """Refuse switching on a stream that is on (even with another view), or off one that is off."""
+    """Refuse to switch on a stream that is on (even with another view type), or to switch off a stream that is off."""
     stream = request.StreamSpecification
     if stream is None:
         return

@@ -23,7 +23,10 @@ from hashrange.tables.schema import Index, Table, Throughput
 
 
 def updated_table(request: UpdateTableRequest, table: Table, now_seconds: float, until_seconds: float) -> Table:
-    """The new table, UPDATING until `until_seconds`; raises LimitExceededException."""
+    """The new table, UPDATING until `until_seconds`.
+
+    Raises LimitExceededException for too many decreases of throughput or switches to on-demand.
+    """
     changes: dict[str, Any] = {"updating_until_seconds": until_seconds}
     changes["indexes"] = _indexes(request, table, now_seconds, until_seconds)
     changes |= index_changes(request, table, changes["indexes"], until_seconds)
@@ -64,7 +67,10 @@ def _warm_changes(before: Throughput, after: Throughput) -> dict[str, Any]:
 
 
 def throughput_changes(subject: Table | Index, given: ProvisionedThroughput, now_seconds: float) -> dict[str, Any]:
-    """Fields of a table or index that new throughput changes; LimitExceededException after too many decreases."""
+    """Field → value of each field of a table or index that new throughput changes.
+
+    Raises LimitExceededException for a decrease after too many others.
+    """
     old = subject.throughput or Throughput(0, 0)
     new = Throughput(given.ReadCapacityUnits, given.WriteCapacityUnits)
     changes: dict[str, Any] = {"throughput": new}
@@ -95,7 +101,10 @@ def time_text(at_seconds: float) -> str:
 
 
 def _mode_changes(request: UpdateTableRequest, table: Table, now_seconds: float) -> dict[str, Any]:
-    """The table's fields that change with the billing mode; LimitExceededException after too many switches."""
+    """Field → value of each table field that changes with the billing mode.
+
+    Raises LimitExceededException for a switch to on-demand after too many others.
+    """
     if request.BillingMode == "PROVISIONED":
         return {
             "billing_mode": "PROVISIONED",
@@ -121,7 +130,9 @@ def _mode_changes(request: UpdateTableRequest, table: Table, now_seconds: float)
 
 
 def _setting_changes(request: UpdateTableRequest, table: Table, now_seconds: float) -> dict[str, Any]:
-    """Fields of maximum and warm throughput, class, protection, encryption and stream."""
+    """Field → value of each table field of on-demand maximum, warm throughput, class, protection, encryption and stream
+    that the request sets.
+    """
     changes: dict[str, Any] = {}
     if request.OnDemandThroughput is not None and (request.BillingMode or table.billing_mode) == "PAY_PER_REQUEST":
         changes["on_demand_max_read_units"], changes["on_demand_max_write_units"] = on_demand_maximum(
@@ -166,7 +177,7 @@ def _indexes(request: UpdateTableRequest, table: Table, now_seconds: float, unti
 def _updated_index(
     index: Index, update: UpdateGlobalSecondaryIndexAction, is_switched: bool, now_seconds: float, until_seconds: float
 ) -> Index:
-    """One index with new capacity; throughput given with a mode switch is no increase."""
+    """One index with new capacity; throughput given with a switch of billing mode is no increase or decrease."""
     changes: dict[str, Any] = {"updating_until_seconds": until_seconds}
     given = update.ProvisionedThroughput
     if given is not None:

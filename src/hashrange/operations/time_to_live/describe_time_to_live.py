@@ -12,7 +12,7 @@ class DescribeTimeToLiveRequest(TableRequest, frozen=True, kw_only=True, gc=Fals
 
 
 async def describe_time_to_live(scope: Scope, request: DescribeTimeToLiveRequest) -> Reply:
-    """State of time to live, with the attribute's name unless DISABLED."""
+    """State of time to live, and the attribute's name unless the state is DISABLED."""
     time_to_live = (await described_table(scope, request.TableName)).time_to_live
     status = time_to_live_status(time_to_live, scope.clock.service_time())
     description: dict[str, str] = {"TimeToLiveStatus": status}

@@ -3,8 +3,8 @@
 Order of checks: name, member constraints → the table exists → it is ACTIVE → the request changes something → time to
 live was not changed within the last hour of service time (`--ttl-cooldown`).
 
-A job fills the queue of expiries; this request adds its first rows, so that, without a state delay, a small table is
-ENABLED in the next call.
+A job fills the queue of expiries; this request adds the queue's first rows, so that, without a state delay, a small
+table's time to live is ENABLED in the next call.
 """
 
 from typing import Annotated
@@ -22,7 +22,7 @@ from hashrange.operations.reply import Reply
 from hashrange.tables.schema import TimeToLive
 
 FIRST_FILLED_ROWS = 256
-"""Rows that the request itself inspects; about 2 ms."""
+"""Maximum rows of the table that the request itself inspects to fill the queue of expiries; about 2 ms."""
 
 
 class TimeToLiveSpecification(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -59,7 +59,10 @@ async def update_time_to_live(scope: Scope, request: UpdateTimeToLiveRequest) ->
 def _refuse(
     wanted: TimeToLiveSpecification, now: TimeToLive | None, now_seconds: float, cooldown_seconds: float
 ) -> None:
-    """Raise ValidationException if the change does not fit the current time to live (`now`)."""
+    """Raise ValidationException if `now`, the current time to live, does not allow the change.
+
+    Also raises it within `cooldown_seconds` of the last change.
+    """
     is_on = now is not None and now.state != "DISABLED"
     is_same = now is not None and now.attribute == wanted.AttributeName
     if wanted.Enabled and is_on:

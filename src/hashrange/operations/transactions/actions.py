@@ -1,6 +1,6 @@
 """What may a transaction do to an item? Structs of its four actions, and the TransactionStep of each.
 
-An action that does not fit its table becomes a plan that refuses, so that its fault becomes a cancellation reason.
+An action that does not fit its table gets a plan that refuses, so that the fault becomes a cancellation reason.
 Source: service behaviour, captures to Oct 2026.
 """
 
@@ -27,7 +27,7 @@ from hashrange.wire.rules import NO_RULES
 
 
 class ConditionCheck(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Refuse unless a condition holds for an item. Actions of transactions have no legacy parameters."""
+    """Refuse the transaction unless a condition holds for an item. No action of a transaction has legacy parameters."""
 
     Key: shapes.AttributeMap
     TableName: shapes.TableName
@@ -81,7 +81,7 @@ class TransactWriteItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def table_names(element: TransactWriteItem) -> Iterator[str]:
-    """The tables that an element names: one, unless the element has a fault."""
+    """Names or ARNs of the tables in an element: one, unless the element has a fault."""
     for action in (element.ConditionCheck, element.Put, element.Delete, element.Update):
         if action is not None:
             yield action.TableName

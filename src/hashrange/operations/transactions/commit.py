@@ -23,7 +23,7 @@ async def commit_steps(
 ) -> Transacted:
     """Commit all steps. `content` is the request's digest, None without a ClientRequestToken.
 
-    Raises TransactionCanceledException, and ValidationException for a transaction that is too large.
+    Raises what `Store.transact` raises, but instead of TransactionRefused the error that `cancelled` makes of it.
     """
     token = None if content is None or client_token is None else content.token(scope, client_token)
     try:
@@ -35,9 +35,10 @@ async def commit_steps(
 async def read_places(
     scope: Scope, places: Sequence[tuple[OpenTable, Key]], names: Sequence[str], meter: Meter
 ) -> list[Row | None]:
-    """Read all rows and record their usage; `names` are the tables as in the request.
+    """Read the rows at all places as of one point in time, and record their usage.
 
-    Raises TransactionCanceledException, and ValidationException for too large reads.
+    `names` holds, for each place, the table's name or ARN as the reply reports it. Raises TransactionCanceledException
+    if a transaction is running on an item, ValidationException if the items are too large together.
     """
     try:
         rows = await scope.store.snapshot_get(places, TRANSACTION_SIZE_MAX_BYTES)

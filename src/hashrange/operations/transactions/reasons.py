@@ -20,7 +20,10 @@ CODES = {
 
 
 def cancelled(refusals: list[ApiError | None]) -> ApiError:
-    """The error that lists all refusals, or the first WholeRequestFault; None stands for an unrefused action."""
+    """The error of a transaction with these refusals, one for each action (None: not refused).
+
+    It is the first WholeRequestFault among them, otherwise a TransactionCanceledException that lists all.
+    """
     for refusal in refusals:
         if isinstance(refusal, WholeRequestFault):
             return refusal
@@ -36,5 +39,5 @@ def _reason(refusal: ApiError | None) -> Structure:
 
 
 def message_of(refusal: ApiError) -> str | None:
-    """Message of a refusal, in the older wording, which everything inside a transaction or a batch has."""
+    """Message of a refusal in the older wording, which all errors inside a transaction or batch have."""
     return refusal.older_message if isinstance(refusal, RequestFault) else refusal.message

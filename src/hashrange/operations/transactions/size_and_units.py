@@ -1,4 +1,4 @@
-"""How large is a transaction, and how much capacity does it consume? The limit of its reads, and its usage.
+"""How large may a transaction's reads be, and how much capacity do its writes consume? At most 4 MB; recorded per action in the meter.
 
 Shared by TransactWriteItems, TransactGetItems and ExecuteTransaction. Source: service behaviour, captures to Oct 2026.
 """
@@ -16,7 +16,7 @@ from hashrange.store.interface import Transacted, TransactionStep
 
 
 def check_read_size(rows: Sequence[Row | None]) -> None:
-    """Raise ValidationException for reads beyond the limit of a transaction, or the JSON limit of a reply.
+    """Raise ValidationException if the items exceed 4 MB together, or their rows or JSON the JSON limit of a reply.
 
     Whole items count, even if only parts are returned.
     """
@@ -33,9 +33,10 @@ def check_read_size(rows: Sequence[Row | None]) -> None:
 def record_written_usage(
     meter: Meter, transacted: Transacted, steps: Sequence[TransactionStep], names: Sequence[str]
 ) -> None:
-    """Record the usage of a transaction; `names` are the tables of its steps as the reply names them.
+    """Record the usage of a transaction's writes and checks.
 
-    A replay consumes as much as reading the items.
+    `names` holds, for each step, the table's name or ARN as the reply reports it. A replay consumes as much as reading
+    the items.
     """
     if transacted.report is None:
         meter += [

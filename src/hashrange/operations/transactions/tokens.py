@@ -1,4 +1,4 @@
-"""Does a request repeat an earlier transaction? Idempotency tokens: ClientRequestToken, digest of the request, report for a replay."""
+"""Does a request repeat an earlier transaction? Its idempotency token says: ClientRequestToken, digest of the request, report for a replay."""
 
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -18,7 +18,7 @@ _decode_report = msgspec.json.Decoder(TableUnits).decode
 
 
 class ContentDigest:
-    """Digest of a request, added piece by piece, so that other requests can run in between."""
+    """Digest of a request, computed piece by piece, so that other requests can run in between."""
 
     __slots__ = ("_hash",)
 
@@ -30,7 +30,7 @@ class ContentDigest:
         self._hash.update(encode_canonically(piece))
 
     def token(self, scope: Scope, client_token: str) -> IdempotencyToken:
-        """The IdempotencyToken for the pieces added so far."""
+        """The IdempotencyToken of a ClientRequestToken and the pieces added; expires after TOKEN_LIFE_SECONDS."""
         now_seconds = scope.clock.service_time()
         return IdempotencyToken(
             name=f"{scope.account}\x00{scope.region}\x00{client_token}".encode(),
@@ -42,7 +42,7 @@ class ContentDigest:
 
 
 def replay_units(report: bytes) -> TableUnits:
-    """Units that a replay consumes, by table: as many as reading the items."""
+    """Table name → units that a replay consumes: as many as reading the items as the transaction left them."""
     return _decode_report(report)
 
 

@@ -1,7 +1,7 @@
 """TransactGetItems: up to 100 distinct items as of one point in time.
 
 Order of checks: per action, in the order of the request, parameters → Key values → ProjectionExpression; then items
-named twice → tables. Faults against a table's keys become cancellation reasons.
+named twice → all tables exist. Keys and projections that do not fit a table's keys become cancellation reasons.
 """
 
 from typing import Annotated
@@ -70,7 +70,7 @@ class TransactedGet(msgspec.Struct, frozen=True, gc=False):
 async def transact_get_items(scope: Scope, request: TransactGetItemsRequest, meter: Meter) -> Reply:
     """Read the items, in the order of the request. 5 µs per item.
 
-    A missing item, or one of which the projection chooses nothing, is an empty object.
+    The response is an empty object if an item is missing, or if its projection selects nothing.
     """
     lookups = [_checked_lookup(element.Get) for element in request.TransactItems]
     places = _places(scope, lookups)
@@ -96,7 +96,10 @@ def _checked_lookup(get: Get) -> TransactedGet:
 
 
 def _places(scope: Scope, lookups: list[TransactedGet]) -> list[tuple[OpenTable, Key]]:
-    """Table and key of each item. Raises for items named twice, then missing tables, then faults against keys."""
+    """Table and key of each item.
+
+    Raises ApiError for items named twice, then for missing tables, then for keys and projections that do not fit.
+    """
     places = []
     named: list[object] = []
     reasons: list[ApiError | None] = []
@@ -128,7 +131,7 @@ def _places(scope: Scope, lookups: list[TransactedGet]) -> list[tuple[OpenTable,
 
 
 def _response(lookup: TransactedGet, row: Row | None) -> Structure:
-    """The response to one Get: its item, or an empty object."""
+    """The response to one Get: its item, or an empty object if nothing was found or selected."""
     if row is None:
         return Structure()
     spend(len(row) >> 10)

@@ -2,14 +2,16 @@
 
 Order of checks: per action, in the order of the request, exactly one kind → parameters → values (nesting that is too
 deep only after expressions that cannot be parsed) → item size → expressions; then the size of all puts → items named
-twice → tables. Faults that depend on a table's keys, or appear at run time, become cancellation reasons: keys, index
-keys' types, targets, conditions, application of updates. Empty key values, and update statements that are too large for
-items that are not, come before all reasons and refuse the whole request. A token that was used before comes before
-both. Last, if nothing else refuses: the size of all items, then the sizes of item collections.
+twice → all tables exist → the ClientRequestToken, if it was used before. Faults that depend on a table's keys, or
+appear at run time, become cancellation reasons: keys, index keys' types, targets, conditions, application of updates.
+Two faults come before all reasons and refuse the whole request: empty key values, and an update statement that is too
+large although the new item is not. Last, if nothing else refuses: the size of all items, then the sizes of item
+collections.
 
 Our choices, unconfirmed: items named twice are reported before a missing table; faults of a Put's keys are
-reasons, like faults of lookups; an item that a Delete removes counts towards the 4 MB; a collection is as large as all
-actions together leave it, and each action that adds to one that is too large has that reason.
+reasons, like faults of the other actions' keys; an item that a Delete removes counts towards the 4 MB; the size of an
+item collection is that after all actions, and if it is too large, each action that adds to the collection has that
+reason.
 """
 
 from typing import Annotated
@@ -67,7 +69,10 @@ async def transact_write_items(scope: Scope, request: TransactWriteItemsRequest,
 
 
 def _checked_actions(elements: list[TransactWriteItem], content: ContentDigest | None) -> list[Action]:
-    """Actions of the request, in its order, each checked by itself; their elements are added to `content`."""
+    """Actions of the request, in its order, each checked by itself; the elements are added to the digest `content`.
+
+    Raises ApiError for the first fault, then for puts that are too large together.
+    """
     actions = []
     put_bytes = 0
     for element in elements:
@@ -82,7 +87,7 @@ def _checked_actions(elements: list[TransactWriteItem], content: ContentDigest |
 
 
 def _planned_steps(scope: Scope, actions: list[Action]) -> list[TransactionStep]:
-    """The steps of the actions. Raises for items named twice, then for missing tables."""
+    """Transaction steps of the actions. Raises ApiError for items named twice, then for missing tables."""
     steps = []
     places: list[object] = []
     is_table_missing = False

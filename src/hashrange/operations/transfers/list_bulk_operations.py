@@ -1,4 +1,4 @@
-"""ListBulkOperations: list the caller's bulk writes. Always empty. Order of checks: form → NextToken."""
+"""ListBulkOperations: list the caller's bulk writes. Always empty. Order of checks: member constraints → NextToken (none is valid)."""
 
 from typing import Annotated
 
@@ -19,7 +19,7 @@ class ListBulkOperationsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fa
 
 
 async def list_bulk_operations(scope: Scope, request: ListBulkOperationsRequest) -> Reply:
-    """An empty last page."""
+    """Return an empty list without a further page; raises ValidationException for a NextToken."""
     refuse_token(request.NextToken)
     return {"BulkOperationsSummaryList": []}
 

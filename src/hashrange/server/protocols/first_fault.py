@@ -1,4 +1,4 @@
-"""Does a request's form have a fault that comes before the one its operation found? The slow path reads the body again."""
+"""Does a request's body have a fault that precedes the one that its operation found? The slow path reads the body again."""
 
 from hashrange.errors import ApiError, Malformed, SerializationException
 from hashrange.service.call import Call
@@ -6,7 +6,7 @@ from hashrange.wire.faults import decode_object, find_fault, read_leniently
 
 
 def first_fault(call: Call, body: bytes, error: ApiError | Malformed) -> ApiError | None:
-    """Implement `Call.first_fault` for a call whose request is this JSON body."""
+    """Implement `Call.first_fault` for a call whose request was decoded from the JSON `body`."""
     if call.is_explained:
         # The slow path found no fault to word, so all that is known of a malformed request is that its types are wrong.
         return SerializationException() if isinstance(error, Malformed) else error

@@ -1,4 +1,4 @@
-"""Which protocols does the HTTP listener speak? This list, in the order in which they are asked."""
+"""Which protocols does the HTTP listener speak? The admin API if it is on, DynamoDB JSON, and plain HTTP, tried in this order."""
 
 from hashrange.server.access import Access
 from hashrange.server.clients import IN_THIS_PROCESS, Clients
@@ -12,7 +12,7 @@ from hashrange.service.service import Service
 
 
 def http_front(service: Service, access: Access, clients: Clients = IN_THIS_PROCESS) -> Front:
-    """The front that answers an HTTP listener's requests."""
+    """Make the front that answers an HTTP listener's requests."""
     hint_other_service = OtherServiceHint([SIGNING_NAME])
     plain = Plain(hint_other_service)
     settings = service.settings

@@ -13,7 +13,7 @@ from hashrange.wire.http import HttpRequest
 
 HEALTH_REGION = "us-east-1"
 PREFLIGHT_SECONDS = 172_800
-"""How long a browser may cache the answer to a preflight."""
+"""Seconds for which a browser may cache the answer to a CORS preflight."""
 
 
 class Plain:
@@ -29,13 +29,13 @@ class Plain:
         return True
 
     def prepare(self, request: HttpRequest, respond: Respond) -> None:
-        """Answer the request; log a hint if another service was meant."""
+        """Answer the request and return None; log a hint if the request was signed for another AWS service."""
         self._hint_other_service(request)
         answer_plainly(request, respond)
 
 
 def answer_plainly(request: HttpRequest, respond: Respond) -> None:
-    """Answer a request that is not a POST of the JSON protocol."""
+    """Answer a request that is not a POST of the JSON protocol: a health check, a CORS preflight, or 404."""
     path = request.url.partition(b"?")[0]
     if request.method in (b"GET", b"HEAD") and path == b"/":
         respond(200, sentences.HEALTHY.format(region=HEALTH_REGION).encode(), b"text/plain")
@@ -46,7 +46,7 @@ def answer_plainly(request: HttpRequest, respond: Respond) -> None:
 
 
 def preflight_headers(request: HttpRequest) -> bytes:
-    """Header lines that grant what a browser asks for."""
+    """Header lines that allow a browser the method and headers that its CORS preflight names."""
     methods = request.header(b"access-control-request-method")
     headers = request.header(b"access-control-request-headers")
     lines = b"Access-Control-Allow-Origin: *\r\nAccess-Control-Max-Age: %d\r\n" % PREFLIGHT_SECONDS

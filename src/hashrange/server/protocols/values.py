@@ -1,7 +1,7 @@
 """How do callers in the same process use the service? By a call whose members and reply are Python values instead of text.
 
-Values are written as JSON and read like a body, so that they pass the same constraints in the same order and wording,
-and no object of the caller is kept. Bytes stand for base64 text.
+Members are written as JSON and read like a body, so that they are checked by the same constraints, with the same order
+and wording of faults, and no object of the caller is kept. Bytes in members become base64 text.
 """
 
 from collections import deque
@@ -41,7 +41,7 @@ class ValuesCall(Call):
     def start(
         cls, service: Service, account: str, region: str, name: str, members: Mapping[str, Any], ended: ReplyFuture
     ) -> None:
-        """Run the operation `name`; `ended` gets the reply or error, now or later. Call it on the service's thread."""
+        """Run the operation `name`; `ended` gets the reply or error, now or later. Only for the service's thread."""
         try:
             operation = service.operations.get(name)
             if operation is None:
@@ -57,7 +57,7 @@ class ValuesCall(Call):
         service.run(deque([call]))
 
     def done(self, reply: Reply | None) -> None:
-        """Keep the reply, with its rows decoded."""
+        """Keep the reply for `send`, with its rows decoded."""
         self.reply = {} if reply is None else plain_values(Structure(reply))
 
     def refuse(self, error: ApiError) -> None:
@@ -65,7 +65,7 @@ class ValuesCall(Call):
         self.error = error
 
     def first_fault(self, error: ApiError | Malformed) -> ApiError | None:
-        """Return the first fault of the request's members."""
+        """Return the error or an earlier fault of the members; None if the operation must run again (see `Call`)."""
         return first_fault(self, self.body, error)
 
     def send(self) -> None:
@@ -77,12 +77,12 @@ class ValuesCall(Call):
             self.ended.set_result(self.reply)
 
     def fail(self, error: BaseException) -> None:
-        """Set the caller's future to an internal error."""
+        """Set the caller's future to `error`, an internal error."""
         self.ended.set_exception(error)
 
 
 def request_of(operation: Operation, body: bytes) -> tuple[Any, bool]:
-    """The operation's request, and True if it was read leniently. Raises the first fault as an ApiError."""
+    """Return the operation's request, and whether it was read leniently. Raises the first fault as an ApiError."""
     try:
         return msgspec.json.decode(body, type=operation.request), False
     except (msgspec.MsgspecError, RecursionError):

@@ -33,7 +33,8 @@ from hashrange.store.embedded.foundations import Foundations, Overtaken
 from hashrange.store.embedded.open_tables import OpenTables
 from hashrange.store.embedded.participant import Participant
 from hashrange.store.embedded.parts import Parts, parts_of, require_willing
-from hashrange.store.embedded.site import STALL_DELAYS_SECONDS, Site
+from hashrange.store.embedded.site import Site
+from hashrange.store.embedded.stalls import OPENING_STALLS_MAX, STALL_DELAYS_SECONDS, EngineRefused, wait_out_stall
 from hashrange.store.embedded.tokens import StoredToken, Tokens
 from hashrange.store.embedded.walks import Walks
 from hashrange.store.interface import IdempotencyToken, Transacted, TransactionRefused, TransactionStep
@@ -47,21 +48,10 @@ from hashrange.tables.open_table import OpenTable
 T = TypeVar("T")
 ReadRow = Callable[[Engine, bytes], Row | None]
 """Reads a row by its engine key: `ReadCache.row` or `ReadCache.row_to_replace`."""
-READ_BYTES_PER_STEP_BITS = 10
-"""Base-2 logarithm of the bytes of a row that count as one step when it is read: 1 KB."""
-OPENING_STALLS_MAX = 30
-"""`commit_now` fails if a stall outlasts this many delays of 1.6 s more: 50 s, in which the engine writes gigabytes."""
 UNUSED_TIME = 0.0
 """Stands for a commit's service time if no participant needs the time."""
-
-
-class Stalled(Exception):
-    """The engine failed while a commit was put together or written, perhaps only in a stall; nothing was written."""
-
-    def __init__(self, error: Exception) -> None:
-        super().__init__(error)
-        self.error = error
-        """The exception of the engine."""
+READ_BYTES_PER_STEP_BITS = 10
+"""Base-2 logarithm of the bytes of a row that count as one step when it is read: 1 KB."""
 
 
 class Commits:
@@ -90,7 +80,7 @@ class Commits:
         if not self._claims.rows:
             try:
                 change = self._mutate(table, key, plan, origin, has_claim=False)
-            except (Stalled, Overtaken) as failed:
+            except (EngineRefused, Overtaken) as failed:
                 reason = _without_frames(failed)
             else:
                 return change if self._finish is None else self._finished(change)
@@ -128,9 +118,9 @@ class Commits:
         return await self._again((), lambda _: self._commit(make))
 
     async def _again(
-        self, places: Sequence[bytes], attempt: Callable[[bool], T], reason: Stalled | Overtaken | None = None
+        self, places: Sequence[bytes], attempt: Callable[[bool], T], reason: EngineRefused | Overtaken | None = None
     ) -> T:
-        """Repeat `attempt` while it raises Stalled or Overtaken. Raises StorageError if a stall lasts.
+        """Repeat `attempt` while it raises EngineRefused or Overtaken. Raises StorageError if a stall lasts.
 
         After Overtaken the rows `places` are claimed and `attempt` gets True. `reason`: how an earlier attempt failed.
         """
@@ -138,8 +128,8 @@ class Commits:
         has_claim = False
         try:
             while True:
-                if isinstance(reason, Stalled):
-                    await self._site.wait_out_stall(reason.error, stalls)
+                if isinstance(reason, EngineRefused):
+                    await wait_out_stall(self._site, reason.error, stalls)
                     stalls += 1
                 elif reason is not None and not has_claim:
                     await self._claims.claim(places)
@@ -149,7 +139,7 @@ class Commits:
                 try:
                     made = attempt(has_claim)
                     return made if self._finish is None else await self._finished(made)
-                except (Stalled, Overtaken) as failed:
+                except (EngineRefused, Overtaken) as failed:
                     reason = _without_frames(failed)
         finally:
             if has_claim:
@@ -162,11 +152,11 @@ class Commits:
         return _behind(finish(self.commit), made)
 
     def commit_now(self, make: Callable[[Draft], T]) -> T:
-        """Like `commit`, while a store opens: a stall blocks the thread. Raises Stalled and bare exceptions."""
+        """Like `commit`, while a store opens: a stall blocks the thread. Raises EngineRefused and bare exceptions."""
         for delay_seconds in (*STALL_DELAYS_SECONDS, *repeat(STALL_DELAYS_SECONDS[-1], OPENING_STALLS_MAX)):
             try:
                 return self._commit(make)
-            except Stalled as stalled:
+            except EngineRefused as stalled:
                 if not isinstance(self._site.fail(stalled.error), StorageBusy):
                     raise stalled.error from None
             block_thread(delay_seconds)
@@ -175,7 +165,7 @@ class Commits:
     # --- one attempt ----------------------------------------------------------------------------
 
     def _mutate(self, table: OpenTable, key: Key, plan: Plan, origin: Origin, *, has_claim: bool) -> Change:
-        """Try to write one row; by put if the commit has no other. 3 µs plus the plan. Raises Stalled, Overtaken."""
+        """Try to write one row; by put if the commit has no other. 3 µs plus the plan. Raises EngineRefused, Overtaken."""
         site = self._site
         engine, barrier, ways_given = site.engine, site.barrier, gave_way()
         table = self._tables.existing(table)
@@ -217,7 +207,7 @@ class Commits:
         try:
             engine.put(engine_key, new)
         except Exception as error:
-            raise Stalled(error) from error
+            raise EngineRefused(error) from error
         site.reads.written(engine_key, old, new)
         barrier.commit()
         site.changed_at[table.table_id] = position
@@ -265,7 +255,7 @@ class Commits:
                 try:
                     self._tokens.add(draft, token, former)
                 except Exception as error:
-                    raise Stalled(error) from error
+                    raise EngineRefused(error) from error
             self._write(draft, written)
         return Transacted(changes)
 
@@ -323,7 +313,7 @@ class Commits:
 
     def _follow(self, draft: Draft, parts: Parts, written: Sequence[Change], *, is_transaction: bool) -> None:
         """Let participants refuse, then add the rows of `written` (changes with `old != new`) and of the participants.
-        Raises ApiError, TransactionRefused, Stalled.
+        Raises ApiError, TransactionRefused, EngineRefused.
         """
         is_plain = len(written) == 1 and not self._walks.positions
         draft.entries = written[0].entries if is_plain else self._walks.passed(written)
@@ -337,16 +327,16 @@ class Commits:
         except (ApiError, TransactionRefused, AssertionError):
             raise
         except Exception as error:
-            raise Stalled(error) from error
+            raise EngineRefused(error) from error
 
     def _write(self, draft: Draft, written: Sequence[Change] = ()) -> None:
-        """Write the draft with statistics, count the commit, update caches, call `afterwards`. Raises Stalled."""
+        """Write the draft with statistics, count the commit, update caches, call `afterwards`. Raises EngineRefused."""
         site = self._site
         statistics = site.statistics.add(draft) if draft.deltas else None
         try:
             draft.write()
         except Exception as error:
-            raise Stalled(error) from error
+            raise EngineRefused(error) from error
         site.barrier.commit()
         if statistics is not None:
             site.statistics.added(statistics)
@@ -371,9 +361,9 @@ async def _behind(rest: Coroutine[Any, Any, None], made: T) -> T:
     return made
 
 
-def _without_frames(failed: Stalled | Overtaken) -> Stalled | Overtaken:
+def _without_frames(failed: EngineRefused | Overtaken) -> EngineRefused | Overtaken:
     """Remove the traceback: its frames hold decoded items of up to 50 MB, and a hundred writes may wait to repeat."""
-    if isinstance(failed, Stalled):
+    if isinstance(failed, EngineRefused):
         failed.error.__traceback__ = None
     failed.__context__ = failed.__cause__ = None
     return failed.with_traceback(None)

@@ -6,17 +6,12 @@ from typing import Protocol
 from hashrange.clock import Clock
 from hashrange.errors import StorageBusy, StorageError
 from hashrange.store.embedded.durability import CommitBarrier
-from hashrange.store.embedded.engine import Engine, is_behind
+from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.engine_errors import storage_error
 from hashrange.store.embedded.housekeeping import Housekeeper
 from hashrange.store.embedded.read_cache import ReadCache
 from hashrange.store.embedded.statistics import SourceStatistics
 from hashrange.store.pause import PAUSE
-
-STALL_DELAYS_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 1.6, 1.6, 1.6, 1.6)
-"""How long a request waits before each further attempt while the engine is stalled; after the last one it fails."""
-ROOM_LOOK_SECONDS, ROOM_LOOKS_MAX = 0.02, 100
-"""ROOM_LOOK_SECONDS: interval of the checks in `wait_for_room`. ROOM_LOOKS_MAX: largest number of these checks."""
 
 
 class FailureHandler(Protocol):
@@ -75,28 +70,6 @@ class Site:
         if not isinstance(fault, StorageBusy):
             self.health.fail(fault)
         return fault
-
-    async def wait_out_stall(self, error: Exception, attempt: int) -> None:
-        """After attempt number `attempt` (from 0) of a request met a stall, wait before the next, while others run.
-
-        Raises StorageError if `error` is no stall, no attempt is left, or the engine was lost or replaced meanwhile.
-        """
-        fault = self.fail(error)
-        if not isinstance(fault, StorageBusy) or attempt == len(STALL_DELAYS_SECONDS):
-            raise fault from error
-        generation = self.health.generation
-        await PAUSE
-        await asyncio.sleep(STALL_DELAYS_SECONDS[attempt])
-        await PAUSE  # a hundred requests may wake in one turn, and each would write 1 MB in it
-        self.health.require(generation)
-
-    async def wait_for_room(self) -> None:
-        """Wait while flushes and compactions lag, at most 2 s, before they stall requests. For work that can wait."""
-        for _ in range(ROOM_LOOKS_MAX):
-            if not is_behind(self.engine):
-                return
-            await PAUSE
-            await asyncio.sleep(ROOM_LOOK_SECONDS)
 
     def reclaim(self, lower: bytes, upper: bytes) -> None:
         """Start freeing the disk space of deleted keys in `lower <= key < upper`, on the housekeeping thread."""

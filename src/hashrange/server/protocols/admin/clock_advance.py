@@ -1,4 +1,4 @@
-"""`POST clock/advance`: moves service time ahead, and does all work that became due before it replies.
+"""`POST clock/advance`: moves service time ahead, and replies once all work that became due is done.
 
 Wall time and monotonic time do not change, so signatures and time-outs are not affected. Service time never goes back
 while the server runs.
@@ -15,7 +15,7 @@ from hashrange.messages import admin as sentences
 from hashrange.server.protocols.admin.endpoint import Endpoint, Refused, Serving, until_durable
 
 AHEAD_YEARS_MAX = 100
-"""Most years, in total, that service time may be ahead of wall time: years keep four digits, milliseconds thirteen."""
+"""Most years that service time may be ahead of wall time: years must keep four digits, and milliseconds thirteen."""
 AHEAD_SECONDS_MAX = AHEAD_YEARS_MAX * 365.25 * 86_400
 
 
@@ -23,11 +23,14 @@ class AdvanceRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Request: how far to advance service time."""
 
     seconds: Annotated[float, Meta(ge=0)]
-    """Seconds to advance; 0 moves nothing, but waits for work that is due."""
+    """Seconds to advance; 0 does not move service time, but waits for work that is due."""
 
 
 async def advance_clock(serving: Serving, request: AdvanceRequest) -> dict[str, object]:
-    """Advance service time; return it in seconds since the epoch. Raises Refused."""
+    """Advance service time, wait until the work is done and durable, and return the time in seconds since the epoch.
+
+    Raises Refused if it would be too far ahead of wall time.
+    """
     service = serving.service
     clock = service.clock
     assert isinstance(clock, MovableClock | VirtualClock), "a server with the admin API has a clock that can be moved"

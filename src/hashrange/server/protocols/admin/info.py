@@ -1,4 +1,4 @@
-"""`GET info`: which version is running, with which settings, for how long, and what is its service time?"""
+"""`GET info`: which version is running, with which settings and since when, and what is the service time?"""
 
 from hashrange import __version__
 from hashrange.server.protocols.admin.endpoint import Endpoint, Nothing, Serving
@@ -10,7 +10,7 @@ SECRETS = {"credentials", "tls_cert", "tls_key"}
 
 
 async def tell_state(serving: Serving, request: Nothing) -> dict[str, object]:
-    """The server's state. Times are in seconds, service and wall time since the epoch."""
+    """Return the server's state. Times are in seconds, service time and wall time since the epoch."""
     service = serving.service
     store, clock, settings = service.store, service.clock, service.settings
     return {
@@ -28,7 +28,7 @@ async def tell_state(serving: Serving, request: Nothing) -> dict[str, object]:
 
 
 def shown_settings(settings: Settings) -> dict[str, object]:
-    """Return every setting except `TOLD_APART`, under its key of the TOML file."""
+    """Return every setting except `TOLD_APART`, by its key in the TOML file; of `SECRETS` only whether it is set."""
     values = {option.key: getattr(settings, option.field) for option in options() if option.key not in TOLD_APART}
     return values | {key: values[key] is not None for key in SECRETS}
 

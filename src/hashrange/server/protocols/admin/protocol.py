@@ -1,8 +1,8 @@
 """Which endpoint of the admin API does a request call, and is it allowed? Operators' JSON over HTTP, below `/_hashrange/`.
 
-Endpoints run like operations and give way to them; other requests run none of their code. There are no credentials: the
-client's address decides. Web pages are refused, because a browser on the same machine would send requests for any page
-that its user visits.
+Endpoints run like operations, and give way to them; requests of other protocols run none of this code. There are no
+credentials: the client's address decides. Requests of web pages are refused, because a browser on the same machine
+would send them for any page that its user visits.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ class Admin:
         return request.url.startswith(ROOT)
 
     def prepare(self, request: HttpRequest, respond: Respond) -> None:
-        """Refuse the request now, or run its endpoint and answer later."""
+        """Refuse the request now, or run its endpoint and answer the request later. Returns None."""
         try:
             self._require_admitted(request, respond)
             path, _, _ = request.url.decode("latin-1").partition("?")
@@ -58,7 +58,7 @@ class Admin:
         ended.add_done_callback(partial(_answer, request, respond))
 
     def _require_admitted(self, request: HttpRequest, respond: Respond) -> None:
-        """Raise Refused for web pages, and for clients that are not admitted."""
+        """Raise Refused for a request of a web page or, unless everyone is admitted, of another machine."""
         if request.header(b"origin") is not None:
             raise Refused(403, sentences.FROM_A_PAGE)
         if not self._lets_everyone_in and not is_loopback(self._serving.clients.host_of(respond)):
@@ -66,7 +66,7 @@ class Admin:
 
 
 def is_loopback(host: str | None) -> bool:
-    """True if the client is on the same machine, by its address as the kernel reports it."""
+    """True if `host`, a client's address as the kernel reports it, is this machine; False if it is None."""
     return host is not None and (host == "::1" or host.removeprefix("::ffff:").startswith("127."))
 
 
@@ -81,7 +81,7 @@ def _decode(endpoint: Endpoint, body: bytes) -> Any:
 
 
 def _answer(request: HttpRequest, respond: Respond, ended: "asyncio.Future[Mapping[str, object]]") -> None:
-    """Answer the request: its endpoint has ended."""
+    """Answer the request with the result or the error of `ended`, its endpoint's future."""
     error = ended.exception()
     if error is None:
         respond(200, msgspec.json.encode(ended.result()), b"application/json")

@@ -1,4 +1,4 @@
-"""Which endpoints does the admin API have? The list, and the search by method and path."""
+"""Which endpoints does the admin API have? Those of `ENDPOINTS`, found by method and path."""
 
 from hashrange.messages import admin as sentences
 from hashrange.server.protocols.admin import clock_advance, info, ready, table_split, ttl_expire
@@ -14,7 +14,10 @@ ENDPOINTS: tuple[Endpoint, ...] = (
 
 
 def find_endpoint(method: str, path: str) -> tuple[Endpoint, list[str]]:
-    """The endpoint of a method and path, and the texts of its segments in capitals. Raises Refused if none fits."""
+    """Return the endpoint of a method and path, and the path's texts at the endpoint's segments in capitals.
+
+    Raises Refused if there is no such endpoint.
+    """
     segments = path.removeprefix(PREFIX).split("/")
     fitting = [one for one in ENDPOINTS if path.startswith(PREFIX) and _fits(one.path.split("/"), segments)]
     if not fitting:

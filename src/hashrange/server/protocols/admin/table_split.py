@@ -1,4 +1,4 @@
-"""`POST tables/NAME/split`: splits a partition of a table into two halves of its hashes, as happens when one grows too large.
+"""`POST tables/NAME/split`: splits a partition of a table into two halves of its hashes, as happens when a partition grows too large.
 
 Partitions are not stored separately, so their sizes are unknown; the largest is taken to be the one with the most
 hashes, among those that hold several partition keys.
@@ -23,13 +23,13 @@ class SplitRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Request: which partition of a table to split."""
 
     partition: int | None = None
-    """Number of the partition; None means the largest."""
+    """Number of the partition; None means the largest that can be split."""
     account: str | None = None
     region: str | None = None
 
 
 async def split(serving: Serving, request: SplitRequest, name: str) -> dict[str, object]:
-    """Split a partition; return the table's new partitions in order of their hashes. Raises Refused."""
+    """Split a partition durably; return all partitions of the table in order of their hashes. Raises Refused."""
     store = serving.service.store
     table = find_named_table(store.catalog, name, request.account, request.region)
     if len(table.partitions[table.source_id]) >= PARTITIONS_MAX:
@@ -43,7 +43,7 @@ async def split(serving: Serving, request: SplitRequest, name: str) -> dict[str,
 
 
 async def _choose(store: Store, table: OpenTable, number: int | None) -> Partition:
-    """The partition to split. Raises Refused if none can be split."""
+    """Return the partition of this number, or the largest if None. Raises Refused if none can be split."""
     partitions = table.partitions[table.source_id]
     if number is None:
         what, candidates = f"Table {table.name}", sorted(partitions, key=_count_hashes, reverse=True)
@@ -61,7 +61,7 @@ async def _choose(store: Store, table: OpenTable, number: int | None) -> Partiti
 
 
 async def _has_several_keys(store: Store, partition: Partition) -> bool:
-    """True if the hashes of the first and last item differ, so their partition keys do."""
+    """True if the partition has several partition keys: its first and last item have different hashes."""
     hashes = set()
     for is_reverse in (False, True):
         span = hash_span(partition.hashes, is_reverse=is_reverse)
@@ -76,7 +76,7 @@ def _count_hashes(partition: Partition) -> int:
 
 
 def _shown(partition: Partition) -> dict[str, object]:
-    """A partition in JSON. Hashes are hexadecimal: JSON's numbers are too small for them in many languages."""
+    """The partition in the reply. Hashes are hexadecimal texts: many languages cannot read JSON numbers of 64 bits."""
     first, last = partition.hashes
     return {"number": partition.number, "first_hash": f"{first:016x}", "last_hash": f"{last:016x}"}
 

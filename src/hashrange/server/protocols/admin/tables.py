@@ -1,4 +1,4 @@
-"""Which table does an admin request name? The only one of that name, or of that name, account and Region."""
+"""Which table does an admin request name? The only one of that name, in the account and Region if the request names them."""
 
 from hashrange.messages import admin as sentences
 from hashrange.server.protocols.admin.endpoint import Refused
@@ -7,7 +7,7 @@ from hashrange.tables.open_table import OpenTable
 
 
 def find_named_table(catalog: Catalog, name: str, account: str | None, region: str | None) -> OpenTable:
-    """The table of this name, account and Region (if given). Raises Refused unless exactly one matches."""
+    """Return the only table of this name, account and Region (None: any). Raises Refused if none or several match."""
     places = [place for place in catalog.elsewhere(name) if account in {None, place[0]} and region in {None, place[1]}]
     if len(places) > 1:
         shown = ", ".join(f"account {account} and Region {region}" for account, region in places)

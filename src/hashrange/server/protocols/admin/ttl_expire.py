@@ -1,4 +1,4 @@
-"""`POST ttl/expire`: deletes every item whose time to live is over before it replies, whatever `--ttl-delay` says."""
+"""`POST ttl/expire`: deletes every item whose time to live is over, whatever `--ttl-delay` says, and then replies."""
 
 import msgspec
 
@@ -16,7 +16,7 @@ class ExpireRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 async def expire(serving: Serving, request: ExpireRequest) -> dict[str, object]:
-    """Delete expired items, and return how many. Raises Refused."""
+    """Delete expired items durably, and return how many. Raises Refused."""
     store = serving.service.store
     table = None
     if request.table is not None:

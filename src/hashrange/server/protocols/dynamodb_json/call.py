@@ -46,7 +46,7 @@ class JsonCall(Call):
             free_request(self.request)
 
     def refuse(self, error: ApiError) -> None:
-        """Write the error in the operation's wording, or the older layer's if the request falls back. Frees a large request."""
+        """Write the error, in the older layer's wording if the request falls back to it, and free a large request."""
         wording = self.operation.wording
         if isinstance(error, RequestFault) and holds_unread_values(self.operation.rules, self.request):
             wording = "older"
@@ -55,7 +55,7 @@ class JsonCall(Call):
             free_request(self.request)
 
     def first_fault(self, error: ApiError | Malformed) -> ApiError | None:
-        """Return the error or an earlier fault of the HTTP body; None if the operation is to run again (`Call`)."""
+        """Return the error or an earlier fault of the HTTP body; None if the operation must run again (see `Call`)."""
         return first_fault(self, self.http.body, error)
 
     def send(self) -> None:
@@ -63,7 +63,7 @@ class JsonCall(Call):
         self.respond(self.status, self.body)
 
     def fail(self, error: BaseException) -> None:
-        """Log an internal error, and answer 500 instead of the reply."""
+        """Log an internal error, answer 500 instead of the reply, and free a large request."""
         fail(self.http, self.respond, error)
         if self.request is not None and len(self.http.body) > SURELY_QUICK_BYTES:
             free_request(self.request)
@@ -73,7 +73,7 @@ def fail(http: HttpRequest, respond: Respond, error: BaseException) -> None:
     """Log an internal error under the request's id, which the client gets, and answer 500."""
     request_id = request_id_of(http.number).decode()
     if isinstance(error, Abandoned):
-        pass  # nobody receives the reply
+        pass  # the client has left: no fault of the server
     elif isinstance(error, StorageError):
         _log.error("request %s failed in storage: %s: %s", request_id, type(error).__name__, error)
     else:

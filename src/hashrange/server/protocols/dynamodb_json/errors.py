@@ -11,7 +11,10 @@ ENVELOPE = "1 validation error detected: "
 
 
 def error_body(error: ApiError, wording: Wording = "bare") -> bytes:
-    """Body of an error's reply: `__type`, the message under the name that this type uses, then its other members."""
+    """Return the body of an error's reply: `__type`, the message under the error's own name for it, then other members.
+
+    `wording` matters only for a RequestFault. A very long message is cut.
+    """
     message = error.message
     if isinstance(error, RequestFault):
         if wording == "older":

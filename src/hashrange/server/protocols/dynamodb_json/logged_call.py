@@ -1,6 +1,6 @@
 """What does the access log say of a request that reached its operation? The tables that it names, and the units that it used.
 
-Calls have this class only if there is an access log, so that servers without one do no extra work. This file must not
+Calls are LoggedCalls only if there is an access log, so that servers without one do no extra work. This file must not
 know the rest of a log line (`server/access_log.py`).
 """
 
@@ -24,28 +24,29 @@ class LoggedCall(JsonCall):
     used: str = ""
 
     def done(self, reply: Reply | None) -> None:
-        """Record usage before the request is freed, then write the reply."""
+        """Record tables and capacity before the request is freed, then write the reply."""
         self.used = used_by(self)
         JsonCall.done(self, reply)
 
     def refuse(self, error: ApiError) -> None:
-        """Record usage before the request is freed, then write the error."""
+        """Record tables and capacity before the request is freed, then write the error."""
         self.used = used_by(self)
         JsonCall.refuse(self, error)
 
     def send(self) -> None:
-        """Send the reply, with usage for the access log."""
+        """Send the reply, with tables and capacity for the access log."""
         self.respond(self.status, self.body, used=self.used)
 
     def fail(self, error: BaseException) -> None:
-        """Fail like every call, with usage for the access log."""
+        """Log an internal error and answer 500, with tables and capacity for the access log."""
         fail(self.http, partial(self.respond, used=self.used or used_by(self)), error)
 
 
 def used_by(call: JsonCall) -> str:
-    """Return `music 0.5 0`: table, units read, units written. `music+2`: two further tables; `-`: no value.
+    """Return a call's fields of the access log, `music 0.5 0`: table, units read, units written.
 
-    Names that no table can have are left out. Takes 4 µs.
+    `music+2` stands for music and two further tables, `-` for no value. Names that no table can have are left out.
+    Takes 4 µs.
     """
     names = dict.fromkeys(filter(_is_name, map(bare_name, call.operation.tables(call.request))))
     first = next(iter(names), "-")
@@ -56,6 +57,6 @@ def used_by(call: JsonCall) -> str:
 
 
 def _units(meter: Meter, *, is_write: bool) -> str:
-    """Units read or written, of tables and indexes."""
+    """Text of the units read or, with `is_write`, written: the sum over all tables and indexes."""
     used = [one for one in meter if one.is_write == is_write]
     return f"{sum([one.table_units + sum([units for _, units in one.index_units]) for one in used]):.15g}"

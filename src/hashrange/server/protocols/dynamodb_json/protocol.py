@@ -2,8 +2,8 @@
 
 Fast path: target → access → typed decode → a call for the service. On any fault the slow path reads the request again
 and finds the *first* fault in the service's order of checks: HTTP shape, JSON, target, signature, JSON types,
-constraints. An operation's `Malformed` also goes to the slow path. After its ValidationException the slow path
-runs too, and an earlier fault replaces it (`call.py`).
+constraints. If an operation raises `Malformed` or ValidationException, the slow path runs too, and an earlier fault
+replaces the exception (`call.py`).
 Source: errors.md section 2.
 """
 
@@ -82,7 +82,7 @@ class DynamoDBJson:
         return request.method == b"POST" and is_json_content_type(request.header(b"content-type"))
 
     def prepare(self, request: HttpRequest, respond: Respond) -> JsonCall | None:
-        """Slow path: answer with the first fault in the service's order, or return the call without fault."""
+        """Slow path: answer with the first fault in the service's order and return None, or return a faultless call."""
         if not self.claims(request):
             self._plain.prepare(request, respond)
             return None
@@ -143,7 +143,7 @@ class _Target:
         )
 
     def prepare(self, request: HttpRequest, respond: Respond) -> JsonCall | None:
-        """Authenticate and decode a request for the operation. Returns None if it has a fault and is answered."""
+        """Fast path: authenticate and decode a request into a call. Unusual requests and faults take the slow path."""
         layout = request.layout
         values = request.values
         if (
@@ -163,14 +163,14 @@ class _Target:
             return self._prepare_slowly(request, respond)
 
     def _prepare_large(self, request: HttpRequest, respond: Respond) -> JsonCall | None:
-        """Authenticate and decode a request with a large body. Raises any fault."""
+        """Authenticate and decode a request with a large body; unusual ones take the slow path. Raises at a fault."""
         body = request.body
         operation = self.operation
         spend_decoding(len(body))
         require_utf8(body)
         scope = self._authorize(request, SIGNING_NAME)
         if operation.element_type is None and is_surely_unusual(body, carries_items=operation.writes):
-            return self._prepare_slowly(request, respond)  # so the body is decoded only once
+            return self._prepare_slowly(request, respond)  # a fault is likely: decode the body only once
         return self._make_call(scope, operation, self._decode_large(body), NOTHING_USED, 0, False, request, respond)
 
 

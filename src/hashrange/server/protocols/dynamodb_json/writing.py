@@ -16,26 +16,26 @@ from hashrange.operations.reply import Items, Records, Reply, Rows, Structure
 from hashrange.tables.stream_records import record_json, template_of
 
 Text = Any
-"""Bytes, or a view of a row's bytes."""
+"""Type of a text in a reply: bytes, or a memoryview of the JSON in a row."""
 
 ROWS_AT_ONCE = 128
-"""Rows inserted between two looks at the clock: some 20 µs."""
+"""Most rows that are inserted at once, in some 20 µs; work may give way in between."""
 VIEWED_BYTES = 4096
-"""If the first row of a list is longer than this, its rows are joined from views, not copied before."""
+"""If the first row of a list is longer than this, the rows are joined from memoryviews instead of copies."""
 TEXTS_FREED_AT_ONCE = 64
 OPENED_MAX = 1024
 SHORT_PAGE_BYTES = 16 * 1024
-"""Size of a page's rows up to which a second copy is cheap."""
+"""Bytes of rows in Items up to which `_short_page` makes the body: it copies them twice, which is cheap for few."""
 
 _encode = msgspec.json.Encoder().encode
 _OPENED: dict[str, bytes] = {}
-"""Name of a reply's member → its JSON and colon."""
+"""Cache: name of a reply's member → the name in JSON with a colon."""
 
 
 def reply_json(reply: Reply | None) -> bytes:
-    """Body of a reply; empty for an operation without output. 0.3 µs for one small row.
+    """Return the body of a reply; it is empty if `reply` is None. Takes 0.3 µs for one small row.
 
-    Raises if a stored row is damaged.
+    Raises StorageError if a stored row is damaged.
     """
     if reply is None:
         return b""
@@ -60,9 +60,9 @@ def reply_json(reply: Reply | None) -> bytes:
 
 
 def _short_page(reply: Reply, rows: Rows) -> bytes | None:
-    """Body of a reply whose only rows are a few short Items, else None. 1 µs for one row.
+    """Return the body of a reply whose Items are these few short rows; None if another member holds rows too.
 
-    After single items the most frequent reply.
+    Takes 1 µs for one row. After replies with a single item, these are the most frequent.
     """
     text = row_json(rows[0]) if len(rows) == 1 else b",".join(rows_json(rows))
     if len(reply) == 1:
@@ -75,7 +75,7 @@ def _short_page(reply: Reply, rows: Rows) -> bytes | None:
 
 
 def _add(texts: list[Text], before: bytes, value: Any, rows_bytes: int) -> int:
-    """Append a reply's value behind `before`. Returns `rows_bytes` plus the bytes of the value's rows."""
+    """Append `before` and the JSON of `value` to `texts`. Returns `rows_bytes` plus the bytes of rows in `value`."""
     add = _WITH_ROWS.get(value.__class__)
     if add is not None:
         return add(texts, before, value, rows_bytes)
@@ -152,7 +152,7 @@ def _add_rows(texts: list[Text], before: bytes, rows: Rows, rows_bytes: int) -> 
 
 
 def _add_records(texts: list[Text], before: bytes, records: Records, rows_bytes: int) -> int:
-    """Append stream records; some 3.5 µs for each of 1 KB."""
+    """Append stream records as `_add` does; some 3.5 µs for each of 1 KB."""
     if not records:
         texts.append(before + b"[]")
         return rows_bytes
@@ -176,11 +176,11 @@ _WITH_ROWS: dict[type, Callable[[list[Text], bytes, Any, int], int]] = {
     Structure: _add_structure,
     Records: _add_records,
 }
-"""Class of a value that holds rows → the function that appends it."""
+"""Class of a value that may hold rows → the function that appends it for `_add`."""
 
 
 def _join_large(texts: list[Text]) -> bytes:
-    """Join texts in one copy, which takes 0.5 ms per MB; may give way before and after. Empties `texts`."""
+    """Join `texts` with commas in one copy, in 0.5 ms per MB; may give way before and after. Empties `texts`."""
     look()
     body = b",".join(texts)
     while texts:
@@ -190,7 +190,7 @@ def _join_large(texts: list[Text]) -> bytes:
 
 
 def _open(name: str) -> bytes:
-    """A member's name and its colon in JSON, kept for later replies."""
+    """Return a member's name in JSON with a colon, and keep it in `_OPENED` for later replies."""
     if len(_OPENED) >= OPENED_MAX:
         _OPENED.clear()
     opened = _OPENED[name] = _encode(name) + b":"

@@ -1,0 +1,48 @@
+"""How long does a write wait when the engine cannot keep up with merging? Up to ten seconds, in growing delays; then the request fails."""
+
+import asyncio
+
+from hashrange.errors import StorageBusy
+from hashrange.store.embedded.engine import is_behind
+from hashrange.store.embedded.site import Site
+from hashrange.store.pause import PAUSE
+
+STALL_DELAYS_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 1.6, 1.6, 1.6, 1.6)
+"""How long a request waits before each further attempt while the engine is stalled; after the last one it fails."""
+ROOM_LOOK_SECONDS, ROOM_LOOKS_MAX = 0.02, 100
+"""ROOM_LOOK_SECONDS: interval of the checks in `wait_for_room`. ROOM_LOOKS_MAX: largest number of these checks."""
+OPENING_STALLS_MAX = 30
+"""`commit_now` fails if a stall outlasts this many delays of 1.6 s more: 50 s, in which the engine writes gigabytes."""
+
+
+class EngineRefused(Exception):
+    """The engine failed while a commit was put together or written, perhaps only in a stall; nothing was written."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
+        """The exception of the engine."""
+
+
+async def wait_out_stall(site: Site, error: Exception, attempt: int) -> None:
+    """After attempt number `attempt` (from 0) of a request met a stall, wait before the next, while others run.
+
+    Raises StorageError if `error` is no stall, no attempt is left, or the engine was lost or replaced meanwhile.
+    """
+    fault = site.fail(error)
+    if not isinstance(fault, StorageBusy) or attempt == len(STALL_DELAYS_SECONDS):
+        raise fault from error
+    generation = site.health.generation
+    await PAUSE
+    await asyncio.sleep(STALL_DELAYS_SECONDS[attempt])
+    await PAUSE  # a hundred requests may wake in one turn, and each would write 1 MB in it
+    site.health.require(generation)
+
+
+async def wait_for_room(site: Site) -> None:
+    """Wait while flushes and compactions lag, at most 2 s, before they stall requests. For work that can wait."""
+    for _ in range(ROOM_LOOKS_MAX):
+        if not is_behind(site.engine):
+            return
+        await PAUSE
+        await asyncio.sleep(ROOM_LOOK_SECONDS)
