@@ -1,4 +1,4 @@
-"""How is an item's JSON stored that is far longer than the item's size? It is packed: single bytes replace frequent texts.
+"""How is JSON packed and unpacked? Single bytes replace frequent texts; `rows.py` decides which items are packed.
 
 An item of 400 KB may have 4 MB of JSON if it consists of nulls, empty values, control characters or numbers with many
 zeros; ten such items in one commit occupy the engine for 0.1 s and more. The replacing bytes never occur in canonical

@@ -1,4 +1,4 @@
-"""How is an item stored? As a row: version byte 1 ‖ 4 bytes big-endian DynamoDB item size ‖ JSON; other versions pack it or add metadata.
+"""How is an item stored? As a row: version, size and JSON, which is packed if it is far longer than the item; which items are packed is decided here.
 
 The JSON is canonical: attribute names sorted at every level, no blanks, canonical values. So equal items have equal
 rows, and replies include the JSON without decoding it. Must not know keys or tables. Format: docs/formats/rows.md.

@@ -10,7 +10,7 @@ from typing import Protocol
 from hashrange.clock import Clock
 from hashrange.server.access_log import AccessLog
 from hashrange.server.deadlines import Timed, end_if_late
-from hashrange.server.hints import HttpsHint
+from hashrange.server.misdirected_clients import HttpsHint
 from hashrange.server.incoming import Handle, Incoming
 from hashrange.server.long_reads import LongReads
 from hashrange.server.outgoing import Outgoing

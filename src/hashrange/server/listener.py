@@ -1,4 +1,4 @@
-"""How does a server listen, and how does it stop? One listener, its connections, and the sweep over them."""
+"""How does a server listen, and how long may open requests take once it stops? One listener, its connections, and the sweep over them."""
 
 import asyncio
 import errno

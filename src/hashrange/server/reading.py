@@ -11,7 +11,7 @@ from typing import Final
 
 import httptools
 
-from hashrange.server.hints import TLS_HANDSHAKE
+from hashrange.server.misdirected_clients import TLS_HANDSHAKE
 from hashrange.server.receive_budget import SMALL_BYTES
 from hashrange.server.refusals import BODY_TOO_LARGE, MALFORMED, SPEAKS_TLS, Refusal
 from hashrange.server.slow_clients import Framing, head_bytes

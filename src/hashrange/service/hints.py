@@ -1,4 +1,4 @@
-"""How does the operator learn why requests were refused? By hints in the log, each given once.
+"""How does the operator learn why requests were refused, such as for a table of another Region? By hints in the log, each given once.
 
 Clients see only their own account and Region; a Region configured by mistake is the commonest reason for a missing
 table.

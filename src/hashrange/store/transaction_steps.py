@@ -1,4 +1,4 @@
-"""What do the steps of a transaction change, or why is it refused? All changes, or all refusals. Pure; used by every store."""
+"""What do the steps of a transaction change, or why is it refused? All changes, or all refusals, or more than 4 MB. Pure; used by every store."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""What does a stream record of a write? The item's keys and, by the stream's view type, its images before and after.
+"""What does a stream record hold, and how do replies show it? Keys, images by the view type, size and time of a write.
 
     version 2 (1) ‖ event (1) ‖ by whom (1) ‖ length of the keys (4) ‖ length of the old row (4) ‖ size (4) ‖ keys ‖ old row ‖ new row
 

@@ -3,7 +3,7 @@
 from hashrange.server.access import Access
 from hashrange.server.clients import IN_THIS_PROCESS, Clients
 from hashrange.server.front import Front, WireProtocol
-from hashrange.server.hints import OtherServiceHint
+from hashrange.server.misdirected_clients import OtherServiceHint
 from hashrange.server.protocols.dynamodb_json.call import JsonCall
 from hashrange.server.protocols.dynamodb_json.logged_call import LoggedCall
 from hashrange.server.protocols.dynamodb_json.protocol import SIGNING_NAME, DynamoDBJson

@@ -1,4 +1,4 @@
-"""Which items expire next? A queue for each table with time to live: one empty row for each item that expires, by time.
+"""Which items expire next? A queue for each table with time to live: one empty row per item, by time; `expired_items.py` deletes the items.
 
     prefix ‖ source id of the table ‖ second (8) ‖ key of the item
 

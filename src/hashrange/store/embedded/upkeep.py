@@ -1,4 +1,4 @@
-"""What does a store do outside of requests? It fills new indexes, writes delayed entries, deletes expired items, tends streams, splits, merges."""
+"""What does a store do outside of requests? It fills new indexes, writes delayed entries, tends streams, splits, merges; `expired_items.py` deletes."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
