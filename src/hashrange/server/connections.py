@@ -10,9 +10,9 @@ from typing import Protocol
 from hashrange.clock import Clock
 from hashrange.server.access_log import AccessLog
 from hashrange.server.deadlines import Timed, end_if_late
-from hashrange.server.misdirected_clients import HttpsHint
 from hashrange.server.incoming import Handle, Incoming
 from hashrange.server.long_reads import LongReads
+from hashrange.server.misdirected_clients import HttpsHint
 from hashrange.server.outgoing import Outgoing
 from hashrange.server.reading import PIECE_BYTES
 from hashrange.server.receive_budget import ReceiveBudget
