@@ -427,6 +427,15 @@ def test_of_a_set_only_members_that_are_added_weigh(table: DataTable) -> None:
     assert (table.get(key) or {})["b"] == number(1)
 
 
+def test_a_list_that_is_added_weighs_whole(table: DataTable) -> None:
+    """AttributeUpdates may add to a list; only members of sets are left out if they are stored already."""
+    key = fresh_key()
+    table.put(key | {"l": {"L": [text("x")]}})
+    updates = {"l": {"Action": "ADD", "Value": {"L": [text("x" * ITEM_MAX_BYTES)]}}}
+    too_large = "Item size to update has exceeded the maximum allowed size"
+    assert table.refusal("UpdateItem", Key=key, AttributeUpdates=updates) == too_large
+
+
 def test_a_value_cannot_move_too_deep(table: DataTable) -> None:
     too_deep = "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"
     key = fresh_key()

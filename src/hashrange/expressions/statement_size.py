@@ -14,7 +14,7 @@ from hashrange.expressions.sets import added_members
 from hashrange.expressions.tree import Arithmetic, DocumentPath, Operand, SetAction, ValueAction, ValueToken
 from hashrange.items.sizes import value_size_bytes
 from hashrange.items.steps import FEW_MEMBERS, walk
-from hashrange.items.types import Item, Value
+from hashrange.items.types import SET_TYPES, Item, Value
 
 _STATEMENT_BYTES = 3
 _WRITE_BYTES = 19
@@ -63,7 +63,7 @@ def measure_statement(
 def _added_bytes(value: Value, old: Value | None) -> int:
     """Size in bytes of an ADD action's value; of a set, only of the members that the old value lacks."""
     ((type_name, content),) = value.items()
-    if old is not None and type_name != "N":
+    if old is not None and type_name in SET_TYPES:
         members = old.get(type_name)
         if members is not None:
             value = {type_name: added_members(members, content)}

@@ -7,11 +7,11 @@ from hashrange.expressions.checks import check_operand_count, check_operand_type
 from hashrange.expressions.lexer import fault
 from hashrange.expressions.terms import CONDITION_FUNCTIONS
 from hashrange.expressions.tree import Arithmetic, DocumentPath, FunctionCall, Operand, SetAction, ValueAction
+from hashrange.items.types import SET_TYPES
 from hashrange.messages.expressions import UPDATE_OPERAND_TYPE
 
 UPDATE_FUNCTIONS = frozenset(("if_not_exists", "list_append"))
 CONDITION_ONLY_FUNCTIONS = frozenset(CONDITION_FUNCTIONS)
-_SET_TYPES = ("SS", "NS", "BS")
 _LONG_TYPE_NAMES = {
     "S": "STRING",
     "N": "NUMBER",
@@ -25,7 +25,7 @@ _LONG_TYPE_NAMES = {
 
 def check_actions(kind: str, sets: list[SetAction], additions: list[ValueAction], deletions: list[ValueAction]) -> None:
     """Refuse actions whose operands are wrong for every item."""
-    for operator, actions, allowed in (("ADD", additions, ("N", *_SET_TYPES)), ("DELETE", deletions, _SET_TYPES)):
+    for operator, actions, allowed in (("ADD", additions, ("N", *SET_TYPES)), ("DELETE", deletions, SET_TYPES)):
         for _, value in actions:
             type_name = value.type_name
             if type_name is not None and type_name not in allowed:

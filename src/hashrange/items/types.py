@@ -6,6 +6,7 @@ An item is a dict in wire form, `{"pk": {"S": "a"}}`; stored, it is a row of can
 from typing import Any, NewType
 
 TYPE_NAMES = ("S", "N", "B", "SS", "NS", "BS", "BOOL", "NULL", "L", "M")
+SET_TYPES = ("SS", "NS", "BS")
 
 Value = dict[str, Any]
 """One attribute value in wire form: exactly one member, named by its type (`{"S": "a"}`, `{"L": [{"N": "1"}]}`).

@@ -11,6 +11,7 @@ from hashrange.expressions.partiql.lexer import KEYWORD
 from hashrange.expressions.partiql.reader import PlacedCall, StatementReader
 from hashrange.expressions.partiql.truths import refuse_type_test
 from hashrange.expressions.tree import DocumentPath, SetAction, ValueAction, ValueToken
+from hashrange.items.types import SET_TYPES
 from hashrange.messages.partiql import (
     EXPECTED_EQUALS,
     EXPECTED_IDENTIFIER,
@@ -22,7 +23,6 @@ from hashrange.messages.partiql import (
 SET_FUNCTIONS = ("set_add", "set_delete")
 _NOWHERE = DocumentPath(("",))
 """Operand that replaces MISSING in an assignment: the path of an attribute that no item has."""
-_SET_TYPES = ("SS", "NS", "BS")
 
 
 class Actions(NamedTuple):
@@ -82,6 +82,6 @@ def _check_set_function(
     target, value = operands
     if not isinstance(target, DocumentPath) or target.elements != path.elements:
         raise reader.refuse(SET_FUNCTION_FIRST.format(function=name, place=placed.place))
-    if not isinstance(value, ValueToken) or value.type_name not in _SET_TYPES:
+    if not isinstance(value, ValueToken) or value.type_name not in SET_TYPES:
         raise reader.refuse(SET_FUNCTION_SECOND.format(function=name, place=first_place))
     return value
