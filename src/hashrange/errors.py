@@ -146,7 +146,9 @@ class NumberFault(RequestFault):
 
 
 class NestingFault(RequestFault):
-    """A value inside too many lists and maps. `levels`: how many; if NESTING_LEVELS_READ_MAX is exceeded, at least."""
+    """A value inside too many lists and maps. `levels`: how many are around the deepest value found; above
+    NESTING_LEVELS_READ_MAX, only a lower bound.
+    """
 
     def __init__(self, message: str, levels: int) -> None:
         super().__init__(message)

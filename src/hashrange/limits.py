@@ -17,8 +17,8 @@ STRUCTURES_MAX = 1_000
 """Greatest length of a list of structures if the API model declares none: our own bound, far beyond what any operation
 accepts."""
 STRUCTURES_BY_NAME_MAX = 110_000
-"""Greatest length of a map of structures if the API model declares none: our own bound. An item of 400 KB cannot have
-as many attributes."""
+"""Greatest length of a map whose values are structures, if the API model declares no length: our own bound. Such maps have
+attribute names as keys (Expected, AttributeUpdates, KeyConditions)."""
 TABLE_NAME_LENGTH_MIN = 3
 """Least number of characters in the name of a table or index."""
 TABLE_NAME_LENGTH_MAX = 255

@@ -27,8 +27,8 @@ DONE, FAILED, WRONG_USE, INTERRUPTED, UNREAD = 0, 1, 2, 130, 141
 """Exit codes; the last two are what a shell reports after SIGINT and SIGPIPE."""
 
 YOUNG_OBJECTS_MAX = 50_000
-"""New objects that start a garbage collection: many, as the objects that imports make stay, and a collection during the
-start takes 8 ms."""
+"""A garbage collection begins when there are this many new objects. The number is large, because the objects that imports
+make are never garbage: a collection during the start would free nothing and take 8 ms."""
 
 HELP = """usage: hashrange COMMAND …
 

@@ -135,7 +135,7 @@ def _parsed(option: Option, name: str, value: Any) -> Any:
 
 
 def _checked(option: Option, name: str, value: Any) -> Any:
-    """The value, a choice in lower case. Raises UsageError unless the option allows it."""
+    """Return the value; if the option is a choice, in lower case. Raises UsageError for a value that the option refuses."""
     if option.kind == "choice" and isinstance(value, str):
         chosen = value.strip().lower()
         value = chosen if chosen in option.choices else value

@@ -25,9 +25,9 @@ _WORDS = (
     b"0" * 32, b"0" * 8, b"0" * 4, b"0" * 2, b'{"S":""},', b'{"B":""},', b'{"NULL":true}', b'{"BOOL":true}', b'{"BOOL":false}',
     b'{"N":"', b'{"S":"', b'{"B":"', b'{"L":[', b'{"M":{', b'"}', b'","', b"]}", b"}}",
 )  # fmt: skip
-"""Texts that single bytes replace, those that save most first.
+"""Texts that single bytes replace, in the order of replacement: a text comes before the texts that it contains.
 
-In a list, a number like 1E-130 counts 3 bytes, and is written with 129 zeros.
+The runs of zeros are for numbers like 1E-130: each counts 3 bytes in an item's size, but has 130 zeros in its JSON.
 """
 
 SubstitutionTable = dict[bytes, bytes]

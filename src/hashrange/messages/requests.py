@@ -23,7 +23,7 @@ GENERIC_MEMBER = (
     "(sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl and java.lang.Class are in module java.base "
     "of loader 'bootstrap')"
 )
-"""For a scalar where a list or map is declared as a list's or map's member."""
+"""For a scalar or null in a list, or a scalar in a map, whose members are declared to be lists or maps: `"Keys": [5]`."""
 
 JAVA_SCALAR = "java.lang.{type}"
 JAVA_BLOB = "java.nio.ByteBuffer"

@@ -53,7 +53,7 @@ class ReceiveBudget:
         return False
 
     def give_back(self, size_bytes: int) -> None:
-        """Free reserved memory, and give it to waiting shares in their order."""
+        """Free reserved memory, and reserve it for the connections that wait for memory, in the order in which they came."""
         self._free_bytes += size_bytes
         while self._waiting:
             share, (wanted_bytes, let_in) = next(iter(self._waiting.items()))

@@ -83,7 +83,7 @@ def _older_report(violations: list[Violation]) -> str:
 
 
 def _report(violations: list[Violation], rules: RequestRules) -> str:
-    """The current layer's message, with the operation's special wordings."""
+    """The current layer's message for these violations; the operation's special wordings replace sentences, or all of it."""
     has_unknown_word = any(one.constraint == "enumeration" for one in violations)
     texts: list[str] = []
     alone = None

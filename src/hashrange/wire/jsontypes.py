@@ -7,7 +7,7 @@ Source: service behaviour, captures to October 2026.
 
 Unconfirmed, our choice: a number beyond the range of its Java type is not convertible, like a value of another type;
 a null among attribute values becomes an empty attribute value, so that it is refused and nothing is lost; a null in a
-list of anything else is an unexpected value type; a null in a map of strings is left out.
+list of scalars or structures is an unexpected value type, in a list of maps it has GENERIC_MEMBER's message; a null in a map of strings is left out.
 """
 
 import math
@@ -51,9 +51,9 @@ VALUE_MEMBERS = {
 }
 """Members of an attribute value, in the order in which the service prints them."""
 _PLAIN_CLASSES = {"S": str, "N": str, "NULL": bool, "BOOL": bool}
-"""Member of an attribute value → class of contents that need no check."""
+"""Member of an attribute value → Python class of its contents; contents of this class need no check."""
 _EMPTY_CLASSES = {"B": str, "SS": list, "NS": list, "BS": list, "L": list, "M": dict}
-"""Member of an attribute value → class of contents that need no check if they are empty."""
+"""Member of an attribute value → Python class of its contents; empty contents of this class need no check."""
 
 
 def normalise(value: Any, shape: Shape, levels: int = 0, *, is_member: bool = False) -> Any:

@@ -58,7 +58,9 @@ def _fields(kind: Struct) -> tuple[dict[str, Any], dict[str, Struct]]:
 
 
 def _bare(annotation: Any) -> tuple[Any, bool]:
-    """A field's type without None and metadata, and True if it has a greatest length, or a least length above 1."""
+    """A field's type without None and metadata. True if it, or its keys or members, have a greatest length or a least length
+    above 1, or if it is a union of several types.
+    """
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType):
         others = [one for one in arguments if one is not NoneType]

@@ -85,7 +85,8 @@ class Outbox(Participant):
         self._found_end = b""
         """Key just after the last row that `load` found; empty if it found none."""
         self._found_due_ms_max = 0
-        """Service time in milliseconds. Rows that `load` found with a later due time are due at once."""
+        """Service time in milliseconds at which a row that was added while `load` ran is due. A row that `load` found with a later
+        time was added before the clock was set back, and is due at once."""
 
     def load(self, engine: Engine) -> None:
         """Count the rows of the outbox in a newly opened engine, and note their due times. Raises StorageCorruption."""

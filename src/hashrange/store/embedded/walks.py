@@ -167,7 +167,9 @@ class Walks:
         return part
 
     def filled(self, table: Table, source_id: bytes) -> Table:
-        """The table's description once the source has been filled."""
+        """The table's description to store with the last slice of the walk that fills `source_id`: the index ACTIVE, or time to
+        live ENABLED.
+        """
         return self._filler(table, source_id).filled(table, source_id)
 
     def _filler(self, table: Table, source_id: bytes) -> Participant:

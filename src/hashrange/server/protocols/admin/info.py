@@ -4,7 +4,8 @@ from hashrange import __version__
 from hashrange.server.protocols.admin.endpoint import Endpoint, Nothing, Serving
 from hashrange.settings import Settings, options
 
-TOLD_APART = {"data_dir", "in_memory"}
+SHOWN_AS_DATA_DIR = {"data_dir", "in_memory"}
+"""Settings that say where the data is; the reply has them as its own member `data_dir`."""
 SECRETS = {"credentials", "tls_cert", "tls_key"}
 """Settings that name files of secrets: the reply says only whether they are set."""
 
@@ -28,8 +29,10 @@ async def tell_state(serving: Serving, request: Nothing) -> dict[str, object]:
 
 
 def shown_settings(settings: Settings) -> dict[str, object]:
-    """Return every setting except `TOLD_APART`, by its key in the TOML file; of `SECRETS` only whether it is set."""
-    values = {option.key: getattr(settings, option.field) for option in options() if option.key not in TOLD_APART}
+    """Return every setting except `SHOWN_AS_DATA_DIR`, by its key in the TOML file; of `SECRETS` only whether it is set."""
+    values = {
+        option.key: getattr(settings, option.field) for option in options() if option.key not in SHOWN_AS_DATA_DIR
+    }
     return values | {key: values[key] is not None for key in SECRETS}
 
 
