@@ -1,4 +1,4 @@
-"""How is a request authenticated? By its signature, which gives a Scope: the account of its access key, and its Region.
+"""How is a request authenticated? A signed request becomes a Scope: one account and Region; signers are known from then on.
 
 Without a credentials file, the syntax, date and credential scope of a signature are checked, but not the signature
 itself. With one, these are checked next, in this order: access key, Regions of the key, signature, session token,

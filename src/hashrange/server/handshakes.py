@@ -1,4 +1,4 @@
-"""How does a connection get TLS without delaying others? Records of all handshakes wait in one queue, served for 2 ms per turn.
+"""How do TLS handshakes not delay other connections? The records of all handshakes wait in one queue, taken a few at a time.
 
 The signature of a handshake takes 1 to 6 ms of CPU, cannot be interrupted, and costs a client nothing. So until its
 handshake is done, a connection's input is kept here, and passed to TLS one record at a time, for a limited time in each

@@ -17,9 +17,10 @@ from hashrange.server.credentials import Credential, read_credentials
 from hashrange.server.first_read import FirstRead
 from hashrange.server.handshakes import Handshake, Handshakes
 from hashrange.server.protocols.http import http_front
+from hashrange.server.tls_context import tls_context
 from hashrange.service import collector
 from hashrange.service.service import Service
-from hashrange.settings import Settings, SettingUnusable
+from hashrange.settings import Settings
 
 SWEEP_SECONDS = 1.0
 STOP_SECONDS_MAX = 10.0
@@ -29,10 +30,6 @@ BACKLOG_CONNECTIONS = 1024
 RECEIVE_BUFFER_BYTES = 256 * 1024
 """Received bytes that the kernel keeps for a connection that the server does not read, in twice as much memory. By
 default it keeps 6 MB, and closing a hundred such connections takes 0.15 s."""
-
-
-class TlsFilesError(SettingUnusable):
-    """Certificate and key cannot be used; the message names the files, the reason and the remedy."""
 
 
 class ListenError(HashrangeError):
@@ -131,30 +128,6 @@ def bound_receive_buffer(descriptor: int) -> None:
     """Set a listening socket's receive buffer to `RECEIVE_BUFFER_BYTES`; accepted connections inherit it."""
     with socket.fromfd(descriptor, socket.AF_INET, socket.SOCK_STREAM) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
-
-
-def tls_context(settings: Settings) -> ssl.SSLContext | None:
-    """Return the configured TLS context; None without a certificate. Raises TlsFilesError for unusable files."""
-    if settings.tls_cert is None:
-        return None
-
-    def refuse_passphrase() -> str:
-        """Raise TlsFilesError for a locked key: OpenSSL would ask for the passphrase on the terminal, and wait."""
-        raise TlsFilesError(
-            f"the private key {settings.tls_key} is locked with a passphrase, which a server cannot be told."
-            f" Unlock it: openssl pkey -in {settings.tls_key} -out unlocked.pem."
-        )
-
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.options |= ssl.OP_NO_RENEGOTIATION  # a second handshake would bypass the queue (`handshakes.py`)
-    try:
-        context.load_cert_chain(settings.tls_cert, settings.tls_key, refuse_passphrase)
-    except OSError as error:  # includes ssl.SSLError
-        raise TlsFilesError(
-            f"TLS cannot start with {settings.tls_cert} and {settings.tls_key}: {error.strerror or error}."
-            " Both must be readable PEM files that belong together."
-        ) from error
-    return context
 
 
 def listen_failure(settings: Settings, error: OSError | UnicodeError) -> str:

@@ -19,9 +19,10 @@ from hashrange.server.handshakes import (
     Handshakes,
     record_bytes,
 )
-from hashrange.server.listener import Server, tls_context
+from hashrange.server.listener import Server
 from hashrange.server.process import run_on_best_loop
 from hashrange.server.receive_budget import BEGINNINGS_BYTES_MAX
+from hashrange.server.tls_context import tls_context
 from hashrange.settings import Settings
 from tests.support.waiting import until
 from tests.unit.server.harness import FakeTransport, FrontEnd, StubStore, Turns

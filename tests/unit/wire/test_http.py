@@ -9,19 +9,14 @@ import pytest
 from hashrange.items import steps
 from hashrange.items.steps import LARGE_PIECE_BYTES
 from hashrange.wire import http
-from hashrange.wire.http import (
+from hashrange.wire.content_codings import (
     BODY_BYTES_MAX,
     BodyTooLargeError,
     ContentEncodingError,
-    HttpRequest,
-    ReplyWriter,
     accepted_coding,
     decode_body,
-    http_date,
-    layout_of,
-    mirrored_content_type,
-    query_pairs,
 )
+from hashrange.wire.http import HttpRequest, ReplyWriter, http_date, layout_of, mirrored_content_type, query_pairs
 from hashrange.wire.identifiers import REQUEST_ID_LENGTH, next_number, request_id_of
 
 

@@ -1,4 +1,4 @@
-"""May this table be updated as requested? The checks of UpdateTable: first of the request alone, then against the table.
+"""May this table be changed so? All checks of UpdateTable but those of how often (`updated_table.py`): of the request, then of the table.
 
 Of the request: a change is requested → billing and throughput → shape of the index updates → stream and
 encryption. Against the table: billing and throughput → index rules → stream and encryption. Source: service

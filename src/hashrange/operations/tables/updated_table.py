@@ -1,4 +1,4 @@
-"""What is a table like after an UpdateTable? Checked request and old table → new table.
+"""What is a table like after an UpdateTable, and does the change come too soon after earlier ones?
 
 Refuses only requests that come too soon after earlier changes: too many decreases of throughput, too many switches to
 on-demand. Source: developer guide, throughput rules of 2026.

@@ -27,7 +27,7 @@ from hashrange.messages.requests import TOKEN_EMPTY, TOKEN_TOO_LONG, TRANSACTION
 from hashrange.messages.transactions import SAME_ITEM_TWICE, TRANSACTION_TOO_LARGE
 from hashrange.operations import shapes
 from hashrange.operations.items.actions import Action
-from hashrange.operations.items.write_item import metrics_by_table
+from hashrange.operations.items.collection_metrics import metrics_by_table
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Operation, Scope

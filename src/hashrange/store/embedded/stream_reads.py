@@ -1,4 +1,4 @@
-"""How are streams and their records read? Streams and shards from memory, the records of a shard by one seek."""
+"""How are streams and their records read, and where does a page of records end? Streams from memory, records by one seek."""
 
 from collections.abc import Sequence
 

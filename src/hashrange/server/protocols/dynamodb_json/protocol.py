@@ -32,16 +32,9 @@ from hashrange.server.protocols.dynamodb_json.pieces import decoder_in_pieces
 from hashrange.server.protocols.plain import Plain
 from hashrange.wire.body_members import decode_large, excess_of_members, is_surely_unusual
 from hashrange.wire.chunked_payload import MARKERS, ChunksError, join_chunks
+from hashrange.wire.content_codings import BodyTooLargeError, ContentEncodingError, decode_body
 from hashrange.wire.faults import check_object, decode_object, read_leniently
-from hashrange.wire.http import (
-    CONTENT_TYPES,
-    HASH_LENGTH,
-    BodyTooLargeError,
-    ContentEncodingError,
-    HttpRequest,
-    decode_body,
-    is_json_content_type,
-)
+from hashrange.wire.http import CONTENT_TYPES, HASH_LENGTH, HttpRequest, is_json_content_type
 from hashrange.wire.utf8 import require_utf8
 
 SIGNING_NAME = "dynamodb"
