@@ -16,7 +16,7 @@ listeners, lock, logs); merges of data files open some more."""
 TURNED_AWAY_MAX = 32
 """Connections above the limit whose clients get time to read the refusal; further ones are closed as it is sent."""
 ACCEPTED_MAX = 32
-"""Descriptors kept for connections that are accepted but not counted yet; uvloop accepts one per turn of the loop."""
+"""Descriptors kept for connections that are accepted but not counted yet; `acceptor.py` accepts 16 at once."""
 DESCRIPTORS_MIN = 256
 """Fewest descriptors with which the server starts; with fewer, too few would be left for connections."""
 FEW_CONNECTIONS = 1024

@@ -9,6 +9,7 @@ from functools import partial
 from typing import NamedTuple
 
 from hashrange.errors import HashrangeError
+from hashrange.server.acceptor import Acceptor
 from hashrange.server.access import Access
 from hashrange.server.access_log import log_access
 from hashrange.server.clients import Clients, host_of_connection
@@ -64,6 +65,7 @@ class Server:
         self.front.set_crowd_counter(self.connections.incoming.count_behind)
         self.handshakes = None if secrets.tls is None else Handshakes(self.connections, secrets.tls)
         self._listener: asyncio.Server | None = None
+        self._acceptor: Acceptor | None = None
         self._sweep: asyncio.TimerHandle | None = None
 
     async def start(self) -> str:
@@ -76,15 +78,17 @@ class Server:
         if self.handshakes is not None:
             self.handshakes.take_turns(loop)
             protocol = partial(Handshake, self.handshakes)
+        self._acceptor = acceptor = Acceptor(protocol, loop)
         try:
             self._listener = await loop.create_server(
-                protocol, settings.host, settings.port, backlog=BACKLOG_CONNECTIONS
+                acceptor.make_protocol, settings.host, settings.port, backlog=BACKLOG_CONNECTIONS
             )
         except (OSError, UnicodeError) as error:  # UnicodeError: a host name that DNS cannot represent
             raise ListenError(listen_failure(settings, error)) from error
         try:
             for listening in self._listener.sockets:
                 bound_receive_buffer(listening.fileno())
+            acceptor.listen(self._listener.sockets)
             self._turn()
             self.service.start_jobs()
         except BaseException:
@@ -101,6 +105,8 @@ class Server:
         """
         if self._listener is not None:
             self._listener.close()
+        if self._acceptor is not None:
+            self._acceptor.stop()
         if self._sweep is not None:
             self._sweep.cancel()
         if self.handshakes is not None:
