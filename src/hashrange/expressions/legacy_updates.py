@@ -17,13 +17,12 @@ from hashrange.expressions.update_apply import Apply, compile_apply
 from hashrange.expressions.update_values import Assignment, compile_add, compile_delete, compile_set, remove
 from hashrange.items.paths import Path
 from hashrange.items.steps import spend, walk
-from hashrange.items.types import Item, Value
+from hashrange.items.types import SET_TYPES, Item, Value
 from hashrange.items.values import check_name, check_value
 from hashrange.messages.expressions import UPDATE_ADD_TYPE, UPDATE_DELETE_TYPE, UPDATE_VALUE_NEEDED
 
 _ACTION_STEPS = 5
-_SET_TYPES = ("SS", "NS", "BS")
-_ADDABLE_TYPES = ("N", "L", *_SET_TYPES)
+_ADDABLE_TYPES = ("N", "L", *SET_TYPES)
 
 
 def attribute_updates(updates: LegacyMap) -> CompiledUpdate:
@@ -90,7 +89,7 @@ def _read_update(members: Mapping[str, Any]) -> tuple[str, Value | None]:
         return action, None
     value = check_value(given)[0]
     type_name = next(iter(value))
-    if action == "DELETE" and type_name not in _SET_TYPES:
+    if action == "DELETE" and type_name not in SET_TYPES:
         raise RequestFault(UPDATE_DELETE_TYPE.format(type_name=type_name))
     if action == "ADD" and type_name not in _ADDABLE_TYPES:
         raise RequestFault(UPDATE_ADD_TYPE.format(type_name=type_name))

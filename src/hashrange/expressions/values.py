@@ -12,7 +12,7 @@ from typing import AnyStr
 from hashrange.items.numbers import number_order
 from hashrange.items.sizes import binary_size_bytes
 from hashrange.items.steps import spend
-from hashrange.items.types import Value
+from hashrange.items.types import SET_TYPES, Value
 
 ORDERED_TYPES = frozenset(("S", "N", "B"))
 SURELY_QUICK_LENGTH = 4_096
@@ -90,7 +90,7 @@ def contains(container: Value, wanted: Value) -> bool:
     if container_type == "L":
         spend(len(content) >> 4)
         return wanted in content
-    if container_type in ("SS", "NS", "BS"):
+    if container_type in SET_TYPES:
         member = wanted.get(container_type[0])
         spend(len(content) >> 5)
         return member is not None and member in content

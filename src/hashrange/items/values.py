@@ -16,7 +16,7 @@ from hashrange.items.numbers import measure_number, normalize_number
 from hashrange.items.sets import canonical_binary_set, canonical_number_set, canonical_string_set, check_members
 from hashrange.items.sizes import CONTAINER_BYTES, MEMBER_BYTES
 from hashrange.items.steps import FEW_MEMBERS, walk
-from hashrange.items.types import Item, Value
+from hashrange.items.types import SET_TYPES, Item, Value
 from hashrange.limits import ATTRIBUTE_NAME_MAX_BYTES, NESTING_LEVELS_MAX, NESTING_LEVELS_READ_MAX
 from hashrange.messages.values import (
     ATTRIBUTE_NAME_EMPTY,
@@ -271,7 +271,7 @@ def _refuse_count(value: dict[str, Any], level: int) -> NoReturn:
     for type_name in ("N", "NULL"):
         if type_name in value:
             _walk_content(type_name, value[type_name], level)
-    for type_name in ("SS", "NS", "BS"):
+    for type_name in SET_TYPES:
         if type_name in value:
             check_members(type_name, value[type_name])
     for number in value.get("NS", ()):

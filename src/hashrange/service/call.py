@@ -30,8 +30,13 @@ class Call(msgspec.Struct, gc=False, eq=False):
     """True once the slow path has read the request leniently, and found no fault that it can word."""
 
     @property
-    def is_abandoned(self) -> bool:
-        """True if the client has left, so that a read need not be continued."""
+    def is_needless(self) -> bool:
+        """True if the request changes nothing, and its client has left. Asked only before the outcome is written."""
+        return self.has_left and self.operation.only_reads(self.request)
+
+    @property
+    def has_left(self) -> bool:
+        """True if the client has left."""
         return False
 
     def done(self, reply: Reply | None) -> None:

@@ -30,7 +30,7 @@ class Driver:
         workers: Workers,
         call: Abandonable | None = None,
     ) -> None:
-        """`call`: that of a read, which ends with Abandoned where it suspends or gives way once the client has left."""
+        """`call`, if given, ends with Abandoned where it suspends or gives way and has become needless."""
         self.call = call
         self.coroutine = coroutine
         self.ended = ended
@@ -52,18 +52,16 @@ class Driver:
 
     def step(self) -> None:
         """Run until the coroutine suspends or ends; call `ended` if it ends."""
-        call = self.call
+        call, workers = self.call, self.workers
         try:
-            if call is None:
-                waits_for = self.coroutine.send(None)
-            elif call.is_abandoned:
-                waits_for = self.coroutine.throw(Abandoned())
-            else:
-                self.workers.watch(call)
-                try:
+            workers.running = call
+            try:
+                if call is not None and call.is_needless:
+                    waits_for = self.coroutine.throw(Abandoned())
+                else:
                     waits_for = self.coroutine.send(None)
-                finally:
-                    self.workers.watch(None)
+            finally:
+                workers.running = None
         except StopIteration as stop:
             self.ended(stop.value, None)
         except BaseException as error:  # noqa: BLE001 - the service decides what each error means

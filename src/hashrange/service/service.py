@@ -133,11 +133,10 @@ class Service:
     def _begin(self, call: Call) -> None:
         """Run a call's operation; on the embedded store it usually ends at its first step."""
         operation = call.operation
-        is_long_read = not operation.is_quick and operation.only_reads(call.request)
+        workers = self.workers
         soon: Any
         try:
-            if is_long_read:
-                self.workers.watch(call)
+            workers.running = call
             if operation.capacity is None:
                 soon = operation.run(call.scope, call.request)
             else:
@@ -145,7 +144,7 @@ class Service:
                 soon = operation.run(call.scope, call.request, meter)
             if soon.__class__ is CoroutineType:
                 waits_for = soon.send(None)
-                Driver(soon, waits_for, partial(self._end, call), self.workers, call if is_long_read else None)
+                Driver(soon, waits_for, partial(self._end, call), workers, call)
                 return
             reply = soon
         except StopIteration as stop:
@@ -154,8 +153,7 @@ class Service:
             self._refuse(call, error)
             return
         finally:
-            if is_long_read:
-                self.workers.watch(None)
+            workers.running = None
         self._succeed(call, reply)
 
     def _end(self, call: Call, reply: Any, error: BaseException | None) -> None:

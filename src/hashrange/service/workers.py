@@ -33,25 +33,23 @@ IDLE_WORKERS_MAX = 4
 
 
 class Abandonable(Protocol):
-    """A call that need not be continued once its client has left."""
+    """A call that may be ended where it gives way."""
 
     @property
-    def is_abandoned(self) -> bool:
-        """True if the client has left."""
+    def is_needless(self) -> bool:
+        """True if the call changes nothing, and its client has left."""
 
 
 class Worker(greenlet):
     """A greenlet that runs one piece of work after the other."""
 
-    __slots__ = ("call", "failure", "large_bytes", "workers")
+    __slots__ = ("failure", "large_bytes", "workers")
 
     def __init__(self, workers: "Workers") -> None:
         super().__init__(self._serve, workers.hub)
         self.workers = workers
         self.large_bytes = 0
         """Bytes of the largest piece of JSON in the worker's present work, if it is large; else 0."""
-        self.call: Abandonable | None = None
-        """The read that the worker runs, if it may be ended where it gives way."""
         self.failure: Exception | None = None
         """Error of the work, until `_enter` raises it. Not kept longer, because it may keep much memory alive."""
         self.switch()
@@ -87,6 +85,8 @@ class Workers:
         """Number of workers that wait to decode or write a large piece of JSON."""
         self.is_crowded = False
         """True while at least `LARGE_WAITING_MAX` workers wait to decode or write a large piece of JSON."""
+        self.running: Abandonable | None = None
+        """The call whose operation runs now. Whoever runs one sets it, and resets it to None after that."""
         self._collects = True
         self._ends_seconds = 0.0
         self._is_turn_due = False
@@ -121,12 +121,6 @@ class Workers:
         """
         self._next.append(work)
         self._call_turn()
-
-    def watch(self, call: Abandonable | None) -> None:
-        """Let the current worker's work end where it gives way once `call` is abandoned; with None, no longer."""
-        current = getcurrent()
-        if current.__class__ is Worker:
-            current.call = call
 
     def begin_turn(self) -> None:
         """Start the slice that the requests of this turn of the loop share."""
@@ -202,12 +196,14 @@ class Workers:
         self.is_crowded = self._large_waiting >= LARGE_WAITING_MAX
 
     def _leave(self, worker: Worker, line: deque[Any]) -> None:
-        """Make the worker give way and wait in `line`. Raises Abandoned if the client of its read has left."""
+        """Make the worker give way and wait in `line`. Raises Abandoned if its call has become needless meanwhile."""
         line.append(worker)
         self._call_turn()
         steps.note_way_given()
+        call, self.running = self.running, None
         self.hub.switch(False)
-        if worker.call is not None and worker.call.is_abandoned:
+        self.running = call
+        if call is not None and call.is_needless:
             raise Abandoned
 
     # --- turns ----------------------------------------------------------------------------------

@@ -345,5 +345,5 @@ def test_every_slice_looks_for_room_first(slow: World, monkeypatch: pytest.Monke
     slow.put(COUNT)
     slow.create()
     slow.clock.advance(10.0)
-    monkeypatch.setattr(upkeep, "wait_for_room", look)
+    monkeypatch.setattr(upkeep, "wait_while_behind", look)
     assert slow.finish() == looks > 1

@@ -453,6 +453,30 @@ def test_a_read_ends_where_it_gives_way_once_its_client_has_left(
     assert (workers._large_bytes, workers._large_waiting, workers.count_left()) == (0, 0, 0)
 
 
+def test_a_read_ends_also_where_it_gives_way_again(slow_front: tuple[FrontEnd, list[str]], turns: Turns) -> None:
+    front, noted = slow_front
+    connection, _ = front.connect()
+    connection.data_received(front.request(b'{"TableName":"a"}', "Scan"))
+    while len(noted) < 3:
+        turns.turn()
+    connection.connection_lost(None)
+    while turns.due:
+        turns.turn()
+    assert noted == ["a 0", "a 1", "a 2"]
+
+
+@pytest.mark.parametrize("operation", ["Scan", "Query"])
+def test_what_follows_an_operation_is_not_ended_with_it(
+    slow_front: tuple[FrontEnd, list[str]], turns: Turns, operation: str
+) -> None:
+    front, _ = slow_front
+    connection, _ = front.connect()
+    connection.data_received(front.request(b'{"TableName":"a"}', operation))
+    while turns.due:
+        turns.turn()
+    assert front.service.workers.running is None
+
+
 def test_what_a_worker_runs_next_is_not_ended_with_it(slow_front: tuple[FrontEnd, list[str]], turns: Turns) -> None:
     front, noted = slow_front
     for name, operation in (("left", "Scan"), ("stays", "PutItem"), ("reads", "Scan")):

@@ -22,21 +22,21 @@ def behind(store: EmbeddedStore, table: OpenTable, monkeypatch: pytest.MonkeyPat
     """A store whose engine counts as behind until it is flushed."""
     finish(store.mutate(table, Key(b"k"), partial(put, row_of(10, b"k"))))
     monkeypatch.setattr(engine_room, "STALL_THRESHOLDS", (("rocksdb.num-entries-active-mem-table", 1),))
-    monkeypatch.setattr(stalls, "ROOM_LOOK_SECONDS", 0)
+    monkeypatch.setattr(stalls, "BEHIND_LOOK_SECONDS", 0)
     return store
 
 
 def test_there_is_room_in_a_quiet_store(store: EmbeddedStore) -> None:
-    assert finish(stalls.wait_for_room(store.site)) is None
+    assert finish(stalls.wait_while_behind(store.site)) is None
 
 
 def test_it_waits_until_the_engine_has_caught_up(
     behind: EmbeddedStore, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stalls, "ROOM_LOOKS_MAX", 1_000_000)
+    monkeypatch.setattr(stalls, "BEHIND_LOOKS_MAX", 1_000_000)
 
     async def scenario() -> None:
-        waiting = asyncio.ensure_future(stalls.wait_for_room(behind.site))
+        waiting = asyncio.ensure_future(stalls.wait_while_behind(behind.site))
         for _ in range(20):
             await asyncio.sleep(0)
         assert not waiting.done()
@@ -47,5 +47,5 @@ def test_it_waits_until_the_engine_has_caught_up(
 
 
 def test_it_does_not_wait_for_ever(behind: EmbeddedStore, run: Run) -> None:
-    run(stalls.wait_for_room(behind.site))
+    run(stalls.wait_while_behind(behind.site))
     assert engine_room.is_behind(behind.engine)

@@ -21,13 +21,13 @@ from hashrange.expressions.tree import (
     Or,
     ValueToken,
 )
+from hashrange.items.types import SET_TYPES
 from hashrange.messages.partiql import EXPECTED_TYPE_NAME, UNSUPPORTED_OPERATION
 
-_SETS = ("SS", "NS", "BS")
 _TESTED_TYPES = {
     "NULL": ("NULL",), "BOOL": ("BOOL",), "BOOLEAN": ("BOOL",), "STRING": ("S",), "NUMBER": ("N",), "NUMERIC": ("N",),
     "DECIMAL": ("N",), "BINARY": ("B",), "BLOB": ("B",), "LIST": ("L",), "MAP": ("M",), "STRUCT": ("M",), "TUPLE": ("M",),
-    "SET": _SETS, "BAG": _SETS,
+    "SET": SET_TYPES, "BAG": SET_TYPES,
 }  # fmt: skip
 """Type name after IS (the service's or PartiQL's) → the service's types."""
 _UNTESTED_TYPES = frozenset(

@@ -9,8 +9,10 @@ from hashrange.store.pause import PAUSE
 
 STALL_DELAYS_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 1.6, 1.6, 1.6, 1.6)
 """How long a request waits before each further attempt while the engine is stalled; after the last one it fails."""
-ROOM_LOOK_SECONDS, ROOM_LOOKS_MAX = 0.02, 100
-"""ROOM_LOOK_SECONDS: interval of the checks in `wait_for_room`. ROOM_LOOKS_MAX: largest number of these checks."""
+BEHIND_LOOK_SECONDS = 0.02
+"""Time between two checks of `wait_while_behind`."""
+BEHIND_LOOKS_MAX = 100
+"""Most checks of one `wait_while_behind`."""
 OPENING_STALLS_MAX = 30
 """`commit_now` fails if a stall outlasts this many delays of 1.6 s more: 50 s, in which the engine writes gigabytes."""
 
@@ -39,10 +41,10 @@ async def wait_out_stall(site: Site, error: Exception, attempt: int) -> None:
     site.health.require(generation)
 
 
-async def wait_for_room(site: Site) -> None:
+async def wait_while_behind(site: Site) -> None:
     """Wait while flushes and compactions lag, at most 2 s, before they stall requests. For work that can wait."""
-    for _ in range(ROOM_LOOKS_MAX):
+    for _ in range(BEHIND_LOOKS_MAX):
         if not is_behind(site.engine):
             return
         await PAUSE
-        await asyncio.sleep(ROOM_LOOK_SECONDS)
+        await asyncio.sleep(BEHIND_LOOK_SECONDS)

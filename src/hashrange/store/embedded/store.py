@@ -20,6 +20,7 @@ from hashrange.store.embedded.commits import Commits
 from hashrange.store.embedded.durability import Waiter
 from hashrange.store.embedded.engine import Engine, close_engine, open_engine
 from hashrange.store.embedded.engine_errors import OPENING, storage_error
+from hashrange.store.embedded.expired_items import ExpiredItems
 from hashrange.store.embedded.health import Health
 from hashrange.store.embedded.housekeeping import Housekeeper
 from hashrange.store.embedded.identity import FolderLock
@@ -70,8 +71,7 @@ class EmbeddedStore:
         site.housekeeper = Housekeeper(self._health.require_folder, self._health.lost_folder)
         self.wake: Callable[[], None] = lambda: None
         """Called when there is new work for jobs."""
-        opened = OpenTables()
-        claims = Claims()
+        opened, claims = OpenTables(), Claims()
         self._late_sources: Counter[bytes] = Counter()
         streams = EmbeddedStreams()
         terms = Terms(
@@ -100,7 +100,8 @@ class EmbeddedStore:
         self.snapshot_get = self._commits.snapshot_get
         self.backfills, self.backfill = upkeep.backfills, upkeep.backfill
         self.apply_delayed = upkeep.apply_delayed
-        self.expire, self.expire_now = upkeep.expire, upkeep.expire_now
+        expired_items = ExpiredItems(site, opened, self._commits)
+        self.expire, self.expire_now = expired_items.expire, expired_items.expire_now
         self.tend_streams = upkeep.tend_streams
         self.split_partitions, self.split_partition = upkeep.split_partitions, upkeep.split_partition
         site.engine = open_engine(data_dir, folder=None if lock is None else lock.folder)

@@ -9,12 +9,11 @@ from hashrange.store.embedded.catalog import EmbeddedCatalog
 from hashrange.store.embedded.commits import Commits
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX
-from hashrange.store.embedded.expired_items import ExpiredItems
 from hashrange.store.embedded.open_tables import OpenTables
 from hashrange.store.embedded.participant import Options
 from hashrange.store.embedded.settling import Settling
 from hashrange.store.embedded.site import Site
-from hashrange.store.embedded.stalls import wait_for_room
+from hashrange.store.embedded.stalls import wait_while_behind
 from hashrange.store.embedded.streams import EmbeddedStreams
 from hashrange.store.embedded.walks import Ahead, Clogged, Limits, Outrun, Walks
 from hashrange.store.interface import WHOLE_LEASE, Backfill, Backfilled, Lease
@@ -47,8 +46,6 @@ class Upkeep:
         self._settling = settling
         self._streams = streams
         self._options = options
-        expired_items = ExpiredItems(site, opened, commits)
-        self.expire, self.expire_now = expired_items.expire, expired_items.expire_now
         self.pages_read = 0
         """Number of pages read from the engine since the store was opened."""
 
@@ -66,7 +63,7 @@ class Upkeep:
         assert lease == WHOLE_LEASE
         limits = Limits(limit_rows, SKIPPED_KEYS_MAX, OUTRUN_MAX)
         while True:
-            await wait_for_room(self._site)
+            await wait_while_behind(self._site)
             try:
                 return await self._backfill(source_id, limits)
             except Outrun:

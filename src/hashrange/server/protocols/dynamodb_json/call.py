@@ -35,7 +35,7 @@ class JsonCall(Call):
     body: bytes = b""
 
     @property
-    def is_abandoned(self) -> bool:
+    def has_left(self) -> bool:
         """True if the client's connection is lost."""
         return self.http.is_abandoned
 
