@@ -62,10 +62,10 @@ def value_change_bytes(old: Value, new: Value) -> int:
 
 def value_size_bytes(value: Value) -> int:
     """Bytes of one value, without its name."""
+    if "S" in value:
+        return text_size_bytes(value["S"])
     ((type_name, content),) = value.items()
     match type_name:
-        case "S":
-            return text_size_bytes(content)
         case "N":
             return number_size_bytes(content)
         case "B":

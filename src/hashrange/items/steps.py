@@ -6,12 +6,13 @@ slice of time is over, and continue in a later turn of the event loop. Without `
 tests), a look does nothing. Must not know an event loop.
 
 While code gives way, other requests may change the data. On the embedded store this matters between reading a row and
-committing a change planned from it: `gave_way` detects it, `Undisturbed` prevents it.
+committing a change planned from it: `gave_way` detects it, `undisturbed` prevents it.
 Measurements: docs/adr/0023-giving-way.md.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
+from threading import get_ident
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -40,7 +41,8 @@ _left = LOOK_STEPS
 _ways_given = 0
 _look: Callable[[], None] | None = None
 _queue: Callable[[int], None] | None = None
-_is_undisturbed = False
+_undisturbed: set[int] = set()
+"""Threads that execute a `with undisturbed:` statement."""
 
 
 def install(look: Callable[[], None], queue: Callable[[int], None]) -> None:
@@ -64,20 +66,20 @@ def look() -> None:
     """Give way now if the slice of time is over; for work whose steps are not known in advance. 0.15 µs."""
     global _left
     _left = LOOK_STEPS
-    if _look is not None and not _is_undisturbed:
+    if _look is not None and get_ident() not in _undisturbed:
         _look()
 
 
 def spend_decoding(size_bytes: int) -> None:
     """Count the steps of reading or writing JSON of this size in one call; from PIECE_BYTES, gives way first."""
-    if size_bytes >= PIECE_BYTES and _queue is not None and not _is_undisturbed:
+    if size_bytes >= PIECE_BYTES and _queue is not None and get_ident() not in _undisturbed:
         _queue(size_bytes)
     spend(size_bytes >> 6)
 
 
 def note_reply_growth(before_bytes: int, after_bytes: int) -> None:
     """Note that a reply has grown. Replies above 1 MB are built one at a time: building one takes twice its memory."""
-    if before_bytes <= REPLY_BYTES < after_bytes and _queue is not None and not _is_undisturbed:
+    if before_bytes <= REPLY_BYTES < after_bytes and _queue is not None and get_ident() not in _undisturbed:
         _queue(REPLY_ALONE_BYTES)
 
 
@@ -114,20 +116,18 @@ def _collections(members: Iterable[T], at_once: int) -> Iterator[list[T]]:
         yield some
 
 
-class Undisturbed:
-    """`with Undisturbed():` prevents giving way: for short work that reads, then commits what follows. 0.3 µs."""
-
-    __slots__ = ("_before",)
+class _Undisturbed:
+    """The context manager `undisturbed`."""
 
     def __enter__(self) -> None:
-        """Prevent giving way."""
-        global _is_undisturbed
-        self._before, _is_undisturbed = _is_undisturbed, True
+        _undisturbed.add(get_ident())
 
     def __exit__(self, *_failure: object) -> None:
-        """Restore the state before the `with` statement."""
-        global _is_undisturbed
-        _is_undisturbed = self._before
+        _undisturbed.discard(get_ident())
+
+
+undisturbed = _Undisturbed()
+"""`with undisturbed:` prevents giving way: for short work that reads, then commits what follows. Not nested. 0.3 µs."""
 
 
 def gave_way() -> int:

@@ -122,19 +122,22 @@ def _walk_attributes(attributes: Any, level: int) -> tuple[dict[str, Value], int
     changed: dict[str, Value] | None = None
     members = attributes.items()
     for name, value in members if not level and len(members) <= FEW_MEMBERS else walk(members):
-        if not 0 < len(name) <= NAME_SURELY_SHORT:
+        length = len(name)
+        if not 0 < length <= NAME_SURELY_SHORT:
             if level and not name:
                 raise _NestedNameFault(ATTRIBUTE_NAME_EMPTY)
             check_name(name)
-        size_bytes += len(name) if name.isascii() else len(name.encode())
+        size_bytes += length if name.isascii() else len(name.encode())
         if value.__class__ is not dict:
             raise Malformed
-        text = value.get("S")
-        if text.__class__ is str and len(value) == 1:
-            size_bytes += len(text) if text.isascii() else len(text.encode())
-            continue
         if len(value) != 1:
             _refuse_count(value, level)
+        if "S" in value:
+            text = value["S"]
+            if text.__class__ is not str:
+                raise Malformed
+            size_bytes += len(text) if text.isascii() else len(text.encode())
+            continue
         ((type_name, content),) = value.items()
         if type_name == "N" and content.__class__ is str:
             canonical, value_bytes = measure_number(content)
@@ -167,12 +170,14 @@ def _walk_list(elements: Any, level: int) -> tuple[list[Value], int]:
     for position, value in enumerate(walk(elements)):
         if value.__class__ is not dict:
             raise Malformed
-        text = value.get("S")
-        if text.__class__ is str and len(value) == 1:
-            size_bytes += len(text) if text.isascii() else len(text.encode())
-            continue
         if len(value) != 1:
             _refuse_count(value, level)
+        if "S" in value:
+            text = value["S"]
+            if text.__class__ is not str:
+                raise Malformed
+            size_bytes += len(text) if text.isascii() else len(text.encode())
+            continue
         ((type_name, content),) = value.items()
         canonical, value_bytes = _walk_content(type_name, content, level)
         size_bytes += value_bytes

@@ -249,9 +249,9 @@ class Connection(asyncio.Protocol):
         try:
             if len(body) > PIECE_BYTES:
                 look()  # handing 4 MB to the socket takes 5 ms
-            if self.transport.is_closing():
-                reply = b"", b""
-            elif status == 200 and content_type is None:
+                if self.transport.is_closing():
+                    body = b""  # nobody reads it, so do not compress it
+            if status == 200 and content_type is None:
                 reply = connections.writer.ok(request, body, now)
             else:
                 reply = connections.writer.reply(request, status, body, now, content_type, extra)

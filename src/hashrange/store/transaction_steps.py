@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from hashrange.errors import ApiError, ValidationException, without_frames
-from hashrange.items.row_layout import is_packed, row_json_bytes, row_size_bytes
+from hashrange.items.row_layout import PLAIN_VERSION, is_packed, row_json_bytes, row_size_bytes
 from hashrange.items.rows import decode_attributes
 from hashrange.items.steps import PIECE_BYTES
 from hashrange.items.types import Item, Row
@@ -77,7 +77,7 @@ def _kept(table: OpenTable, row: Row | None, item: Item | None) -> Item | None:
 
     Decoded, an item of 400 KB can have 200,000 members and take 50 MB of memory.
     """
-    if row is None or (len(row) <= PIECE_BYTES and not is_packed(row)):
+    if row is None or (len(row) <= PIECE_BYTES and (row[0] == PLAIN_VERSION or not is_packed(row))):
         return item
     names = table.followed_names
     return decode_attributes(row, names) if item is None else {name: item[name] for name in names if name in item}

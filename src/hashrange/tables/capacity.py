@@ -6,7 +6,7 @@ it reads; items that it fetches from the table for a local index are charged in 
 Source: service behaviour, developer guide and captures to Oct 2026.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from hashrange.items.row_layout import is_packed, row_size_bytes
 from hashrange.items.types import Row
@@ -24,6 +24,13 @@ def read_units(size_bytes: int, *, consistent: bool) -> float:
     """Units of one read of `size_bytes` in total: a single item, or all evaluated items of a page."""
     blocks = -(-size_bytes // READ_UNIT_BYTES) or 1
     return float(blocks) if consistent else blocks / 2
+
+
+def items_read_units(sizes_bytes: Collection[int], *, consistent: bool) -> float:
+    """Units of reading items of these sizes one by one; a missing item has the size 0."""
+    if max(sizes_bytes, default=0) <= READ_UNIT_BYTES:
+        return len(sizes_bytes) * read_units(0, consistent=consistent)
+    return sum([read_units(size_bytes, consistent=consistent) for size_bytes in sizes_bytes])
 
 
 def item_read_units(row: Row | None, *, consistent: bool) -> float:

@@ -7,7 +7,7 @@ Source: service behaviour, captures to Oct 2026.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from hashrange.errors import ValidationException, WholeRequestFault
 from hashrange.items.keys import encode_component, encode_partition_key, encode_texts
@@ -79,9 +79,15 @@ def _one_attribute(keys: KeySchema) -> KeyFunctions:
     name, key_type = keys.partition_names[0], keys.partition_types[0]
 
     def usual(key_map: Item) -> Key | None:
-        if len(key_map) == 1 and (scalar := _usual_text(key_map.get(name))) is not None:
-            return encode_partition_key("S", scalar)  # type: ignore[return-value]  # Key() would cost a call
-        return None
+        try:
+            value = key_map[name]
+            scalar = value["S"]
+            is_usual = (
+                len(key_map) == len(value) == 1 and 0 < len(scalar) <= _PARTITION_SURELY_SHORT and scalar.isascii()
+            )
+        except (KeyError, TypeError, AttributeError):  # a member is missing, or has another JSON type
+            return None
+        return encode_partition_key("S", scalar) if is_usual else None  # type: ignore[return-value]  # Key() would cost a call
 
     def lookup(key_map: Item) -> Key:
         try:
@@ -114,11 +120,19 @@ def _two_attributes(keys: KeySchema) -> KeyFunctions:
     are_texts = key_type == sort_type == "S"
 
     def usual(key_map: Item) -> Key | None:
-        if len(key_map) == 2 and (scalar := _usual_text(key_map.get(name))) is not None:
-            sort_scalar = _usual_text(key_map.get(sort_name))
-            if sort_scalar is not None:
-                return encode_texts(scalar, sort_scalar)  # type: ignore[return-value]  # Key() would cost a call
-        return None
+        try:
+            value, sort_value = key_map[name], key_map[sort_name]
+            scalar, sort_scalar = value["S"], sort_value["S"]
+            is_usual = (
+                len(key_map) == 2
+                and len(value) == len(sort_value) == 1
+                and 0 < len(scalar) <= _SORT_SURELY_SHORT
+                and 0 < len(sort_scalar) <= _SORT_SURELY_SHORT
+                and (scalar + sort_scalar).isascii()
+            )
+        except (KeyError, TypeError, AttributeError):  # a member is missing, or has another JSON type
+            return None
+        return encode_texts(scalar, sort_scalar) if is_usual else None  # type: ignore[return-value]  # Key() would cost a call
 
     def lookup(key_map: Item) -> Key:
         try:
@@ -151,15 +165,6 @@ def _two_attributes(keys: KeySchema) -> KeyFunctions:
 
 def _nothing_usual(key_map: Item) -> Key | None:
     """`KeyFunctions.usual` of a table with a key attribute that is no string: always None."""
-    return None
-
-
-def _usual_text(value: Any) -> str | None:
-    """The text of an attribute value that is just a string, not empty, short and in ASCII; otherwise None."""
-    if value.__class__ is dict and len(value) == 1:
-        text = value.get("S")
-        if text.__class__ is str and 0 < len(text) <= _SORT_SURELY_SHORT and text.isascii():
-            return text
     return None
 
 

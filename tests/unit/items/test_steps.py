@@ -2,12 +2,13 @@
 
 import random
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from hashrange.items import steps
 from hashrange.items.numbers import encode_number
-from hashrange.items.steps import LOOK_STEPS, PIECE_MEMBERS, SORTED_MEMBERS, sort, spend, walk
+from hashrange.items.steps import LOOK_STEPS, PIECE_MEMBERS, SORTED_MEMBERS, look, sort, spend, undisturbed, walk
 
 
 @pytest.fixture
@@ -41,6 +42,29 @@ def test_many_short_walks_look_as_one_long_one_does(looks: list[int]) -> None:
 def test_a_large_step_is_looked_at_at_once(looks: list[int]) -> None:
     spend(LOOK_STEPS + 1)
     assert len(looks) == 1
+
+
+def test_what_is_undisturbed_does_not_look(looks: list[int]) -> None:
+    with undisturbed:
+        look()
+    assert not looks
+    look()
+    assert len(looks) == 1
+
+
+def test_threads_that_are_undisturbed_at_the_same_time_do_not_affect_each_other(looks: list[int]) -> None:
+    with ThreadPoolExecutor(1) as other_thread:
+        with undisturbed:
+            other_thread.submit(look).result()
+            assert len(looks) == 1
+            other_thread.submit(undisturbed.__enter__).result()
+        look()
+        assert len(looks) == 2
+        other_thread.submit(look).result()
+        assert len(looks) == 2
+        other_thread.submit(undisturbed.__exit__).result()
+        other_thread.submit(look).result()
+        assert len(looks) == 3
 
 
 @pytest.mark.parametrize("seed", range(5))

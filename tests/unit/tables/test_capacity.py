@@ -4,7 +4,7 @@ import pytest
 
 from hashrange.items.rows import encode_row
 from hashrange.items.values import check_item
-from hashrange.tables.capacity import consumed_capacity, item_read_units, read_units, write_units
+from hashrange.tables.capacity import consumed_capacity, item_read_units, items_read_units, read_units, write_units
 
 KB = 1024
 
@@ -34,6 +34,13 @@ def test_an_item_costs_what_its_size_does(size_bytes: int) -> None:
     for consistent in (True, False):
         assert item_read_units(row, consistent=consistent) == read_units(size_bytes, consistent=consistent)
         assert item_read_units(None, consistent=consistent) == read_units(0, consistent=consistent)
+
+
+@pytest.mark.parametrize("sizes_bytes", [[], [0], [1, 4 * KB], [1, 4 * KB + 1, 0], [400 * KB] * 3])
+@pytest.mark.parametrize("consistent", [True, False])
+def test_items_cost_what_each_of_them_costs(sizes_bytes: list[int], *, consistent: bool) -> None:
+    each = [read_units(size_bytes, consistent=consistent) for size_bytes in sizes_bytes]
+    assert items_read_units(sizes_bytes, consistent=consistent) == sum(each)
 
 
 def test_a_row_that_is_packed_may_be_shorter_than_its_item() -> None:

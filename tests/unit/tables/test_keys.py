@@ -80,6 +80,7 @@ def test_a_usual_key_is_the_key_that_the_careful_way_finds(sort_type: str | None
     table = key_table("S", sort_type)
     texts = ["a", "Zürich", "", "x" * 256, "x" * 257, "k\x00k"]
     values: list[Any] = [{"S": text} for text in texts] + [{"N": "1"}, {"S": "a", "N": "1"}, {}, {"S": 1}, "a", None]
+    values += [1, True, [], ["S"], {"S": None}, {"S": ["a"]}, {"S": {"S": "a"}}]
     usual = 0
     for value in values:
         for sort_value in values if sort_type is not None else [None]:
@@ -89,5 +90,5 @@ def test_a_usual_key_is_the_key_that_the_careful_way_finds(sort_type: str | None
                 usual += 1
                 assert key == table.lookup_key(check_item(key_map)[0])
             assert table.usual_key(key_map | {"more": {"S": "x"}}) is None
-    assert usual == {None: 3, "S": 9, "N": 0}[sort_type]
+    assert usual == {None: 4, "S": 9, "N": 0}[sort_type]
     assert key_table("B", None).usual_key({"pk": {"S": "a"}}) is None

@@ -22,7 +22,7 @@ from hashrange.expressions.parameters import check_mixing, check_unused
 from hashrange.expressions.projection import CompiledProjection
 from hashrange.items.canonical import encode_canonically
 from hashrange.items.row_layout import row_json_bytes, row_size_bytes
-from hashrange.items.steps import note_reply_growth, spend
+from hashrange.items.steps import REPLY_BYTES, note_reply_growth, spend
 from hashrange.items.types import Item, Key
 from hashrange.items.values import check_item
 from hashrange.limits import (
@@ -42,10 +42,13 @@ from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter, Usage
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply, Rows, Structure
-from hashrange.tables.capacity import read_units
+from hashrange.tables.capacity import items_read_units
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.source_id import partition_of
 from hashrange.wire.rules import RequestRules, SpecialForm
+
+_STEP_BYTES = 1024
+"""Bytes of a row that count as one step when it is read."""
 
 
 class KeysAndAttributes(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -120,8 +123,7 @@ async def batch_get_item(scope: Scope, request: BatchGetItemRequest, meter: Mete
             unprocessed[read.name] = _left_over(read.entry, reply.unprocessed)
         if reply.sizes_bytes:
             consistent = read.entry.ConsistentRead is True
-            table_units = sum([read_units(size_bytes, consistent=consistent) for size_bytes in reply.sizes_bytes])
-            meter.append(Usage(read.table, read.name, table_units))
+            meter.append(Usage(read.table, read.name, items_read_units(reply.sizes_bytes, consistent=consistent)))
     if budget.stall is not None and not meter:
         raise budget.stall
     return {"Responses": responses, "UnprocessedKeys": unprocessed}
@@ -253,7 +255,8 @@ async def _read_table(scope: Scope, read: TableRead, budget: ReplyBudget) -> Tab
         if row is None:
             sizes_bytes.append(0)
             continue
-        spend(len(row) >> 10)
+        if len(row) >= _STEP_BYTES:
+            spend(len(row) // _STEP_BYTES)
         size_bytes = row_size_bytes(row)
         if size_bytes > budget.left_bytes or budget.json_bytes > REPLY_JSON_MAX_BYTES:
             budget.is_full = True
@@ -271,7 +274,8 @@ async def _read_table(scope: Scope, read: TableRead, budget: ReplyBudget) -> Tab
         items.append(row if projection is None else project_row(projection, row))
         json_bytes = budget.json_bytes
         budget.json_bytes += row_json_bytes(items[-1])
-        note_reply_growth(json_bytes, budget.json_bytes)
+        if budget.json_bytes > REPLY_BYTES:
+            note_reply_growth(json_bytes, budget.json_bytes)
     return TableReply(items, sizes_bytes, unprocessed)
 
 

@@ -22,7 +22,7 @@ import msgspec
 
 from hashrange.errors import ApiError, StorageBusy
 from hashrange.items.row_layout import STATISTICS, is_same_item, row_difference, row_size_bytes
-from hashrange.items.steps import Undisturbed, gave_way, spend
+from hashrange.items.steps import gave_way, spend, undisturbed
 from hashrange.items.types import Key, Row
 from hashrange.limits import REPLY_JSON_MAX_BYTES
 from hashrange.soon import Soon
@@ -200,7 +200,7 @@ class Commits:
                 _put_rows(draft, changes)
                 self._write(draft, changes)
                 return change
-            with Undisturbed():
+            with undisturbed:
                 self._follow(draft, [(one, changes) for one in participants], changes, is_transaction=False)
                 self._write(draft, changes)
             return change
@@ -227,9 +227,9 @@ class Commits:
         if former is not None and former.report is not None:
             return Transacted((), former.report)
         opened = [self._tables.existing(step.table) for step in steps]
-        if any(one is not step.table for step, one in zip(steps, opened, strict=True)):
+        if opened != [step.table for step in steps]:
             steps = [step._replace(table=one) for step, one in zip(steps, opened, strict=True)]
-        at_seconds = self._site.clock.service_time() if any(one.needs_time for one in opened) else UNUSED_TIME
+        at_seconds = self._site.clock.service_time() if True in [one.needs_time for one in opened] else UNUSED_TIME
         rows = self._rows(self._site.reads.row_to_replace, moment.engine, [(table, key) for table, key, _ in steps])
         try:
             changes = plan_steps(steps, rows, at_seconds, moment.position + 1, origin)
@@ -249,7 +249,7 @@ class Commits:
             written = [change for change in changes if change.new != change.old]
         draft = Draft(moment.engine, position, at_seconds, changes, batch)
         followed = [change for change in written if not is_same_item(change.old, change.new)]
-        with Undisturbed():
+        with undisturbed:
             self._follow(draft, parts_of(opened, followed), written, is_transaction=True)
             if token is not None and former is not None:
                 try:
@@ -303,7 +303,7 @@ class Commits:
     def _commit(self, make: Callable[[Draft], T]) -> T:
         site = self._site
         draft = Draft(site.engine, site.barrier.position + 1, site.clock.service_time())
-        with Undisturbed():
+        with undisturbed:
             made = make(draft)
             if len(draft.batch):
                 self._write(draft)
