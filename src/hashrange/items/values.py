@@ -122,12 +122,11 @@ def _walk_attributes(attributes: Any, level: int) -> tuple[dict[str, Value], int
     changed: dict[str, Value] | None = None
     members = attributes.items()
     for name, value in members if not level and len(members) <= FEW_MEMBERS else walk(members):
-        length = len(name)
-        if not 0 < length <= NAME_SURELY_SHORT:
+        if not 0 < len(name) <= NAME_SURELY_SHORT:
             if level and not name:
                 raise _NestedNameFault(ATTRIBUTE_NAME_EMPTY)
             check_name(name)
-        size_bytes += length if name.isascii() else len(name.encode())
+        size_bytes += len(name) if name.isascii() else len(name.encode())
         if value.__class__ is not dict:
             raise Malformed
         if len(value) != 1:
@@ -138,10 +137,13 @@ def _walk_attributes(attributes: Any, level: int) -> tuple[dict[str, Value], int
                 raise Malformed
             size_bytes += len(text) if text.isascii() else len(text.encode())
             continue
-        ((type_name, content),) = value.items()
-        if type_name == "N" and content.__class__ is str:
+        if "N" in value:
+            type_name, content = "N", value["N"]
+            if content.__class__ is not str:
+                raise Malformed
             canonical, value_bytes = measure_number(content)
         else:
+            ((type_name, content),) = value.items()
             canonical, value_bytes = _walk_content(type_name, content, level)
         size_bytes += value_bytes
         if canonical is not content:

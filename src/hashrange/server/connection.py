@@ -242,14 +242,14 @@ class Connection(asyncio.Protocol):
         """Answer the request taken last; may give way if `body` is large. Never raises: others share the turn."""
         request = self.request
         assert request is not None
-        connections = self.connections
+        connections, transport, size_bytes = self.connections, self.transport, len(body)
         if connections.is_stopping:
             request.keeps_alive = False
         now = connections.wall_time()
         try:
-            if len(body) > PIECE_BYTES:
+            if size_bytes > PIECE_BYTES:
                 look()  # handing 4 MB to the socket takes 5 ms
-                if self.transport.is_closing():
+                if transport.is_closing():
                     body = b""  # nobody reads it, so do not compress it
             if status == 200 and content_type is None:
                 reply = connections.writer.ok(request, body, now)
@@ -258,14 +258,14 @@ class Connection(asyncio.Protocol):
         except Exception as error:  # noqa: BLE001 - any error is internal, and costs only this client its connection
             self.lose(error)
         self.answering, self.request = ANSWER[self.answering], None
-        self.last_reply = LARGE if len(body) >= LARGE_BYTES else SMALL
-        self.reply_bytes = len(body)
+        self.last_reply = LARGE if size_bytes >= LARGE_BYTES else SMALL
+        self.reply_bytes = size_bytes
         if self.share.answering_bytes and not self.ready:
             self.share.answer()
-        if self.transport.is_closing():
+        if transport.is_closing():
             return
         try:
-            connections.outgoing.send(self.transport, reply, now, is_alone=len(connections.open) == 1)
+            connections.outgoing.send(transport, reply, now, is_alone=len(connections.open) == 1)
             if connections.access_log is not None:
                 connections.access_log(request, status, body, self.peer, used)
         except Exception as error:  # noqa: BLE001 - any error is internal, and costs only this client its connection

@@ -187,14 +187,11 @@ class Reading:
 
     def on_message_complete(self) -> None:
         """Append the complete request to `ready`."""
-        parser = self.parser
-        values = self.head_values.copy()
-        layout = self.layout
+        parser, layout, body = self.parser, self.layout, self.body
         assert layout is not None
+        values = [*self.head_values, None]
         if self.framing is not None:
-            del values[len(layout.names) :]  # drop the trailers of a chunked body
-        values.append(None)
-        body = self.body
+            del values[len(layout.names) : -1]  # drop the trailers of a chunked body
         self.ready.append(
             HttpRequest(
                 parser.get_method(),

@@ -243,19 +243,23 @@ def check_fit(table: OpenTable, action: Action) -> None:
 
 def make_plan(table: OpenTable, action: Action) -> Plan:
     """The plan of an action that fits its table. Raises ValidationException for a put whose row would be too long."""
-    kind, item, condition = action.kind, action.item, action.condition
+    kind, condition = action.kind, action.condition
     if kind == "put":
-        row = encode_row(item, action.size_bytes)
+        row = encode_row(action.item, action.size_bytes)
         if action.dialect == "PartiQL":
-            return plan_insert(row, item)
-        return plan_put(row, item, condition, action.values, action.on_failure)
-    values, on_failure, is_statement = action.values, action.on_failure, action.dialect == "PartiQL"
+            return plan_insert(row, action.item)
+        return plan_put(row, action.item, condition, action.values, action.on_failure)
+    if kind == "delete":
+        plan = plan_delete(condition, action.values, action.on_failure)
+        return plan if condition is None or action.dialect != "PartiQL" else plan_delete_of_present(plan)
+    values, on_failure = action.values, action.on_failure
     if kind == "update":
         update = action.update
-        is_heavy = not (update is None or is_statement) and update.statement_size_bytes(values) > ITEM_SIZE_MAX_BYTES
-        return plan_update(table, item, update, condition, values, on_failure, is_heavy=is_heavy)
-    if kind == "delete":
-        plan = plan_delete(condition, values, on_failure)
-        return plan_delete_of_present(plan) if is_statement and condition is not None else plan
+        is_heavy = (
+            update is not None
+            and action.dialect != "PartiQL"
+            and update.statement_size_bytes(values) > ITEM_SIZE_MAX_BYTES
+        )
+        return plan_update(table, action.item, update, condition, values, on_failure, is_heavy=is_heavy)
     assert condition is not None, "a check without a condition"
     return plan_check(condition, values, on_failure)
