@@ -26,7 +26,7 @@ class Clock(Protocol):
 
     @property
     def last_service_seconds(self) -> float:
-        """A service time that has been reached; everything up to it is past. Cheaper than `service_time`."""
+        """A service time that has been reached; all times up to it are past. Cheaper than `service_time`."""
         ...
 
     def wall_time(self) -> float:
@@ -78,7 +78,7 @@ class _Listeners:
         self.callbacks: list[Callable[[], None]] = []
 
     def add(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Call `callback` after each advance, until the returned function is called, at most once."""
+        """Call `callback` after each advance, until the returned function is called; it must not be called again."""
         self.callbacks.append(callback)
         return lambda: self.callbacks.remove(callback)
 

@@ -80,13 +80,13 @@ class AccessDeniedException(ApiError):
 
 
 class MissingAuthenticationTokenException(ApiError):
-    """The request carries no signature at all."""
+    """The request carries no SigV4 signature at all."""
 
     namespace = CORAL_SERVICE
 
 
 class IncompleteSignatureException(ApiError):
-    """The signature lacks parts or cannot be read."""
+    """The signature lacks a part such as `Credential`, or a part is malformed."""
 
     namespace = CORAL_SERVICE
 
@@ -104,7 +104,7 @@ class UnrecognizedClientException(ApiError):
 
 
 class ExpiredTokenException(ApiError):
-    """The session token has expired."""
+    """The access key, with its session token if it has one, has expired."""
 
     namespace = CORAL_SERVICE
 
@@ -124,7 +124,7 @@ class WholeRequestFault(ValidationException):
 
 
 class RequestFault(ValidationException):
-    """A fault found by request validation; its wording depends on the validation layer that the operation uses.
+    """A fault found by request validation; its wording depends on the validation layer that checks the request.
 
     `message`: the current layer's wording. `older`: the wording for operations that still use the older layer
     (BatchWriteItem, Scan, …), if it differs. `is_always_bare`: `message` never gets an envelope. Source: errors.md
@@ -142,7 +142,10 @@ class RequestFault(ValidationException):
 
 
 class NumberFault(RequestFault):
-    """A number that is malformed, too precise or out of range; START_KEY_VALUE is not put around its message."""
+    """A number that is malformed, too precise or out of range.
+
+    In an ExclusiveStartKey, START_KEY_VALUE is not put around its message.
+    """
 
 
 class NestingFault(RequestFault):
@@ -156,7 +159,7 @@ class NestingFault(RequestFault):
 
 
 class SetRepeatFault(RequestFault):
-    """A set that repeats a member; START_KEY_VALUE is not put around its message in an ExclusiveStartKey."""
+    """A set that repeats a member; in an ExclusiveStartKey, START_KEY_VALUE is not put around its message."""
 
 
 class NumberSetFault(RequestFault):

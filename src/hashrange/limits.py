@@ -5,8 +5,8 @@
 CONSTRAINT_ERRORS_MAX = 10
 """Broken member constraints that one message lists at most. Source: service behaviour, captures to October 2026."""
 MESSAGE_CHARACTERS_MAX = 100_000
-"""Characters of an error message, including what it quotes from the request; the rest is cut: our own bound, as the
-service's is unconfirmed."""
+"""Characters of an error message, including quotations of the request; further characters are cut: our own bound, as
+the service's is unconfirmed."""
 MEMBERS_LOOKED_AT = 5_000
 """Members of over-long lists and maps that the slow path inspects, in all of a request: our own bound. Printed with 20
 characters each, they already fill a message."""
@@ -25,7 +25,7 @@ TABLE_NAME_LENGTH_MAX = 255
 """Greatest number of characters in the name of a table or index."""
 
 # --- tables ---
-# Source: developer guide, quotas page of 2026, and the service model of November 2026.
+# Source of the limits for tables: developer guide, quotas page of 2026, and the service model of November 2026.
 
 TABLES_MAX = 2_500
 """Tables of one account and Region."""
@@ -65,7 +65,7 @@ RESOURCE_POLICY_MAX_BYTES = 20_480
 """UTF-8 bytes of a policy document as it is sent, blanks included. Source: service behaviour, captures to October 2026."""
 
 # --- reads and writes of items ---
-# Source: developer guide, capacity and quotas pages.
+# Source of the limits for reads and writes of items: developer guide, capacity and quotas pages.
 
 ITEM_SIZE_MAX_BYTES = 400 * 1024
 """Size of one item: the sizes of its attributes' names and values."""
@@ -83,7 +83,7 @@ BATCH_WRITE_REQUESTS_MAX = 25
 """Puts and deletes of one BatchWriteItem, over all its tables."""
 
 # --- expressions ---
-# Source: developer guide, limits of expression parameters.
+# Source of the limits for expressions: developer guide, limits of expression parameters.
 
 EXPRESSION_SIZE_MAX_BYTES = 4_096
 """UTF-8 bytes of one expression."""
@@ -99,7 +99,7 @@ LIST_INDEX_MAX = 2_147_483_647
 """Largest list index in a document path (unconfirmed)."""
 
 # --- items ---
-# Source: developer guide, quotas page; service behaviour, captures to Oct 2026.
+# Source of the limits for items: developer guide, quotas page; service behaviour, captures to Oct 2026.
 
 NESTING_LEVELS_MAX = 32
 """Levels of nesting: the number of lists and maps around a value must be smaller."""
@@ -126,7 +126,7 @@ PARTITIONS_MAX = 4_096
 """Partitions of one table or index: our own bound."""
 
 # --- streams ---
-# Source: developer guide, streams and their API; service model of November 2026.
+# Source of the limits for streams: developer guide, streams and their API; service model of November 2026.
 
 LIST_STREAMS_MAX = 100
 """Streams on one page of ListStreams."""
@@ -136,7 +136,7 @@ GET_RECORDS_MAX = 1_000
 GET_RECORDS_MAX_BYTES = 1024 * 1024
 
 # --- transactions ---
-# Source: developer guide, quotas page; service model of November 2026.
+# Source of the limits for transactions: developer guide, quotas page; service model of November 2026.
 
 TRANSACTION_ACTIONS_MAX = 100
 """Actions of one TransactWriteItems, and gets of one TransactGetItems."""
@@ -145,12 +145,12 @@ TRANSACTION_SIZE_MAX_BYTES = 4 * 1024 * 1024
 TRANSACTION_COMMIT_MAX_BYTES = 14 * 1024 * 1024
 """Bytes that one transaction stores: its rows and their images in streams. Our own bound, which only items of very many tiny values reach."""
 TOKEN_LIFE_SECONDS = 600
-"""Time after a transaction in which a request with its ClientRequestToken repeats it instead of starting another."""
+"""Time after a transaction in which a request with the same ClientRequestToken starts no second transaction."""
 TRANSACTION_FACTOR = 2
 """A transaction consumes this multiple of the capacity of the same plain, strongly consistent operation."""
 
 # --- PartiQL ---
-# Source: developer guide, PartiQL pages; service model of November 2026.
+# Source of the limits for PartiQL: developer guide, PartiQL pages; service model of November 2026.
 
 STATEMENT_LENGTH_MAX = 8_192
 """Characters of one statement."""
@@ -162,7 +162,7 @@ BATCH_STATEMENTS_MAX = 25
 TRANSACTION_STATEMENTS_MAX = 100
 
 # --- time to live ---
-# Source: developer guide, time to live; UpdateTimeToLive in the API reference.
+# Source of the limits for time to live: developer guide, time to live; UpdateTimeToLive in the API reference.
 
 TTL_COOLDOWN_SECONDS = 3_600.0
 """Time after a change of a table's time to live in which it cannot be changed again."""

@@ -1,5 +1,7 @@
 """Which connections harm a server, with ordinary requests? The requests are here, the use of the connections in stalls/behaviours.py."""
 
+from torture.kinds.crowds import inflated
+from torture.kinds.expressions import scan_filter
 from torture.kinds.kind import Hostile, Kind, plain
 from torture.kinds.needs import LARGE, TABLE, large_key
 
@@ -38,6 +40,9 @@ KINDS = (
     Kind("pipelined-40000", small_get, ("200",), behaviour="pipeline", clients=1),
     Kind("pipelined-statements-50-keys", statement_of_keys, ("200",), behaviour="pipeline", clients=3),
     Kind("never-reading-100", large_get, (), (LARGE,), behaviour="never read", clients=100),
+    Kind("leaving-scans-20", scan_filter, (), (LARGE,), behaviour="leave", clients=20),
+    Kind("leaving-inflated-250", inflated, (), behaviour="leave", clients=250),
+    Kind("arriving-500", small_get, ("200",), behaviour="arrive", clients=500),
     Kind("half-bodies-100", half_put, (), behaviour="half body", clients=100),
     Kind("idle-1000-of-400-files", small_get, (), behaviour="idle", clients=1_000, open_files_max=400),
 )

@@ -15,7 +15,7 @@ REFUSED = "400 ValidationException"
 """The answer of many kinds."""
 
 Signature = Literal["right", "wrong", "none"]
-Behaviour = Literal["repeat", "pipeline", "together", "never read", "half body", "idle"]
+Behaviour = Literal["repeat", "pipeline", "together", "never read", "leave", "arrive", "half body", "idle"]
 """The clients' behaviour: send and wait for the reply, repeatedly; for the others see torture/stalls/behaviours.py."""
 
 

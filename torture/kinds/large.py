@@ -7,6 +7,8 @@ from torture.kinds.needs import TABLE, key, large_key
 
 BATCH_PUTS, BATCH_ELEMENTS = 25, 50_000
 BLANKS = 16_600_000
+LIST_LEVELS = 500
+"""Levels of lists in one list; the server reads at most 1,000."""
 BLANKS_OF_MEMBERS, GZIP_MEMBERS = 15_500_000, 1_000
 
 
@@ -93,6 +95,12 @@ def blanks_of_members() -> Hostile:
     return Hostile("Scan", b"".join(members), len(body), (("Content-Encoding", "gzip"),))
 
 
+def lists_in_lists(count: int) -> Hostile:
+    """A GetItem with a member of lists in lists, which need neither commas nor colons."""
+    lists = json_list(b"[" * LIST_LEVELS + b"]" * LIST_LEVELS, count)
+    return spliced("GetItem", {"TableName": TABLE, "Key": large_key(), "Filler": "@lists"}, {"lists": lists})
+
+
 KINDS = (
     Kind("put-list-800000", put_list, (REFUSED,)),
     Kind("put-list-800000-gzip", lambda: gzipped(put_list()), (REFUSED,)),
@@ -104,5 +112,7 @@ KINDS = (
     Kind("parameters-900000", parameters, (REFUSED,)),
     Kind("blanks-16mb-emoji", blanks_and_emoji, ("200",)),
     Kind("batch-25x50000", batch, ("200",)),
+    Kind("lists-in-lists-1mb", lambda: lists_in_lists(1_000), (REFUSED,)),
+    Kind("lists-in-lists-16mb", lambda: lists_in_lists(16_000), (REFUSED,)),
     Kind("blanks-of-1000-members", blanks_of_members, ("200",), clients=20),
 )

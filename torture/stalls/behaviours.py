@@ -90,6 +90,45 @@ def never_read(port: int, request: bytes, clients: int, tally: Tally) -> None:
         time.sleep(PAUSE_SECONDS / 20)
 
 
+def leave(port: int, request: bytes, clients: int, tally: Tally) -> None:
+    """Each client connects, sends a request, and closes the connection while the request is worked on; repeatedly."""
+    for _ in range(clients):
+        threading.Thread(target=leave_one, args=(port, request, tally), daemon=True).start()
+
+
+def leave_one(port: int, request: bytes, tally: Tally) -> None:
+    """Run one client that leaves."""
+    while True:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), TIMEOUT_SECONDS) as made:
+            made.sendall(request)
+            time.sleep(PAUSE_SECONDS)
+        tally.say_replied()
+
+
+def arrive(port: int, request: bytes, clients: int, tally: Tally) -> None:
+    """All clients connect and send a request at the same moment, each leaves with its reply, and all come again."""
+    while True:
+        sockets = {made.fileno(): made for made in [connected(port) for _ in range(clients)]}
+        poll = select.poll()
+        for number in sockets:
+            tally.begin(number)
+            poll.register(number, select.POLLOUT)
+        while sockets:
+            for number, event in poll.poll(TIMEOUT_SECONDS * 1000):
+                made = sockets[number]
+                try:
+                    if event & select.POLLOUT:
+                        made.sendall(request)
+                        poll.modify(number, select.POLLIN)
+                        continue
+                    head, _, body = made.recv(1 << 16).partition(b"\r\n\r\n")
+                    tally.end(number, int(head.split(b" ", 2)[1]), body)
+                except (OSError, IndexError):
+                    tally.broke(number)
+                poll.unregister(number)
+                sockets.pop(number).close()
+
+
 def half_body(port: int, request: bytes, clients: int, tally: Tally) -> None:
     """Every client sends the first half of a request."""
     half = memoryview(request)[: len(request) // 2]
@@ -142,6 +181,8 @@ BEHAVIOURS: dict[str, Run] = {
     "pipeline": pipeline,
     "together": together,
     "never read": never_read,
+    "leave": leave,
+    "arrive": arrive,
     "half body": half_body,
     "idle": idle,
 }

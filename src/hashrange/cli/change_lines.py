@@ -44,7 +44,10 @@ def _changes(event: str, content: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _differences(old: WireItem, new: WireItem, path: str) -> Iterator[str]:
-    """Texts for changed, then added, then removed attributes below `path`, each group in the order of its image."""
+    """Texts for changed, then added, then removed attributes below `path`, a map's path with a dot; "" for the item.
+
+    Removed attributes are in the order of `old`, the others in that of `new`.
+    """
     for name, value in new.items():
         before = old.get(name)
         if before is None or before == value:

@@ -23,7 +23,10 @@ def is_dynamodb_local(words: list[str]) -> bool:
 
 
 def translate(words: list[str]) -> list[str]:
-    """The command line with DynamoDB Local's flags replaced by Hashrange's; both may be mixed. Raises UsageError."""
+    """The command line with DynamoDB Local's flags replaced by Hashrange's; both may be mixed.
+
+    Raises UsageError for an unknown flag with one dash, or one without its value.
+    """
     return [word for part in _parts(iter(words)) for word in part]
 
 
@@ -36,7 +39,7 @@ def _parts(words: Iterator[str]) -> Iterator[list[str]]:
         elif word == "-delayTransientStatuses":
             yield ["--table-state-delay", str(DELAY_SECONDS)]
         elif word in {"-cors", "-jar"}:
-            _value(word, words)  # these values change nothing: requests of every origin are answered
+            _value(word, words)  # no effect: requests of every origin are answered, no jar file is needed
         elif word in WITHOUT_EFFECT or word.startswith(JAVA_PREFIXES):
             continue
         elif word.startswith("-") and not word.startswith("--") and len(word) > 2:

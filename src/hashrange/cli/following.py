@@ -1,8 +1,8 @@
-"""Which records of a stream are new since the last look? Follows all shards, children after parents, each record once.
+"""Which records of a stream are new? Each call of `Following.look` reads on in all shards, children after parents.
 
 All changes of an item are in a shard and its descendants, so reading a parent to its end before its children keeps the
-changes in order. Nothing here waits; the caller decides when to look again.
-Source of the members' meaning: developer guide, "Streams" record of 2026.
+changes in order. Each record is read once. No function here waits; the caller decides when to call `look` again.
+Source for the members of requests and replies: developer guide, "Streams" record of 2026.
 """
 
 from collections.abc import Iterator
@@ -83,7 +83,10 @@ class Following:
         return not self._is_on and all(one.is_drained for one in self._shards.values())
 
     def look(self) -> Iterator[list[Record]]:
-        """Yield the new records in lists, each sorted by sequence number. Raises RemoteError, StreamGone."""
+        """Yield the records that no earlier call yielded, in lists, each sorted by sequence number.
+
+        Each call reads one GetRecords reply per shard; there may be more records. Raises RemoteError, StreamGone.
+        """
         if self._lacks_children():
             self._find_new_shards()
         ready = [one for one in self._shards.values() if not one.is_drained and self._has_read_parent(one)]
@@ -144,7 +147,7 @@ class Following:
         shard.is_at_end = not records
         if records:
             last = records[-1]["dynamodb"]
-            # Under constant writes no reply is empty, so one that is not full and reaches beyond the start counts too.
+            # Under constant writes no reply is empty: one that is not full and has a record after the start will do.
             is_newer = last["ApproximateCreationDateTime"] > self._began_at_seconds
             shard.is_at_end = is_newer and len(records) < PAGE_RECORDS_MAX
             shard.place = {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": last["SequenceNumber"]}

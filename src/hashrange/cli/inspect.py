@@ -84,7 +84,10 @@ def key_text(keys: KeySchema) -> str:
 
 
 def show_item(data_dir: str, table_name: str, key: dict[str, dict[str, str]]) -> int:
-    """Print the item at `key`, in wire form, of every table of that name; returns FAILED if none has such an item."""
+    """Print the item at `key`, in DynamoDB's JSON, of every table of that name; returns the exit code.
+
+    The code is FAILED if no table has such an item, WRONG_USE if `key` does not fit a table.
+    """
     from hashrange.store.embedded.inspect import inspect_row
 
     try:

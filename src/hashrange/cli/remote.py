@@ -97,7 +97,7 @@ class Remote:
                 make = HTTPSConnection if self._url.scheme == "https" else HTTPConnection
                 self._connection = make(self._url.hostname or "", self._url.port, timeout=REPLY_SECONDS_MAX)
             self._connection.request("POST", "/", body, dict(headers))
-            with self._connection.getresponse() as reply:  # its finalizer would lose a KeyboardInterrupt
+            with self._connection.getresponse() as reply:  # else the reply's finalizer would lose a KeyboardInterrupt
                 date = reply.getheader("Date")
                 self.replied_at_seconds = parsedate_to_datetime(date).timestamp() if date else self._wall_time() // 1
                 return reply.status, reply.read()
@@ -150,7 +150,7 @@ class Remote:
         raise RefusedRequest(code, message, self._refused(operation, code, message))
 
     def _refused(self, operation: str, code: str, message: str) -> str:
-        """The sentence for a refusal. It quotes one line, because the message for a wrong signature has very many."""
+        """The sentence for a refusal. It quotes the first line of `message`, which has many for a wrong signature."""
         reason = f"{code}: {message.splitlines()[0] if message else 'it gave no reason'}"
         if code not in _KEY_FAULTS:
             return f"the server at {self.endpoint} refused {operation}: {reason}"
@@ -169,7 +169,7 @@ class Remote:
 
 
 def _parsed(endpoint: str) -> SplitResult:
-    """The parts of an endpoint. Raises UsageError unless it is an HTTP or HTTPS URL without user, path and query."""
+    """Scheme, host and port of an endpoint. Raises UsageError unless it is an HTTP(S) URL without user, path, query."""
     try:
         url = urlsplit(endpoint)
         is_sound = url.scheme in {"http", "https"} and bool(url.hostname) and url.path in {"", "/"} and url.port != 0

@@ -1,6 +1,6 @@
 """Which settings take effect? Defaults, then the TOML file, then the environment, then flags; each later one wins.
 
-A value is checked where it is read, so that a refusal names the place, the value and a remedy.
+A value is checked where it is read, so that a refusal names its flag, variable or key, the value and a remedy.
 """
 
 import os
@@ -16,7 +16,8 @@ CONFIG_VARIABLE = "HASHRANGE_CONFIG"
 PREFIX = "HASHRANGE_"
 TESTS_PREFIXES = ("HASHRANGE_CI", "HASHRANGE_FUZZ_", "HASHRANGE_TEST_", "HASHRANGE_SOAK", "HASHRANGE_BENCH_")
 KUBERNETES_PREFIXES = ("HASHRANGE_SERVICE_", "HASHRANGE_PORT_")
-"""Prefixes of variables that Kubernetes sets, besides HASHRANGE_PORT=tcp://…, in pods next to a service `hashrange`."""
+"""Prefixes of variables that Kubernetes sets in pods next to a service `hashrange`, besides HASHRANGE_PORT=tcp://…; all
+are ignored."""
 TRUE_WORDS = frozenset({"true", "1", "yes", "on"})
 FALSE_WORDS = frozenset({"false", "0", "no", "off", ""})
 
@@ -94,7 +95,7 @@ def _read_environment(
 ) -> dict[str, Any]:
     """The option values among HASHRANGE_… variables; an empty variable counts as not set. Raises UsageError.
 
-    Appends a warning to `warnings` for each variable that is no option.
+    Appends a warning to `warnings` for each variable that is no option, unless a test or Kubernetes may have set it.
     """
     by_variable = {option.variable: option for option in by_key.values()}
     found = {}
@@ -112,7 +113,7 @@ def _read_environment(
 
 
 def _variable_hint(variable: str, known: Mapping[str, Option]) -> str:
-    """A sentence with the variable that was probably meant; names are compared without their common prefix."""
+    """A sentence with the variable probably meant, or where all are listed; names are compared without `PREFIX`."""
     told = hint(variable.removeprefix(PREFIX), [each.removeprefix(PREFIX) for each in known])
     return told.replace("Did you mean ", f"Did you mean {PREFIX}")
 
@@ -158,7 +159,7 @@ def _refusal(option: Option, name: str, value: Any) -> UsageError:
 
 
 def _such_as(option: Option) -> str:
-    """The part of a refusal with an example, the default; empty for options that are no numbers."""
+    """End of a refusal's sentence: the default as an example; empty for options that are no numbers."""
     if option.kind == "integer":
         return f", such as {option.default}"
     return f", such as {option.default:g}" if option.kind == "number" else ""

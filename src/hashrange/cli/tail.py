@@ -24,7 +24,8 @@ ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL")
 REGION_VARIABLES = ("AWS_REGION", "AWS_DEFAULT_REGION")
 
 PAUSE_SECONDS = 0.25
-"""Pause after a look without new records: at most four GetRecords per second and shard; the service allows five."""
+"""Pause after a call of `Following.look` without new records: at most four GetRecords per second and shard; the service
+allows five."""
 NAMES_TOLD_MAX = 10
 TRIMMED = (
     "changes of table {table} were missed: they are kept for 24 hours, and this was stopped for longer. Start it again."
@@ -32,7 +33,7 @@ TRIMMED = (
 
 
 def run(words: list[str]) -> int:
-    """Print changes until interrupted, or with `--once` those that exist; returns the exit code."""
+    """Print changes until interrupted, or with `--once` the changes that the stream holds; returns the exit code."""
     options = parse(build_parser(), words)
     environment = current_environment()
     first = next((environment[name] for name in ENDPOINT_VARIABLES if environment.get(name)), DEFAULT_ENDPOINT)
@@ -97,7 +98,10 @@ def build_parser() -> CommandParser:
 
 
 def follow(following: Following, options: Any) -> int:
-    """Print new records, and pause if there are none, until the stream or `--once` ends; returns the exit code."""
+    """Print new records, and pause if there are none, until the stream has ended; returns the exit code.
+
+    With `--once`, return when the records that existed at the start are printed.
+    """
     while True:
         has_found = False
         for records in following.look():

@@ -31,7 +31,7 @@ class Cache(Generic[Compiled]):
         self.characters = 0
 
     def add(self, key: CacheKey, compiled: Compiled) -> None:
-        """Store `compiled` unless `key` is empty, known or too long; a full cache first drops its oldest entries."""
+        """Store `compiled` unless `key` is empty, too long or stored already; a full cache first drops old entries."""
         if not key or key in self.entries:  # another request may have added the key while this one compiled
             return
         characters = _count_characters(key)

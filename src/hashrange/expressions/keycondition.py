@@ -41,7 +41,7 @@ _KIND = "KeyConditionExpression"
 
 
 class Term(NamedTuple):
-    """A condition on one attribute; `tokens` are those of the values that `operator` compares it with.
+    """A condition on one attribute; `tokens` name the values that `operator` compares the attribute with.
 
     The operator is one of = < <= > >= BETWEEN begins_with.
     """

@@ -1,4 +1,4 @@
-"""How are legacy conditions compiled? Expected, QueryFilter and ScanFilter become trees of conditions, KeyConditions terms.
+"""How are legacy conditions compiled? Expected, QueryFilter and ScanFilter become trees of conditions, KeyConditions become terms.
 
 Trees and terms are those of expressions, so each rule of evaluation exists once; values get the tokens `:0`, `:1`, ….
 Attribute names are top-level and literal, dots included. Callers have checked the JSON types of the maps; members that
@@ -214,7 +214,7 @@ def _bind(test: Test, own_values: dict[str, Value]) -> Test:
 
 
 def _node(asked: _Asked, values: dict[str, Value], nodes: list[ConditionNode]) -> ConditionNode:
-    """Build the node of one condition; appends its parts, then the node itself, to `nodes`."""
+    """Build the node of one condition; appends the nodes that it consists of, then the node itself, to `nodes`."""
     path = DocumentPath((asked.name,))
     operands = tuple([_keep(values, argument) for argument in walk(asked.arguments)])
     operator = asked.operator

@@ -70,7 +70,7 @@ def _size_fault(kind: str, size_bytes: int) -> RequestFault:
 
 
 def syntax_fault(kind: str, text: str, tokens: list[Token], position: int) -> RequestFault:
-    """The syntax error at token number `position`; quotes it, and the text from the token before it to the next."""
+    """The syntax error at token number `position`; quotes it, and the text from one token before it to one after it."""
     first = tokens[max(position - 1, 0)]
     last = tokens[min(position + 1, len(tokens) - 1)]
     if last.kind == END:

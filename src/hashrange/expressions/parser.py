@@ -273,7 +273,7 @@ class ExpressionParser:
         return True
 
     def _require_operand_before(self, frame: _Frame) -> None:
-        """Refuse a comparison, BETWEEN or IN among arguments, after another such operator, or after a condition."""
+        """Refuse a comparison, BETWEEN or IN among arguments, where an operand must follow, or after a condition."""
         if frame.opener in ("call", "in") or _awaits_operand(frame) or isinstance(frame.values[-1], _CONDITIONS):
             self.fail()
 

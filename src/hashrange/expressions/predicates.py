@@ -39,7 +39,7 @@ _MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def compile_conditions(conditions: Iterable[ConditionNode], root: ConditionNode) -> Test:
-    """Compile `root` to a test; `conditions` holds it and all its parts, each after the parts that it consists of."""
+    """Compile `root` to a test; `conditions`: `root` and all nodes inside it, inner nodes first."""
     conditions = list(conditions)
     tests: dict[int, Test] = {}
     is_repeated = (
@@ -274,7 +274,7 @@ def _compile_membership(node: Membership) -> Test:
 def _compile_long_membership(node: Membership) -> Test:
     """Compile IN with more options than expressions allow, as one set look-up.
 
-    Only legacy parameters have as many; all their options are scalars.
+    Only an IN of legacy parameters has as many options; all of them are scalars.
     """
     get = compile_operand(node.operand)
     tokens = [option.token for option in walk(node.options) if isinstance(option, ValueToken)]
@@ -356,6 +356,6 @@ CONDITION_COMPILERS: dict[str, Callable[[FunctionCall, Holds], Test]] = {
     "begins_with": _compile_begins_with,
     "contains": _compile_contains,
 }
-"""Function → its compiler. These and OPERAND_FUNCTIONS are all functions of `terms.CONDITION_FUNCTIONS`."""
+"""Function → its compiler. Its keys and OPERAND_FUNCTIONS are all functions of `terms.CONDITION_FUNCTIONS`."""
 OPERAND_FUNCTIONS = ("size",)
 """Functions used as operands; `compile_operand` compiles them."""

@@ -1,7 +1,7 @@
 """Which parts of an item does a read return? ProjectionExpression and AttributesToGet as a function of the item.
 
 Maps and lists on a path are copied with only the chosen parts; chosen list elements keep their order, without gaps.
-Missing parts are left out; a container appears only if something in it matched. Static checks, in order: reserved
+Missing parts are left out; a map or list appears only if a path matched inside it. Static checks, in order: reserved
 words, paths, undefined names, overlapping paths, conflicting paths. Source: service behaviour, captures to Oct 2026.
 """
 

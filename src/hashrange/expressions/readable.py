@@ -1,7 +1,7 @@
 """Can a text be parsed as an expression? Only its size and grammar are checked here, its meaning later.
 
-The fault of a value that is nested too deep precedes all checks of expressions, except that some requests report these
-faults of size and grammar before it.
+A value that is nested too deep is reported before all faults of expressions, except in the older layer: it reports
+faults of size and grammar first.
 """
 
 from hashrange.expressions.parser import CONDITION_KEYWORDS, NO_KEYWORDS, UPDATE_KEYWORDS, ExpressionParser

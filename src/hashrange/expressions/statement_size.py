@@ -33,7 +33,7 @@ class StatementSize(Protocol):
 def measure_statement(
     sets: list[SetAction], removals: list[DocumentPath], additions: list[ValueAction], deletions: list[ValueAction]
 ) -> StatementSize:
-    """Return the function that measures a statement: it adds the sizes of values to the rest, summed here."""
+    """Return the function that measures a statement: it adds the sizes of values to the sum of all other sizes."""
     tokens: list[str] = []
     fixed_bytes = _STATEMENT_BYTES
     for action in walk(sets):

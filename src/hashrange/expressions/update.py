@@ -52,14 +52,15 @@ from hashrange.messages.expressions import REPEATED_CLAUSE
 from hashrange.messages.reads import UPDATED_ITEM_TOO_LARGE
 
 UNMEASURED_COPIES_MAX = 4
-"""An update that copies at most this many parts of an item is not measured first: the item grows at most fivefold."""
+"""An update that copies at most this many values of an item is not measured first: the item grows at most fivefold."""
 
 
 class CompiledUpdate:
     """A compiled update: `apply(item, values)`, the attributes that it concerns, and the tokens that it uses.
 
-    `apply` returns a new item, which shares unchanged parts with the old one. If there is no item, it is called with an
-    empty one, and the new item lacks its key. It raises ValidationException if the update does not fit the item.
+    `apply` returns a new item, which shares unchanged parts with the old one. If there is no item, `apply` is called
+    with an empty one, and the new item lacks its key. `apply` raises ValidationException if the item lacks a value that
+    the update needs, or has one of a wrong type.
     """
 
     __slots__ = (
@@ -103,9 +104,9 @@ class CompiledUpdate:
         self.can_create = can_create
         """False if the update only removes attributes or set members: a missing item then stays missing."""
         self.updated_old: Callable[[Item], Item] = compile_project(targets)
-        """The parts of the old item that UPDATED_OLD returns."""
+        """Function from the old item to the parts of it that UPDATED_OLD returns."""
         self.updated_new: Callable[[Item], Item] = compile_project(written)
-        """The parts of the new item that UPDATED_NEW returns."""
+        """Function from the new item to the parts of it that UPDATED_NEW returns."""
         self.statement_size_bytes = statement_size_bytes
         """Function `(values, item=None)` → the statement's size, which is compared with the item size limit."""
         self.used_names = used_names
@@ -187,7 +188,7 @@ def compile_clauses(
 
 
 def _bounded(apply: Apply, sets: list[SetAction]) -> Apply:
-    """Return `apply`, preceded by a check of size if SET copies more than UNMEASURED_COPIES_MAX parts of the item.
+    """Return `apply`, preceded by a check of size if SET copies more than UNMEASURED_COPIES_MAX values of the item.
 
     3 KB of text can copy an item 140 times. The check raises ValidationException if the values that SET copies exceed
     the item size limit together.

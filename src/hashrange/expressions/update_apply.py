@@ -19,7 +19,10 @@ from hashrange.messages.expressions import UPDATE_PATH_INVALID
 Apply = Callable[[Item, Values], Item]
 
 AssignmentTree = dict[str | int, Any]
-"""Path element → subtree for a container, Assignment for a target. Keys of one level: all names or all indices."""
+"""Path element → AssignmentTree of the actions inside that map or list, or Assignment of that value.
+
+Keys of one level: all names or all indices.
+"""
 
 
 def compile_apply(actions: list[tuple[Path, Assignment]]) -> Apply:
@@ -74,12 +77,15 @@ def _by_index(pair: tuple[Path, Assignment]) -> list[int]:
 
 
 def _has_only_removals(branch: AssignmentTree) -> bool:
-    """True if a branch has only REMOVE actions; then it has no effect on a missing item."""
+    """True if `branch` has only REMOVE actions: they have no effect on a missing item."""
     return all(_has_only_removals(below) if isinstance(below, dict) else below is remove for below in branch.values())
 
 
 def _change_value(value: Value, branch: AssignmentTree, item: Item, values: Values) -> Value:
-    """Apply the actions of `branch` to a copy of a map or list; raises ValidationException if a path does not fit."""
+    """Apply the actions of `branch` to a copy of a map or list.
+
+    Raises ValidationException if a path leads through a missing value or one of a wrong type.
+    """
     if isinstance(next(iter(branch)), int):
         return _change_list(value, branch, item, values)
     members = value.get("M")

@@ -34,7 +34,7 @@ def remove(_old: Value | None, _item: Item, _values: Values) -> None:
 
 
 def compile_add(token: str, *, is_legacy: bool = False) -> Assignment:
-    """Compile ADD: sum of numbers, union of sets, or the value if there was none. Legacy ADD also appends to lists."""
+    """Compile ADD: sum of numbers, union of sets; the given value if there was none. Legacy: also appends to lists."""
 
     def add(old: Value | None, _item: Item, values: Values) -> Value:
         value = values[token]

@@ -1,8 +1,8 @@
 """What are the canonical bytes of a value? JSON without blanks, with the names of every map sorted: equal values, equal bytes.
 
-The only encoder of rows, of requests for the digest in an idempotency token, of keys that are compared without their
-table, and of PartiQL's NextTokens. msgspec can sort names, but for some orders of names its time grows with the square
-of a map's length (40,000 names: 3.5 s), and a call cannot give way. So each call of msgspec gets few values.
+The only encoder of rows, of requests for the digest in an idempotency token, of key maps that are compared before their
+table is found, and of PartiQL's NextTokens. msgspec can sort names, but for some orders of names its time grows with
+the square of a map's length (40,000 names: 3.5 s), and a call cannot give way. So each call of msgspec gets few values.
 """
 
 from collections.abc import Collection
@@ -15,13 +15,13 @@ from hashrange.items.steps import batches, sort, spend, spend_decoding
 from hashrange.items.types import Item
 
 SURELY_QUICK_BYTES = 4_096
-"""Up to this size, an item has so few values that msgspec encodes it in some milliseconds, in any order of names."""
+"""Up to this DynamoDB size, or length of JSON, msgspec encodes a value in some milliseconds, in any order of names."""
 FEW_VALUES = 4_096
 """Values, counted at all levels, that msgspec encodes in one call, in at most 1 ms."""
 SORTED_NAMES_MAX = 512
-"""Names of one map, or elements of one list, that one call of msgspec encodes; it sorts them in at most 1 ms."""
+"""Names of one map, or elements of one list, that one call of msgspec encodes; it sorts names in at most 1 ms."""
 _SOME = 512
-"""Members of one list or map that are encoded in one call if they hold few values."""
+"""Members of one list or map that are encoded in one call if they hold at most FEW_VALUES values."""
 _ONLY_MAPS = {dict}
 _CONTAINERS = {dict, list, tuple}
 
@@ -109,7 +109,7 @@ def _write(value: Any, parts: list[bytes]) -> None:
 
 
 def _close(parts: list[bytes], bracket: bytes) -> None:
-    """Append the closing bracket; it replaces a last comma."""
+    """Append `bracket`, or put it in place of a comma at the end of `parts`."""
     if parts[-1] == b",":
         parts[-1] = bracket
     else:

@@ -60,7 +60,7 @@ def encode_composite_partition(scalars: list[tuple[str, str]]) -> bytes:
 
 
 def encode_component(type_name: str, scalar: str) -> bytes:
-    """Encode a scalar to bytes that sort as the type's values do, whatever follows: none is a prefix of another."""
+    """Encode a scalar to bytes that sort as the type's values do, whatever bytes follow: none is another's prefix."""
     if type_name == "S":
         encoded = scalar.encode()
     elif type_name == "N":

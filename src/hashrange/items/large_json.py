@@ -13,7 +13,9 @@ from hashrange.items.steps import PIECE_BYTES, spend
 from hashrange.items.types import Item, Value
 
 CUT_BYTES = PIECE_BYTES
-"""Minimum bytes of a piece, except the last, that is decoded in one call; the maximum is twice this."""
+"""A piece of the JSON of a long map or list, which one call decodes, has at least this many bytes (the last piece may
+have fewer), and at most twice as many.
+"""
 _OPEN_BYTES = len(b'{"L":[')
 """Length of the JSON before the first member of a list or map value; two bytes follow the last member."""
 
@@ -25,12 +27,12 @@ _outline_elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 def decode_item(text: memoryview) -> Item:
-    """Decode the canonical JSON of a long item. Raises what msgspec raises."""
+    """Decode the canonical JSON of a long item. Raises MsgspecError or UnicodeDecodeError."""
     return _attributes(text[1:-1]) if bytes((text[0], text[-1])) == b"{}" else _decode_attributes(text)
 
 
 def decode_value(text: bytes) -> Value:
-    """Decode the canonical JSON of a value. Raises what msgspec raises."""
+    """Decode the canonical JSON of a value. Raises MsgspecError or UnicodeDecodeError."""
     value: Value = _value(memoryview(text)) if len(text) > CUT_BYTES else _decode_value(text)
     return value
 
@@ -71,7 +73,10 @@ def _elements(members: memoryview) -> list[Value]:
 
 
 def _cut(members: memoryview, between: bytes) -> int:
-    """Length of the first piece of `members`, which ends at a `between`; all of a short text; 0 if none is near."""
+    """Length of the first piece of `members`, which ends at a `between`, or of all `members` if short.
+
+    0 if `between` is not found in the second CUT_BYTES.
+    """
     spend(min(len(members), CUT_BYTES) >> 6)
     if len(members) <= 2 * CUT_BYTES:
         return len(members)

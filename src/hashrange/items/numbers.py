@@ -1,9 +1,10 @@
-"""What is a DynamoDB number? Decimal text of at most 38 significant digits, from 1E-130 to 9.99…E+125, or zero; also sums and sort bytes.
+"""What is a DynamoDB number? Decimal text of at most 38 significant digits, from 1E-130 to 9.99…E+125, or zero; also sizes, sums, and bytes that sort.
 
 Canonical text is plain decimal, without exponent, needless zeros or signs: `1.50` → `1.5`, `1E3` → `1000`, `-0` → `0`.
 So two numbers are equal exactly when their canonical texts are. A number in a request is refused with NumberFault, a
 result of arithmetic with another ValidationException.
-Source: service behaviour, captures to Oct 2026; where a number has several faults, range comes before precision (unconfirmed).
+Source: service behaviour, captures to Oct 2026; a number out of range and too precise is reported as out of range
+(unconfirmed).
 
 A text of any length is refused or accepted in linear time, whatever its exponent.
 """
@@ -27,7 +28,9 @@ _SHORT = NUMBER_DIGITS_MAX
 """Canonical text of at most this many characters has an allowed number of digits and is in range."""
 _is_canonical = re.compile(r"-?(?:[1-9][0-9]*(?:\.[0-9]*[1-9])?|0\.[0-9]*[1-9])|0").fullmatch
 _split = re.compile(r"([+-]?)([0-9]*+)(?:\.([0-9]*+))?+(?:[eE]([+-]?)([0-9]++))?+").fullmatch
-"""Matches a number's parts. All quantifiers are possessive: a wrong character must not cause backtracking."""
+"""Matches a number; groups: sign, whole digits, fraction, sign and digits of the exponent. All quantifiers are
+possessive: a wrong character must not cause backtracking.
+"""
 
 _PIECE_CHARACTERS = 64 * 1024
 """Characters of a long text that are checked in one call, in about 0.1 ms."""
@@ -36,12 +39,12 @@ _QUICK_CHARACTERS = 256
 _INT32_MAX = 2**31 - 1
 _INT64_MAX = 2**63 - 1
 _EXPONENT_DIGITS_MAX = 19
-"""Number of decimal digits of the largest exponent that is accepted, an int64."""
+"""Decimal digits of the largest int64; a number with a larger exponent is reported as not convertible."""
 
 _EXACT = Context(prec=300, Emax=999, Emin=-999, traps=[Inexact, InvalidOperation, Overflow])
 """Context for the exact sum of any two numbers, which has up to 126 digits before the point and 167 after it."""
 _PLAIN_MAX = 18
-"""Whole numbers of at most this many characters are added as Python integers."""
+"""Whole numbers of at most this many characters are added or subtracted as Python integers."""
 
 number_order = Decimal
 """Converts canonical text to a value that sorts and compares as the number does. 0.15 µs."""
@@ -118,7 +121,7 @@ def _normalize(text: str) -> str:
 
 
 def _split_long(text: str) -> tuple[str | Any, ...] | None:
-    """The groups of `_split` for a text too long for a single match; None if it does not match."""
+    """The groups of `_split` for a text too long for a single match; None if the text does not match."""
     sign = text[:1] if text.startswith(("+", "-")) else ""
     end = min([place for place in (text.find("e"), text.find("E")) if place >= 0], default=len(text))
     whole, _, fraction = text[len(sign) : end].partition(".")

@@ -11,11 +11,15 @@ from collections.abc import Iterator
 from hashrange.items.steps import spend
 
 PACKED_AT_ONCE_BYTES = 32 * 1024
-"""Bytes of JSON that are packed in one piece; a text that crosses the end of a piece is not replaced."""
+"""JSON is packed in pieces of this many bytes; a text of the substitution table that crosses the end of a piece is not
+replaced.
+"""
 
 _SHORT_ESCAPES = {0x08: rb"\b", 0x09: rb"\t", 0x0A: rb"\n", 0x0C: rb"\f", 0x0D: rb"\r"}
 _ESCAPES = {bytes((code,)): _SHORT_ESCAPES.get(code, rb"\u%04x" % code) for code in range(0x20)}
-"""Control character → its escape in JSON, which it replaces in packed bytes."""
+"""Control character → its escape in JSON. In packed bytes, the character replaces its escape if that is six characters
+long (format 7: any escape).
+"""
 _NEVER_IN_UTF8 = (0xC0, 0xC1, *range(0xF5, 0x100))
 _WORDS_OF_FORMAT_7 = (
     b'{"NULL":true},', b'{"BOOL":true},', b'{"BOOL":false},', b'{"S":""},', b'{"L":[]},', b'{"M":{}},',
@@ -39,7 +43,9 @@ SUBSTITUTIONS_OF_FORMAT_7: SubstitutionTable = _ESCAPES | {
 SUBSTITUTIONS: SubstitutionTable = {byte: text for byte, text in _ESCAPES.items() if byte[0] not in _SHORT_ESCAPES} | {
     bytes((code,)): word for code, word in zip((*_SHORT_ESCAPES, *_NEVER_IN_UTF8), _WORDS, strict=True)
 }
-"""The current substitution table. Escapes of two characters are not replaced: their bytes replace other texts."""
+"""The current substitution table. Escapes of two characters are not replaced: their control characters
+replace texts of `_WORDS`.
+"""
 _WITHOUT_ESCAPES = {byte: text for byte, text in SUBSTITUTIONS.items() if not text.startswith(b"\\")}
 
 

@@ -1,6 +1,6 @@
 """How are the bytes of a row laid out? Version, item size, the item's JSON; in some versions, metadata of the last write follows.
 
-Metadata is ignored when items are compared, and no reply contains it. Rows without metadata have kept the original
+Metadata is ignored when items are compared, and no reply contains it. Rows of PLAIN_VERSION have kept the original
 layout. JSON that is much longer than its item's size is packed; the version says so. Layout: docs/formats/rows.md.
 """
 
@@ -19,7 +19,7 @@ METADATA_VERSION = 2
 PACKED_VERSION, PACKED_METADATA_VERSION = 5, 6
 """PACKED_VERSION: version of a row with packed JSON and without metadata. PACKED_METADATA_VERSION: with metadata."""
 PACKED_OF_FORMAT_7_VERSION, PACKED_METADATA_OF_FORMAT_7_VERSION = 3, 4
-"""Versions of rows in data folders of format 7, whose JSON is packed with another table.
+"""Versions of rows in data folders of format 7, whose JSON is packed with SUBSTITUTIONS_OF_FORMAT_7.
 
 PACKED_OF_FORMAT_7_VERSION: without metadata. PACKED_METADATA_OF_FORMAT_7_VERSION: with metadata.
 """
@@ -28,8 +28,8 @@ ROW_HEADER_BYTES = 5
 """Length of a row's version and item size, which precede the item's JSON."""
 
 METADATA, ITEM, STATISTICS = range(3)
-"""Results of `row_difference`. METADATA: the item is the same. ITEM: it differs, its size does not. STATISTICS: item
-count or size differ.
+"""Results of `row_difference`. METADATA: the item is the same. ITEM: the item differs, its size does not. STATISTICS:
+the item's size differs, or one row is None.
 """
 
 _SIZE = slice(1, ROW_HEADER_BYTES)
@@ -60,7 +60,7 @@ class RowMetadata(NamedTuple):
 
 
 def with_metadata(row: Row, metadata: RowMetadata | None) -> Row:
-    """The row with this metadata in place of its own; without metadata if None."""
+    """The row with this metadata in place of its own; without metadata if `metadata` is None."""
     plain = plain_row(row)
     return plain if metadata is None else Row(_VERSION_BYTES[plain[0] + 1] + plain[1:] + _layout.pack(*metadata))
 
@@ -126,7 +126,7 @@ def _other_json(row: Row) -> bytes:
     stored, table = _stored_json(row), _TABLES.get(row[0])
     if table is None:
         return stored
-    spend_decoding(unpacked_bytes(stored, table))  # so that few rows are unpacked at a time
+    spend_decoding(unpacked_bytes(stored, table))  # large rows queue here, so that few are unpacked at a time
     return unpack(stored, table)
 
 

@@ -1,7 +1,8 @@
 """How is an item stored? As a row: version, size and JSON, which is packed if it is far longer than the item; which items are packed is decided here.
 
 The JSON is canonical: attribute names sorted at every level, no blanks, canonical values. So equal items have equal
-rows, and replies include the JSON without decoding it. Must not know keys or tables. Format: docs/formats/rows.md.
+rows, metadata apart, and replies include the JSON without decoding it. Must not know keys or tables.
+Format: docs/formats/rows.md.
 """
 
 import re
@@ -63,7 +64,7 @@ def encode_row(item: Item, size_bytes: int, too_large: str = ITEM_TOO_LARGE) -> 
 
 
 def part_row(item: Item) -> Row:
-    """A row that holds part of an item, only for replies: its size is 0, its attributes are unsorted.
+    """A row that holds part of an item, only for replies: the size in its header is 0, its attributes are unsorted.
 
     Takes 0.2 µs more than encoding the JSON alone.
     """

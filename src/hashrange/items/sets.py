@@ -2,7 +2,8 @@
 
 Each `canonical_…` function takes the list in a set value, and returns the canonical list (the same object if it was
 canonical) and its size in bytes. It raises Malformed for anything but a list of strings of the type, RequestFault for
-an empty set, NumberFault, or SetRepeatFault. Source: service behaviour, captures to Oct 2026.
+an empty set, NumberFault for an invalid number, SetRepeatFault for a repeated member.
+Source: service behaviour, captures to Oct 2026.
 """
 
 from collections.abc import Iterable
@@ -75,7 +76,7 @@ def check_members(type_name: str, members: Any) -> None:
 
 
 def _repeats(message: str, separator: str, members: Members, order: list[_Order]) -> SetRepeatFault:
-    """The SetRepeatFault of a set. It lists the members before the first repeat, sorted, then the others as given.
+    """The SetRepeatFault of a set. It lists members before the first repeat, sorted, then those from it on as given.
 
     The older wording lists all members as given. `order` has a sort key for each member.
     """
@@ -91,7 +92,7 @@ def _repeats(message: str, separator: str, members: Members, order: list[_Order]
 
 
 def _joined(separator: str, members: Iterable[str], quote: str) -> str:
-    """The members as a message lists them, each between two `quote`; at most some more than a message may hold."""
+    """The members as a message lists them, each between two `quote`; ends after some 2 * MESSAGE_CHARACTERS_MAX."""
     texts: list[str] = []
     characters = 0
     for member in members:
@@ -103,7 +104,7 @@ def _joined(separator: str, members: Iterable[str], quote: str) -> str:
 
 
 def _distinct(members: list[str]) -> set[str]:
-    """The set of the members, built in pieces because there may be very many."""
+    """The set of the members, built in batches because there may be very many."""
     distinct: set[str] = set()
     for some in batches(members):
         distinct.update(some)

@@ -1,12 +1,12 @@
 """When does long work give way to other requests? It counts its steps, and looks at the clock every 100 steps.
 
 Every walk over values, conditions, rows and results calls `spend` or iterates over `walk(members)`; one step is about a
-microsecond of work. `install` decides what a look does: the server's workers (`service/workers.py`) give way once their
-slice of time is over, and continue in a later turn of the event loop. Without `install` (jobs, the command line, most
-tests), a look does nothing. Must not know an event loop.
+microsecond of work. A look calls the function that `install` has set: a worker of the server (`service/workers.py`)
+gives way once its slice of time is over, and continues in a later turn of the event loop. Without `install`, or outside
+workers (the command line, most tests), a look does nothing. Must not know an event loop.
 
 While code gives way, other requests may change the data. On the embedded store this matters between reading a row and
-committing a change planned from it: `gave_way` detects it, `undisturbed` prevents it.
+committing a change planned from it: `gave_way` detects giving way, `undisturbed` prevents it.
 Measurements: docs/adr/0023-giving-way.md.
 """
 
@@ -22,20 +22,22 @@ LOOK_STEPS = 100
 FEW_MEMBERS = 32
 """A walk over a request's item, values or update counts no steps up to this many members: counting takes 0.1 µs."""
 PIECE_MEMBERS = 64
-"""Members of a long walk that are counted together, before they are walked over."""
+"""A walk over more members counts the steps of this many members together, before it passes over them."""
 SORTED_MEMBERS = 2_048
-"""Members that are sorted in one call; longer collections are sorted in pieces and merged."""
+"""Members that are sorted in one call; longer collections are sorted in runs and merged."""
 PIECE_BYTES = 32 * 1024
-"""Bytes of JSON that one call reads or writes in up to a millisecond; before a call with as many, work gives way."""
+"""Bytes of JSON that one call reads or writes in up to a millisecond; before a call for at least this many, work gives
+way.
+"""
 TOGETHER_MEMBERS = 2_048
 """Members that are passed to one call of a built-in function, which takes 0.05 to 0.2 µs for each member."""
 LARGE_PIECE_BYTES = 256 * 1024
-"""Pieces of JSON from this size take so much time and memory that few are processed at a time."""
+"""JSON of this size or more takes so much time and memory in one call that few workers read or write it at a time."""
 
 REPLY_BYTES = 1024 * 1024
 """Size of the largest reply that many workers may build at the same time."""
 REPLY_ALONE_BYTES = 32 * 1024 * 1024
-"""Size that `note_reply_growth` reports for a reply larger than REPLY_BYTES, so that it is built alone."""
+"""Size that `note_reply_growth` passes to `queue` for a reply above REPLY_BYTES, so that the reply is built alone."""
 
 _left = LOOK_STEPS
 _ways_given = 0
@@ -48,7 +50,8 @@ _undisturbed: set[int] = set()
 def install(look: Callable[[], None], queue: Callable[[int], None]) -> None:
     """Set two functions, both of which may let other requests run.
 
-    `look` is called every LOOK_STEPS steps, `queue` before a piece of JSON of at least PIECE_BYTES, with its size.
+    `look` is called every LOOK_STEPS steps; `queue`, with a size in bytes, before one call reads or writes JSON of at
+    least PIECE_BYTES, and when a reply grows above REPLY_BYTES.
     """
     global _look, _queue
     _look, _queue = look, queue
@@ -102,7 +105,7 @@ def _pieces(members: Iterable[T]) -> Iterator[T]:
 
 
 def batches(members: Collection[T], at_once: int = TOGETHER_MEMBERS) -> Iterable[Collection[T]]:
-    """Split the members into collections of at most `at_once`, and count a step per eight members. 0.2 µs if few."""
+    """Split the members into batches of at most `at_once`, and count a step per eight members. 0.2 µs for one batch."""
     if len(members) > at_once:
         return _collections(members, at_once)
     spend((len(members) >> 3) + 1)
@@ -127,11 +130,11 @@ class _Undisturbed:
 
 
 undisturbed = _Undisturbed()
-"""`with undisturbed:` prevents giving way: for short work that reads, then commits what follows. Not nested. 0.3 µs."""
+"""`with undisturbed:` prevents giving way while short work reads a row and commits a change. Not nested. 0.3 µs."""
 
 
 def gave_way() -> int:
-    """How many times work has given way so far; the same number twice means that no other work ran in between."""
+    """How many times work has given way so far; if two calls return the same number, no other work ran in between."""
     return _ways_given
 
 

@@ -2,7 +2,7 @@
 
 Faults are raised in the order of the request; within one value: number → NULL → empty sets → numbers of sets →
 repeats → members of maps and lists → more than one type. `Malformed` is raised for JSON types that no attribute
-value has, and for bad base64, unknown members and text that is not Unicode: these precede all other
+value has, and for bad base64, unknown types and text that is not Unicode: these precede all other
 faults, and the slow path words them. Arguments are never mutated; a canonical value is returned as the same object.
 Source: service behaviour, captures to Oct 2026.
 """
@@ -113,7 +113,7 @@ NAME_SURELY_SHORT = ATTRIBUTE_NAME_MAX_BYTES // 4
 
 
 def _walk_attributes(attributes: Any, level: int) -> tuple[dict[str, Value], int]:
-    """Canonical attributes of an item or map, and their size in bytes. `level`: lists and maps around them."""
+    """Canonical attributes of an item or map, and their size in bytes. `level`: count of lists and maps around them."""
     if attributes.__class__ is not dict:
         raise Malformed
     if level >= NESTING_LEVELS_MAX and attributes:
@@ -162,7 +162,7 @@ def check_name(name: str) -> None:
 
 
 def _walk_list(elements: Any, level: int) -> tuple[list[Value], int]:
-    """Canonical elements of a list, and their size in bytes. `level`: lists and maps around them, this one included."""
+    """Canonical elements of a list, and their size in bytes. `level`: count of lists and maps around them."""
     if elements.__class__ is not list:
         raise Malformed
     if level >= NESTING_LEVELS_MAX and elements:
@@ -207,7 +207,7 @@ def _nesting_fault(content: Content) -> NestingFault:
 
 
 def count_levels(content: Content) -> int:
-    """Levels of lists and maps inside an item, map or list; counted to at most NESTING_LEVELS_READ_MAX + 1."""
+    """Levels of nonempty lists and maps inside an item, map or list; counted to at most NESTING_LEVELS_READ_MAX + 1."""
     levels = -1
     layer = [content]
     while layer and levels <= NESTING_LEVELS_READ_MAX:
@@ -269,7 +269,7 @@ _JSON_TYPES = {
 
 
 def _refuse_count(value: dict[str, Any], level: int) -> NoReturn:
-    """Refuse a value with no type or several types: raises the first fault inside, or else the wrong number."""
+    """Refuse a value with no type or several: raises the first fault in its contents, or else that of their number."""
     if not value:
         raise ValidationException(VALUE_EMPTY)
     for type_name, content in value.items():

@@ -1,6 +1,6 @@
 """Which job deletes expired items (time to live)? `Expiry`, in the order of their expiry times, a few at a time.
 
-The job rests until the next item is due to be deleted; nothing polls.
+A table's queue of expiries has a row for each item that expires. The job rests until a row is due; nothing polls.
 """
 
 from hashrange.store.interface import Maintenance
@@ -19,5 +19,5 @@ class Expiry:
         self._maintenance = maintenance
 
     async def run_slice(self) -> float | None:
-        """Handle up to SLICE_ROWS due rows: delete the items that have expired. Returns as `Job.run_slice` does."""
+        """Handle up to SLICE_ROWS due rows of the queues: delete expired items. Returns as `Job.run_slice` does."""
         return await self._maintenance.expire(self._maintenance.lease(), SLICE_ROWS)

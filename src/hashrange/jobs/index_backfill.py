@@ -1,8 +1,8 @@
-"""Which job makes the entries of an index added to a table? `IndexBackfill`: oldest table first, one index at a time.
+"""Which job makes the entries of an index added to a table? `IndexBackfill`, one index at a time, in the order in which their backfills began.
 
-It also fills the queue of expiries of a table whose time to live was turned on. The store does each slice in one commit
-and records its progress, so a restart after a kill continues there. A table that is still UPDATING is not filled from:
-resources for the index are being allocated.
+It also fills the queue of expiries (a row for each item that expires) of a table whose time to live was turned on. The
+store does each slice in one commit, which records how far the slice came; after a kill, the next slice continues there.
+Nothing is filled from a table that is still UPDATING: resources for the index are being allocated.
 """
 
 from hashrange.clock import Clock

@@ -1,4 +1,4 @@
-"""Which job writes delayed index entries? `IndexDelay`, in the order of the commits that made them.
+"""Which job writes delayed index entries? `IndexDelay`, in the order of the commits that they follow from.
 
 Entries are delayed only if `index_delay_seconds` is set, which lets people test against eventual consistency.
 """

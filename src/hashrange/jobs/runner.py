@@ -3,8 +3,8 @@
 Requests that waited for a slice to end run after the slice. The longer they take, the longer the job then pauses; it
 does not pause if no request waited. A failed job is tried again a second later; no failure of a job may end the server.
 
-A job rests when it has nothing to do until time passes or something wakes it. Virtual service time passes only when it
-is moved, which wakes every job; `until_at_rest` returns when all jobs rest again.
+A job rests when it has nothing to do until time passes or `Runner.wake` is called. Virtual service time passes only
+when it is moved, which wakes every job; `until_at_rest` returns when all jobs rest again.
 """
 
 import asyncio
@@ -71,9 +71,9 @@ class Runner:
             line.rest.clear()
 
     async def until_at_rest(self) -> None:
-        """Return once all jobs rest at the same time, also from the work that they made for each other.
+        """Return once all jobs rest at the same time, and have done the work that they made for each other.
 
-        Returns too once the runner has stopped. Raises the error of a job whose last slice failed: a failed job rests
+        Also returns once the runner has stopped. Raises the error of a job whose last slice failed: a failed job rests
         until it is tried again.
         """
         while self._tasks and not all(line.rest.is_set() for line in self._lines):

@@ -1,10 +1,10 @@
-"""Which job merges what writes leave in the store? `SettleWhenIdle`, when writes pause; it runs off the event loop."""
+"""Which job merges away old versions of rows? `SettleWhenIdle`, when writes pause; the merge runs off the event loop."""
 
 from hashrange.store.interface import Maintenance
 
 
 class SettleWhenIdle:
-    """The job that lets the store merge what writes have left, such as replaced rows, once writes pause."""
+    """The job that lets the store merge away old versions of rows, which writes have left, once writes pause."""
 
     name = "settle"
     waits_for_service_time = False

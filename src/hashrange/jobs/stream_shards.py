@@ -1,4 +1,4 @@
-"""Which job replaces stream shards and deletes those that are too old? `StreamShards`, one stream at a time."""
+"""Which job replaces stream shards and deletes shards too old to be read? `StreamShards`, one stream at a time."""
 
 from hashrange.store.interface import Maintenance
 

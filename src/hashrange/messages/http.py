@@ -1,4 +1,4 @@
-"""Which texts does the HTTP front end send? Replies that belong to no operation."""
+"""Which texts does the HTTP front end send? Replies that belong to no operation, and the message of InternalServerError."""
 
 # HEALTHY and UNKNOWN_OPERATION_BODY: service behaviour, captures to Oct 2026 (operations.md 1.1).
 HEALTHY = "healthy: dynamodb.{region}.amazonaws.com "

@@ -17,7 +17,7 @@ EXPECTED_TYPE_NAME = "Expected type name"
 EXPECTED_IDENTIFIER = "Expected identifier for simple path"
 INVALID_DOT_COMPONENT = "Invalid path dot component"
 UNREADABLE = ""
-"""The empty detail for a character that begins no token, an unclosed comment or quote, an exponent beyond 32 bits."""
+"""Empty `detail`, for a character that begins no token, an unclosed comment or quote, an exponent beyond 32 bits."""
 
 # (unconfirmed), from EXPECTED_MARK to EXPECTED_ROW: wording of PartiQL's reference grammar, which fits all captures
 EXPECTED_MARK = "Expected {mark}"
@@ -46,7 +46,7 @@ EMPTY_BAG = "Empty bags are not supported"
 MIXED_BAG = "Bags with members of different types are not supported"  # wording (unconfirmed)
 BAG_MEMBER = "Unsupported data type in a bag: {data}"  # wording (unconfirmed)
 UNDER_KEY = "{message} under {key}"
-"""`message`: the fault of a literal. `key`: place of the fault in the literal, such as `root`, `root.x`, `root[1]`."""
+"""`message`: the fault of a literal. `key`: path of the fault in the literal, such as `root`, `root.x`, `root[1]`."""
 SOURCE_TOO_LONG = "A path may contain at most 2 components in the FROM clause"
 INSERT_INTO_INDEX = "FROM clause may only contain a single table name"
 PATH_COMPONENT_EMPTY = "Path component cannot be an empty string"

@@ -4,7 +4,7 @@ Source: service behaviour, captures to October 2026, and reports of users; messa
 """
 
 STREAM_NOT_FOUND = "Requested resource not found: Stream: {arn} not found"
-# Our own wording, in the form of STREAM_NOT_FOUND.
+# Our own wording, modelled on STREAM_NOT_FOUND.
 SHARD_NOT_FOUND = "Requested resource not found: Shard: {shard} not found in stream: {arn}"
 TRIMMED = "The data you are trying to access has been trimmed"
 # Our own wording, from INVALID_ARN to TIMESTAMP_AHEAD.

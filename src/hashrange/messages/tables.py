@@ -18,7 +18,7 @@ TABLE_INDEXES_IN_USE = (
 TABLE_PROTECTED = (
     "Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first."
 )
-# The text after the colon is known from users' error reports; these name 256 tables, the quota of their time.
+# The text after the colon is known from users' error reports, which name 256 tables, the quota of that time.
 TOO_MANY_TABLES = "Subscriber limit exceeded: There is a limit of {limit} tables per subscriber"
 
 # --- time to live -------------------------------------------------------------------------------

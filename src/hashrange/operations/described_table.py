@@ -17,7 +17,7 @@ ArnOrName = Annotated[str, Meta(min_length=1, max_length=1024)]
 
 
 class TableRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A table by name or ARN; the base of requests that may have further members."""
+    """A table by name or ARN; base of the request structs of operations on one table, which may add members."""
 
     TableName: NameOrArn
 

@@ -1,8 +1,8 @@
 """Which table does a request name? Lookup by name or ARN, for the data plane and for the control plane.
 
 `find_active_table` and `find_table` return None for a missing table: each operation reports it in its own order of
-checks and in its own words. An impossible name raises `Malformed`: the slow path words that fault together with
-violated constraints. Source: service behaviour, errors section 2.
+checks and in its own words. A name of invalid length or characters raises `Malformed`: the slow path words that fault
+together with violated constraints. Source: service behaviour, errors section 2.
 """
 
 import re
@@ -22,9 +22,9 @@ _ARN_START = "arn:"
 
 
 def find_active_table(scope: Scope, name_or_arn: str) -> OpenTable | None:
-    """The table if it serves items (ACTIVE or UPDATING), otherwise None; raises `Malformed` for an impossible name.
+    """The table if it serves items (ACTIVE or UPDATING), otherwise None. 0.1 µs by name, 0.6 µs by ARN.
 
-    Costs 0.1 µs on a hit by name, 0.6 µs by ARN.
+    Raises `Malformed` for a name that is too long or has invalid characters.
     """
     table = scope.tables.get(name_or_arn)
     if table is None:
@@ -85,7 +85,7 @@ def table_name(name_or_arn: str) -> str:
 def _find_other(scope: Scope, name_or_arn: str) -> OpenTable | None:
     """The table that an ARN names in the caller's account and Region; None if it is missing, or for a plain name.
 
-    Raises `Malformed` for an impossible name.
+    Raises `Malformed` for a plain name that is too long or has invalid characters.
     """
     match = _TABLE_ARN(name_or_arn)
     if match is None:

@@ -1,7 +1,7 @@
-"""How much capacity has a request consumed? Each operation records its units once, whether or not the client requested them.
+"""How much capacity has a request consumed? Each operation records the units once, whether or not the client requested ConsumedCapacity.
 
-Readers: replies (`consumed`), the access log, code that counts or limits capacity. Units are those of
-`tables.capacity`; source: service behaviour, captures to Oct 2026.
+The meter is read for replies (`consumed`), for the access log, and by code that counts or limits capacity. Units are
+those of `tables.capacity`; source: service behaviour, captures to Oct 2026.
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,8 @@ class Usage(msgspec.Struct, frozen=True, gc=False):
     index_units: Sequence[IndexUnits] = ()
     is_write: bool = False
     took_effect: bool = True
-    """False for a write that was refused because of its item; the layout "each" omits its units."""
+    """False for a write that was refused because of the existing item or its absence;
+    the layout "each" omits such a write."""
 
 
 class ReadUsage(msgspec.Struct, frozen=True, gc=False):

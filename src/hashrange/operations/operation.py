@@ -1,4 +1,4 @@
-"""What is an operation of the API? A record of its request struct, its function, and how its replies behave.
+"""What is an operation of the API? A record of its request struct, its function, and properties that other code needs.
 
 One file per API operation under `operations/` holds the request struct, the function and an `OPERATION`; dispatch,
 metrics and docs use these records.
@@ -23,7 +23,8 @@ from hashrange.store.interface import Maintenance, Store, WholeStore
 from hashrange.wire.rules import NO_RULES, RequestRules
 
 Wording = Literal["bare", "enveloped", "older"]
-"""How an operation words a `RequestFault`: current wording, current wording in an envelope, or the older wording."""
+"""How an operation words a `RequestFault`. "bare": in the current layer's words; "enveloped": in these, after the
+prefix "1 validation error detected: "; "older": in the older layer's words."""
 
 
 class Scope:
@@ -36,7 +37,7 @@ class Scope:
         self.region = region
         self.store: Store = store
         self.maintenance: Maintenance = store
-        """The store, for an operation that does the first part of a job's work, such as an index's first entries."""
+        """The store, for an operation that does the first slice of a job's work, such as an index's first entries."""
         self.clock = clock
         self.settings = settings
         self.tables = store.catalog.tables(account, region)
@@ -72,14 +73,14 @@ class Operation(msgspec.Struct, frozen=True):
     Replies to the operation's other requests, unless it writes, need not wait either if all commits to its `tables`
     are durable. None: all its replies wait until all commits are durable."""
     element_type: type[msgspec.Struct] | None = None
-    """Struct of list elements that are decoded one by one if the body is large, each with its own limit of members.
-    None: one limit for the whole body."""
+    """Struct of a list's elements, such as those of TransactItems. In a large body they are decoded one by one, and the
+    limit of JSON members holds for each element by itself. None: the limit holds for the whole body."""
     is_quick: bool = False
     """True if a small request reads or writes a single item; it begins before requests that may take long."""
     service: Literal["DynamoDB_20120810", "DynamoDBStreams_20120810"] = "DynamoDB_20120810"
 
     def only_reads(self, request: Any) -> bool:
-        """True if the request changes nothing, so that it need not be carried out if nobody waits for its reply."""
+        """True if the request changes nothing, so that it need not be carried out once its client has left."""
         return not self.writes or (self.is_read is not None and self.is_read(request))
 
     def start(self, scope: Scope, request: Any, meter: Meter) -> Coroutine[Any, Any, Any]:

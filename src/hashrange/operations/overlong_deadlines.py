@@ -1,4 +1,4 @@
-"""Which table states must end when a server starts? States whose deadline is further ahead than any delay allows.
+"""Which table states must end when a server starts? States whose deadline is further ahead than the configured state delay.
 
 A table's deadlines are service times. If the machine's clock was set back by hours between two processes, a table would
 stay CREATING, and absent for the data plane, until the clock had caught up.

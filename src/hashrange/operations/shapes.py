@@ -1,7 +1,7 @@
 """Which shapes do requests share? Enumerations, names and attribute maps, with their constraints.
 
 The constraints are the API model's (facts of the service model, Nov 2026); `wire.faults` words their violations.
-`Meta(extra=…)` holds constraints that msgspec does not check; the slow path reads it (`wire.shape` lists the words):
+`Meta(extra=…)` holds constraints that msgspec does not check; the slow path reads it (`wire.shape` lists its keys):
 `pattern` and `name_max_length` (checked where a name is looked up; `arn` exempts ARNs from them), `shape` (the API
 model's name of a shape: a kind of number, or attribute values, whose content `items.values` checks) and `values` (the
 struct of the values of a legacy map).
@@ -57,7 +57,7 @@ Select = Literal["SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTE
 # --- numbers ------------------------------------------------------------------------------------
 
 PositiveInteger = Annotated[int, Meta(ge=1, le=2**31 - 1, extra={"shape": "Integer"})]
-"""The parameter Limit: an Integer of Java in the API model, so the fast decoder refuses larger numbers."""
+"""The parameter Limit: an Integer of Java in the API model, so the fast decoder refuses numbers from 2^31."""
 TotalSegments = Annotated[int, Meta(ge=1, le=1_000_000, extra={"shape": "Integer"})]
 Segment = Annotated[int, Meta(ge=0, le=999_999, extra={"shape": "Integer"})]
 PositiveLong = Annotated[int, Meta(ge=1)]

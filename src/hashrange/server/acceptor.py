@@ -1,7 +1,8 @@
 """How are connections accepted while turns of the loop are long? Many at a time: the loop's library accepts one per turn.
 
-After each accepted connection the acceptor looks once for more. With turns of 5 ms, 300 clients that connect together
-are accepted in 22 turns instead of 300. asyncio's own loops accept all connections that wait, and need none of this.
+In the turn after a connection was accepted, the acceptor accepts up to 16 more. With turns of 5 ms, 300 clients that
+connect together are accepted in 22 turns instead of 300. asyncio's own loops accept all connections that wait by
+themselves; with them the acceptor accepts none.
 """
 
 import asyncio
@@ -10,7 +11,7 @@ import socket
 from collections.abc import Callable, Sequence
 
 ACCEPTED_TOGETHER = 16
-"""Most connections that the acceptor takes in one turn; each costs less than 0.1 ms."""
+"""Most connections that the acceptor accepts in one turn from each listening socket; each costs less than 0.1 ms."""
 
 
 class Acceptor:
@@ -29,23 +30,23 @@ class Acceptor:
             self._listening = [socket.fromfd(one.fileno(), one.family, one.type) for one in sockets]
 
     def stop(self) -> None:
-        """Accept nothing more."""
+        """Accept no further connections."""
         for one in self._listening:
             one.close()
         self._listening = []
 
     def make_protocol(self) -> asyncio.BaseProtocol:
-        """Return the protocol of a connection that was accepted; look for more connections in the next turn."""
+        """Return the protocol of a connection that was accepted; accept further ones in the next turn (`_accept`)."""
         if not self._is_due and self._listening:
             self._is_due = True
             self._loop.call_soon(self._accept)
         return self._make_protocol()
 
     def _accept(self) -> None:
-        """Accept connections that wait. The listener itself goes on with the rest, and meets errors."""
+        """Accept waiting connections. The loop's own listener accepts those beyond the limit, and handles errors."""
         self._is_due = False
         for listening in self._listening:
-            with contextlib.suppress(OSError):  # nothing waits, or no descriptor is left
+            with contextlib.suppress(OSError):  # no connection waits, or no descriptor is left
                 for _ in range(ACCEPTED_TOGETHER):
                     accepted = listening.accept()[0]
                     accepted.setblocking(False)

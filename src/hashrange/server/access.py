@@ -38,7 +38,7 @@ class Access:
     def authorize(self, request: HttpRequest, service: str) -> Scope:
         """Return the Scope of the sender, who must have signed for the signing name `service` (such as `dynamodb`).
 
-        Raises the errors of signing.md 3. With a known Authorization header it takes 5 µs, or under 1 µs if signatures
+        Raises the errors of signing.md 3. With a cached Authorization header it takes 5 µs, or under 1 µs if signatures
         are not verified.
         """
         values = request.values
@@ -64,7 +64,7 @@ class Access:
         return scope
 
     def _authorize_carefully(self, request: HttpRequest, service: str) -> Scope:
-        """Return the Scope after every check, in the service's order. Keeps what the fast path of `authorize` needs."""
+        """Return the Scope after every check, in the service's order. Caches the signer for `authorize`'s fast path."""
         claim = read_claim(request, self._wall_time(), service)
         credential: Credential | None = None
         account = ACCOUNT
@@ -108,7 +108,7 @@ class Access:
     def _remember(self, request: HttpRequest, claim: Claim, credential: Credential | None, scope: Scope) -> None:
         """Cache what the client's next requests repeat: the date, and the Authorization header without its signature.
 
-        The header is cached only if it ends with the signature, as SDKs send it, and its key never expires.
+        The header is cached only if it ends with the signature, as SDKs send it, and the access key never expires.
         """
         authorization = request.header(b"authorization")
         date = request.header(b"x-amz-date")

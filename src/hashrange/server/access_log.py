@@ -20,7 +20,7 @@ Peer = Sequence[object] | None
 def log_access(request: HttpRequest | None, status: int, body: bytes, peer: Peer, used: str) -> None:
     """Log a line: `127.0.0.1 POST / DynamoDB_20120810.GetItem 200 512 <request id> music 0.5 0`.
 
-    The fields are: client, method, URL, target, status, length of `body`, request id, and the three of `used`: table,
+    The fields are: client, method, URL, target, status, length of `body`, request id, and the fields in `used`: table,
     units read, units written (`- - -` if `used` is empty, because no operation was reached). The line of an error ends
     with its exception: `… 400 128 <request id> music - - ValidationException`. Input that was refused before it became
     a request (`request` is None) is logged as `127.0.0.1 - - - 400 49 - - - -`. URL and target are escaped.
@@ -44,4 +44,4 @@ def printable(sent: bytes) -> str:
 
 
 AccessLog = Callable[[HttpRequest | None, int, bytes, Peer, str], None]
-"""Called as `log_access`, for each reply and refusal."""
+"""A function with the parameters of `log_access`, called for each reply and refusal."""

@@ -44,7 +44,7 @@ class Connection(asyncio.Protocol):
         self.sending = FLOWING
         self.input = LISTENING
         self.unread_bytes = 0
-        """Bytes of long reads (more than `PIECE_BYTES`) that wait in `incoming.py`, nothing of them parsed."""
+        """Bytes of long reads (more than `PIECE_BYTES`) that wait in `incoming.py`, still unparsed."""
         self.is_held = False
         """True while `long_reads.py` postpones reading from the client to a later turn."""
         self.reading = Reading()
@@ -95,7 +95,7 @@ class Connection(asyncio.Protocol):
         self.connections.incoming.add(self, data)
 
     def expect_long(self, size_bytes: int) -> bool:
-        """Count a long read, and pause reading until it is parsed. False: no memory is left, so it is dropped."""
+        """Count a long read, and pause reading until it is parsed. False: no memory is left; the client is refused."""
         if not self.connections.receive_budget.begin(size_bytes):
             if self.receiving not in states.NOT_PARSING:
                 self.refuse(TOO_MUCH_UNFINISHED)
@@ -106,7 +106,7 @@ class Connection(asyncio.Protocol):
         return True
 
     def eof_received(self) -> bool:
-        """Queue the end of input, behind all requests sent. Returns False if the transport will close now (TLS)."""
+        """Queue the end of input, behind all received bytes. Returns False if the transport will close now (TLS)."""
         self.input = states.END[self.input]
         connections = self.connections
         connections.incoming.add(self, None)
@@ -129,7 +129,7 @@ class Connection(asyncio.Protocol):
         self.go_on()
 
     def count_unsent_bytes(self) -> int:
-        """Return the bytes of memory that written replies take because the client has not read them; 0 if it has."""
+        """Return the bytes of memory that written replies take because the client has not read them; 0 for none."""
         below = self.socket_transport
         waiting_bytes = self.transport.get_write_buffer_size() + (0 if below is None else below.get_write_buffer_size())
         return max(waiting_bytes, self.reply_bytes) if waiting_bytes else 0
@@ -164,7 +164,7 @@ class Connection(asyncio.Protocol):
         self.input = states.REACH_END[self.input]
 
     def read_on(self) -> None:
-        """Parse more of `reading.rest`, unless a body waits for memory. Refuses the client after a fault."""
+        """Parse more of the bytes `reading.rest`, unless a body waits for memory. Refuses the client after a fault."""
         refusal = self.reading.feed_rest() if self.receiving is not WAITING else None
         if refusal is not None:
             self.refuse(refusal)
@@ -226,7 +226,7 @@ class Connection(asyncio.Protocol):
         return request
 
     def take_rest(self) -> None:
-        """Continue a long read, or close after the end of input. Never raises: other connections share the turn."""
+        """Parse more of a long read, or close after the end of input. Never raises: other connections wait."""
         try:
             if self.reading.rest:
                 self.read_on()
@@ -239,7 +239,7 @@ class Connection(asyncio.Protocol):
     def respond(
         self, status: int, body: bytes, content_type: bytes | None = None, extra: bytes = b"", used: str = ""
     ) -> None:
-        """Answer the request taken last; may give way if `body` is large. Never raises: others share the turn."""
+        """Answer the request that `take` returned last; may give way if `body` is large. Never raises."""
         request = self.request
         assert request is not None
         connections, transport, size_bytes = self.connections, self.transport, len(body)
@@ -296,9 +296,9 @@ class Connection(asyncio.Protocol):
         return bool(self.ready or self.reading.rest or self.unread_bytes)
 
     def go_on(self) -> None:
-        """Take the next step, then pause or resume reading. Called after a reply, a pause or the end of input."""
+        """Do what `next_step` chooses, then pause or resume reading. Called when its choice may have changed."""
         if self.receiving is BETWEEN and self.reading.url and not self.has_more:
-            self.look_inside()  # this request began behind complete ones, which have all been taken
+            self.look_inside()  # the unfinished request began behind complete ones, which have all been taken
         reading = self.reading
         step = states.next_step(
             self.receiving, self.answering, self.sending, self.input, bool(self.ready), bool(reading.rest), reading.wants_continue
@@ -336,7 +336,7 @@ class Connection(asyncio.Protocol):
     # --- ending ---------------------------------------------------------------------------------
 
     def refuse(self, refusal: Refusal) -> None:
-        """Send `refusal` after earlier replies, then close; nothing more is parsed."""
+        """Send `refusal` after all due replies, then close; nothing more is parsed."""
         self.receiving = states.REFUSE[self.receiving]
         self.refusal = refusal
         self.drop()
@@ -345,7 +345,7 @@ class Connection(asyncio.Protocol):
         self.go_on()
 
     def send_refusal(self) -> None:
-        """Send the refusal; drop input until the client or the sweep closes. With TLS or after all input, close now."""
+        """Send the refusal; drop input until client or sweep closes. With TLS, or once input has ended, close now."""
         assert self.refusal is not None
         status, body = self.refusal
         connections = self.connections
@@ -367,7 +367,7 @@ class Connection(asyncio.Protocol):
             self.close()
 
     def drop_request(self) -> None:
-        """Drop the request taken last, without an answer: its client has left."""
+        """Drop the request that `take` returned last, without an answer: its client has left."""
         self.answering, self.request = ANSWER[self.answering], None
         if not self.ready:
             self.share.answer()

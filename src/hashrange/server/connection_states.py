@@ -7,7 +7,7 @@ Four state machines, one for each question. They are independent; the functions 
     BETWEEN    No unfinished request has been received, except behind complete requests that wait to be answered.
     INSIDE     A read has ended inside a request. The request's deadline runs.
     WAITING    The request has a large body, which waits for memory (`receive_budget.py`). It is not parsed meanwhile.
-    REFUSED    The client has sent something that is not a request, too much or too slowly, or is one too many. The
+    REFUSED    The client has sent a malformed request, too much or too slowly, or too many clients are connected. The
                refusal follows all due replies; nothing more is parsed.
     LINGERING  The refusal is sent. Further bytes are read and dropped, or the client might never see the refusal.
     CLOSING    The server has closed the connection. Written bytes are still sent; nothing is parsed or answered.
@@ -69,7 +69,7 @@ FLOWING, BLOCKED = Sending.FLOWING, Sending.BLOCKED
 LISTENING, PAUSED, ENDING, ENDED = Input.LISTENING, Input.PAUSED, Input.ENDING, Input.ENDED
 
 NOT_PARSING = frozenset((REFUSED, LINGERING, CLOSING, GONE))
-"""States in which received bytes are not parsed."""
+"""States in which received bytes are never parsed; in WAITING they are parsed later."""
 OVER = frozenset((CLOSING, GONE))
 """States of a connection that is closed or lost: nothing more is parsed or written."""
 
@@ -88,7 +88,7 @@ WAIT = {INSIDE: WAITING}
 LET_IN = {WAITING: INSIDE}
 """Memory for the waiting body has been reserved."""
 REFUSE = {BETWEEN: REFUSED, INSIDE: REFUSED, WAITING: REFUSED}
-"""The client has sent something that is not a request, too much, or too slowly, or there are too many clients."""
+"""The client has sent a malformed request, too much, or too slowly, or too many clients are connected."""
 REFUSAL_SENT = {REFUSED: LINGERING}
 """The refusal, and all replies before it, have been sent."""
 CLOSE = dict.fromkeys((BETWEEN, INSIDE, WAITING, REFUSED, LINGERING), CLOSING)
@@ -129,7 +129,7 @@ def is_listened_to(
     """True if the server should read from the client: not while replies are unread or received data waits.
 
     `has_requests`: complete requests wait behind the one being answered. `has_long_read`: a long read (more than
-    `reading.PIECE_BYTES`), or the rest of one, waits to be parsed. `is_held`: the connection waits for a later turn,
+    `reading.PIECE_BYTES`), or part of one, waits to be parsed. `is_held`: the client is not read before a later turn,
     because the long reads of all connections have reached their limit (`long_reads.py`).
     """
     return sending is FLOWING and receiving is not WAITING and not has_requests and not has_long_read and not is_held
@@ -141,7 +141,7 @@ class ConnectionStep(StrEnum):
     NOTHING = auto()
     """Wait for an event."""
     ASK_FOR_TURN = auto()
-    """Queue the connection in `incoming.py`, which then takes the next request or continues a long read."""
+    """Queue the connection in `incoming.py`, which then takes the next request or parses more of a long read."""
     SEND_REFUSAL = auto()
     """Send the refusal: no reply is due before it."""
     FINISH = auto()
@@ -165,8 +165,8 @@ def next_step(
 ) -> ConnectionStep:
     """Return the connection's next step: NOTHING while a request is being answered.
 
-    Order of precedence: complete requests (`has_requests`), the rest of a long read (`has_rest`), the refusal, the end
-    of input, `100 Continue` (`holds_back`: the client waits for it before it sends its body).
+    Order of precedence: complete requests (`has_requests`), the unparsed rest of a long read (`has_rest`), the refusal,
+    the end of input, `100 Continue` (`holds_back`: the client sends its body only after that line).
     """
     if answering is BUSY or receiving in OVER:
         return NOTHING

@@ -20,7 +20,7 @@ from hashrange.server.unread_replies import Unread
 from hashrange.wire.http import ReplyWriter
 
 VISIT_SECONDS_MAX = 0.002
-"""Longest time for one call of `sweep` or `stop`: checking 65,536 connections takes 17 ms, closing them 140 ms."""
+"""Longest time for one call of `sweep` or `stop`: to check 65,536 connections takes 17 ms, to close them 140 ms."""
 
 
 class OpenConnection(Timed, Protocol):
@@ -46,7 +46,7 @@ class Connections:
         self.unread = Unread()
         self.long_reads = LongReads()
         self.piece = memoryview(bytearray(PIECE_BYTES))
-        """Buffer for the first read of every connection, copied at once. Servers on other threads have their own."""
+        """Buffer of each connection's first read; its bytes are copied at once. Each Connections has its own buffer."""
         self.open: set[OpenConnection] = set()
         self.turned_away: set[OpenConnection] = set()
         """Connections above the limit, open until their clients have read the refusal or a deadline ends them."""
@@ -71,7 +71,7 @@ class Connections:
         return [*self.open, *self.turned_away]
 
     def sweep(self) -> bool:
-        """End connections that missed a deadline, for `VISIT_SECONDS_MAX`. True: call again to check the rest."""
+        """End connections that missed a deadline, for `VISIT_SECONDS_MAX`. True: call again for unchecked ones."""
         if not self._unswept:
             self.outgoing.flush()
             self.tick_seconds = self.monotonic()
@@ -81,7 +81,7 @@ class Connections:
         )
 
     def stop(self) -> bool:
-        """Close connections, busy ones after their replies, for `VISIT_SECONDS_MAX`. True: call again for the rest."""
+        """Close connections, busy ones after their replies, for `VISIT_SECONDS_MAX`. True: call again for open ones."""
         if not self.is_stopping:
             self.incoming.drain()
             self.is_stopping = True

@@ -1,4 +1,4 @@
-"""How many connections may be open at a time? As many as leave enough file descriptors to the storage engine and the process itself.
+"""How many connections may be open at a time? So many that the storage engine and the process keep enough file descriptors.
 
 Idle connections cost nothing but descriptors, and could use all of them; then the engine could open no file, and the
 requests of all clients would fail.
@@ -14,7 +14,7 @@ OTHER_FILES = 96
 """Descriptors kept for other uses than data files and connections. A server with data on disk has 25 open (event loop,
 listeners, lock, logs); merges of data files open some more."""
 TURNED_AWAY_MAX = 32
-"""Connections above the limit whose clients get time to read the refusal; further ones are closed as it is sent."""
+"""Connections above the limit whose clients get time to read the refusal; further connections are closed with it."""
 ACCEPTED_MAX = 32
 """Descriptors kept for connections that are accepted but not counted yet; `acceptor.py` accepts 16 at once."""
 DESCRIPTORS_MIN = 256
@@ -53,7 +53,7 @@ def connections_within(connections_max: int, descriptors: int | None) -> int:
 def take_descriptors(connections_max: int) -> int:
     """Raise the process's limit of open files for this many connections; return how many it can serve.
 
-    Logs if it can serve fewer. Raises DescriptorsTooFewError.
+    Logs if the process can serve fewer. Raises DescriptorsTooFewError.
     """
     _raise_limit(connections_max + reserve_of(None))
     descriptors = descriptors_max()

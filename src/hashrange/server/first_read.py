@@ -13,7 +13,7 @@ from hashrange.server.reading import PIECE_BYTES
 
 
 class FirstRead(asyncio.BufferedProtocol):
-    """asyncio protocol of a new connection until its client has sent something."""
+    """asyncio protocol of a new connection until its client has sent bytes."""
 
     __slots__ = ("_connection",)
 
@@ -41,17 +41,20 @@ class FirstRead(asyncio.BufferedProtocol):
             connection.connections.long_reads.note(connection, nbytes)
 
     def eof_received(self) -> bool:
-        """Pass on that the client has ended its input, having sent nothing. Returns as `Connection.eof_received`."""
+        """Report to the Connection that the client has ended its input, having sent no bytes.
+
+        Returns what `Connection.eof_received` returns.
+        """
         return self._connection.eof_received()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Pass on that the connection is lost before its client has sent anything."""
+        """Report to the Connection that it is lost before its client has sent any bytes."""
         self._connection.connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """Pass on that the client does not read: only a refusal can have been sent to it."""
+        """Report to the Connection that the client does not read: only a refusal can have been sent to the client."""
         self._connection.pause_writing()
 
     def resume_writing(self) -> None:
-        """Pass on that the client reads its refusal again."""
+        """Report to the Connection that the client reads the refusal again."""
         self._connection.resume_writing()

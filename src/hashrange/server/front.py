@@ -24,9 +24,10 @@ from hashrange.wire.http import HttpRequest
 QUICK_BYTES = 8 * 1024
 """Longest body of a quick request: one for a target in `quick_targets`, not compressed, that begins before all others."""
 QUICKEST_BYTES = 1024
-"""Longest body of a quick request that begins at once. Others wait: 300 of 3 KB with sets of numbers take 150 ms."""
+"""Longest body of a quick request that begins at once. Longer ones wait: 300 of 3 KB with number sets take 150 ms."""
 CROWD = 32
-"""If more inputs than this wait behind a group, they are a crowd: of the group, only small reads begin at once."""
+"""If more inputs than this wait behind the group being answered (`incoming.py`), they are a crowd: of the group, only
+small reads begin at once."""
 PREPARED_TOGETHER = 16
 """Most requests of a queue that are prepared before the first of them runs, as with `incoming.GROUP_MAX`."""
 IN_WORK_MAX = 64
@@ -45,7 +46,7 @@ class WireProtocol(Protocol):
         """Targets whose small requests take well under a millisecond, each with True if its requests only read."""
 
     def claims(self, request: HttpRequest) -> bool:
-        """True if the request, whose target no protocol names, is for this one, by its method, path or headers."""
+        """True if this protocol handles the request, whose target none names, by its method, path or headers."""
 
     def prepare(self, request: HttpRequest, respond: Respond) -> Call | None:
         """Return the call that a request of this protocol becomes; None if it is answered without a call, now or later.
@@ -94,7 +95,7 @@ class Front:
         self._is_turn_due = False
 
     def set_crowd_counter(self, count_behind: Callable[[], int]) -> None:
-        """Set the function that counts inputs which the front has not got yet; more than `CROWD` are a crowd."""
+        """Set the function that counts the inputs behind the group being answered; more than `CROWD` are a crowd."""
         self._count_behind = count_behind
 
     def handle(self, requests: Sequence[tuple[HttpRequest, Respond]]) -> None:
@@ -170,7 +171,7 @@ class Front:
     # --- queued requests ------------------------------------------------------------------------
 
     def _begin_waiting(self) -> None:
-        """Begin queued requests while the slice lasts, at least one of each queue if allowed; the rest later."""
+        """Begin queued requests while the slice lasts, at least one of each queue if `_may_begin`; others next turn."""
         workers = self._service.workers
         self._is_turn_due = False
         for line in (self._quick, self._others):
@@ -188,7 +189,7 @@ class Front:
         self._service.workers.run_next(self._begin_waiting)
 
     def _may_begin(self, line: _Line) -> bool:
-        """True if `line` has requests and, unless it is the quick one, fewer than `IN_WORK_MAX` have given way."""
+        """True if `line` has requests and, unless it is the quick queue, fewer than `IN_WORK_MAX` have given way."""
         has_more = line.arrived or line.prepared
         return bool(has_more) and (line is self._quick or self._service.workers.count_left() < IN_WORK_MAX)
 
@@ -210,4 +211,4 @@ class Front:
             if call is not None:
                 prepared.append(call)
             if len(request.body) > QUICK_BYTES:
-                break  # run this one first: decoded, a large body takes thirty times as much memory
+                break  # run this request first: decoded, a large body takes thirty times as much memory

@@ -1,10 +1,10 @@
-"""How do TLS handshakes not delay other connections? The records of all handshakes wait in one queue, taken a few at a time.
+"""How do TLS handshakes not delay other connections? The TLS records of all handshakes wait in queues, passed on a few at a time.
 
 The signature of a handshake takes 1 to 6 ms of CPU, cannot be interrupted, and costs a client nothing. So until its
 handshake is done, a connection's input is kept here, and passed to TLS one record at a time, for a limited time in each
 turn of the loop. A connection's next record follows a turn later, so that no record behind the handshake's last one
-reaches TLS before the Connection has its transport. Afterwards TLS reads from the socket directly. This file must not
-know HTTP.
+reaches TLS before the Connection has its transport. After the handshake, TLS reads from the socket directly. This file
+must not know HTTP.
 """
 
 import asyncio
@@ -228,7 +228,7 @@ class Handshakes:
         """Handshakes without a complete first record, oldest first, each with the timer that ends it."""
         self._begun: deque[Handshake] = deque()
         self._new: deque[Handshake] = deque()
-        """Queued handshakes that have not begun, served after `_begun`: else all of many handshakes would end late."""
+        """Queued handshakes without TLS begun, served after `_begun`: else all of many handshakes would end late."""
         self._is_turn_due = False
 
     def take_turns(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -237,7 +237,7 @@ class Handshakes:
         self._call_later = loop.call_later
 
     def admit(self, handshake: Handshake) -> None:
-        """Add a handshake. If it makes too many connections of all kinds, end the handshake that is silent longest."""
+        """Add a handshake. If there are now too many connections of all kinds, end the longest silent handshake."""
         self._all.add(handshake)
         self._silent[handshake] = self._call_later(HANDSHAKE_SECONDS_MAX, handshake.end)
         connections = self.connections
@@ -270,7 +270,7 @@ class Handshakes:
             handshake.end()
 
     def turn(self) -> None:
-        """Serve queued handshakes for `SLICE_SECONDS_MAX`: at least one that has begun, and one that has not."""
+        """Serve queued handshakes for `SLICE_SECONDS_MAX`: at least one of `_begun`, and one of `_new`."""
         self._is_turn_due = False
         monotonic = self.connections.monotonic
         ends_seconds = monotonic() + SLICE_SECONDS_MAX

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hashrange.server.outgoing import Outgoing
 
 GROUP_MAX = 16
-"""Inputs that are parsed, then answered, as one group: more would delay the first, and fill the caches."""
+"""Inputs that are parsed, then answered, as one group: more would delay the first, and fill the processor's caches."""
 TURN_SECONDS_MAX = 0.005
 """Time for input in one turn of the loop, which has other callbacks too; further input waits for the next turn."""
 
@@ -56,7 +56,7 @@ class AnsweredConnection(Protocol):
 
     @property
     def peer(self) -> Sequence[object] | None:
-        """The client's address as the transport reports it, the host first."""
+        """The client's address as the transport reports it, the host first; None if unknown."""
 
     @property
     def respond(self) -> Respond:
@@ -72,7 +72,7 @@ class AnsweredConnection(Protocol):
         """End the connection after an internal error."""
 
     def take(self) -> HttpRequest | None:
-        """Return the next request to answer; None if none is complete, or none may begin yet."""
+        """Return the next request to answer; None if no request is complete, or none may begin yet."""
 
     def drop_request(self) -> None:
         """Drop the request that `take` returned last without an answer, because the client has left."""
@@ -105,11 +105,11 @@ class Incoming:
         self._call_soon: Callable[[Callable[[], None]], object] | None = None
         self._waiting: deque[tuple[AnsweredConnection, bytes | None]] = deque()
         self._long: dict[AnsweredConnection, list[bytes | None]] = {}
-        """Connections with long reads, and their input that is not parsed yet. They are not read until it is."""
+        """Connections with long reads, and their input that is not parsed yet; their clients are not read meanwhile."""
         self._new: deque[tuple[AnsweredConnection, HttpRequest]] = deque()
         """Requests of connections that have had no reply yet, answered after those of the other connections."""
         self._dear: deque[tuple[AnsweredConnection, HttpRequest]] = deque()
-        """Requests of connections whose last reply was large, answered after all others."""
+        """Requests of connections whose last reply was large, answered after `_new` and before `_long`."""
         self._is_turning = False
         self._is_due = False
         """True while `turn` runs or is scheduled."""
@@ -121,7 +121,8 @@ class Incoming:
     def add(self, connection: AnsweredConnection, data: bytes | None, *, is_long: bool = False) -> None:
         """Queue `data`, to be parsed and answered at the end of the turn; at once if no other connection is open.
 
-        Empty data: only look for requests or, with `is_long`, continue a long read. None: the client's input has ended.
+        Empty data: take the next request or, with `is_long`, parse more of a long read. None: the client's input has
+        ended.
         """
         if is_long or (data and len(data) > PIECE_BYTES) or (self._long and connection in self._long):
             self._long.setdefault(connection, []).append(data)

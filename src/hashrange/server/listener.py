@@ -30,7 +30,7 @@ STOP_LOOK_SECONDS = 0.005
 BACKLOG_CONNECTIONS = 1024
 RECEIVE_BUFFER_BYTES = 256 * 1024
 """Received bytes that the kernel keeps for a connection that the server does not read, in twice as much memory. By
-default it keeps 6 MB, and closing a hundred such connections takes 0.15 s."""
+default the kernel keeps 6 MB, and closing a hundred such connections takes 0.15 s."""
 
 
 class ListenError(HashrangeError):
@@ -99,7 +99,7 @@ class Server:
         return f"{'https' if self.handshakes is not None else 'http'}://{host}:{port}"
 
     async def stop(self) -> None:
-        """Accept nothing more, answer open requests, close all connections, and stop the jobs; the store stays open.
+        """Accept no connections, answer open requests, close all connections, and stop the jobs; the store stays open.
 
         Requests that take longer than STOP_SECONDS_MAX are abandoned.
         """
@@ -123,7 +123,7 @@ class Server:
         self.service.workers.abandon()
 
     def _turn(self) -> None:
-        """Sweep the connections, and schedule the next sweep. Without connections, collect garbage."""
+        """Sweep the connections, and schedule the next sweep. Without open connections, collect garbage."""
         has_more = self.connections.sweep()
         if not self.connections.open:
             collector.look_at_all()

@@ -4,14 +4,15 @@ One pass over the sockets reads up to 256 KB of each readable one: 300 clients t
 80 ms, mostly to allocate memory. So this file remembers connections that have ever sent a long read (more than
 `reading.PIECE_BYTES`). Once one pass has read 2 MB from them, all of them are held: the server stops reading from them,
 and in each later turn releases eight, in the order of their last long reads. Other connections are read meanwhile. The
-first read of a new connection takes only a piece (`first_read.py`). This file must not know sockets or requests.
+first read of a new connection takes at most 8 KB (`first_read.py`). This file must not know sockets or requests.
 """
 
 from collections.abc import Callable
 from typing import Protocol
 
 TURN_BYTES = 2 * 1024 * 1024
-"""Bytes of long reads in one turn, read in some 2 ms, after which all connections that send long reads are held."""
+"""Bytes of long reads in one turn, read in some 2 ms, after which all connections that ever sent long reads are held
+(not read)."""
 RELEASED_TOGETHER = 8
 """Number of held connections that are read again in each later turn; they bring at most 2 MB."""
 
@@ -46,7 +47,7 @@ class LongReads:
         self._call_soon = call_soon
 
     def note(self, sender: Sender, size_bytes: int) -> None:
-        """Count a long read of `sender`. If the long reads of this turn reach the limit, hold all their senders."""
+        """Count a long read of `sender`. If this turn's long reads reach the limit, hold all senders so far."""
         if self._call_soon is None:
             return
         self._turn_bytes += size_bytes

@@ -2,7 +2,7 @@
 
 A client that waits for its reply sleeps, and a write to its socket wakes it, which costs the server's CPU some 8 µs on
 a virtual machine. Replies written right after one another find the client awake. So replies are held until the loop has
-read all sockets, or until the first reply has waited long enough. Measurements: docs/adr/0017-held-replies.md.
+read all sockets, or until the first reply has waited for 0.5 ms. Measurements: docs/adr/0017-held-replies.md.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ class Outgoing:
         self._call_soon = loop.call_soon
 
     def send(self, transport: asyncio.Transport, reply: HttpReply, now_seconds: float, *, is_alone: bool) -> None:
-        """Write `reply` by the end of the turn, behind earlier ones; at once if large or its client `is_alone`."""
+        """Write `reply` by the end of the turn, after earlier replies; at once if large or its client `is_alone`."""
         head, body = reply
         held = self._held
         if len(body) >= LARGE_BYTES:

@@ -19,7 +19,7 @@ from hashrange.wire.content_codings import BODY_BYTES_MAX
 from hashrange.wire.http import HEAD_BYTES_MAX, HeaderLayout, HttpRequest, layout_of
 
 PIECE_BYTES = 8 * 1024
-"""Size of a piece. A *long read* is one of more than this; it is parsed in pieces, until one completes a request.
+"""Size of a piece. A *long read* brings more bytes than this; they are parsed in pieces, until one completes a request.
 Parsing all requests that fit into a piece takes 0.7 ms, all that fit into the longest read 23 ms."""
 PIECES_MAX = 4
 """Most pieces of a long read that are parsed in a row; fewer if one of them completes a request."""
@@ -70,7 +70,7 @@ class Reading:
         self.wants_continue = False
 
     def drop(self) -> None:
-        """Drop all unfinished input; complete requests stay."""
+        """Drop the bytes not parsed yet and the unfinished body; complete requests stay."""
         self.rest = self.body = b""
         self.wants_continue = False
 
@@ -82,7 +82,7 @@ class Reading:
         self.parser = None  # type: ignore[assignment]
 
     def feed(self, data: bytes | memoryview) -> Refusal | Stop | None:
-        """Parse bytes into requests. Returns None, `OFFER` if `rest` is to be parsed next, or a fault's Refusal."""
+        """Parse bytes into requests. Returns None if all are parsed, `OFFER` if `rest` is next, or a Refusal."""
         self.message_bytes += len(data)
         try:
             self.parser.feed_data(data)
@@ -94,7 +94,10 @@ class Reading:
         return None
 
     def feed_rest(self) -> Refusal | None:
-        """Parse `rest` until a request is complete, at most `PIECES_MAX` pieces. Returns None, or a fault's Refusal."""
+        """Parse pieces (`next_bytes`) of `rest` until one completes a request, at most `PIECES_MAX`.
+
+        Returns a fault's Refusal, else None, whether or not a request is complete or all of `rest` is parsed.
+        """
         for _ in range(PIECES_MAX):
             if self.ready or not self.rest:
                 break
@@ -106,7 +109,8 @@ class Reading:
         return None
 
     def _begin_again(self, behind: bytes | memoryview) -> Refusal | Stop:
-        """Replace the parser, which stopped at an upgrade offer; prepend the head without it, and `behind`, to `rest`.
+        """Replace the parser, which stopped at an upgrade offer. Prepend the request's head without the offer, and
+        `behind`, the bytes after the head, to `rest`.
 
         Returns OFFER, or MALFORMED if the method is CONNECT.
         """
@@ -119,7 +123,7 @@ class Reading:
         return OFFER
 
     def next_bytes(self) -> int:
-        """Size of what to parse next: a piece or, if longer, the rest of a body of known length (only copied)."""
+        """Bytes to parse next: `PIECE_BYTES` or, if more, the missing bytes of a body of known length (only copied)."""
         layout = self.layout
         if layout is None or layout.content_length < 0:
             return PIECE_BYTES
@@ -146,7 +150,7 @@ class Reading:
     # --- parser callbacks -----------------------------------------------------------------------
 
     def on_url(self, url: bytes) -> None:
-        """Append a part of the request line's URL."""
+        """Append this part of the request's URL; the parser may find the URL in parts."""
         self.url += url
 
     def on_headers_complete(self) -> None:
@@ -166,7 +170,7 @@ class Reading:
             self.wants_continue = True
 
     def on_body(self, body: bytes) -> None:
-        """Append a part of the body; refuse a body that is too large."""
+        """Append this part of the body; refuse a body that is too large."""
         if not self.body:
             self.body = body
             return

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 MIB = 1024 * 1024
 RECEIVE_BYTES_MAX = 128 * MIB
-"""Memory that large bodies may reserve until they are answered: eight of the largest, thousands of usual ones."""
+"""Bytes that large bodies may reserve until they are answered: eight of the largest, or 2,000 of the smallest."""
 SMALL_BYTES = 64 * 1024
 """Longest body that is small: it reserves no memory, and never waits for any."""
 BEGINNINGS_BYTES_MAX = 128 * MIB
@@ -29,7 +29,7 @@ class ReceiveBudget:
         self._beginnings_bytes = 0
 
     def begin(self, size_bytes: int) -> bool:
-        """Count more bytes that have no reservation. False, and nothing is counted, if the sum would be too large."""
+        """Count bytes without a reservation. False, and none counted, if the sum would pass `BEGINNINGS_BYTES_MAX`."""
         if size_bytes > 0 and self._beginnings_bytes + size_bytes > BEGINNINGS_BYTES_MAX:
             return False
         self._beginnings_bytes += size_bytes
@@ -45,7 +45,7 @@ class ReceiveBudget:
         return bool(self._waiting)
 
     def ask(self, share: "Share", size_bytes: int, let_in: Callable[[], None]) -> bool:
-        """Reserve memory for `share`. False: `share` waits, behind others; `let_in` is called once it has it."""
+        """Reserve memory for `share`. False: `share` waits its turn; `let_in` is called once its memory is reserved."""
         if not self._waiting and size_bytes <= self._free_bytes:
             self._free_bytes -= size_bytes
             return True
@@ -65,7 +65,7 @@ class ReceiveBudget:
             let_in()
 
     def forget(self, share: "Share") -> None:
-        """Remove `share` if it waits; reserve memory for waiting shares behind it that fit now."""
+        """Remove `share` if it waits; reserve memory for the shares that waited behind it and fit now."""
         if self._waiting.pop(share, None) is not None:
             self.give_back(0)
 
@@ -82,7 +82,7 @@ class Share:
         self.answering_bytes = 0
 
     def count(self, come_bytes: int) -> bool:
-        """Count `come_bytes`, received so far of a request without a reservation. False: the sum would be too large."""
+        """Count `come_bytes`, received so far of a request without a reservation. False: no memory is left for them."""
         if not self._budget.begin(come_bytes - self._counted_bytes):
             return False
         self._counted_bytes = come_bytes

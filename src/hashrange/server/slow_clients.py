@@ -20,9 +20,11 @@ MEMORY_WAIT_SECONDS_MAX = 5.0
 """Longest time that a large body waits for memory; then its client gets 503 and may try again later."""
 IDLE_SECONDS_MAX = 600.0
 LEFT_SECONDS_MAX = 10.0
-"""If a reply takes longer than this after the client has ended its input, the client is taken to have left."""
+"""If the client has ended its input, and no reply is ready this long after its last bytes, the client is taken to have
+left."""
 WRITE_SECONDS_MAX = 60.0
-"""Longest time that a client may leave a reply unread; also the longest that closing a connection may take."""
+"""A client that leaves replies unread is cut off this long after its last bytes. Also the longest time that closing a
+connection may take."""
 LINGER_SECONDS = 2.0
 """Time after a refusal during which input is read and dropped: otherwise the client may never see the refusal."""
 FRAME_BYTES_FREE = 16
@@ -34,7 +36,7 @@ TRAILERS_MAX = 64
 def is_too_slow(age_seconds: float, message_bytes: int, *, has_head: bool, is_in_the_way: bool = False) -> bool:
     """True if `age_seconds` is too long for a request of which `message_bytes` are received.
 
-    `is_in_the_way`: other bodies wait for memory, and this request has reserved some.
+    `is_in_the_way`: other bodies wait for memory, and this request has reserved memory.
     """
     if not has_head:
         return age_seconds > HEAD_SECONDS_MAX
@@ -61,8 +63,8 @@ class Framing:
     def is_too_large(self, message_bytes: int, body_bytes: int, trailers: int) -> bool:
         """True if the framing exceeds its limits. Must be called after each read with the totals received so far.
 
-        Only complete trailers count in `trailers`. Data excuses framing of the same read only (`FRAME_BYTES_FREE`), so
-        that no amount of data allows for endless trailers.
+        Only complete trailers count in `trailers`. Data makes framing free (`FRAME_BYTES_FREE`) in the same read only,
+        so that no amount of data allows for endless trailers.
         """
         data_bytes = body_bytes - self._body_bytes
         other_bytes = message_bytes - self._message_bytes - data_bytes

@@ -1,8 +1,8 @@
 """How does the server notice that a TLS client does not read replies? It watches the socket's transport.
 
 TLS encrypts written bytes at once and passes them to the socket's transport. The TLS transport reports a pause only
-when a second reply is written, and does not count the first. So `TlsProtocol` stands between the socket's transport and
-TLS, and reports pauses to the Connection. This file must not know what is sent.
+when a second reply is written, and leaves the first out of its buffer's size. So `TlsProtocol` stands between the
+socket's transport and TLS, and reports pauses to the Connection. This file must not know what is sent.
 """
 
 import asyncio
@@ -42,7 +42,9 @@ class TlsProtocol(asyncio.BufferedProtocol):
         self._tell()
 
     def resume_writing(self) -> None:
-        """The client reads again: report that, unless pending output of TLS makes the transport pause again at once."""
+        """The client reads again: report that to TLS, and to the Connection unless TLS's pending output makes the
+        transport pause again at once.
+        """
         self._is_paused = False
         self._tls.resume_writing()
         self._tell()

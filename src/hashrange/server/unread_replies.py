@@ -17,7 +17,7 @@ class ReplyingConnection(Protocol):
     transport: asyncio.Transport
 
     def count_unsent_bytes(self) -> int:
-        """Return the bytes of memory that written replies take because the client has not read them; 0 if it has."""
+        """Return the bytes of memory that written replies take because the client has not read them; 0 for none."""
 
 
 class Unread:

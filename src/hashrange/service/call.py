@@ -1,4 +1,4 @@
-"""How does the service represent a request? As a call: scope, operation, members, and the methods that get the outcome.
+"""How does the service represent a request? As a call: scope, operation, members, and the methods that get reply or error.
 
 Each protocol has its own subclass. In the turn in which the operation ends, the service calls `done` or `refuse`, which
 write the reply. Once everything that the reply depends on would survive a power cut, it calls `send`, which sends the
@@ -31,7 +31,7 @@ class Call(msgspec.Struct, gc=False, eq=False):
 
     @property
     def is_needless(self) -> bool:
-        """True if the request changes nothing, and its client has left. Asked only before the outcome is written."""
+        """True if the request changes nothing, and its client has left. Asked only before a reply is written."""
         return self.has_left and self.operation.only_reads(self.request)
 
     @property
@@ -48,7 +48,7 @@ class Call(msgspec.Struct, gc=False, eq=False):
         raise NotImplementedError
 
     def first_fault(self, error: ApiError | Malformed) -> ApiError | None:
-        """Return the error to report: a fault that precedes `error` in the service's order of checks, else `error`.
+        """Return the error to report: a fault of the body that precedes `error` in the service's order, else `error`.
 
         For `Malformed`, which is never reported: return the fault, or replace `request` by one that was read leniently
         and return None; the service then runs the operation once more.

@@ -14,7 +14,7 @@ YOUNG_MAX = 20_000
 """Number of new objects, made and not freed, at which a run of the collector starts; a run takes 2 ms."""
 _NEVER = 1_000_000_000
 LOOKS_UNTIL_ALL = 10
-"""Runs of the collector, each of which freezes objects, after which it is worthwhile to examine all objects."""
+"""After this many runs of the collector, each of which freezes objects, it is worthwhile to examine all objects."""
 
 _is_ours = False
 _former_thresholds = gc.get_threshold()
@@ -25,7 +25,7 @@ _looks = 0
 def settle() -> None:
     """Set the garbage collector up for a server's own process, and freeze the objects that the start has made.
 
-    The collector does not run before that: it would take 8 ms, and free ten objects.
+    They are frozen without a run of the collector, which would take 8 ms and free ten objects.
     """
     global _is_ours, _looks, _former_thresholds
     release()
@@ -62,7 +62,8 @@ def resume_collector() -> None:
 
 
 def look_at_all() -> None:
-    """In a server's own process, collect garbage among all objects if `LOOKS_UNTIL_ALL` runs have frozen some.
+    """In a server's own process, collect garbage among all objects, if since the last time at least `LOOKS_UNTIL_ALL`
+    runs have frozen objects.
 
     Called while no client is connected, because it takes 0.1 s per million objects.
     """

@@ -1,8 +1,8 @@
-"""How does a coroutine run without a task? It is stepped at once, and again whenever what it waits for is done.
+"""How does a coroutine run without a task? It is run until it suspends, and again whenever the future it awaits is done.
 
-On the embedded store an operation rarely suspends: its first step is its last. A suspended operation yields None (to
-continue in a later turn of the loop) or a future (to continue when that is done). A `Driver` then continues it, still
-without a task, so `asyncio.current_task()` is None inside operations and they must not use `asyncio.timeout`.
+On the embedded store an operation rarely suspends. A suspended operation yields None (to continue in a later turn of
+the loop) or a future (to continue when that is done). A `Driver` then continues it, still without a task, so
+`asyncio.current_task()` is None inside operations and they must not use `asyncio.timeout`.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ WhenEnded = Callable[[Any, BaseException | None], None]
 
 
 class Driver:
-    """Steps a coroutine that has suspended, until it ends; then calls `ended` exactly once."""
+    """Continues a coroutine that has suspended, as often as it suspends; when it ends, calls `ended` exactly once."""
 
     __slots__ = ("call", "coroutine", "ended", "workers")
 
@@ -30,7 +30,9 @@ class Driver:
         workers: Workers,
         call: Abandonable | None = None,
     ) -> None:
-        """`call`, if given, ends with Abandoned where it suspends or gives way and has become needless."""
+        """`waits_for`: what the coroutine has yielded. `call`, if given: once its client has left, and if it changes
+        nothing, Abandoned is raised where the coroutine suspends or gives way.
+        """
         self.call = call
         self.coroutine = coroutine
         self.ended = ended
@@ -38,7 +40,7 @@ class Driver:
         self.wait(waits_for)
 
     def wait(self, waits_for: object) -> None:
-        """Schedule the next step: in a later turn if `waits_for` is None, or when that future is done."""
+        """Schedule `step`: in a later turn if `waits_for` is None, or when the future `waits_for` is done."""
         if waits_for is None:
             self.workers.run_later(self.step)
             return
@@ -47,11 +49,11 @@ class Driver:
         waits_for.add_done_callback(self.resume)
 
     def resume(self, _future: object) -> None:
-        """The future is done: take the next step. The coroutine gets its result or error from the future itself."""
+        """The future is done: call `step`. The coroutine gets result or error from the future itself."""
         self.workers.run(self.step)
 
     def step(self) -> None:
-        """Run until the coroutine suspends or ends; call `ended` if it ends."""
+        """Run the coroutine until it suspends or ends; call `ended` if it ends."""
         call, workers = self.call, self.workers
         try:
             workers.running = call

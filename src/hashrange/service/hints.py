@@ -45,7 +45,7 @@ class Hints:
             )  # fmt: skip
 
     def not_supported(self, operation_name: str) -> None:
-        """Log that an operation refused a request as unsupported: libraries often hide that message from users."""
+        """Log that an operation refused a request as unsupported: libraries often hide the error from users."""
         if (operation_name, _NOT_SUPPORTED) in self._given:
             return
         self._given.add((operation_name, _NOT_SUPPORTED))

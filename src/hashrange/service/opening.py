@@ -1,4 +1,4 @@
-"""How is a service opened from its settings? The store is opened, and table states with deadlines that are too far ahead are ended."""
+"""How is a service opened from its settings? The store is opened; table states are ended whose deadlines are further ahead than delays allow."""
 
 import asyncio
 from collections.abc import Mapping

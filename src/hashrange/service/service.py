@@ -39,7 +39,7 @@ from hashrange.settings import Settings
 from hashrange.store.interface import WholeStore
 
 HELD_SECONDS_MAX = 0.0005
-"""Longest time that the first reply of a group of calls waits for the others of the group."""
+"""Longest time that a group's first written reply waits for further calls of the group to run; then it is sent."""
 SCOPES_MAX = 4096
 SHARED_ACCOUNT, SHARED_REGION = "000000000000", "us-east-1"
 """Account and Region that hold all data with `--shared-db`."""
@@ -98,7 +98,7 @@ class Service:
     # --- running --------------------------------------------------------------------------------
 
     def run(self, calls: deque[Call]) -> None:
-        """Run the calls, removing each from `calls` when it begins; each gets its outcome, now or later.
+        """Run the calls, removing each from `calls` when it begins; each is answered, now or later.
 
         A long call gives way, and the others continue without it. Calls that have not begun when the turn's slice is
         over begin in the next turn.
@@ -131,7 +131,7 @@ class Service:
         self.release()
 
     def _begin(self, call: Call) -> None:
-        """Run a call's operation; on the embedded store it usually ends at its first step."""
+        """Run a call's operation until it ends or suspends; on the embedded store it rarely suspends."""
         operation = call.operation
         workers = self.workers
         soon: Any
@@ -177,7 +177,7 @@ class Service:
 
     def _succeed(self, call: Call, reply: Reply | None) -> None:
         if self.workers.is_crowded and _is_packed_item(call, reply):
-            self._put_off.append(call)  # the reply is dropped: a thousand waiting items would take a gigabyte
+            self._put_off.append(call)  # the reply is dropped: a thousand replies that wait would take a gigabyte
             if not self._is_beginning_due:
                 self._is_beginning_due = True
                 self.workers.run_next(self._begin_put_off)
@@ -221,7 +221,7 @@ class Service:
     # --- the commit barrier ---------------------------------------------------------------------
 
     def release(self) -> None:
-        """Send the written replies: each at once, or once all that it depends on is durable."""
+        """Send the written replies: each now, or once all commits that it depends on are durable."""
         held = self._held
         if not held:
             return
@@ -250,7 +250,7 @@ class Service:
     def _is_durable(self, call: Call, durable_position: int) -> bool:
         """True if the reply need not wait: of an eventually consistent read, or of tables whose commits are durable.
 
-        So large writes to other tables do not delay it.
+        So large writes to other tables do not delay the reply.
         """
         operation, tables = call.operation, call.scope.tables
         if operation.is_eventual is None:

@@ -23,12 +23,13 @@ from hashrange.service import collector
 SLICE_SECONDS = 0.002
 """Time for long work in one turn of the loop."""
 SHARE_SECONDS = 0.0005
-"""Least time that each piece of work gets in a turn whose slice is used up."""
+"""Least time that a worker gets when a turn begins or continues it, even if the turn's slice ends earlier."""
 LARGE_TOGETHER_BYTES = 4 * 1024 * 1024
 """Most bytes of large pieces of JSON that workers decode or write at a time, except for a single larger piece; other
 workers wait before their large piece. Decoded, JSON takes 30 times as much memory at worst."""
 LARGE_WAITING_MAX = 64
-"""Workers that may wait to make a large piece of JSON, each with its input; further calls run again later."""
+"""While this many workers, each holding its input, wait to decode or write a large piece of JSON, further reads of
+packed rows are run again later (`Service._put_off`)."""
 IDLE_WORKERS_MAX = 4
 
 
@@ -41,7 +42,7 @@ class Abandonable(Protocol):
 
 
 class Worker(greenlet):
-    """A greenlet that runs one piece of work after the other."""
+    """A greenlet that runs functions, its *work*, one after the other."""
 
     __slots__ = ("failure", "large_bytes", "workers")
 
@@ -55,7 +56,7 @@ class Worker(greenlet):
         self.switch()
 
     def _serve(self) -> None:
-        """Wait for work, which `switch` passes, do it, and so on. `Workers._enter` raises the work's errors."""
+        """Repeatedly wait for work, which `switch` passes, and do it. `Workers._enter` raises the work's errors."""
         hub = self.workers.hub
         while True:
             work, arguments = hub.switch(True)
@@ -86,7 +87,7 @@ class Workers:
         self.is_crowded = False
         """True while at least `LARGE_WAITING_MAX` workers wait to decode or write a large piece of JSON."""
         self.running: Abandonable | None = None
-        """The call whose operation runs now. Whoever runs one sets it, and resets it to None after that."""
+        """The call whose operation runs now, else None; set by `service.py` and `drive.py`, which run operations."""
         self._collects = True
         self._ends_seconds = 0.0
         self._is_turn_due = False
@@ -115,7 +116,7 @@ class Workers:
         self._call_turn()
 
     def run_next(self, work: Callable[[], None]) -> None:
-        """Call `work` in the next turn, before work that has given way, because it got no time in this turn.
+        """Call `work`, which got no time in this turn, in the next turn before all work that has given way.
 
         `work` is called outside workers, and itself calls `run`.
         """
@@ -152,7 +153,7 @@ class Workers:
             worker.large_bytes = 0
             if not self._large_bytes and self._collects:
                 collector.resume_collector()
-            self._left += self._queued  # they check again, in order, whether they must wait
+            self._left += self._queued  # these workers check again, in order, whether they must wait
             self._queued.clear()
             self._call_turn()
         if len(self._idle) < IDLE_WORKERS_MAX:
@@ -170,8 +171,8 @@ class Workers:
     def queue(self, worker: Worker, size_bytes: int) -> None:
         """Make the worker give way before it decodes or writes a piece of JSON, which cannot be interrupted.
 
-        A large piece also waits while it and those of others would exceed `LARGE_TOGETHER_BYTES`. Until it is done, the
-        garbage collector is off (`collector.py`).
+        For a large piece it also waits until the large pieces of all workers fit into `LARGE_TOGETHER_BYTES`. Until the
+        piece is done, the garbage collector is off (`collector.py`).
         """
         more_bytes = size_bytes - worker.large_bytes
         if size_bytes < LARGE_PIECE_BYTES or more_bytes <= 0:
@@ -196,7 +197,9 @@ class Workers:
         self.is_crowded = self._large_waiting >= LARGE_WAITING_MAX
 
     def _leave(self, worker: Worker, line: deque[Any]) -> None:
-        """Make the worker give way and wait in `line`. Raises Abandoned if its call has become needless meanwhile."""
+        """Make the worker give way and wait in `line`. Raises Abandoned if its call changes nothing and its client has
+        left (`Call.is_needless`).
+        """
         line.append(worker)
         self._call_turn()
         steps.note_way_given()
@@ -209,7 +212,9 @@ class Workers:
     # --- turns ----------------------------------------------------------------------------------
 
     def _call_turn(self, *, is_late: bool = False) -> None:
-        """If work waits, schedule `_turn` for the loop's next turn; behind sockets' input if this turn `is_late`."""
+        """If work waits, schedule `_turn` for the loop's next turn. `is_late`: behind the sockets' input, because this
+        turn took two slices or more.
+        """
         if (self._left or self._next) and not self._is_turn_due and not self._is_abandoned:
             self._is_turn_due = True
             self._call_soon(self._step_back if is_late else self._turn)
@@ -222,7 +227,7 @@ class Workers:
         self._call_soon(self._turn)
 
     def _turn(self) -> None:
-        """Serve `_next`, then `_left`, until a slice is over: at least the oldest entry of each, and no entry twice."""
+        """Serve `_next`, then `_left`, until a slice is over: at least the oldest entry of both, and no entry twice."""
         if self._is_abandoned:
             return
         monotonic = self._monotonic

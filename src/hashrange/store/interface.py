@@ -8,11 +8,13 @@ content depends on a commit is held until then. Sharing: one process, one event 
 committing the new one a store may let other requests run, and may call the plan again; the embedded store does so only
 if the plan gives way or the engine is stalled.
 
-Outcomes: a store that loses the reply of a commit finds the outcome by its request id, or carries the commit out,
-exactly once. It raises OutcomeUnknown only if that does not succeed within its time limit.
+Outcomes: the outcome of a commit is lost if the reply to it does not reach this process from the server that commits.
+The store then finds the outcome by the commit's request id, or commits again what never took place, exactly once in
+all. It raises OutcomeUnknown only if it cannot find the outcome within its limit of time or attempts.
 
 Errors: besides those named at each method, only `StorageError` (for the operator) and the errors of a plan are raised.
-Writes to an item of a running transaction raise the service's own errors, which the embedded store never does.
+Calls that meet an item of a running transaction raise TransactionConflictException, or TransactionRefused with it; in
+the embedded store no call ever meets one.
 """
 
 import math
@@ -49,7 +51,7 @@ class TransactionStep(NamedTuple):
 
     table: OpenTable
     key: Key | None
-    """None if the action's key does not fit the table; the plan is then called with None, and refuses."""
+    """None if the action's key does not fit the table; the plan is then called with None as old row, and refuses."""
     plan: Plan
 
 
@@ -65,7 +67,7 @@ class IdempotencyToken(NamedTuple):
     expires_at_seconds: float
     """Service time from which the same token starts a new transaction."""
     report: Callable[[Sequence[Change]], bytes]
-    """Encodes the part of the committed changes that a replay must return. Pure."""
+    """Encodes the part of the committed changes that a replay (a later request with the token) must return. Pure."""
 
 
 class Transacted(NamedTuple):
@@ -74,11 +76,14 @@ class Transacted(NamedTuple):
     changes: Sequence[Change]
     """One change for each step, in order; a change with `old == new` wrote nothing. Empty for a replay."""
     report: bytes | None = None
-    """For a replay: the earlier result of `IdempotencyToken.report`."""
+    """For a replay: the result of `IdempotencyToken.report` when the transaction took place; otherwise None."""
 
 
 class TransactionRefused(HashrangeError):
-    """Steps of a transaction refused, so nothing was done. `reasons`: the error of each step, None for the others."""
+    """Steps of a transaction, or rows of a `snapshot_get`, were refused, so nothing was done.
+
+    `reasons`: for each step or row, in order, the error that refuses it, or None.
+    """
 
     def __init__(self, reasons: list[ApiError | None]) -> None:
         super().__init__(reasons)
@@ -111,7 +116,7 @@ class Lease(NamedTuple):
 
 
 WHOLE_LEASE = Lease(WHOLE, math.inf)
-"""The lease of a store's only server."""
+"""All hashes, without end: the lease of a server that is its store's only one."""
 
 
 class Statistics(NamedTuple):
@@ -122,7 +127,7 @@ class Statistics(NamedTuple):
 
 
 class Catalog(Protocol):
-    """The tables, by (account, Region, name). Reads use a view in memory; writes are compare-and-set, durable as rows.
+    """The tables, by (account, Region, name). Reads use a view in memory; writes are compare-and-set commits.
 
     The view may be out of date: if other servers change tables, it may lack a new table, or have a deleted one, for a
     while. Changes through this catalog are in its view at once; a refused change updates the view.
@@ -142,7 +147,7 @@ class Catalog(Protocol):
         ...
 
     def elsewhere(self, name: str) -> list[tuple[str, str]]:
-        """(account, Region) of every table of that name, for the operator's hint."""
+        """(account, Region) of every table of that name, for the log's hints at missing tables, and the admin API."""
         ...
 
     def all_tables(self) -> Sequence[OpenTable]:
@@ -169,7 +174,7 @@ class Catalog(Protocol):
         ...
 
     async def delete(self, table: Table) -> bool:
-        """Delete the table and all its rows in one commit; False (nothing done) if the stored one differs."""
+        """Delete the table and all its rows in one commit; False (nothing done) if the stored table differs."""
         ...
 
 
@@ -200,12 +205,13 @@ class Store(Protocol):
     def mutate(
         self, table: OpenTable, key: Key, plan: Plan, request_id: RequestId | None = None, origin: Origin = "client"
     ) -> Soon[Change]:
-        """Replace the row at `key` by `plan(old row)`, with everything derived from the change, in one commit.
+        """Replace the row at `key` by `plan(old row)`, with index entries and other rows derived, in one commit.
 
-        `request_id` identifies this call alone, so that the store can look for a lost outcome. None: the store assigns
-        one. `table` may be out of date: the current table of the catalog decides what is derived. Raises
-        ResourceNotFoundException if the table no longer exists, TransactionConflictException if a transaction is
-        running for the item, ItemCollectionSizeLimitExceededException if the item collection would exceed its limit.
+        `request_id` identifies this call alone: if the reply to its commit is lost, the store finds out by this id
+        whether the commit took place. None: the store assigns an id. `table` may be out of date: index entries and
+        other rows are derived for the table that the catalog has now. Raises ResourceNotFoundException if the table no
+        longer exists, TransactionConflictException if a transaction is running for the item,
+        ItemCollectionSizeLimitExceededException if the item collection would exceed its limit.
         """
         ...
 
@@ -215,16 +221,16 @@ class Store(Protocol):
         """Replace the rows of all steps, across tables and partitions, in one commit, or none of them.
 
         Every plan is called with its row as of one point in time; if one refuses, nothing is done and
-        TransactionRefused has all refusals. Next, ValidationException is raised for items of more than 4 MB, or more
-        than 14 MB to commit. Last, TransactionRefused is raised for steps that would make an item collection exceed its
-        limit. A token used before with the same digest, and not expired, makes the call a replay: no plan is called.
-        For another digest IdempotentParameterMismatchException is raised, and TransactionInProgressException while the
-        first use runs.
+        TransactionRefused has all refusals. Next, ValidationException is raised for items of more than 4 MB in all, or
+        more than 14 MB to commit. Last, TransactionRefused is raised for steps that would make an item collection
+        exceed its limit. A token used before with the same digest, and not expired, makes the call a replay: no plan is
+        called. For another digest IdempotentParameterMismatchException is raised, and TransactionInProgressException
+        while the transaction that used the token first is running.
         """
         ...
 
     async def snapshot_get(self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int) -> list[Row | None]:
-        """The rows at all these places, in order, as of one point in time.
+        """The rows at `places` (table and key of each), in order, as of one point in time.
 
         After the row with which the item sizes exceed `limit_bytes`, or the rows' lengths REPLY_JSON_MAX_BYTES, no
         further row is read: None stands for each. Raises TransactionRefused if a transaction is running for a row.
@@ -284,7 +290,7 @@ class Durability(Protocol):
         ...
 
     def position_of(self, table: OpenTable) -> int:
-        """Number of the last commit that may have changed anything of the table: at most `position()`."""
+        """Number of the last commit that may have changed rows or index entries of the table: at most `position()`."""
         ...
 
     def durable_position(self) -> int:
@@ -350,7 +356,7 @@ class Maintenance(Protocol):
         ...
 
     async def split_partitions(self, lease: Lease) -> bool:
-        """Split one partition of a source that has outgrown its partitions; False if there is no such source."""
+        """Split one partition of a source that has outgrown its partitions; False if no source has."""
         ...
 
     async def split_partition(self, lease: Lease, partition: Partition) -> bool:
@@ -365,12 +371,12 @@ class Maintenance(Protocol):
         ...
 
     def on_work(self, wake: Callable[[], None]) -> None:
-        """Register `wake`, to be called when a method with a lease has new work, or work earlier than it returned."""
+        """Register `wake`, called when a method with a lease has new work, or work before the time that it returned."""
         ...
 
 
 class WholeStore(Store, Durability, Maintenance, Protocol):
-    """`Store`, `Durability` and `Maintenance` in one object, as on one machine. Users require only one of them."""
+    """`Store`, `Durability` and `Maintenance` in one object, as on one machine. Callers need only one of the three."""
 
     async def close(self) -> None:
         """Make all commits durable and release the data folder."""

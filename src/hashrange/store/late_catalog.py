@@ -2,7 +2,7 @@
 
 Several wrappers of one store stand for several servers, each with its own view of the catalog. A view has the changes
 made through its own wrapper at once, other changes with some later call, drawn from a seed, or after a look-up. Rows
-are read from the store itself.
+are read from the inner store.
 """
 
 import random
@@ -33,7 +33,7 @@ class LateCatalog:
         """Number of calls of `look_up`, for tests."""
 
     def find(self, account: str, region: str, name: str) -> OpenTable | None:
-        """The table of that name in this view."""
+        """The table of that name in the view of this account and Region; None if the view has none."""
         return self.tables(account, region).get(name)
 
     def tables(self, account: str, region: str) -> Mapping[str, OpenTable]:

@@ -1,8 +1,9 @@
 """What became of a commit whose reply was lost? Its outcome is looked for by the commit's request id until it is known.
 
-For stores whose commits happen on other servers; for tests, a seed decides which requests and replies are lost. An
-outcome that is found is returned like a reply; a commit that never took place is carried out again. No write happens
-twice: an outcome is kept with its commit, and a look that finds none is final, because no request is still on its way.
+For stores whose commits happen on other servers; for tests, a seed decides which requests to commit, and which replies
+to them, are lost. A commit that took place is found by a *look*, and its outcome (`Change` or `Transacted`) returned
+like a reply; a commit that never took place is carried out again. No write happens twice: an outcome is stored with its
+commit, and a look that finds no outcome is final, because a lost request never arrives later.
 """
 
 import random
@@ -16,20 +17,20 @@ from hashrange.tables.change import Change
 
 LOST_PROBABILITY = 0.25
 NEVER_TOOK_PLACE_PROBABILITY = 0.5
-"""Share of the lost commits whose request was lost; of the other lost commits, the reply was lost."""
+"""Of the commits without a reply, this share never took place, because the request was lost; others lost the reply."""
 UNANSWERED_LOOK_PROBABILITY = 0.5
 OUTCOMES_KEPT = 256
-"""Number of latest outcomes that are kept. Far fewer requests run at a time, so no older outcome is looked for."""
+"""Number of latest outcomes that are remembered. Far fewer requests run at a time, so no older one is looked for."""
 
 Outcome = Change | Transacted
 T = TypeVar("T", Change, Transacted)
 
 
 class Outcomes:
-    """The latest outcomes of a store, and the search for lost ones."""
+    """The latest outcomes of a store's commits, in which the outcome of a commit whose reply was lost is looked for."""
 
     def __init__(self, chance: random.Random, suspend: Callable[[], Awaitable[None]], look_limit: int | None) -> None:
-        """`suspend` is awaited before each look; `look_limit`: most looks for one outcome, None for no limit."""
+        """`suspend` is awaited before each look for an outcome; `look_limit`: most looks for one; None: no limit."""
         self._chance = chance.random
         self._suspend = suspend
         self._look_limit = look_limit
@@ -40,7 +41,7 @@ class Outcomes:
     async def carry_out(self, request_id: RequestId, what: str, commit: Callable[[], Awaitable[T]]) -> T:
         """Make `commit` take place once, however often it must be called, and return its result.
 
-        Raises the errors of `commit`, and OutcomeUnknown, whose message names `what`.
+        Raises the errors of `commit`, and OutcomeUnknown, whose message calls the commit `what`.
         """
         assert request_id not in self._kept, "two writes have one request id"
         while True:
@@ -59,7 +60,7 @@ class Outcomes:
                 return found  # type: ignore[return-value] # an id names one call, and a call has one kind of outcome
 
     async def _look(self, request_id: RequestId, what: str) -> Outcome | None:
-        """Look for an outcome; None if the commit did not take place. Raises OutcomeUnknown if no look was answered."""
+        """Look for a commit's outcome; None if it did not take place. Raises OutcomeUnknown if no look was answered."""
         looks = 0
         while self._look_limit is None or looks < self._look_limit:
             looks += 1

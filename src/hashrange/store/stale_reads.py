@@ -1,6 +1,7 @@
 """What if an eventually consistent read is stale? For tests: a wrapper of a store whose reads sometimes return the row before its last change.
 
-A seed decides which reads are stale. Only reads of single rows can be; pages are read from the store itself.
+A seed decides which reads are stale. Only reads of single rows can be stale; pages and snapshots are read from the
+inner store.
 """
 
 import random

@@ -1,9 +1,10 @@
 """How would a distributed store behave? For tests of everything above the store: a wrapper that suspends at every call.
 
-A seed decides how concurrent requests overtake each other. Sometimes a commit loses its race, so that the plan is
-called again; sometimes its reply is lost, and its outcome is looked for (`outcomes.py`). Plans with side effects are
-caught: a second call on the same row must give the same result. With a `SuspendingTime`, entries of global indexes come
-later than their items. Other behaviour has wrappers of its own: `stale_reads.py`, `late_catalog.py`, `faulty.py`.
+A seed decides how concurrent requests overtake each other. Sometimes a commit *loses its race*, as if another write had
+come first, so that its plan is called again; sometimes the reply to it is lost, and the store looks whether it took
+place (`outcomes.py`). Plans with side effects are caught: a second call on the same row must give the same result. With
+a `SuspendingTime`, entries of global indexes come later than their items. Other behaviour has wrappers of its own:
+`stale_reads.py`, `late_catalog.py`, `faulty.py`.
 
 A transaction marks its items as ongoing and suspends before it is committed. Meanwhile other writes to these items are
 refused, as is a second use of its token.
@@ -78,7 +79,7 @@ class SuspendingCatalog:
         return self._inner.all_tables()
 
     async def look_up(self, account: str, region: str, names: Iterable[str]) -> bool:
-        """Look up after a pause."""
+        """Calls the inner catalog, after a pause."""
         await self._store.suspend()
         return await self._inner.look_up(account, region, names)
 
@@ -119,14 +120,14 @@ class SuspendingStreams:
 
 
 class SuspendingStore:
-    """A wrapper of a store; the same seed gives the same interleaving."""
+    """A wrapper of a store; the same seed gives the same interleaving of calls."""
 
     def __init__(
         self, inner: WholeStore, seed: int, time: SuspendingTime | None = None, look_limit: int | None = None
     ) -> None:
-        """`time`: the clock and index delay that `inner` was opened with; None: this wrapper does not advance its time.
+        """`time`: clock and index delay that `inner` was opened with; None: the wrapper does not advance that clock.
 
-        `look_limit`: most looks for a lost outcome; None: it is looked for until it is found.
+        `look_limit`: most looks for the outcome of a commit whose reply was lost; None: no limit.
         """
         self.inner = inner
         self._time = time
@@ -139,7 +140,7 @@ class SuspendingStore:
         self._tokens: set[bytes] = set()
         """Names of the tokens of running transactions."""
         self.lost_races = 0
-        """Number of commits that were made to lose a race, for tests."""
+        """Number of races (`_lose_race`) that commits were made to lose, for tests."""
         self.conflicts = 0
         """Number of writes, transactions and snapshot reads refused for a conflict."""
         self.catalog = SuspendingCatalog(self)
@@ -147,7 +148,7 @@ class SuspendingStore:
 
     @property
     def lost_outcomes(self) -> int:
-        """Number of lost requests and replies of writes and transactions."""
+        """Number of times that the request or the reply of a write or transaction was lost."""
         return self._outcomes.lost
 
     async def suspend(self) -> None:
@@ -178,7 +179,7 @@ class SuspendingStore:
     async def mutate(
         self, table: OpenTable, key: Key, plan: Plan, request_id: RequestId | None = None, origin: Origin = "client"
     ) -> Change:
-        """Write between pauses. The plan is called again after a lost race or reply.
+        """Write between pauses. The plan is called again after a lost race, or if the reply with its refusal is lost.
 
         Raises TransactionConflictException while a transaction is running for the item.
         """
@@ -207,7 +208,7 @@ class SuspendingStore:
     async def transact(
         self, steps: Sequence[TransactionStep], token: IdempotencyToken | None, request_id: RequestId | None = None
     ) -> Transacted:
-        """Transact between pauses, with the items marked as ongoing. Plans are called again after a lost race or reply.
+        """Transact between pauses, with the items marked as ongoing. Plans are called again in the cases of `mutate`.
 
         Raises TransactionRefused if another write or transaction is running for an item, TransactionInProgressException
         if the token is in use.
@@ -304,7 +305,7 @@ class SuspendingStore:
         return await self.inner.settle()
 
     async def propagate(self) -> None:
-        """Write all delayed entries of global indexes, advancing the virtual time as needed. No client can do so."""
+        """Write all delayed entries of global indexes, advancing virtual time for it. Clients cannot do this."""
         while (pause_seconds := await self.apply_delayed(self.lease(), PROPAGATED_ROWS)) is not None:
             if self._time is not None:
                 self._time.advance(pause_seconds)
@@ -325,7 +326,10 @@ class SuspendingStore:
             raise TransactionRefused(reasons)
 
     async def _lose_race(self, table: OpenTable, key: Key, plan: Plan) -> None:
-        """Call the plan on the current row and discard the result. If the plan refuses, its error is raised."""
+        """Call the plan on the current row and discard its result, as if another write had come first.
+
+        If the plan refuses, its error is raised.
+        """
         row = await settled(self.inner.get(table.source_id, key, consistent=True))
         _planned(plan, row)
         self.lost_races += 1

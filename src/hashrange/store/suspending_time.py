@@ -1,8 +1,8 @@
 """How late are entries of global indexes written in a store that suspends? After a random virtual time, drawn for each commit by a seed.
 
-Virtual time advances only while the store suspends, so nothing sleeps, and an undisturbed test sees the same entries at
-the same request. Listeners of the clock are not called when time advances: a job woken so would suspend, which advances
-time and would wake it again.
+Virtual time advances only while the store suspends, so no code sleeps, and each run of a test with the same calls sees
+the same entries at the same call. Listeners of the clock are not called when time advances: a job that they wake would
+suspend, which advances time and would wake the job again.
 """
 
 import random

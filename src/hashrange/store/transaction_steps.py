@@ -1,4 +1,4 @@
-"""What do the steps of a transaction change, or why is it refused? All changes, or all refusals, or more than 4 MB. Pure; used by every store."""
+"""What do the steps of a transaction change, or why is it refused? All changes, or all refusals, or too many bytes. Pure; used by every store."""
 
 from collections.abc import Iterable, Sequence
 
@@ -25,10 +25,10 @@ def plan_steps(
 ) -> list[Change]:
     """The changes of all steps, index entries included. Raises TransactionRefused if a step refuses.
 
-    `rows`: the old rows, taken one by one. Raises ValidationException if the items that refusals return exceed a limit,
-    or if no step refuses and the sizes of all items (after updates), or the bytes to commit, exceed theirs. Once the
-    transaction has failed, remaining steps are planned, but no changes are kept: they may hold a hundred items of the
-    largest size.
+    `rows`: the old row of each step, taken one by one. Raises ValidationException if the items that refusals return
+    exceed 4 MB, or 32 MB as JSON; or if no step refuses and all items exceed 4 MB (written ones with their new size),
+    or the bytes to commit 14 MB. Once the transaction has failed, the remaining steps are planned, but their changes
+    are dropped: they may hold a hundred items of the largest size.
     """
     changes: list[Change] = []
     reasons: list[ApiError | None] = []
@@ -73,7 +73,7 @@ def plan_steps(
 
 
 def _kept(table: OpenTable, row: Row | None, item: Item | None) -> Item | None:
-    """`item`; if the row is large or packed, only its attributes in `followed_names`, decoded if `item` is None.
+    """`item`; of a large or packed row only the attributes in the table's `followed_names`, decoded if `item` is None.
 
     Decoded, an item of 400 KB can have 200,000 members and take 50 MB of memory.
     """

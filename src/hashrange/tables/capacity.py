@@ -1,8 +1,8 @@
 """How many capacity units does a request consume? Pure functions of sizes, by the service's rules.
 
 Reads count 4 KB blocks (half when eventually consistent), writes 1 KB blocks, each at least one block. A write is
-charged to the table and, by what changes in their entries, to its indexes. A read is charged to the table or index that
-it reads; items that it fetches from the table for a local index are charged in addition.
+charged to the table by its item's size, and to each index by the size of the entry that changes. A read is charged to
+the table or index that it reads; items that it fetches from the table for a local index are charged in addition.
 Source: service behaviour, developer guide and captures to Oct 2026.
 """
 
@@ -57,7 +57,7 @@ def change_units(change: Change) -> float:
 
 
 def entry_units(write: EntryWrite) -> float:
-    """Units that a change of one index consumes of it; if the entry's key changes, units of a delete and of a put."""
+    """Units that a changed entry consumes of its index; if the entry's key changes, units of a delete and of a put."""
     old_size_bytes = 0 if write.old is None else row_size_bytes(write.old.row)
     new_size_bytes = 0 if write.new is None else row_size_bytes(write.new.row)
     if write.old is None or write.new is None or write.old.key == write.new.key:

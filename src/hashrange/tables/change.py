@@ -37,7 +37,7 @@ class Change(msgspec.Struct, frozen=True, gc=False):
 
 
 class Planned(msgspec.Struct, frozen=True, gc=False):
-    """A plan's result, with the items that it decoded, so that nothing decodes them again."""
+    """A plan's result, with the items that the plan decoded, so that the store need not decode them again."""
 
     new: Row | None
     old_item: Item | None = None

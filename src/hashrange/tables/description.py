@@ -26,7 +26,7 @@ def described_sources(table: Table) -> list[bytes]:
 def table_description(
     table: Table, now_seconds: float, statistics: StatisticsBySource, shown_status: Status | None = None
 ) -> dict[str, Any]:
-    """TableDescription in wire form; `shown_status`, in replies of operations that change the status, replaces it."""
+    """TableDescription in wire form; `shown_status` replaces the status in replies of operations that change it."""
     current = shown_status or status(table, now_seconds)
     item_count, size_bytes = statistics[table.source_id]
     description: dict[str, Any] = {

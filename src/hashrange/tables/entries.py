@@ -1,7 +1,8 @@
 """Which index entries does a write change? A function of the row before and the row after, the same for every kind of write.
 
-An entry is a row of its own: the item's key attributes and what the index projects. An index is sparse: an item without
-one of its key attributes has no entry. Unchanged entries are not written. This module must not know a store.
+An entry is a row of its own: the item's key attributes and others that the index projects. An index is sparse: an
+item without one of the index's key attributes has no entry. Unchanged entries are not written. This module must not
+know a store.
 Source: service behaviour, developer guide on secondary indexes.
 """
 

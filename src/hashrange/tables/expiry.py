@@ -18,7 +18,7 @@ from hashrange.limits import EXPIRY_AGE_MAX_SECONDS
 EXPIRY_MAX_SECONDS = 2**64 - 1
 """The latest expiry time, in seconds since the epoch; an item with a later one never expires."""
 _SURELY_WHOLE_DIGITS = 12
-"""A number whose text has at most this many digits, and nothing else, is read without decimal arithmetic."""
+"""A number whose text is at most this many digits, without other characters, is read without decimal arithmetic."""
 
 
 class _Attribute(msgspec.Struct):

@@ -1,7 +1,7 @@
 """Does an item fit the keys of its table's secondary indexes? A key attribute may be absent; if present it must be valid.
 
 An item that lacks an index's key attribute has no entry in that index. `items.values` has already checked the values;
-nothing here reads an index. If several indexes share an attribute, messages name the alphabetically first, global or
+this module reads no index. If several indexes share an attribute, messages name the alphabetically first, global or
 local. Messages never have an envelope. Source: service behaviour, captures to Oct 2026; which of several
 faults comes first, and the wording for sizes in whole items, are unconfirmed.
 """
@@ -54,7 +54,7 @@ def check_item_index_keys(table: OpenTable, item: Item) -> None:
 def check_assigned_index_keys(table: OpenTable, assigned_types: dict[str, str]) -> None:
     """Raise ValidationException if an update assigns an index key attribute a value of a wrong type.
 
-    `assigned_types`: name → type of each attribute that is assigned a given value, so the item need not be read.
+    `assigned_types`: name → type of each attribute that is assigned a value of the request, so no item need be read.
     """
     for index, attributes in table.index_keys:
         for name, key_type in attributes:

@@ -1,6 +1,6 @@
-"""What is a table for code that reads and writes items? An opened schema: what follows from it is computed once.
+"""What is a table for code that reads and writes items? An opened schema: key functions and sources are derived from it once.
 
-A catalog opens a table when it is created, replaced or found in the folder, and hands out the opened table. Code that
+A catalog opens a table when it is created, changed or found in the data folder, and returns the opened table. Code that
 describes or changes a table uses its schema. This module must not know rows.
 
 A key of a source, in bytes (docs/formats/keys.md):
@@ -26,7 +26,7 @@ from hashrange.tables.source_id import SourceId, make_source_id
 class ReadSource(msgspec.Struct, frozen=True):
     """A source to read by key: a table's rows (`index` is None) or an index's entries.
 
-    A source does not refer to its table: because of such a cycle, only the garbage collector would free unused tables.
+    A source does not refer to its table, which refers to it: only the garbage collector would free such a cycle.
     A table with twenty indexes has 400 objects, and with eight clients that create and delete tables, the collector
     would stop everything for 100 ms.
     """
@@ -40,7 +40,7 @@ class ReadSource(msgspec.Struct, frozen=True):
     start_key_names: tuple[str, ...]
     """Attributes of an ExclusiveStartKey: the index's key attributes, then the table's that are not among them."""
     projected_names: frozenset[str] | None
-    """Attributes that an entry holds, keys included; None for all."""
+    """Attributes that an entry holds, keys included; None if all, and for a table's rows."""
     entry_key: EntryKey | None = None
     """Makes the keys of the index's entries; None for the source of a table's rows."""
 

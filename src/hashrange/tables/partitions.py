@@ -90,8 +90,8 @@ def split_partition(partition: Partition, next_number: int) -> list[Partition]:
 def next_to_split(partitions: Sequence[Partition], size_bytes: int, size_max_bytes: int) -> Partition | None:
     """The partition of a source to split if its partitions hold more than `size_max_bytes` on average; otherwise None.
 
-    It is the first of those with the most hashes, which hold most if there are many keys. None also if the partition
-    has only one hash, or there are PARTITIONS_MAX partitions.
+    It is the first of the partitions with the most hashes, which hold the most bytes if there are many keys. None also
+    if that partition has only one hash, or there are PARTITIONS_MAX partitions.
     """
     if size_bytes <= size_max_bytes * len(partitions) or len(partitions) >= PARTITIONS_MAX:
         return None

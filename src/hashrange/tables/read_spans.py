@@ -2,7 +2,7 @@
 
 Pure functions from checked values and a source to a half-open range. The encoding of a sort key value marks its own
 end, so keys with the same value of a sort key attribute share a prefix, and every bound of a span is such a prefix or
-the smallest key above all keys with it.
+the smallest key above all keys with that prefix.
 Source: service behaviour, captures to Oct 2026.
 """
 
@@ -188,14 +188,14 @@ def _check_index_key_values(keys: KeySchema, start_item: Item) -> None:
 
 
 def narrow(span: Span, start: Key) -> Span:
-    """What is left of `span` after the key `start`, in the direction in which the span is read."""
+    """The part of `span` after the key `start`, in the direction in which the span is read."""
     if span.is_reverse:
         return Span(span.lower, min(span.upper, start), is_reverse=True)
     return Span(max(span.lower, start + _AFTER), span.upper)
 
 
 def continue_query(source: ReadSource, terms: list[KeyTerm], span: Span, start: Key, start_item: Item) -> Span:
-    """What is left of a Query's span after its ExclusiveStartKey. Raises ValidationException if that is outside."""
+    """The part of a Query's span after its ExclusiveStartKey `start`. Raises ValidationException for one outside it."""
     if not span.lower <= start < span.upper:
         keys = source.keys
         by_name = {term.attribute: term for term in terms}
@@ -226,7 +226,7 @@ def hash_span(hashes: HashRange, *, is_reverse: bool = False) -> Span:
 
 
 def continue_scan(span: Span, start: Key, segment: int | None, total_segments: int | None) -> Span:
-    """What is left of a Scan's span after its ExclusiveStartKey. Raises ValidationException if that is outside."""
+    """The part of a Scan's span after its ExclusiveStartKey `start`. Raises ValidationException for one outside it."""
     if not span.lower <= start < span.upper:
         raise ValidationException(START_KEY_SEGMENT.format(total=total_segments, segment=segment))
     return narrow(span, start)

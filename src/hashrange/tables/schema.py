@@ -25,7 +25,7 @@ class KeySchema(msgspec.Struct, frozen=True):
 
 
 class IndexProjection(msgspec.Struct, frozen=True):
-    """The attributes that an entry holds besides the keys."""
+    """The attributes that an entry holds besides the key attributes of index and table."""
 
     kind: Literal["ALL", "KEYS_ONLY", "INCLUDE"]
     non_key_names: tuple[str, ...] = ()
@@ -123,7 +123,7 @@ class Table(msgspec.Struct, frozen=True):
     decreases_left: int = 4
     """Throughput decreases that were still allowed right after the last decrease."""
     switches_to_on_demand_seconds: tuple[float, ...] = ()
-    """Times of the latest switch from provisioned to on-demand and those up to a day before it, oldest first."""
+    """Times of the latest switch from provisioned to on-demand, and of switches up to a day before it; oldest first."""
     next_index_id: int = 1
     """The id of the next index to be created; a table never reuses an index id."""
     stream_view_type: StreamViewType | None = None

@@ -1,7 +1,7 @@
 """Which state is a table in? Pure functions of the stored table and service time.
 
-No job turns CREATING into ACTIVE: the state follows from the table's deadlines and the current time. With a delay of
-zero the deadline is the time of the call itself, so the next call already sees the state after it. Service time never
+No job makes a CREATING table ACTIVE: its state follows from its deadlines and the current time. With a delay of zero
+the deadline is the time of the call itself, so the next call already sees the new state. Service time never
 goes back while a process runs, but may between two processes: `without_overlong_deadlines`.
 Source: service behaviour, developer guide "Table and index states".
 """
@@ -33,7 +33,7 @@ def status(table: Table, now_seconds: float) -> Status:
 
 
 def index_status(index: Index, table_status: Status, now_seconds: float) -> Status:
-    """State of a global index that is not gone: the table's if that is CREATING or DELETING, otherwise its own."""
+    """State of a global index that is not gone: the table's state if CREATING or DELETING, otherwise its own."""
     if table_status in ("CREATING", "DELETING"):
         return table_status
     if index.state != "ACTIVE":
@@ -57,7 +57,7 @@ def may_backfill(table: Table, now_seconds: float) -> bool:
 
 
 def without_gone_indexes(table: Table, now_seconds: float) -> Table:
-    """The table without DELETING indexes whose deadline has passed, and without attributes that only these defined."""
+    """The table without DELETING indexes whose deadline has passed, and without attribute types that only they used."""
     indexes = tuple([one for one in table.indexes if one.state != "DELETING" or one.deleted_at_seconds > now_seconds])
     if len(indexes) == len(table.indexes):
         return table
@@ -71,8 +71,8 @@ def without_gone_indexes(table: Table, now_seconds: float) -> Table:
 def without_overlong_deadlines(table: Table, now_seconds: float, delay_seconds: float) -> Table:
     """The table with every deadline more than `delay_seconds` ahead moved to `now_seconds`.
 
-    Such deadlines were set before the machine's clock was set back. So was a time to live's change in the future, which
-    is moved too.
+    Such deadlines were set before the machine's clock was set back. So was the time of a time to live's last change, if
+    it is in the future; it is moved too.
     """
     latest_seconds = now_seconds + delay_seconds
 

@@ -1,10 +1,11 @@
-"""What does a stream record hold, and how do replies show it? Keys, images by the view type, size and time of a write.
+"""What does a stream record hold, and how do replies show it? Event, author and keys of a write, images by the view type, and their size.
 
     version 2 (1) ‖ event (1) ‖ by whom (1) ‖ length of the keys (4) ‖ length of the old row (4) ‖ size (4) ‖ keys ‖ old row ‖ new row
 
-Numbers are big-endian; the keys are JSON; the size is the one reported to clients; rows are copies of the table's
-(docs/formats/streams.md). So a write assembles a record without decoding rows, and a reply takes over the parts as they
-are. Source: developer guide, "Streams" record of 2026.
+Numbers are big-endian; *by whom* means a client or time to live; the keys are JSON; the size is the one reported to
+clients; rows are copies of the table's (docs/formats/streams.md). The time of the write is in the sequence number, not
+in the record. So a write assembles a record without decoding rows, and a reply copies keys and images unread. Source:
+developer guide, "Streams" record of 2026.
 """
 
 from collections.abc import Callable
@@ -52,7 +53,7 @@ _decode_item = msgspec.json.Decoder(Item).decode
 
 
 class StreamRecord(NamedTuple):
-    """A stream record, split into its parts."""
+    """A stream record, split into header fields, keys and rows (the images)."""
 
     event: int
     by: int
@@ -69,7 +70,7 @@ IMAGES: dict[StreamViewType, tuple[bool, bool]] = {
     "NEW_IMAGE": (False, True),
     "NEW_AND_OLD_IMAGES": (True, True),
 }
-"""View type → (True if records hold the old image, True if they hold the new image), if there is such an image."""
+"""View type → (True if records hold the old image, True if they hold the new image), if the change has it."""
 
 
 class RecordTemplate(NamedTuple):
@@ -79,7 +80,7 @@ class RecordTemplate(NamedTuple):
     start: bytes
     """JSON up to the part of eventID that differs from record to record."""
     events: tuple[tuple[bytes, bytes], ...]
-    """JSON between eventID and time: a pair for each event, for changes by a client and by time to live."""
+    """JSON between eventID and time: for each event a pair: for changes by a client, for changes by time to live."""
     end: bytes
     """JSON after SizeBytes: the last member and closing brackets."""
 
@@ -159,7 +160,10 @@ def template_of(stream: Stream) -> RecordTemplate:
 
 
 def decode_record(record: bytes, view_type: StreamViewType, key_names: tuple[str, ...]) -> StreamRecord:
-    """The parts of a record, all checked, for tools. Raises StorageCorruption, StorageFormatUnknown."""
+    """Split a record, and check that its fields agree with each other and with `view_type`; for tools.
+
+    Raises StorageCorruption, StorageFormatUnknown.
+    """
     event, by, keys_end, old_end, size_bytes = _ends_of(record := current_record(record, key_names))
     old, new = record[keys_end:old_end], record[old_end:]
     found = StreamRecord(

@@ -18,7 +18,7 @@ SHARD_SECONDS = 4 * 3600.0
 """How long a shard is open, in service time, unless its stream ends or its partition splits."""
 
 Sequence = int
-"""A record's number: milliseconds of service time since the epoch ‖ a counter of 4 bytes.
+"""A stream record's number: milliseconds of service time since the epoch ‖ a counter of 4 bytes.
 
 Unique in a store; each record has a greater number than all records before it.
 """
@@ -40,7 +40,7 @@ def next_sequence(last: Sequence, now_seconds: float) -> Sequence:
 def sequence_at(at_seconds: float) -> Sequence:
     """The first sequence number of the millisecond of service time that contains `at_seconds`.
 
-    A time in whole milliseconds may, as a float, be slightly less; it still counts to its own millisecond.
+    A time in whole milliseconds may, as a float, be slightly less; it still belongs to its own millisecond.
     """
     return int(at_seconds * 1000 + _FLOAT_ERROR_MS) << SEQUENCE_COUNTER_BITS
 
@@ -59,7 +59,7 @@ def sequence_text(sequence: Sequence) -> str:
 
 
 def parse_sequence(text: str) -> Sequence:
-    """The sequence number for a text of digits; one that was never issued still has its place in the order."""
+    """The sequence number for a text of digits, issued or not; a counter or number that is too large is lowered."""
     milliseconds, counter = divmod(int(text), 10**_COUNTER_DIGITS)
     sequence: Sequence = (milliseconds << SEQUENCE_COUNTER_BITS) + min(counter, SEQUENCE_COUNTER_MAX)
     return min(sequence, SEQUENCE_MAX)

@@ -2,7 +2,7 @@
 
 A decoded value takes about 300 bytes and 0.2 µs whatever it holds, so 16 MB of tiny values, 30 KB when compressed,
 would take half a gigabyte and block all requests for a second. The API limits only sizes, which follow from the values;
-the limit of members is our own (docs/compatibility.md). It must not refuse a long text that looks like JSON.
+the limit of members is our own (docs/compatibility.md). It must not refuse a long string that looks like JSON.
 
 Each value except the body itself follows a comma, a colon or `[`. In a valid request each `[` follows a colon. So the
 count is commas, plus colons, plus `[` beyond the number of colons: lists directly in lists.
@@ -25,11 +25,12 @@ T = TypeVar("T")
 _FEW_MEMBERS = 16_000
 """Members that are decoded in about 2 ms, whatever they are."""
 _BYTES_PER_MARK_MIN = 4
-"""Bytes per comma or colon in a set of short texts, the densest useful value; only empty values are denser (`{},`)."""
+"""Bytes per comma or colon in a set of short strings, the densest useful value; only empty values are denser: `{},`."""
 _PIECE_BYTES = 64 * 1024
 """Bytes of a body that are searched at once, in at most 0.6 ms."""
 _PIECE_STEPS = 200
-"""Steps counted for a piece, which usually takes 0.1 to 0.3 ms; more than LOOK_STEPS, to give way before each piece."""
+"""Steps counted for a search of `_PIECE_BYTES`, which usually takes 0.1 to 0.3 ms; more than `items.steps.LOOK_STEPS`,
+so that work can give way before each piece."""
 
 _USUAL_BYTES_MAX = 4 * 1024 * 1024
 _USUAL_MEMBERS_MAX = 20_000
@@ -42,7 +43,7 @@ _ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
 def check_member_count(body: bytes) -> bool:
     """Raise ValidationException if a JSON object has more than REQUEST_MEMBERS_MAX members, or too many for its length.
 
-    Otherwise return True if the body should be decoded in pieces. 0.6 ms a MB; more if texts contain commas.
+    Otherwise return True if the body should be decoded in pieces. 0.6 ms a MB; more if strings contain commas.
     """
     maximum = min(REQUEST_MEMBERS_MAX, max(_FEW_MEMBERS, len(body) // _BYTES_PER_MARK_MIN))
     if len(body) <= min(_FEW_MEMBERS, maximum):
@@ -88,7 +89,10 @@ def _as_zeros(text: bytes) -> bytes:
 
 
 def decode_large(text: bytes, decoder: "msgspec.json.Decoder[T]") -> T:
-    """Decode a large body, or one of its elements, giving way. Raises what `decoder` and `check_member_count` raise."""
+    """Decode a large body, or one action of a batch or transaction, giving way.
+
+    Raises what `decoder` and `check_member_count` raise.
+    """
     has_many = check_member_count(text)
     spend_decoding(len(text))
     if not has_many:
@@ -97,12 +101,15 @@ def decode_large(text: bytes, decoder: "msgspec.json.Decoder[T]") -> T:
 
 
 def has_many_members(body: bytes) -> bool:
-    """True if a body has so many members that it should be decoded in pieces. Commas and colons in texts count too."""
+    """True if a body has so many members that it should be decoded in pieces. Counts commas, colons in strings too."""
     return len(body) > _FEW_MEMBERS and _count_members((body,)) > _FEW_MEMBERS
 
 
 def _count_members(texts: Iterable[bytes], maximum: int | None = None) -> int:
-    """Count commas, colons, and `[` beyond the number of colons. Stops after the text that takes it above `maximum`."""
+    """Count commas, colons, and `[` beyond the number of colons in `texts`, the parts of one body.
+
+    Stops after the part with which the count exceeds `maximum`.
+    """
     commas = colons = lists = count = 0
     for text in texts:
         for start in range(0, len(text), _PIECE_BYTES):
@@ -118,9 +125,9 @@ def _count_members(texts: Iterable[bytes], maximum: int | None = None) -> int:
 
 
 def _has_surely_too_many_texts(body: bytes, maximum: int) -> bool:
-    """True if the quotation marks prove too many members: at most two texts belong to each comma or colon.
+    """True if the quotation marks prove too many members: at most two JSON strings belong to each comma or colon.
 
-    False for a body with escapes, whose quotation marks may be inside texts.
+    False for a body with escapes, whose quotation marks may be inside strings.
     """
     if b"\\" in body:
         return False
@@ -132,7 +139,7 @@ def _has_surely_too_many_texts(body: bytes, maximum: int) -> bool:
 
 
 def _outside_texts(body: bytes) -> Iterator[bytes]:
-    """Yield what is outside the body's texts, piece by piece. 9 ms a MB if every third byte is a quotation mark."""
+    """Yield the bytes outside the body's JSON strings, piece by piece. 9 ms a MB if every third is a quotation mark."""
     is_inside = False
     rest = b""
     for start in range(0, len(body), _PIECE_BYTES):

@@ -51,7 +51,7 @@ def string_to_sign(claim: Claim, canonical: bytes) -> bytes:
 def check_signature(request: HttpRequest, claim: Claim, key: bytes) -> None:
     """Raise InvalidSignatureException if the signature is wrong (signing.md 2, step 10).
 
-    Its message quotes the canonical request and the string to sign.
+    The message quotes the canonical request and the string to sign.
     """
     canonical = canonical_request(request, claim)
     to_sign = string_to_sign(claim, canonical)
@@ -82,7 +82,7 @@ def _header_value(request: HttpRequest, name: bytes) -> bytes:
 
 
 def _canonical_path(path: bytes) -> bytes:
-    """The path as sent, encoded once more, without dot segments and doubled slashes."""
+    """The URL's path as sent, encoded once more, without dot segments and doubled slashes."""
     if path in (b"/", b""):
         return b"/"
     text = path.decode("latin-1")

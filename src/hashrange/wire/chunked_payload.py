@@ -69,8 +69,8 @@ def join_chunks(body: bytes) -> bytes:
 def are_chunks_signed(body: bytes, claim: Claim, key: bytes) -> bool:
     """True if each chunk has the right signature.
 
-    It covers the signature of the preceding chunk, for the first chunk that of the request (`claim.signature`). Raises
-    ChunksError for malformed chunks. 3 µs a chunk, plus 1 ms a MB.
+    A chunk's signature also covers that of the preceding chunk; the first chunk's, that of the request
+    (`claim.signature`). Raises ChunksError for malformed chunks. 3 µs a chunk, plus 1 ms a MB.
     """
     previous = claim.signature.decode("latin-1")
     for chunk in split_chunks(body):

@@ -1,4 +1,4 @@
-"""Which members of a request break a declared constraint? Up to ten, in one message, in the order in which the service reports them.
+"""Which members of a request break a declared constraint? The first ten, in the service's order, are reported in one message.
 
 Bounds come from the request struct (`wire.shape`); an operation's special wordings come from its rules (`wire.rules`).
 Values have passed the check of their JSON types (`wire.jsontypes`).
@@ -83,7 +83,7 @@ def _older_report(violations: list[Violation]) -> str:
 
 
 def _report(violations: list[Violation], rules: RequestRules) -> str:
-    """The current layer's message for these violations; the operation's special wordings replace sentences, or all of it."""
+    """The current layer's message for these violations; special wordings replace sentences or the whole message."""
     has_unknown_word = any(one.constraint == "enumeration" for one in violations)
     texts: list[str] = []
     alone = None
@@ -169,7 +169,7 @@ def _map_value_violations(value: dict[str, Any], member: Shape, place: MemberPla
 
 
 def _is_sound(value: Any, shape: Shape) -> bool:
-    """True if a value has no constraints, or is a scalar that keeps them; False may mean *unknown*. Makes no path."""
+    """True if a value has no constraints, or is a scalar that keeps them; False may mean *unknown*."""
     if shape.is_free:
         return True
     if shape.kind in ("Structure", "List", "Map"):

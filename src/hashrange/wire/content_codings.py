@@ -15,7 +15,7 @@ BODY_BYTES_MAX = 16 * 1024 * 1024
 CODINGS_MAX = 4
 """How often a body may be compressed. Each coding may inflate it to 16 MB in 30 ms, and a head can name thousands."""
 MEMBERS_MAX = 1024
-"""Members that a gzip body may have; starting to decompress one costs about 10 µs, however small it is."""
+"""Members that a gzip body may have; starting to decompress a member costs about 10 µs, however small it is."""
 INFLATE_BYTES = 64 * 1024
 """Bytes of a compressed body that are fed to the decompressor at once."""
 PLAIN_BYTES = 256 * 1024
@@ -76,7 +76,10 @@ def decode_body(body: bytes, content_encoding: bytes) -> bytes:
 
 
 def _inflate(body: bytes, *, is_gzip: bool) -> bytes:
-    """Decompress a body of one coding: one stream, for gzip one or more members (RFC 1952, 2.2). Nothing may follow."""
+    """Decompress a body of one coding: one stream, for gzip one or more members (RFC 1952, 2.2).
+
+    Raises ContentEncodingError, also if other bytes follow, and BodyTooLargeError.
+    """
     # "deflate" is specified as zlib's format, but some clients send a bare deflate stream.
     is_bare = not is_gzip and (len(body) < 2 or body[0] & 0x0F != 8 or (body[0] << 8 | body[1]) % 31 != 0)
     wbits = 31 if is_gzip else -15 if is_bare else 15
@@ -93,16 +96,17 @@ def _inflate(body: bytes, *, is_gzip: bool) -> bytes:
 
 
 def _inflate_stream(body: bytes, position: int, bytes_max: int, wbits: int) -> tuple[bytes, int]:
-    """Decompress the stream at `position`; return its content and the position after it.
+    """Decompress the stream at `position`; return its content and the position after the stream.
 
-    Input is fed in pieces, because zlib copies the unread rest; output comes in pieces, giving way in between.
+    Input is fed in pieces, because zlib copies the input that it has not read; output comes in pieces, giving way in
+    between. Raises ContentEncodingError, and BodyTooLargeError for more than `bytes_max` of output.
     """
     decompressor = zlib.decompressobj(wbits=wbits)
     pieces: list[bytes] = []
     room_bytes = bytes_max + 1
     large_from_bytes = (
         BODY_BYTES_MAX + 1 - LARGE_PIECE_BYTES
-    )  # what is left of the limit when the whole body, of which this may be a later member, becomes large
+    )  # value of `room_bytes` from which the decompressed body, with all earlier gzip members, counts as large
     is_more_made = False
     while not decompressor.eof:
         look()

@@ -40,7 +40,7 @@ CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 class HeaderLayout:
-    """The positions of headers in a request's list of values; an absent header has -1, as the list ends with None."""
+    """The positions of headers in a request's list of values; an absent header has -1, where the list has a None."""
 
     __slots__ = (
         "accept_encoding", "authorization", "content_encoding", "content_length", "content_sha256", "content_type", "expect",
@@ -102,13 +102,13 @@ class HttpRequest(msgspec.Struct, gc=False):
     number: int = msgspec.field(default_factory=next_number)
     """Number of the request; `request_id_of` turns it into the request's id."""
     is_abandoned: bool = False
-    """True if the client has disconnected: what has not begun of the request's work is skipped."""
+    """True if the client has disconnected: the request is skipped if it has not begun, or may end with Abandoned."""
 
     def header(self, name: bytes) -> bytes | None:
         """The first header of this (lower-case) name, without surrounding blanks.
 
-        The parser leaves blanks after a value. Fast paths use `values` unstripped: a value with blanks does not match
-        there, and goes to a path that calls this method.
+        The parser leaves blanks after a value. Fast paths compare `values` unstripped; a request whose value has blanks
+        does not match, and takes a slower path that calls this method.
         """
         value = self.values[self.layout.positions.get(name, (-1,))[0]]
         return value.strip(b" \t") if value is not None else None
@@ -234,6 +234,8 @@ def is_json_content_type(content_type: bytes | None) -> bool:
 
 
 def mirrored_content_type(content_type: bytes | None) -> bytes:
-    """The content type of a reply to a request with this content type; the JSON protocol's for any other type."""
+    """The content type of a reply to a request with this content type: the same if it is one of `CONTENT_TYPES`, else
+    `application/x-amz-json-1.0`.
+    """
     sent = (content_type or b"").partition(b";")[0].strip().lower()
     return CONTENT_TYPES.get(sent, b"application/x-amz-json-1.0")

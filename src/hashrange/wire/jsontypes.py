@@ -1,6 +1,6 @@
-"""Does every known member have its declared JSON type? If so, its value is returned with lenient forms converted.
+"""Does every known member have its declared JSON type? Values that the service converts, such as `"yes"`, are converted.
 
-`normalise` copies a decoded body, except parts that need no change: nulls and unknown members are left out, `"yes"`
+`normalise` copies a decoded body, except values that need no change: nulls and unknown members are left out, `"yes"`
 becomes True if a Boolean is declared, fractions are floored if an Integer or Long is declared. The first fault, in
 document order, raises SerializationException. Must not know bounds or required members.
 Source: service behaviour, captures to October 2026.
@@ -59,7 +59,7 @@ _EMPTY_CLASSES = {"B": str, "SS": list, "NS": list, "BS": list, "L": list, "M": 
 def normalise(value: Any, shape: Shape, levels: int = 0, *, is_member: bool = False) -> Any:
     """Check the JSON type of a value, and return it as declared. Raises SerializationException for the first fault.
 
-    `levels`: number of attribute values around the value. `is_member`: it is directly in a list or map.
+    `levels`: number of attribute values around the value. `is_member`: the value is directly in a list or map.
     """
     match shape.kind:
         case "AttributeValue":

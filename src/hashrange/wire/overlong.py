@@ -1,8 +1,8 @@
 """Which members of a refused request are never inspected? Most members of lists and maps that are too long.
 
 JSON types are checked before constraints, member by member: for a list of 16 MB, a hundred times as long as allowed,
-this check would take seconds. So a list or map that is too long is cut before its first member is inspected. What is
-left is still too long, so the request is refused; faults of the members cut off are not reported (unconfirmed).
+this check would take seconds. So a list or map that is too long is cut before its first member is inspected. The list
+or map is still too long then, so the request is refused; faults of the members cut off are not reported (unconfirmed).
 """
 
 from collections.abc import Iterable
@@ -15,9 +15,10 @@ from hashrange.wire.shape import Shape
 
 
 def cut_overlong(value: Any, shape: Shape, left: int = MEMBERS_LOOKED_AT) -> int:
-    """Cut lists and maps that are too long, in place; return how many of `left` members may still be inspected.
+    """Cut lists and maps that are too long, in place. Values of wrong types are not changed.
 
-    A list or map that is too long keeps at least one member more than allowed. Values of wrong types are not changed.
+    `left`: members that may still be inspected in the whole request; returns this number less the members kept here. A
+    list or map that is too long keeps at least one member more than allowed.
     """
     if not shape.is_cuttable:
         return left
@@ -53,7 +54,10 @@ def _free_map(value: dict[str, Any]) -> None:
 
 
 def _looked_at(elements: Iterable[Any], shape: Shape, left: int) -> tuple[int, int]:
-    """Cut inside a list's or map's elements; return how many of them are kept, and how many of `left` remain."""
+    """Cut lists and maps inside the elements of a list or map.
+
+    Returns how many of the elements to keep, and `left` (`cut_overlong`) less the members kept.
+    """
     member, length_max = shape.member, shape.length_max
     assert member is not None
     kept_min = length_max

@@ -27,7 +27,7 @@ LEFT_MEMBERS_MAX = 2_048
 """Lists and maps of at most this many members are freed in one call and never emptied: a cached expression, which has
 at most as many names, may still use them (`expressions/cache.py`)."""
 FREED_TOGETHER = 512
-"""A list or map with more than LEFT_MEMBERS_MAX members is freed in runs of this many, giving way after each."""
+"""A list or map with more than LEFT_MEMBERS_MAX members is freed this many members at a time, giving way in between."""
 
 _CONTAINERS = (list, dict)
 _JSON_BLANKS = b" \t\n\r"
@@ -90,7 +90,10 @@ def _decode_runs(text: bytes, frame: bytes, decode: Decode, add: Callable[[Any],
 
 
 def _end_of_run(text: bytes, place: int) -> int | None:
-    """Position of the comma that ends the piece beginning at `place`; None if a short rest is left or no comma fits."""
+    """Position of the comma that ends the piece beginning at `place`.
+
+    None if at most PIECE_BYTES follow `place`, or if none of the last `COMMAS_MAX` commas is outside all brackets.
+    """
     end = place + PIECE_BYTES
     if end >= len(text):
         return None

@@ -58,7 +58,7 @@ def _quoted(rendered: Iterator[str]) -> str:
 
 
 def _parts(value: Any, shape: Shape, levels: int = 0) -> Iterator[str]:
-    """Yield Java's toString of the value in parts; `levels` counts the attribute values around it."""
+    """Yield the strings that make up Java's toString of the value; `levels` counts the attribute values around it."""
     if value is None:
         yield "null"
         return
@@ -98,7 +98,7 @@ def _parts(value: Any, shape: Shape, levels: int = 0) -> Iterator[str]:
 
 
 def _json_parts(value: Any, levels: int = 0) -> Iterator[str]:
-    """Yield compact JSON of the value in parts; `levels` counts the lists and maps around it."""
+    """Yield the strings that make up compact JSON of the value; `levels` counts the lists and maps around it."""
     if levels > JSON_LEVELS_MAX:
         yield _ELLIPSIS
     elif isinstance(value, dict):

@@ -23,7 +23,7 @@ class RequiredMember(NamedTuple):
     is_table_name: bool = True
     """True if the member is a table's name; otherwise its length is an ordinary constraint."""
     collects_short_names: bool = False
-    """True if a table name that is too short is reported among the constraints, not before them."""
+    """True if a table name that is too short, and not in an ARN, is reported among the constraints, not before them."""
 
 
 class SpecialForm(NamedTuple):
@@ -34,11 +34,11 @@ class SpecialForm(NamedTuple):
     is_json: bool = False
     """True if the violation is worded by the general sentence with the value as JSON, and listed before all others."""
     is_after_enumerations: bool = False
-    """True if the violation is not reported when a member breaks its enumeration."""
+    """True if the violation is not reported when any member breaks its enumeration."""
     is_alone: bool = False
-    """True if the violation is reported without the others, in the envelope."""
+    """True if the violation is reported without all other violations, in the envelope."""
     is_bare: bool = False
-    """True if the violation is reported without the others and without the envelope; it precedes all others."""
+    """True if the violation is reported without all other violations, even preceding ones, and without the envelope."""
 
 
 Forms = Mapping[tuple[str, Constraint], SpecialForm]

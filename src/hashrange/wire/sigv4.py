@@ -1,7 +1,7 @@
-"""What does a request's signature claim? Reads header and query form, and makes every check that needs no secret.
+"""What does a request's signature claim? It is read from header or query; every check that needs no secret is made.
 
 Checks run in the service's order; the first failure is reported (signing.md 2, steps 1 to 8):
-1 both forms · 2 neither form · 3 parts · 4 date, skew · 5 host signed · 6 algorithm · 7 credential's shape · 8 scope.
+1 in header and query · 2 in neither · 3 parts · 4 date, skew · 5 host signed · 6 algorithm · 7 credential · 8 scope.
 `server.access` and `wire.canonical_request` check that the key is known and the signature right (9, 10). Pure.
 """
 
@@ -55,7 +55,7 @@ class Claim(NamedTuple):
 
 
 class _Parts(NamedTuple):
-    """The parts of a signature, from the header or the query, unchecked."""
+    """The parts of a signature (Credential, SignedHeaders, date, …), from the header or the query, unchecked."""
 
     algorithm: str
     credential: str
@@ -118,7 +118,7 @@ def seconds_of(date: str) -> int | None:
 
 
 def _read_parts(request: HttpRequest) -> _Parts:
-    """Read the parts of a signature from the header or the query. Raises the errors of steps 1 to 3."""
+    """Read the parts of a signature from the header or the query. Raises the errors of signing.md 2, steps 1 to 3."""
     header = request.header(b"authorization")
     query = dict(query_pairs(request.url)) if b"?" in request.url else {}
     is_presigned = "X-Amz-Algorithm" in query
@@ -133,7 +133,7 @@ def _read_parts(request: HttpRequest) -> _Parts:
 
 
 def _read_header(request: HttpRequest, text: str) -> _Parts:
-    """Read the parts of a signature from the header. Raises IncompleteSignatureException (step 3)."""
+    """Read the parts of a signature from the header. Raises IncompleteSignatureException for a missing or bad part."""
     algorithm, *pieces = [piece for piece in re.split(r"[,\s]+", text) if piece]
     found: dict[str, str] = {}
     for piece in pieces:
@@ -159,7 +159,7 @@ def _read_header(request: HttpRequest, text: str) -> _Parts:
 
 
 def _read_query(query: dict[str, str]) -> _Parts:
-    """Read the parts of a signature from the query. Raises IncompleteSignatureException (step 3)."""
+    """Read the parts of a signature from the query. Raises IncompleteSignatureException for a missing or bad part."""
     missing = [sentences.QUERY_MUST_INCLUDE.format(part=part) for part in _QUERY_PARTS if not query.get(part)]
     if missing:
         raise IncompleteSignatureException(" ".join([*missing, sentences.QUERY_REEXAMINE]))
@@ -203,7 +203,7 @@ def _check_date(parts: _Parts, now_seconds: float) -> str:
 
 
 def refuse_expired(date: str, now_seconds: float, life_seconds: int) -> NoReturn:
-    """Raise InvalidSignatureException for a signature that is too old."""
+    """Raise InvalidSignatureException for a signature older than `life_seconds`."""
     raise InvalidSignatureException(
         sentences.EXPIRED.format(
             date=date,

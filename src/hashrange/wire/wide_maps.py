@@ -18,7 +18,8 @@ Struct = type[msgspec.Struct]
 WIDE = 2_048
 """Members of a map or list that are copied in under a millisecond; a map or list with more is *wide*."""
 _STUBS: dict[Any, Any] = {dict[str, dict[str, Any]]: {}, list[dict[str, Any]]: [{}]}
-"""Type of a wide map or list → stub that replaces it while the rest is converted. No least length exceeds a stub's."""
+"""Type of a wide map or list → stub that replaces it while the other members are converted. No declared least length
+exceeds the stub's length."""
 
 
 def convert_in_pieces(members: Any, kind: type[T]) -> T:
@@ -46,7 +47,7 @@ def _check_maps(values: dict[str, Any] | list[Any]) -> None:
 
 @cache
 def _fields(kind: Struct) -> tuple[dict[str, Any], dict[str, Struct]]:
-    """Return the stubs of a struct's members that may be wide, and the types of its members that are structs."""
+    """Return the stubs (`_STUBS`) of a struct's members that may be wide, and the types of members that are structs."""
     stubs, structs = {}, {}
     for field in msgspec.structs.fields(kind):
         bare, is_bounded = _bare(field.type)
@@ -58,8 +59,8 @@ def _fields(kind: Struct) -> tuple[dict[str, Any], dict[str, Struct]]:
 
 
 def _bare(annotation: Any) -> tuple[Any, bool]:
-    """A field's type without None and metadata. True if it, or its keys or members, have a greatest length or a least length
-    above 1, or if it is a union of several types.
+    """A field's type without None and metadata, and whether it is bounded: it, its keys or its members have a greatest
+    length or a least length above 1, or it is a union of several types.
     """
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType):

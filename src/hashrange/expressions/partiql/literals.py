@@ -1,8 +1,8 @@
 """How are PartiQL literals read? They become values; literals that contain parameters become functions that build values.
 
 Literals are checked and made canonical once, when the statement is compiled; literals that contain parameters are built
-and checked for each request. A number's fault reports its place in the literal. Source: service behaviour, captures to
-Oct 2026.
+and checked for each request. A number's fault reports the number's path in the literal (`root[1]`). Source: service
+behaviour, captures to Oct 2026.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ from hashrange.messages.partiql import BAG_MEMBER, EMPTY_BAG, MIXED_BAG, UNDER_K
 from hashrange.messages.values import NESTING_TOO_DEEP
 
 Build = Callable[[Sequence[Value]], Value]
-"""A request's parameters → an unchecked value."""
+"""A request's parameters → a value, on which `check_value` must still be called."""
 
 ROOT = "root"
 _WORDS = {"TRUE": {"BOOL": True}, "FALSE": {"BOOL": False}, "NULL": {"NULL": True}}
@@ -39,7 +39,7 @@ def begins_data(reader: StatementReader) -> bool:
 
 
 def read_data(reader: StatementReader, key: str = ROOT, level: int = 0) -> Data:
-    """Read a literal or parameter; `key` is its place in messages (`root[1]`), `level` counts brackets around it."""
+    """Read a literal or parameter; `key` is its path in messages (`root[1]`), `level` counts brackets around it."""
     spend(_LITERAL_STEPS)
     kind, text, _, _ = reader.tokens[reader.position]
     if kind == TEXT:
@@ -110,7 +110,7 @@ def _read_list(reader: StatementReader, key: str, level: int) -> Data:
 
 
 def _read_tuple(reader: StatementReader, key: str | None, level: int) -> Data:
-    """Read `{'k': v}` after `{`; `key` is the tuple's place in messages, or None for an INSERT's item."""
+    """Read `{'k': v}` after `{`; `key` is the tuple's path in messages, or None for an INSERT's item."""
     members: dict[str, Data] = {}
     is_first = True
     while not reader.skip_symbol("}"):

@@ -5,6 +5,7 @@
     update = UPDATE source {SET path = value, … | REMOVE path} [WHERE condition] [RETURNING ALL | MODIFIED OLD | NEW *]
     delete = DELETE FROM source [WHERE condition] [RETURNING ALL OLD *]
     exists = EXISTS(select)
+    source = table | table.index
 
 Source: service behaviour, captures to Oct 2026; for expected tokens and their messages PartiQL's reference grammar,
 which agrees with the captures.
@@ -220,7 +221,7 @@ def _refuse_operator(reader: StatementReader) -> None:
 
 
 def _refuse_join(reader: StatementReader) -> None:
-    """Refuse a join with a second source."""
+    """Refuse a join with a second table."""
     token = reader.token
     if reader.is_symbol(",") or (token.kind == KEYWORD and token.text in _JOINS):
         raise reader.refuse(UNSUPPORTED_OPERATION.format(operation="Join"))

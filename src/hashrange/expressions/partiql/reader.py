@@ -150,7 +150,7 @@ class StatementReader:
             self.fail(detail)
 
     def take_symbol(self, symbol: str, expected: str | None = None) -> None:
-        """Step over `symbol`; if it is not the current token, raise an error that names `expected` or `symbol`."""
+        """Step over `symbol`; at another token, raise a syntax error, which may name `expected` or `symbol`."""
         if not self.skip_symbol(symbol):
             name = _TOKEN_NAMES.get(expected or symbol)
             self.fail(None if name is None or self.is_operator() else EXPECTED_MARK.format(mark=name))
@@ -199,7 +199,7 @@ class StatementReader:
         return Parameter(position, self.types[position] if position < len(self.types) else "S")
 
     def read_path(self, detail: str | None = None) -> DocumentPath:
-        """Read a document path; `detail` is the message if the current token begins none."""
+        """Read a document path; `detail` is the message if the current token begins no path."""
         spend(_PATH_STEPS)
         kind = self.token.kind
         if kind not in (NAME, QUOTED):

@@ -71,7 +71,7 @@ def _read_set_function(reader: StatementReader, path: DocumentPath, actions: Act
 def _check_set_function(
     reader: StatementReader, path: DocumentPath, placed: PlacedCall, first_place: str
 ) -> ValueToken:
-    """Return the set argument of the call `placed`.
+    """Return the set argument of `placed`, a set_add or set_delete call; refuses arguments other than `path` and a set.
 
     Faults report the place of the call; faults of the set report `first_place`, the place of the first argument.
     """

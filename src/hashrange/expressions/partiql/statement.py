@@ -138,7 +138,7 @@ class Statement:
             clauses = Clauses(body.sets, body.removals, body.additions, body.deletions)
             self.update = compile_clauses(clauses, [*body.targets, *_operand_paths(clauses)])
         self.build_item: Callable[[RawParameters], dict[str, Any]] | None = None
-        """For INSERT: parameters → the item, not yet checked."""
+        """INSERT: parameters → the item, on which the caller must call `check_item`; None for other statements."""
         if isinstance(body, InsertStatement):
             self.build_item = _compile_item(body.item)
 
@@ -147,7 +147,7 @@ class Statement:
         """Checks of the request's values, which also run for each request that finds the statement in the cache."""
         self._conditions = reader.conditions
         self.kept_beside: dict[object, Any] = {}
-        """Object that derived a result from this statement → the result; kept as long as the statement."""
+        """A cache of the operations → the result that it keeps for this statement, as long as the statement lives."""
 
     def values(self, parameters: RawParameters | None) -> dict[str, Value]:
         """Return every value token's canonical value; raises faults of parameters, then of `value_checks`."""
@@ -159,7 +159,7 @@ class Statement:
     def condition(self, parts: Sequence[ConditionNode]) -> CompiledCondition | None:
         """Compile `parts` joined by AND; None if there are none.
 
-        Parts are conditions of WHERE, or new function calls whose operands are only paths.
+        Parts are conditions of WHERE, or function calls made by the caller, whose operands are only paths.
         """
         if not parts:
             return None
@@ -175,10 +175,10 @@ _cached: Callable[[tuple[object, ...]], Statement | None] = _CACHE.entries.get
 
 
 def compile_statement(text: str, parameters: RawParameters | None) -> Statement:
-    """Compile a statement for parameters of these types; raises RequestFault for the first fault.
+    """Compile a statement for parameters of the types of `parameters`; raises RequestFault for the first fault.
 
     Parameter values are checked here only if the statement is not cached. `Statement.values` checks them for every
-    request; the item that `build_item` makes is unchecked. Cached: a hit costs about 0.5 µs.
+    request; the caller must call `check_item` on the item of an INSERT. Cached: a hit costs about 0.5 µs.
     """
     if parameters is not None and len(parameters) > len(text):
         raise RequestFault(PARAMETER_COUNT)  # before a walk over very many parameters
@@ -213,7 +213,7 @@ def _compile(text: str, parameters: RawParameters) -> Statement:
 
 
 def check_statement_parameters(parameters: RawParameters) -> None:
-    """Raise the fault of the first faulty parameter in the order of the request, which statements may not follow."""
+    """Raise the fault of the first faulty parameter in the request's order, which `ValueTable.fill` may not follow."""
     for parameter in parameters:
         check_value(parameter)
 

@@ -2,7 +2,7 @@
 
 Order of checks: name → table exists. A table of one Region is its only replica. Settings that were never configured are
 shown as in the service, and a global index only while it is ACTIVE. Source: service behaviour, captures to October
-2026 of global tables; for a table without further replicas, our own interpretation.
+2026 of global tables; for a table of one Region, our own interpretation.
 """
 
 from typing import Any

@@ -43,7 +43,7 @@ def plan_put(
 
 
 def plan_insert(row: Row, item: Item) -> Plan:
-    """Plan to put a whole item, whose row is `row`; the plan raises DuplicateItemException if its key has an item."""
+    """Plan to put a whole item, whose row is `row`; the plan raises DuplicateItemException if there is an old row."""
     planned = Planned(row, None, item)
 
     def plan(old: Row | None) -> Planned:
@@ -142,7 +142,10 @@ def _check_statement_size(update: CompiledUpdate, values: dict[str, Value], item
 
 
 def _create(table: OpenTable, update: CompiledUpdate, values: dict[str, Value], key_item: Item) -> Planned:
-    """Result of an update that creates the item; raises ValidationException if the item is not valid."""
+    """Result of an update that creates the item.
+
+    Raises ValidationException for a new item that is too large, nested too deep, or does not fit the indexes' keys.
+    """
     new, size_bytes = _check_result({**key_item, **update.apply(NO_ITEM, values)})
     if size_bytes > ITEM_SIZE_MAX_BYTES:
         raise ValidationException(UPDATED_ITEM_TOO_LARGE)
@@ -154,9 +157,10 @@ def _create(table: OpenTable, update: CompiledUpdate, values: dict[str, Value], 
 def _change(
     table: OpenTable, update: CompiledUpdate, values: dict[str, Value], item: Item, old_size_bytes: int
 ) -> Planned:
-    """Result of updating an existing item; raises ValidationException if the new item is not valid.
+    """Result of updating an existing item.
 
-    The new size is computed as the old size plus the growth of the update's target attributes.
+    The new size is computed as the old size plus the growth of the update's target attributes. Raises
+    ValidationException for a new item that is too large, nested too deep, or does not fit the indexes' keys.
     """
     new = update.apply(item, values)
     size_bytes = old_size_bytes

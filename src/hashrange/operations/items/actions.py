@@ -226,7 +226,10 @@ def key_of_item(table: OpenTable, action: Action) -> Key:
 
 
 def check_fit(table: OpenTable, action: Action) -> None:
-    """Raise ValidationException if anything except the item's key does not fit the table."""
+    """Raise ValidationException if index keys of a put item, or an action's expressions, do not fit the table.
+
+    Checked are an update's paths, assigned types and targets, and a condition's paths, but not the item's key.
+    """
     if table.index_keys and action.kind == "put":
         check_item_index_keys(table, action.item)
     update, condition = action.update, action.condition

@@ -4,8 +4,8 @@ Order of checks: mixing of parameters over all tables → per table mixing of pa
 ProjectionExpression → each key's values → keys repeated → number of keys so far; then all tables exist → per table the
 keys fit its key schema.
 
-Keys whose items do not fit the reply (16 MB in all, 1 MB of one partition), or cannot be read now, are returned in
-UnprocessedKeys, in the form of the request.
+Keys whose items do not fit the reply (16 MB in all, 1 MB of one partition), or that cannot be read because the
+engine stalls, are returned in UnprocessedKeys, in the form of the request.
 Our choices, unconfirmed: a partition is an item collection, all items of one partition key value; the item
 that would exceed a limit is left out; a table named twice, by name and by ARN, appears in the reply under both names,
 and a key under both names counts as repeated.
@@ -104,7 +104,7 @@ class ReplyBudget:
         self.is_full = False
         """True once an item exceeded the limit of the reply or could not be read; later keys are not processed."""
         self.stall: StorageBusy | None = None
-        """The error of an item that could not be read; None if there was none."""
+        """The stall because of which an item could not be read; None if there was no stall."""
 
 
 async def batch_get_item(scope: Scope, request: BatchGetItemRequest, meter: Meter) -> Reply:
@@ -147,7 +147,7 @@ def _checked_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead
 def _usual_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead] | None:
     """All reads of the request, if each key has an `OpenTable.usual_key` and no fault is found; otherwise None.
 
-    Raises ApiError for some faults.
+    Raises ApiError for faults of a projection, Malformed for a table name of invalid length or characters.
     """
     reads = []
     places = set()
@@ -280,13 +280,13 @@ async def _read_table(scope: Scope, read: TableRead, budget: ReplyBudget) -> Tab
 
 
 def _left_over(entry: KeysAndAttributes, positions: list[int]) -> dict[str, Any]:
-    """The table's entry of the request, with only the keys at `positions`."""
+    """One table's KeysAndAttributes (`entry`) as in the request, with only the keys at `positions`."""
     asked = {name: value for name, value in msgspec.structs.asdict(entry).items() if value is not None}
     return asked | {"Keys": [entry.Keys[position] for position in positions]}
 
 
 def _partition_bytes(taken: list[tuple[Key, int]]) -> int:
-    """Size of the items taken so far from the partition of the last taken item."""
+    """Total size of the items in `taken`, pairs of key and size, that have the partition key of the last one."""
     partition = partition_of(taken[-1][0])
     return sum([size_bytes for key, size_bytes in taken if key.startswith(partition)])
 

@@ -174,7 +174,7 @@ def _located(actions: list[Action], tables: dict[str, OpenTable]) -> list[tuple[
 
 
 def _commit(scope: Scope, action: Action, table: OpenTable, key: Key, meter: Meter) -> Soon[Change]:
-    """Commit one write to the table as it is now, since it may have changed after the checks.
+    """Commit one write to the table as it is now, since the table may have changed after the checks.
 
     Raises ResourceNotFoundException if the table has been deleted or replaced by another one.
     """

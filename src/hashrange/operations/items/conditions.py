@@ -29,7 +29,8 @@ def check_condition(
 ) -> None:
     """Raise ConditionalCheckFailedException unless the condition holds for `item`, decoded from the row `old`.
 
-    Without an item, both are None. Otherwise the error has the item's size, and its row if `on_failure` is ALL_OLD.
+    If there is no item, `item` and `old` are None. Otherwise the error has the item's size, and its row if `on_failure`
+    is ALL_OLD.
     """
     if condition.test(NO_ITEM if item is None else item, values):
         return

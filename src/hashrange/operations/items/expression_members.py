@@ -1,4 +1,4 @@
-"""Which parameters may a request combine? Either legacy or expression members of its operation, listed here in the order of messages.
+"""Which parameters may a request combine? Either legacy or expression members of its operation; messages list them in the order of this file.
 
 Source: service behaviour, captures to Oct 2026.
 """

@@ -1,8 +1,8 @@
 """Which faults are reported before an item or key map that is nested too deep? In the older layer, those of ReturnValues and of parsing expressions.
 
 The older layer checks the depth last, after other value checks and the parsing of expressions. Actions of transactions
-always use that layer, requests for single items when they fall back to it. The checks of this file run only after
-`check_item` has raised NestingFault. Source: service behaviour, captures to October 2026.
+always use that layer, requests for single items when they fall back to it. The faults that come first
+are looked for only after `check_item` has raised NestingFault. Source: service behaviour, captures to October 2026.
 """
 
 from typing import Any
@@ -28,7 +28,7 @@ def check_map(
     """Run `check_item` on the item or key map of a single-item request or a transaction's action.
 
     Instead of NestingFault, raises a fault that the older layer reports before it. `return_values` is ReturnValues of a
-    put or delete; None for an update, which may return anything.
+    put or delete; None if it is not given, and for an update, which supports all its values.
     """
     try:
         return check_item(attributes)

@@ -70,7 +70,7 @@ def fetches_items(
     projection: CompiledProjection | None,
     condition: CompiledCondition | None,
 ) -> bool:
-    """True if a local index's entries lack attributes of the projection or filter, so that items are fetched.
+    """True if a local index's entries lack attributes that the reply or the filter needs, so that items are fetched.
 
     Raises ValidationException if a global index's entries lack attributes that the reply would return.
     """

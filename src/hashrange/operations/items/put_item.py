@@ -1,7 +1,7 @@
 """PutItem: create an item, or replace it whole.
 
 Order of checks: mixing of parameters → Item values → ReturnValues → item size → Expected → expressions → table →
-item keys → condition → size of the item collection.
+the item's key → index keys → condition → size of the item collection.
 """
 
 import msgspec

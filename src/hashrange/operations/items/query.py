@@ -93,7 +93,7 @@ class _Asked(msgspec.Struct, frozen=True, gc=False):
 
 
 def query(scope: Scope, request: QueryRequest, meter: Meter) -> Soon[Reply]:
-    """Return one page of the items that match; raises the first fault."""
+    """Return one page of the items that match key condition and filter; raises the first fault."""
     table = find_active_table(scope, request.TableName)
     asked = _compile(request)
     if request.IndexName is None:
@@ -130,7 +130,7 @@ def query(scope: Scope, request: QueryRequest, meter: Meter) -> Soon[Reply]:
 
 
 def _compile(request: QueryRequest) -> _Asked:
-    """Check and compile, in order, everything that needs no table; cached expressions are not compiled again."""
+    """Check and compile, in order, the parameters that need no table; cached expressions are not compiled again."""
     names = request.ExpressionAttributeNames
     raw_values = request.ExpressionAttributeValues
     texts = (request.KeyConditionExpression, request.FilterExpression, request.ProjectionExpression)
@@ -172,7 +172,7 @@ def _has_legacy(request: QueryRequest) -> bool:
 def _compile_expressions(
     request: QueryRequest, values: dict[str, Value], *others: TokenUser
 ) -> tuple[CompiledCondition | None, CompiledProjection | None]:
-    """Compile filter and projection. `others` are further expressions whose names and values count as used."""
+    """Compile filter and projection. `others`: the key condition, whose names and values count as used too."""
     names = request.ExpressionAttributeNames
     condition = None
     if request.FilterExpression is not None:
@@ -225,7 +225,7 @@ def _check_legacy_count(terms: list[KeyTerm], maximum: int) -> None:
 
 
 def _check_filter(table: OpenTable, source: ReadSource, condition: CompiledCondition, *, is_legacy: bool) -> None:
-    """Raise ValidationException for a filter on key attributes of the queried source, or on a path into any key."""
+    """Raise ValidationException for a path into a key of table or index, then for a filter on keys of `source`."""
     check_key_paths(table, condition.nested_attributes)
     for name in source.keys.partition_names + source.keys.sort_names:
         if name in condition.attributes:

@@ -33,8 +33,8 @@ RAW_SLICE_ROWS_MAX = 384
 DECODED_SLICE_ROWS_MAX = 128
 """Maximum rows of a slice that decodes, filters and projects them: about 0.7 ms."""
 JSON_SIZES_MAX = 128
-"""No item has this many JSON bytes per byte of its DynamoDB size: numbers like 1E-130 have 67. So a page need not be
-measured if the size of its items is at most the JSON limit divided by this."""
+"""No item has this many JSON bytes per byte of its DynamoDB size: numbers like 1E-130 have 67. So the JSON of a
+page need not be measured if the size of its items is at most the JSON limit divided by this."""
 FETCHED_ITEM_STEPS = 8
 """Steps counted for fetching the item of one entry of a local index."""
 
@@ -71,7 +71,7 @@ class ReadPage(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def json_bytes(self) -> int:
-        """`counted_json_bytes`, or the JSON length of `items`, counted now."""
+        """`counted_json_bytes`, or if that is 0, the JSON length of `items`, counted now."""
         return self.counted_json_bytes or rows_json_bytes(self.items)
 
 
@@ -83,12 +83,13 @@ class _JsonBudget:
     def __init__(self, limit_bytes: int, *, is_raw: bool) -> None:
         self.left_bytes = limit_bytes
         self._surely_short_bytes = limit_bytes // JSON_SIZES_MAX if is_raw else -1
-        """Sum of item sizes up to which the page's JSON is not measured; -1 once it is measured."""
+        """Sum of item sizes up to which the page's JSON is not measured; -1 if it is measured from now on."""
 
     def fit(self, rows: list[Row], size_bytes: int, before: Rows, before_bytes: int) -> list[Row]:
         """Return the first of `rows`, up to the one that reaches the JSON limit.
 
-        `before` are the page's earlier rows; `size_bytes` and `before_bytes` are the item sizes of both, added up.
+        `before` are the page's earlier rows (empty for Select COUNT). The item sizes of `rows` add up to `size_bytes`,
+        those of all earlier rows to `before_bytes`.
         """
         if before_bytes + size_bytes <= self._surely_short_bytes:
             return rows
@@ -117,8 +118,8 @@ def read_page(
 ) -> Soon[ReadPage]:
     """Read `span` until its end, `limit` evaluated rows, `limit_bytes` of their items or `limit_json_bytes` of JSON.
 
-    The row that reaches a limit is still on the page. A caller that reads several spans for one reply passes what is
-    left of the limits to the later ones.
+    The row that reaches a limit is still on the page. A caller that reads several spans for one reply lowers
+    the limits of each span by what the spans before it used.
     """
     is_raw = wanted.condition is None and (wanted.projection is None or wanted.is_count) and not wanted.fetches_items
     rows_left = PAGE_SIZE_MAX_BYTES if limit is None else limit  # without Limit, a page never has more rows than bytes

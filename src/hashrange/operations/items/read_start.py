@@ -10,7 +10,8 @@ from hashrange.tables.open_table import OpenTable, ReadSource
 def check_start_values(start_key: dict[str, dict[str, object]] | None) -> Item | None:
     """ExclusiveStartKey with its values checked; None if not given.
 
-    Raises a value's fault in a wording for start keys; only faults of numbers and repeated set members keep their own.
+    Raises a value's fault worded with START_KEY_VALUE. Faults of numbers and repeated set members, and in the older
+    layer the fault of an empty number set, keep their own wording.
     """
     if start_key is None:
         return None

@@ -1,8 +1,9 @@
 """UpdateItem: change attributes of one item, or create it.
 
 Order of checks: mixing of parameters → Key values → AttributeUpdates → Expected → expressions (update, then
-condition) → table → key schema → index keys' types → key attributes among the targets → statement size → condition →
-application of the update → size of the item collection.
+condition) → table → key schema → the update's paths into key attributes → index keys' types → key attributes among the
+targets → the condition's paths into key attributes → statement size → condition → application of the update → size of
+the item collection.
 """
 
 import msgspec

@@ -38,7 +38,7 @@ class WriteExpressions(NamedTuple):
 
 
 class LegacyParameters(NamedTuple):
-    """Legacy parameters, used instead of expressions in older requests for single items, as received."""
+    """Legacy parameters of a write of a single item, used instead of expressions; as received."""
 
     expected: shapes.ExpectedAttributeMap | None
     operator: shapes.ConditionalOperator | None
@@ -107,7 +107,8 @@ def compile_expressions(
 def compile_legacy(legacy: LegacyParameters) -> WriteExpressions:
     """Compile legacy parameters, AttributeUpdates before Expected.
 
-    Raises the first fault: Malformed for a member of the wrong type or an unknown word, else ValidationException.
+    Raises the first fault: Malformed for a member of the wrong type or an unknown operator or action, else
+    ValidationException.
     """
     update = None
     if legacy.updates is not None:

@@ -42,7 +42,10 @@ from hashrange.tables.open_table import OpenTable, ReadSource
 
 
 class KeyBranch(NamedTuple):
-    """A partition key value (its token) in a branch of an OR, with the branch's number and sort key condition."""
+    """A partition key value (its token) in a branch of an OR, with the branch's number and sort key condition.
+
+    `has_range`: the branch has a condition on the sort key, even if it is none that a Query allows.
+    """
 
     number: int
     partition: str
@@ -59,8 +62,8 @@ class AccessPath(NamedTuple):
     partitions: tuple[str, ...]
     """Tokens of the partition key values; empty for a scan."""
     branches: tuple[KeyBranch, ...]
-    """Branches of an OR that fix a partition key value and have further conditions, one for each value; else empty. Two
-    branches with one value are refused if either has a condition on the sort key."""
+    """If an OR fixes the partition key and some branch has other conditions too: a KeyBranch for each partition key
+    value. Otherwise empty. Branches with the same value are refused if one of them has a condition on the sort key."""
     sort_term: Term | None
     sort_choices: tuple[str, ...]
     """Tokens of the values in `sort key IN […]`; empty without such a condition."""

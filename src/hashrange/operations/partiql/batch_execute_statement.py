@@ -103,8 +103,8 @@ async def batch_execute_statement(scope: Scope, request: BatchExecuteStatementRe
 
 
 def _checked(requests: list[BatchStatementRequest], replies: list[Structure]) -> list[CheckedStatement]:
-    """The statements without faults; errors of the others go to `replies`. Raises ValidationException for reads mixed
-    with writes.
+    """The statements without faults; errors of faulty statements go to `replies`. Raises ValidationException for reads
+    mixed with writes.
     """
     checked = []
     for position, request in enumerate(requests):
@@ -131,8 +131,8 @@ def _check(position: int, request: BatchStatementRequest) -> CheckedStatement:
 
 
 def _located(scope: Scope, checked: list[CheckedStatement], replies: list[Structure]) -> list[CheckedStatement]:
-    """The statements that fit their tables; errors of the others go to `replies`. Raises ValidationException for items
-    named twice.
+    """The statements that fit their tables; errors of the other statements go to `replies`. Raises ValidationException
+    for items named twice.
     """
     located = []
     places = set()

@@ -83,7 +83,7 @@ def _item_reply(
 async def _select_page(
     scope: Scope, request: ExecuteStatementRequest, access: AccessPath, values: dict[str, Value], meter: Meter
 ) -> Reply:
-    """Read one page of a SELECT that is no lookup; the reply has a NextToken if more follows."""
+    """Read one page of a SELECT that is no lookup; the reply has a NextToken if more items may follow."""
     table = access.table
     start = None
     if request.NextToken is not None:

@@ -102,7 +102,7 @@ def _compiled(requests: list[ParameterizedStatement]) -> list[Statement]:
 
 
 def _numbered(position: int, request: ParameterizedStatement, fault: RequestFault) -> ValidationException:
-    """The fault of a statement, with the statement's number. Raises a parameter's fault instead, without a number."""
+    """The fault of a statement, with its number. If a parameter's value is faulty, raises that instead, unnumbered."""
     check_statement_parameters(request.Parameters or ())
     return _fault(position, message_of(fault) or "")
 
@@ -175,7 +175,7 @@ async def _write(scope: Scope, request: ExecuteTransactionRequest, statements: l
 def _checked_writes(
     statements: list[Statement], requests: list[ParameterizedStatement], content: ContentDigest | None
 ) -> list[StatementWrite]:
-    """Writes of the request, in its order, each checked by itself; each one's request is added to the digest `content`.
+    """Writes of the request, in its order, each checked by itself; each of `requests` is added to the digest `content`.
 
     Raises ApiError for the first fault, then for inserted items that are too large together.
     """

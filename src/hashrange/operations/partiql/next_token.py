@@ -1,10 +1,10 @@
 """Where does the next page of a SELECT begin? The NextToken says; it is valid only for one statement with its parameters.
 
-Form (opaque to clients): base64 of 16 bytes signature ‖ JSON [number of the span, last evaluated key or null]. The
-signature is an HMAC over statement, parameters and that JSON, keyed by the table's UUID. So a token survives a restart,
-needs no storage, ends with its table, and fits no other statement. Clients that may describe the table know its UUID
-and can forge a signature: therefore the content of a token is checked like an ExclusiveStartKey, and no token leads
-outside of what its statement reads anyway.
+Form (opaque to clients): base64 of 16 bytes signature ‖ JSON [number of the span in reading order, last evaluated key
+or null]. The signature is an HMAC over statement, parameters and that JSON, keyed by the table's UUID. So a token
+survives a restart, needs no storage, is invalid once its table is deleted, and fits no other statement. Clients that
+may describe the table know its UUID and can forge a signature: therefore the content of a token is checked like an
+ExclusiveStartKey, and no token leads outside of what its statement reads anyway.
 """
 
 import hmac

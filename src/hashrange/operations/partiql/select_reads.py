@@ -51,7 +51,7 @@ READS = LastTableCache(choose_access_path)
 
 
 def bound_read(table: OpenTable, statement: Statement) -> AccessPath:
-    """The statement's access path for this table, cached. Raises ValidationException if they do not fit together."""
+    """The statement's access path for this table, cached. Raises ValidationException if the statement does not fit."""
     return READS.find(table, statement)
 
 
@@ -70,7 +70,10 @@ def locate_read(access: AccessPath, values: dict[str, Value]) -> Key:
 
 
 def item_of(access: AccessPath, values: dict[str, Value], row: Row | None) -> Row | None:
-    """What a SELECT returns of a row, perhaps EMPTY_PART; None without a row, or if the other conditions are false."""
+    """The attributes of a row that a SELECT returns, EMPTY_PART if the projection selects none.
+
+    None without a row, or if `access.condition`, the conditions that are not on the key, is false.
+    """
     condition, projection = access.condition, access.projection
     if row is None or (condition is None and projection is None):
         return row
@@ -164,7 +167,8 @@ def _choices(access: AccessPath, values: dict[str, Value]) -> list[list[KeyTerm]
 
 
 def _branch_terms(access: AccessPath, values: dict[str, Value], partition: Value) -> list[list[KeyTerm]] | None:
-    """Sort key conditions of the OR's branch with this partition key value, for its only span; None if it has none.
+    """Sort key conditions of the OR's branch with this partition key value, for its only span; None if no branch
+    has the value and a sort key condition that a Query allows.
 
     Raises ValidationException if several branches have this value and one of them a condition on the sort key.
     """
@@ -182,7 +186,7 @@ def _valued(term: Term, values: dict[str, Value]) -> KeyTerm:
 
 
 def _span(access: AccessPath, terms: list[KeyTerm] | None, last_key: Item | None) -> Span:
-    """The span of keys that satisfy the conditions; with `last_key`, only those after the last evaluated item."""
+    """The span of keys that satisfy `terms` (None: all keys); with `last_key`, only those after this item's key."""
     source = access.source
     if terms is None:
         span = scan_span(None, None)

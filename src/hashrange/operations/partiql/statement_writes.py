@@ -39,7 +39,10 @@ class StatementWrite(msgspec.Struct, frozen=True, gc=False):
 
 
 class SplitWhere(NamedTuple):
-    """A statement's WHERE, split for its table: tokens of the key's values, and the rest as a condition."""
+    """A statement's WHERE, split for its table: tokens of the key's values, and the other conditions as one.
+
+    The condition of an UPDATE also requires that the item exists.
+    """
 
     partition: str
     sort: str | None
@@ -93,7 +96,7 @@ WHERES = LastTableCache(_split_where)
 
 
 def returned_item(statement: Statement, change: Change) -> Row | Item | None:
-    """What RETURNING requests of the written item, or None.
+    """The attributes of the written item that RETURNING requests, or None.
 
     MODIFIED NEW holds the new values at all targets of an update, also at removed paths if a value is there afterwards.
     """

@@ -45,7 +45,10 @@ def split_conditions(where: ConditionNode | None) -> list[ConditionNode]:
 
 
 def take_equality(parts: list[ConditionNode], name: str) -> str | None:
-    """Remove the first condition that limits the attribute `name` to one value; returns the value's token, or None."""
+    """Remove from `parts` the first condition that limits the attribute `name` to one value.
+
+    Returns the value's token; None if there is no such condition.
+    """
     for position, part in enumerate(parts):
         tokens = _alternatives(part, name)
         if tokens is not None and len(tokens) == 1:
@@ -55,7 +58,10 @@ def take_equality(parts: list[ConditionNode], name: str) -> str | None:
 
 
 def take_alternatives(parts: list[ConditionNode], name: str) -> tuple[str, ...] | None:
-    """Remove the first condition that limits the attribute `name` to certain values; returns their tokens, or None."""
+    """Remove from `parts` the first condition that limits the attribute `name` to listed values.
+
+    Returns the tokens of the values; None if there is no such condition.
+    """
     for position, part in enumerate(parts):
         tokens = _alternatives(part, name)
         if tokens is not None:

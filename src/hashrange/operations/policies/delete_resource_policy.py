@@ -1,8 +1,8 @@
 """DeleteResourcePolicy: delete the policy of a table or stream; a missing policy is no error.
 
 Order of checks: member constraints → form of the ARN → the table and stream exist → the table is not being created or
-deleted → the expected revision → the last change has been applied. The reply holds the revision of the deleted policy,
-or of its deletion if it was deleted before; it is empty if there never was a policy.
+deleted → the expected revision → the policy's last change has been applied. The reply holds the revision of the deleted
+policy, or of its deletion if it was deleted before; it is empty if there never was a policy.
 """
 
 import msgspec

@@ -1,6 +1,7 @@
 """Would a policy prevent its author from changing it? An unconditional Deny of PutResourcePolicy to the author's account does.
 
-Statements with a Condition do not count: only the caller's account is known. Nothing else in a policy is enforced.
+Statements with a Condition do not count: only the caller's account is known. Apart from this check, policies
+are not enforced.
 """
 
 from fnmatch import fnmatchcase

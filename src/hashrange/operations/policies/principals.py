@@ -40,7 +40,7 @@ def read_principal(given: object) -> Principal:
 
 
 def is_everybody(principal: Principal | None) -> bool:
-    """True if the principal includes every AWS account; False for None, no Principal element."""
+    """True if the principal includes every AWS account; False for None (the statement has no Principal)."""
     if principal is None or isinstance(principal, str):
         return principal == EVERYBODY
     return EVERYBODY in _aws_names(principal)

@@ -2,7 +2,8 @@
 
 Order of checks: member constraints → form of the ARN → the policy document (`read_document`) → the caller can still
 change the policy (`ConfirmRemoveSelfResourceAccess` skips this) → the table and stream exist → the table is not being
-created or deleted → the expected revision → the last change has been applied. An unchanged policy keeps its revision.
+created or deleted → the expected revision → the policy's last change has been applied. An unchanged policy keeps its
+revision.
 """
 
 import msgspec

@@ -80,7 +80,10 @@ def _required(given: dict[str, Any], element: str) -> Any:
 
 
 def _either(given: dict[str, Any], element: str) -> str:
-    """The name under which the element is given, its own or its Not… form. Raises unless exactly one is given."""
+    """The name under which the element is given, its own or its Not… form.
+
+    Raises ValidationException unless exactly one of the two is given.
+    """
     negation = "Not" + element
     if negation in given:
         if element in given:
@@ -126,7 +129,7 @@ def _as_text(value: object) -> object:
 
 
 def _check_actions(statement: PolicyStatement, kind: ResourceKind) -> None:
-    """Refuse actions of other services, or on other kinds of resource than `kind`; wildcards are allowed."""
+    """Refuse actions of other services or on accounts and, in a table's policy, on streams; wildcards are allowed."""
     actions = patterns_of(statement, "Action")
     refused = _ACCOUNT_ACTIONS | _STREAM_ACTIONS if kind == "table" else _ACCOUNT_ACTIONS
     invalid = []
@@ -139,9 +142,10 @@ def _check_actions(statement: PolicyStatement, kind: ResourceKind) -> None:
 
 
 def _check_resources(statement: PolicyStatement, kind: ResourceKind) -> None:
-    """Refuse ARNs of streams in a table's policy; in a stream's policy, refuse other ARNs and actions on tables.
+    """Refuse ARNs of streams in a table's policy; in a stream's policy, refuse ARNs of anything else.
 
-    The resources need not exist.
+    In a stream's policy, every ARN is refused if the statement has an action on tables. `*` is always allowed; the
+    resources need not exist.
     """
     has_table_actions = any(
         name not in _STREAM_ACTIONS | _POLICY_ACTIONS and "*" not in name and "?" not in name

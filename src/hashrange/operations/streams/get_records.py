@@ -2,7 +2,7 @@
 
 Order of checks: member constraints → the iterator is valid → it is not too old → the stream exists → shard and records
 are not trimmed. Records are returned once they are durable. At the end of an open shard, even after an empty page, the
-next iterator starts after the last record of all streams; at the end of a closed shard there is none.
+next iterator starts after the last record of all streams; at the end of a closed shard there is no next one.
 """
 
 from typing import Annotated

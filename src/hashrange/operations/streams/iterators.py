@@ -31,7 +31,7 @@ class Position(NamedTuple):
     first: Sequence
     """Read from the record with this sequence number; if there is none, from the next record."""
     is_horizon: bool = False
-    """True: ignore `first`, and read from the oldest record left at the time of use."""
+    """True: ignore `first`, and read from the shard's oldest record that is readable when GetRecords is called."""
 
 
 def encode_iterator(arn: str, position: Position, now_seconds: float) -> str:

@@ -74,7 +74,7 @@ def make_table(
 
 
 def table_uuid(account: str, region: str, table_id: int, now_seconds: float) -> str:
-    """The TableId: a UUID derived from what makes the table unique, so that equal runs produce equal ids."""
+    """The TableId: a UUID derived from the arguments, which no two tables share; equal runs produce equal ids."""
     digest = hashlib.sha256(f"{account}/{region}/{table_id}/{now_seconds!r}".encode()).digest()
     return str(uuid.UUID(bytes=digest[:16], version=4))
 

@@ -67,7 +67,7 @@ class WarmThroughput(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class StreamSpecification(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Whether a stream records the table's changes, and what records hold."""
+    """Whether a stream records the table's changes, and which images of the item its records hold."""
 
     StreamEnabled: bool
     StreamViewType: Literal["NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_ONLY"] | None = None

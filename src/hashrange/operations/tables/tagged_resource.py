@@ -19,9 +19,10 @@ _TABLE_ARN = re.compile(rf"arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:([0-9]{{12}}):tabl
 
 
 def check_arn(scope: Scope, arn: str, operation: str) -> None:
-    """Raise ValidationException or AccessDeniedException for an ARN of no table or of another account.
+    """Raise ValidationException for a text that is no ARN, or an ARN of no table.
 
-    The table need not exist. `operation`: name for the message.
+    Raises AccessDeniedException for an incomplete ARN or another account. The table need not exist. `operation`: the
+    API operation's name, for the message.
     """
     if not arn.startswith("arn:"):
         raise ValidationException(say.ARN_START.format(arn=arn))

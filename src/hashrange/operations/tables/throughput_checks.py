@@ -90,7 +90,7 @@ def check_maximum(maximum: OnDemandThroughput | None, subject: str) -> None:
 
 
 def check_warm(warm: WarmThroughput | None, floor: Throughput, subject: str) -> None:
-    """Require warm throughput of 1 to 10^12 units, and at least `floor`, the current one, since it can only rise."""
+    """Require warm throughput of 1 to 10^12 units, and at least `floor`, the current or initial one; it only rises."""
     if warm is None:
         return
     for member, units, current in (

@@ -1,8 +1,8 @@
 """UpdateTable: change a table's billing mode, throughput, indexes, stream, encryption, class and protection.
 
 Order of checks: name → a change is requested → checks of the request alone (`update_table_checks`) → the table exists →
-it is ACTIVE → checks against the table (`update_table_checks`, then `updated_table` for decreases and switches) →
-unimplemented members. The reply says UPDATING.
+it is ACTIVE → checks against the table (`update_table_checks`, then `updated_table` for decreases of throughput and
+switches to on-demand) → unimplemented members. The reply says UPDATING.
 
 A created index is CREATING, and a job makes its entries. Without a state delay this request makes the first entries, so
 that a small table's index is ACTIVE in the next call.

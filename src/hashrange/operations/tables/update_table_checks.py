@@ -1,4 +1,4 @@
-"""May this table be changed so? All checks of UpdateTable but those of how often (`updated_table.py`): of the request, then of the table.
+"""Does UpdateTable allow the requested change? Checks of the request, then against the table; `updated_table.py` limits how often.
 
 Of the request: a change is requested → billing and throughput → shape of the index updates → stream and
 encryption. Against the table: billing and throughput → index rules → stream and encryption. Source: service
@@ -185,7 +185,7 @@ def _check_indexes(
 ) -> None:
     """Require that updated and deleted indexes exist, and that created indexes are new and have defined keys.
 
-    Then check how many indexes are created or deleted at once, and their limits.
+    Then check how many indexes are created or deleted at once, and the limits of a table's indexes.
     """
     indexes = {index.name: index for index in table.indexes}
     defined = dict.fromkeys(definition.AttributeName for definition in walk(definitions))

@@ -69,7 +69,7 @@ def _warm_changes(before: Throughput, after: Throughput) -> dict[str, Any]:
 def throughput_changes(subject: Table | Index, given: ProvisionedThroughput, now_seconds: float) -> dict[str, Any]:
     """Field → value of each field of a table or index that new throughput changes.
 
-    Raises LimitExceededException for a decrease after too many others.
+    Raises LimitExceededException for a decrease after too many earlier decreases.
     """
     old = subject.throughput or Throughput(0, 0)
     new = Throughput(given.ReadCapacityUnits, given.WriteCapacityUnits)
@@ -103,7 +103,7 @@ def time_text(at_seconds: float) -> str:
 def _mode_changes(request: UpdateTableRequest, table: Table, now_seconds: float) -> dict[str, Any]:
     """Field → value of each table field that changes with the billing mode.
 
-    Raises LimitExceededException for a switch to on-demand after too many others.
+    Raises LimitExceededException for a switch to on-demand after too many earlier ones.
     """
     if request.BillingMode == "PROVISIONED":
         return {
@@ -177,7 +177,7 @@ def _indexes(request: UpdateTableRequest, table: Table, now_seconds: float, unti
 def _updated_index(
     index: Index, update: UpdateGlobalSecondaryIndexAction, is_switched: bool, now_seconds: float, until_seconds: float
 ) -> Index:
-    """One index with new capacity; throughput given with a switch of billing mode is no increase or decrease."""
+    """One index with new capacity; throughput that comes with a new billing mode is no increase or decrease."""
     changes: dict[str, Any] = {"updating_until_seconds": until_seconds}
     given = update.ProvisionedThroughput
     if given is not None:

@@ -1,7 +1,7 @@
 """UpdateTimeToLive: turn the expiry of a table's items on or off.
 
-Order of checks: name, member constraints → the table exists → it is ACTIVE → the request changes something → time to
-live was not changed within the last hour of service time (`--ttl-cooldown`).
+Order of checks: name, member constraints → the table exists → it is ACTIVE → its time to live allows the
+change → it was not changed within the last hour of service time (`--ttl-cooldown`).
 
 A job fills the queue of expiries; this request adds the queue's first rows, so that, without a state delay, a small
 table's time to live is ENABLED in the next call.

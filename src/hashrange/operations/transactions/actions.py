@@ -107,7 +107,7 @@ def check_action(element: TransactWriteItem) -> Action:
 
 
 def step_of(table: OpenTable, action: Action) -> TransactionStep:
-    """The step of an action; if the action does not fit the table, a step that refuses.
+    """The TransactionStep of an action; if the action does not fit the table, the plan of the step refuses.
 
     Raises ValidationException for an item whose row would be too long.
     """

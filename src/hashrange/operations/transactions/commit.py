@@ -1,6 +1,6 @@
-"""How does the store carry out a transaction? Its steps in one commit, or its reads as of one point in time.
+"""How does the store carry out a transaction? Its transaction steps in one commit, or its reads as of one point in time.
 
-Shared by TransactWriteItems, TransactGetItems and ExecuteTransaction. A single refused step or read cancels all.
+Shared by TransactWriteItems, TransactGetItems and ExecuteTransaction. A single refused action cancels all.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from hashrange.tables.open_table import OpenTable
 async def commit_steps(
     scope: Scope, steps: Sequence[TransactionStep], client_token: str | None, content: ContentDigest | None
 ) -> Transacted:
-    """Commit all steps. `content` is the request's digest, None without a ClientRequestToken.
+    """Commit all transaction steps. `content` is the request's digest, None without a ClientRequestToken.
 
     Raises what `Store.transact` raises, but instead of TransactionRefused the error that `cancelled` makes of it.
     """
@@ -35,9 +35,9 @@ async def commit_steps(
 async def read_places(
     scope: Scope, places: Sequence[tuple[OpenTable, Key]], names: Sequence[str], meter: Meter
 ) -> list[Row | None]:
-    """Read the rows at all places as of one point in time, and record their usage.
+    """Read the rows of `places` (table and key of each) as of one point in time, and record their usage.
 
-    `names` holds, for each place, the table's name or ARN as the reply reports it. Raises TransactionCanceledException
+    `names` holds, for each row, the table's name or ARN as the reply reports it. Raises TransactionCanceledException
     if a transaction is running on an item, ValidationException if the items are too large together.
     """
     try:

@@ -18,7 +18,7 @@ from hashrange.store.interface import Transacted, TransactionStep
 def check_read_size(rows: Sequence[Row | None]) -> None:
     """Raise ValidationException if the items exceed 4 MB together, or their rows or JSON the JSON limit of a reply.
 
-    Whole items count, even if only parts are returned.
+    Whole items count, even if a projection returns only some of their attributes.
     """
     size_bytes = row_bytes = json_bytes = 0
     for row in rows:
@@ -35,8 +35,8 @@ def record_written_usage(
 ) -> None:
     """Record the usage of a transaction's writes and checks.
 
-    `names` holds, for each step, the table's name or ARN as the reply reports it. A replay consumes as much as reading
-    the items.
+    `names` holds, for each transaction step, the table's name or ARN as the reply reports it. A replay consumes as much
+    as reading the items.
     """
     if transacted.report is None:
         meter += [

@@ -1,4 +1,4 @@
-"""Does a request repeat an earlier transaction? Its idempotency token says: ClientRequestToken, digest of the request, report for a replay."""
+"""Does a request repeat an earlier transaction? Its idempotency token says: ClientRequestToken, digest of the request, units of a replay."""
 
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -18,7 +18,10 @@ _decode_report = msgspec.json.Decoder(TableUnits).decode
 
 
 class ContentDigest:
-    """Digest of a request, computed piece by piece, so that other requests can run in between."""
+    """Digest of a transaction request, computed from its options, then from each action or statement.
+
+    Other requests can run between two calls of `add`.
+    """
 
     __slots__ = ("_hash",)
 
@@ -26,11 +29,11 @@ class ContentDigest:
         self._hash = blake2b(digest_size=DIGEST_BYTES)
 
     def add(self, piece: object) -> None:
-        """Add the next piece; the order of its JSON keys does not matter. 1 µs for 400 bytes, 1 ms for 400 KB."""
+        """Add options, an action or a statement; JSON keys may be in any order. 1 µs for 400 bytes, 1 ms for 400 KB."""
         self._hash.update(encode_canonically(piece))
 
     def token(self, scope: Scope, client_token: str) -> IdempotencyToken:
-        """The IdempotencyToken of a ClientRequestToken and the pieces added; expires after TOKEN_LIFE_SECONDS."""
+        """The IdempotencyToken of a ClientRequestToken and the content added; expires after TOKEN_LIFE_SECONDS."""
         now_seconds = scope.clock.service_time()
         return IdempotencyToken(
             name=f"{scope.account}\x00{scope.region}\x00{client_token}".encode(),
@@ -42,7 +45,7 @@ class ContentDigest:
 
 
 def replay_units(report: bytes) -> TableUnits:
-    """Table name → units that a replay consumes: as many as reading the items as the transaction left them."""
+    """Table name → units that a replay consumes, from `Transacted.report`: those of reading the items as written."""
     return _decode_report(report)
 
 

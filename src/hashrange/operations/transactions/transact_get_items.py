@@ -70,7 +70,7 @@ class TransactedGet(msgspec.Struct, frozen=True, gc=False):
 async def transact_get_items(scope: Scope, request: TransactGetItemsRequest, meter: Meter) -> Reply:
     """Read the items, in the order of the request. 5 µs per item.
 
-    The response is an empty object if an item is missing, or if its projection selects nothing.
+    The response to a Get is an empty object if its item is missing, or its projection selects nothing of the item.
     """
     lookups = [_checked_lookup(element.Get) for element in request.TransactItems]
     places = _places(scope, lookups)
@@ -98,7 +98,8 @@ def _checked_lookup(get: Get) -> TransactedGet:
 def _places(scope: Scope, lookups: list[TransactedGet]) -> list[tuple[OpenTable, Key]]:
     """Table and key of each item.
 
-    Raises ApiError for items named twice, then for missing tables, then for keys and projections that do not fit.
+    Raises ApiError for items named twice, then for missing tables, then for keys and projections that do not fit their
+    table.
     """
     places = []
     named: list[object] = []

@@ -1,6 +1,6 @@
 """TransactWriteItems: up to 100 puts, updates, deletes and checks of distinct items, all or none.
 
-Order of checks: per action, in the order of the request, exactly one kind → parameters → values (nesting that is too
+Order of checks: per element, in the order of the request, exactly one action → parameters → values (nesting that is too
 deep only after expressions that cannot be parsed) → item size → expressions; then the size of all puts → items named
 twice → all tables exist → the ClientRequestToken, if it was used before. Faults that depend on a table's keys, or
 appear at run time, become cancellation reasons: keys, index keys' types, targets, conditions, application of updates.
@@ -10,8 +10,8 @@ collections.
 
 Our choices, unconfirmed: items named twice are reported before a missing table; faults of a Put's keys are
 reasons, like faults of the other actions' keys; an item that a Delete removes counts towards the 4 MB; the size of an
-item collection is that after all actions, and if it is too large, each action that adds to the collection has that
-reason.
+item collection is that after all actions, and if it is too large, each action that adds to the collection has this
+as its reason.
 """
 
 from typing import Annotated

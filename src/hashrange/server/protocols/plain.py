@@ -1,4 +1,4 @@
-"""How are requests answered that call no operation? Health checks, CORS preflights, and 404 for the rest.
+"""How are requests answered that call no operation? Health checks, CORS preflights, and 404 for all others.
 
 Source: operations.md 1.1.
 """

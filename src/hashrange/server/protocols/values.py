@@ -57,11 +57,11 @@ class ValuesCall(Call):
         service.run(deque([call]))
 
     def done(self, reply: Reply | None) -> None:
-        """Keep the reply for `send`, with its rows decoded."""
+        """Keep the reply, with its rows decoded, until `send` is called."""
         self.reply = {} if reply is None else plain_values(Structure(reply))
 
     def refuse(self, error: ApiError) -> None:
-        """Keep the error for `send`."""
+        """Keep the error until `send` is called."""
         self.error = error
 
     def first_fault(self, error: ApiError | Malformed) -> ApiError | None:

@@ -40,4 +40,4 @@ class Admission:
         self.read_options: Callable[[], rocksdict.ReadOptions | None] = cycle([None, *passing]).__next__
         """Returns the options for reading one row; None: the engine's defaults, which fill the block cache."""
         self.is_kept: Callable[[], bool] = cycle([True] + [False] * (every - 1)).__next__
-        """Returns True if this read of a span is to fill the block cache."""
+        """Called once by each read of a span; returns True if the read is to fill the block cache."""

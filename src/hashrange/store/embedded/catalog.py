@@ -60,7 +60,7 @@ class EmbeddedCatalog:
         self._next_table_id = 1 if counter is None else int.from_bytes(counter, "big")
 
     def find(self, account: str, region: str, name: str) -> OpenTable | None:
-        """The table, whatever its state; None when there is none."""
+        """The table with this name, whatever its state; None if there is none."""
         tables = self._tables.get((account, region))
         return None if tables is None else tables.get(name)
 
@@ -126,8 +126,8 @@ class EmbeddedCatalog:
         return True
 
     def put(self, draft: Draft, old: Table | None, new: Table) -> None:
-        """Add to `draft` a table's description `new`, which replaces `old` (None: the table is new), and what
-        participants and walks derive from it. Sources that `new` lacks are deleted.
+        """Add to `draft` a table's description `new`, which replaces `old` (None: the table is new), and the
+        rows of participants and walks that change with it. Sources that `new` lacks are deleted.
         """
         draft.batch.put(layout.catalog_key(new.table_id), layout.encode_table(new))
         before, after = set([] if old is None else old.sources), set(new.sources)
@@ -159,7 +159,7 @@ class EmbeddedCatalog:
     def _drop(self, draft: Draft, lower: bytes, upper: bytes, sources: Sequence[SourceId]) -> None:
         """Delete the `sources` of a table, all in `lower <= source id < upper`: rows, statistics, walks and partitions.
 
-        From RECLAIMED_BYTES_MIN on, a compaction of their range starts after the commit.
+        If they held RECLAIMED_BYTES_MIN or more, a compaction of `lower <= key < upper` starts after the commit.
         """
         draft.batch.delete_range(lower, upper)
         site = self._site

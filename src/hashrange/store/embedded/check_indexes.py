@@ -1,6 +1,6 @@
 """Are secondary indexes correct? Every item has its entries, every entry has its item, and both agree.
 
-An index that is being built holds the entries of all items up to the position of the walk that fills it, and no others.
+An index that is being built holds the entries of the items that the walk that fills it has passed, and no others.
 Index writes that wait in the outbox (`outbox.py`), and late entries (`late_entries.py`), count as done.
 """
 
@@ -38,7 +38,7 @@ class IndexCheck:
             for source in stored
             if source not in filled and (source not in self._sources or not _is_building(self._sources[source]))
         )
-        """Source ids, in hex, for which the position of a walk is stored although no walk fills the source."""
+        """Source ids, in hex, that a walk has partly filled according to a stored row, although no walk fills them."""
         self._waiting: dict[bytes, bytes | None] = {}
         """Engine key of an index entry → its row once outbox and late entries are written; None: deleted."""
         late = [write for _, write in late_writes(engine, self._sources.get) if write is not None]

@@ -1,16 +1,16 @@
-"""How does a write become a commit? In the same steps for items, transactions, tables, and slices of a walk or a queue.
+"""How does a write become a commit? In the same stages for items, transactions, tables, and slices of a walk or a queue.
 
     read        the old rows; of a transaction first its idempotency token
     plan        the new rows; a plan refuses by raising an exception
-    derive      the index entries that follow, except those that a walk has not reached yet
+    derive      the index entries that follow, except those of items that a walk has not reached yet
     refuse      any participant may refuse
     batch       rows, entries, participants' rows and statistics make one draft
     write       the whole draft, or nothing
     afterwards  update read cache, statistics and participants
-    barrier     count the commit and sync it together with others; replies about it wait for the sync
+    barrier     count the commit and sync it together with other commits; replies about it wait for the sync
 
 Nothing else runs between reading and writing, unless a long plan gives way (`hashrange.items.steps`): then the old rows
-are checked again, and nothing gives way after that. After a stall all steps repeat. Why: docs/adr/0024-one-commit.md.
+are checked again, and nothing gives way after that. After a stall all stages repeat. Why: docs/adr/0024-one-commit.md.
 """
 
 from collections.abc import Callable, Coroutine, Iterator, Sequence
@@ -65,16 +65,16 @@ class Commits:
         self._claims = claims
         self._foundations = Foundations(site, tables, claims)
         self._finish: Callable[[Commit], Coroutine[Any, Any, None]] | None = None
-        """`Draft.finish` of the last commit until `_finished` calls it; None: nothing is to follow that commit."""
+        """`Draft.finish` of the last commit until `_finished` calls it; None: that commit needs no further commits."""
 
     # --- the three kinds of commit --------------------------------------------------------------
 
     def mutate(
         self, table: OpenTable, key: Key, plan: Plan, request_id: RequestId | None = None, origin: Origin = "client"
     ) -> Soon[Change]:
-        """Implements `Store.mutate`; `request_id` is unused, because an embedded store always knows the outcome.
+        """Implements `Store.mutate`; `request_id` is unused, because no reply to a commit is lost here.
 
-        Waits while another write claims the row, the engine stalls, or `Draft.finish` makes the commits that follow.
+        Waits while another write claims the row, the engine stalls, or `Draft.finish` makes further commits.
         """
         reason = None
         if not self._claims.rows:
@@ -114,13 +114,13 @@ class Commits:
         )
 
     async def commit(self, make: Callable[[Draft], T]) -> T:
-        """Commit what `make` adds to a draft, if anything; return `make`'s result. Calls `make` again after a stall."""
+        """Commit the rows that `make` adds to a draft, if any; return its result. Calls `make` again after a stall."""
         return await self._again((), lambda _: self._commit(make))
 
     async def _again(
         self, places: Sequence[bytes], attempt: Callable[[bool], T], reason: EngineRefused | Overtaken | None = None
     ) -> T:
-        """Repeat `attempt` while it raises EngineRefused or Overtaken. Raises StorageError if a stall lasts.
+        """Repeat `attempt` while it raises EngineRefused or Overtaken. Raises StorageError if a stall lasts too long.
 
         After Overtaken the rows `places` are claimed and `attempt` gets True. `reason`: how an earlier attempt failed.
         """
@@ -146,7 +146,7 @@ class Commits:
                 self._claims.release(places)
 
     def _finished(self, made: T) -> Coroutine[Any, Any, T]:
-        """Return `made` once `Draft.finish` of the last commit is done."""
+        """A coroutine that returns `made` once `Draft.finish` of the last commit is done."""
         finish, self._finish = self._finish, None
         assert finish is not None
         return _behind(finish(self.commit), made)
@@ -165,7 +165,10 @@ class Commits:
     # --- one attempt ----------------------------------------------------------------------------
 
     def _mutate(self, table: OpenTable, key: Key, plan: Plan, origin: Origin, *, has_claim: bool) -> Change:
-        """Try to write one row; by put if the commit has no other. 3 µs plus the plan. Raises EngineRefused, Overtaken."""
+        """Try to write one row; with `engine.put` if it is the commit's only row. 3 µs plus the plan.
+
+        Raises EngineRefused, Overtaken.
+        """
         site = self._site
         engine, barrier, ways_given = site.engine, site.barrier, gave_way()
         table = self._tables.existing(table)
@@ -292,7 +295,7 @@ class Commits:
             yield row
 
     def _look_up(self, engine: Engine, token: IdempotencyToken) -> StoredToken:
-        """What is stored of an idempotency token. Raises IdempotentParameterMismatchException, StorageError."""
+        """The stored use of an idempotency token. Raises IdempotentParameterMismatchException, StorageError."""
         try:
             return self._tokens.look(engine, token)
         except ApiError:
@@ -312,8 +315,9 @@ class Commits:
     # --- from the changes to the commit ---------------------------------------------------------
 
     def _follow(self, draft: Draft, parts: Parts, written: Sequence[Change], *, is_transaction: bool) -> None:
-        """Let participants refuse, then add the rows of `written` (changes with `old != new`) and of the participants.
-        Raises ApiError, TransactionRefused, EngineRefused.
+        """Let participants refuse, then add to the draft the rows of `written` (changes with `old != new`) and of
+        participants. `parts`: the participants that take part, each with its changes. Raises ApiError,
+        TransactionRefused, EngineRefused.
         """
         is_plain = len(written) == 1 and not self._walks.positions
         draft.entries = written[0].entries if is_plain else self._walks.passed(written)
@@ -330,7 +334,7 @@ class Commits:
             raise EngineRefused(error) from error
 
     def _write(self, draft: Draft, written: Sequence[Change] = ()) -> None:
-        """Write the draft with statistics, count the commit, update caches, call `afterwards`. Raises EngineRefused."""
+        """Write draft with statistics, count the commit, update caches, call its `afterwards`. Raises EngineRefused."""
         site = self._site
         statistics = site.statistics.add(draft) if draft.deltas else None
         try:
@@ -378,7 +382,7 @@ def _is_followed(participants: Sequence[Participant], change: Change) -> bool:
 
 
 def _put_rows(draft: Draft, changes: Sequence[Change]) -> None:
-    """Add the rows of the changes to the draft, and what they change of item counts and sizes to its `deltas`."""
+    """Add the rows of the changes to the draft, and the changes of item counts and sizes to its `deltas`."""
     for change in changes:
         source_id, new = change.table.source_id, change.new
         if new is None:

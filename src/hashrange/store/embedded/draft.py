@@ -1,4 +1,4 @@
-"""What will one commit write? A Draft: filled step by step, invisible to reads, written at once or discarded."""
+"""What will one commit write? A Draft: filled by the write and by participants, invisible to reads, written at once or discarded."""
 
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
@@ -14,14 +14,14 @@ from hashrange.tables.stream_records import images_bytes
 ROOM_BYTES_MIN = 1024 * 1024
 """Batches for fewer bytes than this are not preallocated, but grow as rows are added."""
 KEYS_ROOM_BYTES = 8_192
-"""Preallocated bytes for the keys of one change's rows, up to 3 KB each."""
+"""Preallocated bytes for the keys of one change's rows; a key has up to 3 KB."""
 
 Commit = Callable[[Callable[["Draft"], Any]], Coroutine[Any, Any, Any]]
 """Type of `Commits.commit`, which makes a commit of the draft that its argument fills."""
 
 
 class Draft:
-    """The rows of one commit, and what follows it. `commits.py` and participants fill it."""
+    """The rows of one commit, and the functions to call and further commits to make after it."""
 
     __slots__ = (
         "_kept", "afterwards", "at_seconds", "batch", "changes", "deltas", "engine", "entries", "finish", "only_of", "position", "touched"
@@ -56,12 +56,12 @@ class Draft:
         self.only_of: int | None = None
         """If no item changes: id of the only table whose index entries the commit changes; None: any table may."""
         self.finish: Callable[[Commit], Coroutine[Any, Any, None]] | None = None
-        """Set by a participant to make further commits, giving way in between; the writer waits for them."""
+        """Set by a participant to make further commits (late entries), giving way in between; the write waits."""
         self._kept: dict[object, Any] | None = None
 
     @property
     def kept(self) -> dict[object, Any]:
-        """Values that participants and statistics keep for a later step of the commit."""
+        """Values that participants and statistics keep for a later stage of the commit."""
         if self._kept is None:
             self._kept = {}
         return self._kept

@@ -98,18 +98,18 @@ class CommitBarrier:
         self._jobs.put(job)
 
     def report(self, function: Callable[..., None], *arguments: object) -> None:
-        """Call `function` on the loop; for code on other threads. Without a loop, call it here."""
+        """Call `function` on the loop; for code on other threads. Without a loop, call it at once."""
         if self._loop is None:
             function(*arguments)
             return
         try:
             self._loop.call_soon_threadsafe(function, *arguments)
         except RuntimeError:
-            pass  # the loop is closed, so nothing waits for the report
+            pass  # the loop is closed, so no request is left for which `function` must be called
 
     def finish(self) -> None:
-        """Stop the sync thread, and sync remaining commits on this one. If that fails, callbacks get the error; nothing
-        is raised.
+        """Stop the sync thread, and sync remaining commits on the calling thread. If the sync fails, waiting callbacks
+        get the error; nothing is raised.
         """
         if self._thread is not None:
             self._jobs.put(None)
@@ -126,7 +126,7 @@ class CommitBarrier:
 
     def _gather(self, last_position: int) -> None:
         """Runs once per turn while a sync is due, and starts it unless the turn brought commits and GROUP_SECONDS_MAX
-        has not passed.
+        has not passed. `last_position`: position at the previous run.
         """
         loop = self._loop
         assert loop is not None

@@ -21,13 +21,13 @@ from hashrange.store.embedded.upgrade import check_format
 
 MIB = 1024 * 1024
 WRITE_BUFFER_BYTES = 4 * MIB
-"""Size of a memtable, multiplied by `Pace`. At most three memtables exist: this bounds memory and a recovery's work."""
+"""Unit of a memtable's size (`Pace`). At most three memtables exist, which bounds memory and a recovery's work."""
 BLOCK_CACHE_BYTES = 24 * MIB
 MEMORY_BLOCK_CACHE_BYTES = 6 * MIB
 """Block cache size of a store in memory, where a miss costs a decompression, but no disk read."""
 DISK_FILE_BYTES = 16 * MIB
-"""Size of data files on disk. A compaction syncs each file that it finishes, and log writes wait for that sync: the
-smaller the file, the shorter.
+"""Size of data files on disk. A compaction syncs each file that it finishes, and log writes wait for that sync,
+which is short for a small file.
 """
 MEMORY_FILE_BYTES = 3_900_000
 """Size of data files in memory, where files grow by doubling: a size just below a power of two wastes least."""
@@ -41,7 +41,7 @@ STALL_THRESHOLDS = (("rocksdb.num-immutable-mem-table", 2), ("rocksdb.num-files-
 memtables or 20 files at level 0.
 """
 LEVEL_BASE_BYTES = 32 * MIB
-"""Size limit of the level below level 0, whose files overlap: about four times the data of one compaction into it."""
+"""Size limit of the level below level 0: about four times the data that one compaction moves from level 0 into it."""
 LEVELS = 7
 COMPRESSED = ":".join(["kLZ4Compression"] * LEVELS)
 COMPRESSED_BELOW_BASE = ":".join(["kNoCompression"] * 2 + ["kLZ4Compression"] * (LEVELS - 2))
@@ -52,8 +52,8 @@ BLOOM_BITS_PER_KEY = 10
 BACKGROUND_JOBS = 2
 LOG_FILE_BYTES_MAX = 1 * MIB
 BACKGROUND_BYTES_PER_SECOND, BACKGROUND_PERIOD_US, BACKGROUND_WRITE_BYTES = 256 * MIB, 1_000, 128 * 1024
-"""Flushes and compactions write at most BACKGROUND_BYTES_PER_SECOND, in pieces of BACKGROUND_WRITE_BYTES. This rate is
-enforced in each BACKGROUND_PERIOD_US, so they use a core for 1 ms at a time, not for whole scheduler ticks.
+"""Flushes and compactions write at most BACKGROUND_BYTES_PER_SECOND, at most BACKGROUND_WRITE_BYTES per write. This
+rate is enforced in each BACKGROUND_PERIOD_US, so they use a core for 1 ms at a time, not for whole scheduler ticks.
 """
 PATH_BYTES_MAX = 1 << 62
 """Target size, in bytes, of the only folder in the engine's list of folders for data files: larger than any store."""
@@ -71,7 +71,8 @@ class Pace(Enum):
     """Size of memtables, in units of WRITE_BUFFER_BYTES, and number of files at level 0 that starts a compaction.
 
     Memtables and files at level 0 overlap: each may hold an older version of a row. So small memtables and few files
-    make reads quick. Large memtables and many files make writes quick, because the level below is rewritten less often.
+    make reads quick. Large memtables and many files make writes quick, because the level below level 0 is rewritten
+    less often.
     """
 
     AT_REST = (1, 1)
@@ -147,7 +148,7 @@ def _prepare_logs(folder: files.Folder) -> bool:
 
 
 def open_read_only(path: str, head: str | None = None, *, has_logs: bool = False) -> Engine:
-    """Open the engine in folder `path` read-only, logs replayed in memory. Raises the engine's bare exceptions.
+    """Open the engine in folder `path` read-only; its logs are replayed in memory. Raises the engine's bare exceptions.
 
     rocksdict writes its own settings into the folder that it opens. With `head`, a scratch folder made by
     `files.copy_head`, it writes there, and nothing in `path` changes. `has_logs`: replay the logs in `head` instead of
@@ -271,7 +272,7 @@ def bounded(upper: bytes, skipped_keys_max: int = SKIPPED_KEYS_MAX, *, is_kept: 
     options = rocksdict.ReadOptions()
     options.set_iterate_upper_bound(upper)
     options.set_max_skippable_internal_keys(skipped_keys_max)
-    options.fill_cache(is_kept)  # type: ignore[call-arg]  # as above
+    options.fill_cache(is_kept)  # type: ignore[call-arg]  # it takes the value, whatever the stubs say
     return options
 
 

@@ -93,7 +93,7 @@ class ExpiredItems:
                 return deleted
             for group in self._groups(due):
                 if not self._opened.is_current(due.table):
-                    break  # the rest is read again, for the changed table
+                    break  # the rows of the groups still left are read again, for the changed table
                 with suppress(ResourceNotFoundException):
                     changes = await self._delete(due, list(group))
                     deleted += sum([change.old is not None and change.new is None for change in changes])
@@ -101,10 +101,9 @@ class ExpiredItems:
                 await PAUSE
 
     def _groups(self, due: Due) -> Iterator[dict[Key, Queued]]:
-        """Groups of rows of the queue by item key, for one commit each: of several items if small and without indexes.
+        """Groups of rows of the queue, by item key, for one commit each; of one row if items are large or indexed.
 
-        An item may have several rows in the queue; it comes with each, in different groups, and is deleted with the
-        first.
+        An item may have several rows in the queue; they are in different groups; the first deletes the item.
         """
         statistics = self._site.statistics.of(due.table.source_id)
         is_small = statistics.size_bytes <= GROUP_ITEM_BYTES_MAX * statistics.item_count and not due.table.indexes

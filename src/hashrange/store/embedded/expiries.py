@@ -5,7 +5,7 @@
 The commit that gives an item an expiry time adds its row, and the commit that removes the time deletes the row; a write
 that keeps the time adds nothing. A walk fills a new queue. An item that has already expired when it is written is
 queued for the next second, because the queue may be consumed up to now; that row stays when the item is written again.
-So a row only says when to look at an item; whether the item is deleted depends on its expiry time then. Why:
+So a row only says when to look at an item; whether the item is deleted depends on the expiry time found. Why:
 docs/adr/0030-time-to-live.md.
 """
 
@@ -127,7 +127,7 @@ class Expiries(Participant):
     def _put(self, draft: Draft, source_id: bytes, key: Key, number: str | None) -> None:
         """Add an item with this expiry number to its table's queue; at the next second if it has expired.
 
-        An item that never expires (None, or another number), or expired more than five years ago, is not added.
+        An item that never expires (`number` is None or no valid time), or expired over five years ago, is not added.
         """
         expires_seconds = expiry_seconds(number)
         if expires_seconds is None:
@@ -194,7 +194,7 @@ class Expiries(Participant):
     # --- what is due ----------------------------------------------------------------------------
 
     def due(self, engine: Engine, limit_rows: int) -> Due | float | None:
-        """The first due rows of one table's queue; without any, the seconds until a row is due; None when no row waits.
+        """The first due rows of one table's queue; if no row is due, the seconds until one is; None if no row waits.
 
         Raises the engine's bare exceptions.
         """
@@ -212,7 +212,7 @@ class Expiries(Participant):
             first = line.queue.first(engine, limit_rows)
             rows = [one for one in first if second_of(one.key) <= until_seconds]
             if rows:
-                self._lines[source_id] = self._lines.pop(source_id)  # to the end: next time, other tables come first
+                self._lines[source_id] = self._lines.pop(source_id)  # to the end: the next call begins with others
                 return Due(table, time_to_live.attribute, rows, until_seconds, now_seconds)
             line.next_seconds = second_of(first[0].key) if first else NEVER
             future = queue_key(int(now_seconds) + 1, b"")
@@ -295,7 +295,8 @@ def item_key_of(key: bytes) -> Key:
 
 def plan_expiry(due: Due) -> Plan:
     """A plan that deletes the item if it has expired by `due.until_seconds`, but not more than five years ago;
-    otherwise it changes nothing. It hands on what it decodes of a small item, so that nothing decodes the item again.
+    otherwise it changes nothing. It returns a small item decoded with its result, so that no participant decodes it
+    again.
     """
     attribute = due.attribute
     read = number_reader(attribute)

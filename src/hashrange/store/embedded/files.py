@@ -30,8 +30,8 @@ _TRACES = {"LOCK", "rocksdict-config.json"}
 """Files that the engine makes, besides `LOG` and `LOG.old.…`, before it finds that a folder holds no data."""
 
 SPARE_BYTES, PIECE_BYTES = 1024 * 1024, 256 * 1024
-"""SPARE_BYTES: upper estimate of what opening an engine writes besides the content of its logs. PIECE_BYTES: bytes that
-`require_disk_space` writes at a time.
+"""SPARE_BYTES: upper estimate of the bytes that opening an engine writes besides the content of its logs. PIECE_BYTES:
+bytes that `require_disk_space` writes at a time.
 """
 
 
@@ -132,7 +132,7 @@ def by_name(data_dir: str) -> Folder:
 
 
 def synced_file(data_dir: str) -> str:
-    """Path of the file in which `synced.py` records how far syncs have come."""
+    """Path of the file in which `synced.py` records the last synced write."""
     return str(Path(data_dir) / SYNCED_FILE)
 
 
@@ -239,7 +239,7 @@ def folder_size_bytes(path: str) -> int:
 
 
 def log_files(folder: str) -> list[str]:
-    """Paths of the engine's write-ahead logs, oldest first, without empty ones at the end."""
+    """Paths of the engine's write-ahead logs, oldest first, without empty logs at the end."""
     if not Path(folder).is_dir():
         return []
     logs = sorted((path for path in Path(folder).iterdir() if path.suffix == ".log"), key=lambda path: int(path.stem))

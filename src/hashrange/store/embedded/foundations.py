@@ -1,8 +1,8 @@
-"""Has what a long plan depends on changed while the plan gave way? If so, the plan was overtaken, and is made again.
+"""Have rows, tables or the engine changed while a long plan gave way? If so, the plan was overtaken, and is called again.
 
 A write of one row reads the row again. A transaction, or a read of many rows, checks that nothing was committed
 meanwhile. If its rows are claimed (`claims.py`), it checks only that tables and engine are the same, because no other
-write changes claimed rows: a write that began before the claim finds it here, and is overtaken.
+write changes claimed rows: a write that began before the claim finds the claim when it is checked, and is overtaken.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from hashrange.tables.open_table import OpenTable
 
 
 class Overtaken(Exception):
-    """What a plan or read depends on may have changed while it gave way: rows, tables or the engine."""
+    """Rows, tables or the engine may have changed while a plan or read that depends on them gave way."""
 
 
 class StoreState(NamedTuple):
@@ -61,10 +61,10 @@ class Foundations:
     def require_calm(
         self, moment: StoreState, tables: Sequence[OpenTable], places: Sequence[bytes], *, has_claim: bool
     ) -> None:
-        """Raise Overtaken if anything was committed since `moment`, `places` were claimed, or the engine replaced.
+        """Raise Overtaken if a commit since `moment`, another write's claim or a new engine may have changed the rows.
 
-        `places`: engine keys of the rows read. `has_claim`: they are claimed for this caller, so that a commit counts
-        only if it changed one of `tables`.
+        Does nothing if no code gave way since. `places`: engine keys of the rows read. `has_claim`: they are claimed
+        for this caller, so that a commit counts only if it replaced one of `tables` by another version.
         """
         if gave_way() == moment.ways_given:
             return
@@ -77,6 +77,6 @@ class Foundations:
             raise Overtaken
 
     def _require_unclaimed(self, places: Sequence[bytes], *, has_claim: bool) -> None:
-        """Raise Overtaken if another write has claimed one of these rows; with `has_claim` this write has."""
+        """Raise Overtaken if another write has claimed one of these rows; with `has_claim` they are this write's."""
         if not has_claim and not self._claims.rows.keys().isdisjoint(places):
             raise Overtaken

@@ -1,10 +1,10 @@
 """May the store be used? Decides what happens after a failed read, write or sync: refuse, read only, reopen the engine.
 
-After the first failure a stand-in replaces the engine, so that reads and writes need no check. The sync thread closes
-the engine and opens it again, and then serves what the disk holds. An attempt begins when a request arrives after a
-delay, which grows with each attempt. After damage nothing is reopened: that needs the operator. A reopening makes no
-folder and no store: before and after it, the folder must be the one that was opened (`identity.py`), and the engine
-must know the last acknowledged commit.
+After the first failure a stand-in replaces the engine, so that reads and writes need not check for it. The sync thread
+closes the engine and opens it again, and then serves what the disk holds. An attempt to reopen begins when a request
+arrives after a delay, which grows with each attempt. After damage nothing is reopened: the operator must act. A
+reopening makes no folder and no store: before and after it, the folder must be the one that was opened (`identity.py`),
+and the engine must know the last acknowledged commit.
 
 Only after a write that failed because the disk is full do reads continue, with the same engine: the write is neither in
 the log nor in memory. Earlier commits still become durable by a sync, and replies still wait for the sync; if it fails,
@@ -56,7 +56,7 @@ class ReopenableStore(Protocol):
         ...
 
     def stop_housekeeping(self, engine: Engine) -> bool:
-        """Stop the housekeeping thread's work on `engine` before it is closed; True when some was running."""
+        """Stop the housekeeping thread's work on `engine` before it is closed; True if work was running."""
         ...
 
 
@@ -101,8 +101,8 @@ class Health:
         self.generation += 1
 
     def _sync(self) -> None:
-        """On the sync thread: make all commits so far durable, and record that. Raises the engine's bare exceptions,
-        OSError; StorageLost if the engine's folder is not at its path.
+        """On the sync thread: make all commits so far durable, and record it in the file `synced`. Raises the engine's
+        bare exceptions, OSError; StorageLost if the engine's folder is not at its path.
         """
         engine = self._store.engine
         sequence = engine.latest_sequence_number()
@@ -190,7 +190,7 @@ class Health:
         self._next_attempt_seconds = self._clock.monotonic() + self._delay_seconds
 
     def require(self, generation: int) -> None:
-        """Raise StorageError if the engine was replaced or lost since `generation`; for suspended coroutines."""
+        """Raise StorageError if the engine was replaced or lost since a coroutine noted `generation` and suspended."""
         if generation != self.generation:
             raise self.failure or StorageError(f"{self._store.place} had to be reopened meanwhile. Try again.")
 
@@ -341,7 +341,7 @@ class Health:
             self.failure = error
 
     def _heal(self) -> None:
-        """Load the store from the reopened engine, and serve again; if loading fails, refuse requests as before."""
+        """Load the store from the reopened engine and serve again; if that fails, refuse the same calls as before."""
         if self._reopened is None:
             return
         engine, self._reopened = self._reopened, None

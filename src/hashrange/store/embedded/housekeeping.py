@@ -1,7 +1,7 @@
 """Where are deleted rows and older versions compacted away? On one thread outside the event loop, made when first needed.
 
 This work is optional: if it fails or is cancelled, reads return the same. The engine makes and deletes files meanwhile,
-so its folder must be at its path before and after each piece of work: without writes, no sync checks that.
+so its folder must be at its path before and after each task: without writes, no sync checks that.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ from hashrange.store.embedded.engine import Engine, cancel_work, compact
 
 
 class Housekeeper:
-    """Runs a store's optional work on a thread of its own, one piece after another."""
+    """Runs a store's optional work on a thread of its own, one task after another."""
 
     def __init__(self, require_folder: Callable[[], None], on_lost: Callable[[StorageLost], None]) -> None:
         """`require_folder` raises StorageLost unless the engine's folder is at its path; `on_lost` gets that error.
@@ -36,7 +36,7 @@ class Housekeeper:
         return self._last
 
     def stop(self, engine: Engine) -> bool:
-        """Cancel running work and wait for its end, so that `engine` can be closed. True if there was any work: then
+        """Cancel running work and wait for its end, so that `engine` can be closed. True if work was cancelled: then
         the engine flushes and compacts nothing more by itself.
         """
         executor, self._executor = self._executor, None

@@ -142,14 +142,14 @@ class FolderLock:
             raise self._lost()
 
     def clear_away(self) -> None:
-        """Remove what a failed reopening by the plain path has made at that path; without effect if `is_held`."""
+        """Remove the engine folder that a failed reopening by the plain path has made there; no effect if `is_held`."""
         if self._folder >= 0 and not self.is_held:
             files.remove_stub(self._data_dir, os.fstat(self._folder))
 
     def release(self) -> None:
         """Unlock the folder for other processes; may be called twice.
 
-        If an engine is still open, because it was abandoned or something read from it is still referred to, its folder
+        If an engine is still open, because it was abandoned or one of its iterators is still referenced, its folder
         stays open and locked until the process ends: such an engine works through the folder's descriptor, and the
         descriptor's number must not come to lead to another folder.
         """

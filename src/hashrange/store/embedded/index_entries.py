@@ -67,7 +67,7 @@ class IndexEntries(Participant):
             touched.append(engine_key)
 
     def drain(self, draft: Draft, limit_rows: int) -> float | None:
-        """Write one late entry, in case its writer failed; 0.0, or None if none is late. `limit_rows` is unused."""
+        """Write one late entry that a failed request has left; 0.0, or None if none is late. Ignores `limit_rows`."""
         return self._late.drain(draft)
 
     def walks(self, table: Table) -> Sequence[bytes]:

@@ -86,7 +86,7 @@ class LateEntries:
     def take_over(self, draft: Draft, changes: Sequence[Change]) -> None:
         """If the draft's new entries have LATE_BYTES_MIN bytes or more together, leave all of them to later commits.
 
-        Claims their items once the draft is written, and sets `Draft.finish`. Otherwise does nothing.
+        Claims the items of these entries once the draft is written, and sets `Draft.finish`. Otherwise does nothing.
         """
         entries = draft.entries
         if sum([len(one.new.row) for one in entries if one.new is not None]) < LATE_BYTES_MIN:
@@ -112,7 +112,7 @@ class LateEntries:
         self._sources.update(write.source_id for _, write in late.left)
 
     async def _finish(self, late: LateCommit, commit: Commit) -> None:
-        """Write a commit's late entries one by one, giving way in between. After a failure a job continues."""
+        """Write a commit's late entries one by one, giving way in between. After a failure, a job calls `drain`."""
         try:
             while late.left and late in self._waiting:
                 await PAUSE

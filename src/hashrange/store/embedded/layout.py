@@ -56,7 +56,7 @@ RECORD_PREFIX = _SYSTEM + b"\x00\x0c"
 """
 TOKEN_PREFIX = _SYSTEM + b"\x00\x10"
 """Prefix ‖ account, Region and idempotency token → expiry in milliseconds of service time, 8 bytes ‖ digest of the
-request, 16 bytes ‖ what a replay returns.
+request, 16 bytes ‖ result of `IdempotencyToken.report`.
 """
 TOKEN_EXPIRY_PREFIX = _SYSTEM + b"\x00\x11"
 """Prefix ‖ expiry in milliseconds of service time, 8 bytes ‖ account, Region and idempotency token → an empty row."""
@@ -105,7 +105,7 @@ def catalog_key(table_id: int) -> bytes:
 
 
 def backfill_key(source_id: bytes) -> bytes:
-    """Key of the position up to which a walk has filled a source."""
+    """Key of the row that says up to which row of the table a walk has filled a source."""
     return BACKFILL_PREFIX + source_id
 
 

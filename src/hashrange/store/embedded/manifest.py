@@ -3,7 +3,7 @@
 The MANIFEST has the format of a write-ahead log. Its records are *edits*: pairs of tag and value, those with numbers
 first. Whenever the engine adds a data file, it raises the last sequence number in the MANIFEST to the greatest in that
 file. So all commits up to that number are in data files, and the logs in use begin with the next one. The code below
-reads the MANIFEST as far as it understands it; the engine finds damage.
+reads the numbers at the beginning of each edit; damage is left to the engine to find.
 Format: RocksDB, `db/version_edit.h` and `db/version_edit.cc` (`VersionEdit::EncodeTo`).
 """
 
@@ -82,7 +82,7 @@ def _numbers(edit: bytes) -> dict[int, int]:
 
 
 def _varint(content: bytes, position: int) -> tuple[int, int]:
-    """The number stored at `position` with seven bits per byte, lowest bits first, and the position after it.
+    """The number stored from byte `position` on with seven bits per byte, lowest first, and the byte index after it.
 
     Missing bytes count as zeros.
     """

@@ -32,7 +32,7 @@ class OrderedQueue:
         self._horizon = prefix
 
     def load(self) -> None:
-        """Reset the horizon, because the engine is another one."""
+        """Reset the horizon, because another engine was opened, whose queue may have rows before the horizon."""
         self._horizon = self.prefix
 
     def put(self, draft: Draft, key: bytes, row: bytes) -> None:

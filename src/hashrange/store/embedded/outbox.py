@@ -1,10 +1,10 @@
-"""How are entries of global indexes written later than their items? Through an outbox: rows that say what is still to be written.
+"""How are entries of global indexes written later than their items? Through an outbox: rows that hold the writes still to be done.
 
 With a delay, a commit holds rows of the outbox instead of these entries (docs/formats/store.md); the entries are
-written in the order of the commits, once they are due. While anything waits, all entries of global indexes go through
-the outbox, even if there is no delay any more, so none overtakes another. Entries of local indexes are never delayed.
-The clock may have been set back since the last process: a row found at the start that would be due later than a row
-added then is due at once.
+written in the order of the commits, once they are due. While the outbox has rows, all entries of global indexes go
+through the outbox, even if there is no delay any more, so none overtakes another. Entries of local indexes are never
+delayed. The clock may have been set back since the last process: a row found at the start that would be due later than
+a row added then is due at once.
 """
 
 from collections import deque

@@ -1,4 +1,4 @@
-"""What may a commit contain besides its items? Rows that participants add, such as index entries. Each has its file; `participants.py` lists all.
+"""What may a commit contain besides its items? Rows that participants add, such as index entries. Each participant has its file; `participants.py` lists all.
 
 A participant may refuse a commit, add rows to it, and have functions called once the commit has been written. It takes
 part in writes of the tables that it chose when they were opened, and is called for every table made, replaced or
@@ -44,7 +44,7 @@ class Options(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """The parts of a store that the maker of a participant is called with."""
+    """Options, objects and functions of a store that the maker of a participant is called with."""
 
     clock: Clock
     options: Options
@@ -54,7 +54,7 @@ class Terms(NamedTuple):
     find_index: Callable[[bytes], ReadSource | None]
     """Returns the index with a source id (6 bytes), or None if there is none."""
     has_passed: Callable[[bytes, Key], bool]
-    """(source id, key) → False if the source is filled by a walk that has not passed the key: leave it to the walk."""
+    """(source id, key) → False if a walk fills the source and has not passed the key: leave the source to the walk."""
     claims: Claims
     """The claims on items: other writes of a claimed item wait."""
     late_sources: Counter[bytes]
@@ -71,15 +71,15 @@ class Participant:
     needs_time = False
     """True if the participant uses the service time of commits, which takes 0.6 µs to read."""
     place = 0
-    """Position in the list of all participants; set when the store is opened."""
+    """Number, from 0, in the list of all participants; set when the store is opened."""
 
     def load(self, engine: Engine) -> None:
         """Read state from an engine that was opened, or replaced another. Raises the engine's bare exceptions."""
 
     def recover(self, engine: Engine) -> Iterator[Callable[[Draft], None]]:
-        """Yield functions that complete what a newly opened engine holds half done, before any request is served.
+        """Yield functions that complete work found half done in a newly opened engine, such as late index entries.
 
-        Each fills the draft of one commit.
+        Each fills the draft of one commit; all are called before any request is served.
         """
         return iter(())
 
@@ -106,7 +106,7 @@ class Participant:
         return None
 
     def add(self, draft: Draft, changes: Sequence[Change]) -> None:
-        """Add to the draft rows that follow from `changes`, and to `draft.afterwards` what to call after the commit.
+        """Add to the draft rows that follow from `changes`, and functions to call later to `draft.afterwards`.
 
         Raises the engine's bare exceptions.
         """
@@ -114,18 +114,21 @@ class Participant:
     def table_changes(
         self, draft: Draft, old: Table | None, new: Table | None, partitions: Sequence[Partition]
     ) -> None:
-        """Add to the draft what follows when a table is made (`old` is None), replaced, or deleted (`new` is None).
+        """Add to the draft how the participant's rows change when a table is made (`old` is None), replaced, or deleted
+        (`new` is None).
 
         `partitions`: the partitions of the table's own rows, in order of their hashes; empty for a deleted table.
         """
 
     def partition_splits(self, draft: Draft, table: Table, partition: Partition, children: Sequence[Partition]) -> None:
-        """Add to the draft what follows when `partition`, of the table or an index, is replaced by two `children`."""
+        """Add to the draft how the participant's rows change when two `children` replace `partition`, of the table or
+        an index.
+        """
 
     def drain(self, draft: Draft, limit_rows: int) -> float | None:
-        """Take at most `limit_rows` due rows from the participant's queue, and add what follows to the draft.
+        """Take at most `limit_rows` due rows from the participant's queue, and add the writes in them to the draft.
 
-        Returns the seconds of service time until there is more to do, 0 if something was added; None if nothing waits.
+        Returns the seconds of service time until a row is due, 0 if any row was; None if the queue is empty.
         Raises the engine's bare exceptions.
         """
         return None

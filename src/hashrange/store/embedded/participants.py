@@ -1,4 +1,4 @@
-"""Which participants take part in commits? PARTICIPANTS, in the order in which they refuse, add rows and are notified."""
+"""Which participants take part in commits? PARTICIPANTS, in the order in which they are called."""
 
 from collections.abc import Callable
 

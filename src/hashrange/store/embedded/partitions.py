@@ -1,4 +1,4 @@
-"""Where are the partitions of tables and indexes kept? In rows of the catalog, made and deleted with their source.
+"""Where are the partitions of tables and indexes kept? In system rows of the engine, made and deleted with their source.
 
 All partitions are in one engine; the key of a row does not name its partition.
 """
@@ -33,7 +33,7 @@ class Partitions:
         self._by_source = read_partitions(engine)
 
     def of(self, table: Table) -> Mapping[bytes, Sequence[Partition]]:
-        """Source id → partitions by hash, of all tables. Raises StorageCorruption if a source of `table` has none."""
+        """Source id → partitions by hash, for all tables. Raises StorageCorruption if a source of `table` has none."""
         missing = next((source_id for source_id in table.sources if source_id not in self._by_source), None)
         if missing is not None:
             raise StorageCorruption(f"source {missing.hex()} of table {table.name} has no partition")

@@ -1,4 +1,4 @@
-"""Which participants take part in a commit, and does one refuse? Those that chose its tables, each with these tables' changes."""
+"""Which participants take part in a commit, and does one refuse? Those that chose its tables; each sees the changes of these tables."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -15,7 +15,7 @@ Parts = Sequence[tuple[Participant, Sequence[Change]]]
 def parts_of(opened: Sequence[StoredTable], written: Sequence[Change]) -> Parts:
     """Each participant that chose a table of the transaction, in order, with the changes of its tables.
 
-    `opened`: the tables. A participant without changes is left out.
+    `opened`: the transaction's tables. A participant without changes is left out.
     """
     if not any(one.participants for one in opened):
         return ()
@@ -29,7 +29,7 @@ def parts_of(opened: Sequence[StoredTable], written: Sequence[Change]) -> Parts:
 
 
 def require_willing(participant: Participant, draft: Draft, changes: Sequence[Change], *, is_transaction: bool) -> None:
-    """Raise the participant's first refusal of these changes, if any; for a transaction, TransactionRefused with all.
+    """Raise the participant's first refusal of `changes`, if any; for a transaction, TransactionRefused with all.
 
     Only for a participant with `may_refuse`. Raises the engine's bare exceptions.
     """

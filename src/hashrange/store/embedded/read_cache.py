@@ -1,10 +1,10 @@
 """Which rows and pages are read without the engine? Those requested twice lately, kept as Python objects; the longest unused are dropped.
 
 A cached row costs a tenth of a read by the engine, a cached page of 20 rows still less; the engine's cache of blocks
-serves all else. *Partition* in this file means all keys of a source with one hash of the partition key. A page is
-kept if it lies within one partition; every write in that partition, known by the first bytes of the key, drops it.
-Keeping what is requested only once would cost memory traffic and displace what is needed. The entries that a walk adds
-to a new index need no care, because the index is not read yet; when a source is deleted, the cache is cleared.
+serves all other reads. *Partition* in this file means all keys of a source with one hash of the partition key. A page
+is cached if it lies within one partition; every write in that partition, known by the first bytes of the key, drops it.
+Caching what is requested only once would cost memory traffic and displace other rows and pages. The entries that a walk
+adds to a new index need no care, because the index is not read yet; when a source is deleted, the cache is cleared.
 Measurements: docs/adr/0020-read-cache.md.
 """
 
@@ -22,25 +22,25 @@ from hashrange.tables.span import Span
 
 READ_CACHE_BYTES = 8 * MIB
 ROW_EXTRA_BYTES = 210
-"""Memory that a kept row takes besides its own bytes: key, two objects, place in the dict."""
+"""Memory that a cached row takes besides its own bytes: key, two objects, slot of the dict."""
 PAGE_EXTRA_BYTES, PAGE_ROW_EXTRA_BYTES = 900, 50
-"""PAGE_EXTRA_BYTES: memory that a kept page takes besides its rows. PAGE_ROW_EXTRA_BYTES: memory for each of these rows
-besides the row's own bytes.
+"""PAGE_EXTRA_BYTES: memory that a cached page takes besides its rows. PAGE_ROW_EXTRA_BYTES: memory for each of these
+rows besides the row's own bytes.
 """
 ENTRY_BYTES_MAX = 128 * 1024
-"""A row or page longer than this is not kept: reading it is a small part of what its request costs."""
+"""A row or page longer than this is not cached: reading it takes a small part of the time of its request."""
 PAGES_PER_PARTITION_MAX = 8
-"""Most pages, of different spans or limits, kept for one partition; a further page replaces them all."""
+"""Most pages, of different spans or limits, cached for one partition; a further page replaces them all."""
 ASKED_SLOTS = 1 << 16
 """Slots in which requested keys are noted by checksum. Keys that share a slot are taken for each other."""
 _PARTITION_BYTES = SOURCE_BYTES + HASH_BYTES
 
 _Asked = tuple[Span, int, int]
-"""What identifies a page of a partition: span, limit in rows, limit in bytes."""
+"""The request that a cached page answers: span, limit in rows, limit in bytes."""
 
 
 class _Pages:
-    """The kept pages of one partition (keys with one hash of the partition key)."""
+    """The cached pages of one partition (keys with one hash of the partition key)."""
 
     __slots__ = ("by_asked", "size_bytes")
 
@@ -61,7 +61,7 @@ class ReadCache:
         self._forget_asked()
 
     def clear(self) -> None:
-        """Drop everything, because the engine was replaced, or a table or index deleted."""
+        """Drop all rows and pages, because the engine was replaced, or a table or index deleted."""
         self._entries.clear()
         self._left_bytes = self._limit_bytes
 
@@ -112,7 +112,7 @@ class ReadCache:
             self._keep_row(engine_key, new, is_hot=kept is not None)
 
     def touched(self, engine_key: bytes) -> None:
-        """Drop the kept pages of the partition of `engine_key`, which was written or deleted."""
+        """Drop the cached pages of the partition of `engine_key`, a row that was written or deleted."""
         pages = self._entries.pop(engine_key[:_PARTITION_BYTES], None)
         if pages is not None:
             self._left_bytes += _size_bytes(pages)
@@ -134,7 +134,7 @@ class ReadCache:
         self._take(size_bytes)
 
     def _was_asked(self, key: bytes, size_bytes: int) -> bool:
-        """True if `key` is noted in the slots; else note it.
+        """True if `key` is noted in the slots; otherwise note it and return False.
 
         The slots are cleared once rows and pages of `_limit_bytes` in all have been noted.
         """
@@ -152,7 +152,7 @@ class ReadCache:
         self._until_forgotten_bytes = self._limit_bytes
 
     def _take(self, size_bytes: int) -> None:
-        """Count bytes just added; drop the least recently used entries beyond the limit."""
+        """Count bytes just added; drop the least recently used rows and pages beyond the limit."""
         self._left_bytes -= size_bytes
         while self._left_bytes < 0:
             _, entry = self._entries.popitem(last=False)

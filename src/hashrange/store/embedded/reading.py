@@ -89,7 +89,7 @@ class Cursor:
         return taken, is_end or len(taken) < len(chunk)
 
     def _taken(self, chunk: list[tuple[bytes, bytes]], *, is_end: bool) -> list[tuple[bytes, bytes]]:
-        """The pairs of `chunk` that belong to the span. If the iterator has ended, verify that the span has."""
+        """The pairs of `chunk` that belong to the span. `is_end`: the iterator has ended; verify that the span has."""
         if chunk:
             self._last_key = chunk[-1][0]
             if self._is_reverse and self._last_key < self._lower:
@@ -194,7 +194,7 @@ class PageReader:
         *,
         is_kept: bool,
     ) -> None:
-        """Limits are those of `Store.page`; `begun`: rows already read, sum of their item sizes, key of the last."""
+        """Limits are those of `Store.page`; `begun`: rows read before, sum of their item sizes, last row's key."""
         self._is_kept = is_kept
         self._source = source_id
         self._span = span
@@ -208,7 +208,7 @@ class PageReader:
         self.skipped_keys_max = SKIPPED_KEYS_MAX
 
     def advance(self, engine: Engine, monotonic: Callable[[], float], deadline_seconds: float) -> Page | None:
-        """Read on; return the page once it is complete, or None once `monotonic()` has reached the deadline.
+        """Continue reading; return the page once it is complete, or None once `monotonic()` has reached the deadline.
 
         Raises the engine's bare exceptions, and may be called again after any of them.
         """
@@ -229,7 +229,7 @@ class PageReader:
             cursor.drop()
 
     def _cursor(self, engine: Engine) -> Cursor | None:
-        """A cursor over the rest of the span; None if no key is left in it."""
+        """A cursor over the part of the span after `last_key`; None if that part is empty."""
         lower, upper, is_reverse = self._span.lower, self._span.upper, self._span.is_reverse
         if self.last_key is not None:
             if is_reverse:

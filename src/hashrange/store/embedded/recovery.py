@@ -1,13 +1,14 @@
 """How far may the write-ahead log be trusted? The logs are checked, and the recovery mode chosen, before the engine opens.
 
-One log: the engine's mode `tolerate_corrupted_tail_records` accepts a torn tail and refuses damage. A crash between two
-memtables leaves several logs: a power cut may tear the tail of the older one and spare the younger one, and that mode
-would then replay the commits after the hole. No commit after a hole was ever acknowledged (a sync covers all logs, the
-oldest first), but statistics and later writes may depend on lost commits. So the logs are first replayed read-only,
-which refuses damage, and then for good in the mode `point_in_time`, which stops at a hole (alone, it would silently
-drop everything after damage). That mode sees a hole only after a torn record: where a log was cut exactly between two
-records, or lost everything, a stub of a torn record is appended. (The engine never leaves an empty log in use before a
-younger one with records; logs that are no longer in use are not replayed, with or without a stub.)
+One log: the engine's mode `tolerate_corrupted_tail_records` accepts a torn tail and refuses damage. Several logs are
+there if a crash came before a full memtable was flushed: a power cut may tear the tail of the older log and spare the
+younger one (a *hole*), and that mode would then replay the commits after the hole. No commit after a hole was ever
+acknowledged (a sync covers all logs, the oldest first), but statistics and later writes may depend on lost commits. So
+the logs are first replayed read-only, which refuses damage, and then for good in the mode `point_in_time`, which stops
+at a hole (alone, it would silently drop everything after damage). `point_in_time` sees a hole only after a torn record:
+where a log was cut exactly between two records, or lost everything, a stub of a torn record is appended. (The engine
+never leaves an empty log in use before a younger one with records; logs that are no longer in use are not replayed,
+with or without a stub.)
 
 Zeros: some file systems leave zeros where a file had grown and its data had not reached the disk. At the end of the
 last log they are a torn tail, which the engine takes for damage; such a log is cut before the first record with zeros
@@ -49,8 +50,8 @@ _RECYCLABLE_HEADER_BYTES = 11
 def torn_logs(folder: str) -> dict[str, int]:
     """The logs in the engine's `folder` that end in zeros in place of lost data: path → number of bytes before them.
 
-    Only the last log can end so, and also the log before it if the last one is nothing but zeros. The bytes before the
-    zeros may still be damaged: replay a cut copy before cutting a log. Reads one byte of a log, unless that is zero.
+    Only the last log can end so, and a log all of whose successors are nothing but zeros. The bytes before the zeros
+    may still be damaged: replay a cut copy before cutting a log. Reads one byte of a log, unless that byte is zero.
     """
     torn: dict[str, int] = {}
     for path in reversed(files.log_files(folder)):
@@ -64,7 +65,7 @@ def torn_logs(folder: str) -> dict[str, int]:
 
 
 def torn_at(log: bytes) -> int | None:
-    """Position of the first record that lacks bytes because only zeros follow in the log; None if there is none."""
+    """Byte index of the first record that lacks bytes because only zeros follow in the log; None if there is none."""
     zeros_from = len(log.rstrip(b"\0"))
     if len(log) // SECTOR_BYTES * SECTOR_BYTES < zeros_from:
         return None
@@ -204,7 +205,7 @@ def require_no_loss(folder: Folder, hole: Hole | None, sequence: int) -> None:
 def log_sequences(log: bytes) -> tuple[int | None, int | None, bool]:
     """Of a log: sequence number of its first commit, number after its last whole commit, True if it has no torn record.
 
-    Both numbers are None if the log has no such commit.
+    A number is None if the log has no such commit.
     """
     first: int | None = None
     following: int | None = None

@@ -1,6 +1,6 @@
-"""When are old versions of rows merged away? Once writes pause: the memtable is flushed, and the first level merged into the next.
+"""When are old versions of rows merged away? Once writes pause: the memtable is flushed, and level 0 merged into the next level.
 
-A replaced row leaves older versions in the memtable and the first level's files, and every read of a range passes over
+A replaced row leaves older versions in the memtable and the files at level 0, and every read of a range passes over
 them: a Query of 20 rows takes twice as long. While an index is built, or many writes come with few reads of ranges,
 merges wait for more files. All of this happens on the housekeeping thread.
 Measurements: docs/adr/0011-engine-options.md.
@@ -10,18 +10,18 @@ from hashrange.store.embedded.engine import Engine, Pace, set_pace
 from hashrange.store.embedded.housekeeping import Housekeeper
 
 LOOK_SECONDS = 0.25
-"""Time between two looks after commits or during a walk. If no commit came meanwhile, writes have paused."""
+"""Time to the next `Settling.look` after a commit or during a walk; if no commit came meanwhile, writes have paused."""
 QUIET_LOOK_SECONDS = 1.0
 MANY_COMMITS, COMMITS_PER_PAGE = 500, 20
-"""MANY_COMMITS: commits since the last look. COMMITS_PER_PAGE: commits per page read since then. When both are reached,
-merges wait for more files.
+"""MANY_COMMITS: commits between two calls of `Settling.look`. COMMITS_PER_PAGE: commits per page read in the same
+time. When both are reached, merges wait for more files.
 """
 WORTH_SETTLING = (("rocksdb.num-entries-active-mem-table", 500), ("rocksdb.num-files-at-level0", 1))
 """Properties of the engine, each with a value. If no property reaches its value, a flush is not worth a new file."""
 
 
 class Settling:
-    """Sets the pace of a store's engine from look to look, and flushes the engine when writes pause."""
+    """Sets the pace of a store's engine at each call of `look`, and flushes the engine when writes pause."""
 
     def __init__(self, housekeeper: Housekeeper, *, is_in_memory: bool) -> None:
         self._housekeeper = housekeeper
@@ -33,7 +33,7 @@ class Settling:
         """The pace last set for `_engine`."""
 
     def look(self, engine: Engine, position: int, pages: int, *, is_bulk: bool) -> float:
-        """Set the engine's pace, and flush if writes have paused; return the seconds until the next look.
+        """Set the engine's pace, and flush if writes have paused; return the seconds until the next call.
 
         `position`: of the last commit; `pages`: number of pages read so far; `is_bulk`: a walk fills a source.
         """

@@ -1,4 +1,4 @@
-"""What do all parts of a store share? Its engine, which may be replaced, caches of its content, and the handling of its failures."""
+"""What do all objects of a store share? Its engine, which may be replaced, the cache of rows, statistics, and the handling of failures."""
 
 import asyncio
 from typing import Protocol
@@ -32,7 +32,7 @@ class FailureHandler(Protocol):
 
 
 class Site:
-    """The engine of one store and what belongs to it. Made by `store.py`, and passed to all parts of the store."""
+    """The engine of one store, with read cache, statistics and failure handling; shared by all objects of the store."""
 
     health: FailureHandler
     barrier: CommitBarrier
@@ -47,11 +47,11 @@ class Site:
         self.reads = reads
         self.statistics = statistics
         self.changed_at: dict[int, int] = {}
-        """Table id → position of the last commit known to have changed that table's rows; see also `all_changed_at`."""
+        """Table id → position of the last commit known to have changed rows or index entries of that table."""
         self.all_changed_at = 0
-        """Position of the last commit that may have changed the rows of any table."""
+        """Position of the last commit not noted in `changed_at`, which may have changed rows of any table."""
         self.is_served = is_served
-        """True if the store has an event loop, so that work may run on the housekeeping thread meanwhile."""
+        """True if the store has an event loop; without one, deleted keys are not compacted at once."""
 
     def use(self, engine: Engine) -> None:
         """Switch to another engine, and clear the read cache."""

@@ -8,13 +8,15 @@ from hashrange.store.embedded.site import Site
 from hashrange.store.pause import PAUSE
 
 STALL_DELAYS_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 1.6, 1.6, 1.6, 1.6)
-"""How long a request waits before each further attempt while the engine is stalled; after the last one it fails."""
+"""How long a request waits before each further attempt while the engine is stalled; after the last attempt it fails."""
 BEHIND_LOOK_SECONDS = 0.02
 """Time between two checks of `wait_while_behind`."""
 BEHIND_LOOKS_MAX = 100
 """Most checks of one `wait_while_behind`."""
 OPENING_STALLS_MAX = 30
-"""`commit_now` fails if a stall outlasts this many delays of 1.6 s more: 50 s, in which the engine writes gigabytes."""
+"""After STALL_DELAYS_SECONDS, `commit_now` waits at most this many times 1.6 s more: 50 s, in which the engine writes
+gigabytes; then it fails.
+"""
 
 
 class EngineRefused(Exception):
@@ -27,7 +29,7 @@ class EngineRefused(Exception):
 
 
 async def wait_out_stall(site: Site, error: Exception, attempt: int) -> None:
-    """After attempt number `attempt` (from 0) of a request met a stall, wait before the next, while others run.
+    """After attempt `attempt` (from 0) of a request met a stall, wait before its next one, while other requests run.
 
     Raises StorageError if `error` is no stall, no attempt is left, or the engine was lost or replaced meanwhile.
     """
@@ -42,7 +44,7 @@ async def wait_out_stall(site: Site, error: Exception, attempt: int) -> None:
 
 
 async def wait_while_behind(site: Site) -> None:
-    """Wait while flushes and compactions lag, at most 2 s, before they stall requests. For work that can wait."""
+    """Wait while flushes and compactions lag, at most 2 s, before they stall requests. For work without a request."""
     for _ in range(BEHIND_LOOKS_MAX):
         if not is_behind(site.engine):
             return

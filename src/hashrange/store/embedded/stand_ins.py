@@ -30,9 +30,9 @@ class RefusingEngine:
 class ReadOnlyEngine:
     """A stand-in that reads from an engine that could not write because the disk is full; every write raises.
 
-    Reads return what commits have written: the engine takes a write into memory only after its log has. The log refuses
-    to be synced after a failed write, so commits are made durable without the engine: all that was appended is in the
-    log's file, and no sync of that file has failed, so syncing the file covers it.
+    Reads return what commits have written: the engine takes a write into memory only after it is in the log. The engine
+    does not sync a log after a failed write, so commits are made durable without the engine: all that was appended is
+    in the log's file, and no sync of that file has failed, so syncing the file covers it.
     """
 
     def __init__(self, engine: Engine, folder: str, refusal: MakeRefusal) -> None:

@@ -1,8 +1,8 @@
 """How is the store on one machine put together, and how does it read? EmbeddedStore: RocksDB, one process, one event loop.
 
 Writes go through `commits.py`; work without a request is in `upkeep.py`. After a failed write, sync or read nothing is
-served until the engine has been reopened (`health.py`), because only the disk knows what it holds; if the disk is full,
-reading continues.
+served until the engine has been reopened (`health.py`), which shows what the disk holds; if the disk is full, reading
+continues.
 """
 
 import asyncio
@@ -200,7 +200,7 @@ class EmbeddedStore:
         return self._barrier.durable_position
 
     def position_of(self, table: OpenTable) -> int:
-        """Number of the last commit that may have changed anything of the table."""
+        """Number of the last commit that may have changed rows or index entries of the table."""
         site = self.site
         return max(site.all_changed_at, site.changed_at.get(table.table_id, 0))
 
@@ -238,7 +238,7 @@ class EmbeddedStore:
         self.site.use(engine)
 
     def load(self) -> None:
-        """Read all state kept in memory from the newly opened engine, and complete what the engine holds half done.
+        """Read all state kept in memory from a newly opened engine, and commit what `Participant.recover` yields.
 
         Raises StorageError and the engine's bare exceptions.
         """

@@ -60,7 +60,7 @@ class StreamReads:
 
 
 def _read(cursor: Cursor, limit_records: int, limit_bytes: int) -> RecordPage:
-    """The next records, at least one if any, up to a limit; few more are read. Raises the engine's bare exceptions."""
+    """Next records, at least one if any, up to a limit; few beyond it are read. Raises the engine's bare exceptions."""
     records: list[tuple[rules.Sequence, bytes]] = []
     left_bytes, wanted = limit_bytes, 1
     while True:

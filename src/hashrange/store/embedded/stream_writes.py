@@ -50,7 +50,7 @@ class StreamRecords(Participant):
         return has_stream(table)
 
     def add(self, draft: Draft, changes: Sequence[Change]) -> None:
-        """Add a record for each change of an item, but not of imports and restores. 2 µs each, plus engine time."""
+        """Add a record for each change of an item, except by imports and restores. 2 µs each, plus engine time."""
         streams, put = self._streams, draft.batch.put
         last, now = streams.last, sequence_at(draft.at_seconds)
         for change in changes:
@@ -66,7 +66,7 @@ class StreamRecords(Participant):
     def table_changes(
         self, draft: Draft, old: Table | None, new: Table | None, partitions: Sequence[Partition]
     ) -> None:
-        """End the table's stream if `new` has another one, or none; begin the stream of `new` if it is another."""
+        """End the table's stream if `new` has another stream or none; begin a stream that only `new` has."""
         label = None if new is None or not has_stream(new) else new.stream_label
         line = None if old is None else self._streams.by_table.get(old.table_id)
         if line is not None and line.stream.label != label:

@@ -1,8 +1,8 @@
 """Which streams does a store have, and which shards do these have? Both are rows in the engine, and objects in memory.
 
-A stream begins and ends with its table's setting, in the same commit, and outlives its table. A shard ends after some
-hours, or when its partition splits, and child shards follow it. A day after their end, shards and streams are deleted.
-Why: docs/adr/0031-streams.md.
+A stream begins and ends in the commit that switches it on or off for its table, and outlives its table. A shard ends
+after some hours, or when its partition splits, and child shards follow it. A day after their end, shards and streams
+are deleted. Why: docs/adr/0031-streams.md.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -158,7 +158,7 @@ class EmbeddedStreams:
         self.last = max(self.last, last)
 
     def succeed(self, draft: Draft, line: StreamState, successors: Mapping[Shard, Sequence[Partition]]) -> None:
-        """Close the open shards in `successors`, and open a child of each for every partition that is given for it."""
+        """Close the open shards in `successors`, and open a child of each shard for every partition given for it."""
         last = rules.next_sequence(self.last, draft.at_seconds)
         first, number = last + 1, max(line.shards) + 1
         changed: list[Shard] = []

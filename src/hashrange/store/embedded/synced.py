@@ -1,11 +1,12 @@
 """Up to which write had the last server synced? A file records the number, so that missing acknowledged writes are noticed.
 
-The engine assumes that the logs it finds are all there are, and that what is missing at their end was never synced. So
+The engine assumes that the logs it finds are all there are, and that writes missing at their end were never synced. So
 after each sync, before the sync is reported, the number of the last write that it covered and the number of the log in
 use are written to a file. The file itself is never synced: whenever its content reaches the disk, the write that it
 names is there already. Errors in writing it are ignored, because older numbers are true as well. A server that ends in
 order removes the file: its logs then hold nothing that the data files do not. So an engine whose last write has a
-smaller number than the file's has lost acknowledged writes. Later writes in a log may be a torn tail (`recovery.py`).
+smaller number than the file's has lost acknowledged writes. Writes after the file's number may be a torn tail
+(`recovery.py`).
 """
 
 import contextlib
@@ -22,11 +23,11 @@ LOOK_SECONDS = 0.01
 
 _numbers = Struct(">QQ")
 _mark = Struct(">QQI")
-"""Content of the file: number of the last synced write, number of the log in use, CRC-32 of both."""
+"""Content of the file `synced`: number of the last synced write, number of the log in use, CRC-32 of both."""
 
 
 class Synced(NamedTuple):
-    """The numbers in the file: the sequence number of the last synced write, and the number of the log in use."""
+    """The content of the file `synced`: sequence number of the last synced write, and number of the log in use."""
 
     sequence: int
     log_number: int
@@ -34,8 +35,8 @@ class Synced(NamedTuple):
 
 
 class SyncedFile:
-    """The file as a server writes it. It stays open between two looks at the folder, because opening it takes ten times
-    as long as writing to it. Used by one thread at a time.
+    """The file `synced` as a server writes it. It stays open between two looks at the engine's folder, because opening
+    it takes ten times as long as writing to it. Used by one thread at a time.
     """
 
     def __init__(self, folder: Folder) -> None:
@@ -65,7 +66,7 @@ class SyncedFile:
         return True
 
     def forget(self) -> None:
-        """Remove the file: the engine has moved everything into data files, and was closed."""
+        """Remove the file `synced`: the engine was closed, with all its rows in data files."""
         self.close()
         files.remove_file(files.synced_file(self._folder.data))
 
@@ -77,7 +78,7 @@ class SyncedFile:
 
 
 def read_synced(folder: Folder) -> Synced | None:
-    """The content of the file; None if there is no file, or its length or checksum is wrong."""
+    """The content of the file `synced`; None if there is no file, or its length or checksum is wrong."""
     content = files.read_if_there(files.synced_file(folder.data))
     if len(content) != _mark.size:
         return None

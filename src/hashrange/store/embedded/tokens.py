@@ -31,12 +31,12 @@ _HEADER_BYTES = EXPIRY_BYTES + _DIGEST_BYTES
 
 
 class StoredToken(NamedTuple):
-    """What is stored of a token when a transaction with this token begins."""
+    """The use of a token that is stored when a transaction with this token begins, if any."""
 
     row: bytes | None
     """The token's row, even if the token has expired; None if it has no row."""
     report: bytes | None
-    """What a replay returns of the token's transaction; None if the token has no row, or has expired."""
+    """Result of `IdempotencyToken.report` for the token's transaction; None if the token has no row, or has expired."""
 
 
 class Tokens:

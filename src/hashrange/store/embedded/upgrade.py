@@ -1,4 +1,4 @@
-"""How is a folder of an older format converted? A server that opens it adds what is missing in one commit (docs/formats/store.md)."""
+"""How is a folder of an older format converted? A server that opens it adds missing partitions and table members in one commit (docs/formats/store.md)."""
 
 from typing import Any
 
@@ -13,7 +13,10 @@ STREAMS_SINCE_VERSION = 6
 
 
 def check_format(engine: Any, place: str) -> None:
-    """Store the format version in a new store, convert an older one. Raises StorageFormatUnknown for other content."""
+    """Store the format version in a new store, convert an older one.
+
+    Raises StorageFormatUnknown for an unknown version, and for rows without a version.
+    """
     row = engine.get(layout.FORMAT_KEY)
     if row is None and next(iter(engine.keys()), None) is not None:
         raise StorageFormatUnknown(f"{place} was not written by Hashrange: it holds rows but no format version.")
@@ -30,7 +33,7 @@ def check_format(engine: Any, place: str) -> None:
 def _convert(engine: Any, version: int) -> None:
     """Store table descriptions with members added since `version` (time to live), missing partitions, the version.
 
-    Streams that older formats only described begin when the store is opened (`stream_records.py`).
+    Streams that older formats only described begin when the store is opened (`stream_writes.py`).
     """
     batch = rocksdict.WriteBatch(raw_mode=True)
     for engine_key, row in engine.items(from_key=layout.CATALOG_PREFIX):

@@ -1,4 +1,4 @@
-"""What does a store do outside of requests? It fills new indexes, writes delayed entries, tends streams, splits, merges; `expired_items.py` deletes."""
+"""What does a store do outside of requests? It fills new indexes, writes delayed entries, tends streams, splits partitions, merges; `expired_items.py` deletes."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -57,8 +57,8 @@ class Upkeep:
     async def backfill(self, source_id: bytes, lease: Lease, limit_rows: int) -> Backfilled:
         """Implements `Maintenance.backfill`.
 
-        Suspends only if the engine is behind or stalled, or if too many deleted rows stand in the way; these are
-        compacted away, and the slice starts again.
+        Suspends only if flushes and compactions lag, the engine is stalled, or too many deleted rows stand in the way;
+        these are compacted away, and the slice starts again.
         """
         assert lease == WHOLE_LEASE
         limits = Limits(limit_rows, SKIPPED_KEYS_MAX, OUTRUN_MAX)

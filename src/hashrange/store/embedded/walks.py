@@ -1,10 +1,10 @@
 """How is a source filled from a table that is written meanwhile? By a walk over the table's rows, in order of their keys.
 
-A source to be filled (a new index, or a table's queue of expiries) has a position that divides the table. What follows
-from rows up to the position is in the source, and writes maintain it; what follows from later rows is not, and writes
-to them leave the source alone, because the walk is still to come. So each slice and each write is exact by itself,
-nothing has to be looked up first, and statistics are correct at any time. The new position is committed with each slice
-(docs/adr/0015-online-indexes.md).
+A source to be filled (a new index, or a table's queue of expiries) has a *position*: the key of the last row of the
+table that the walk has passed. The entries or expiries of rows up to there are in the source, and writes maintain them;
+those of later rows are not, and writes to these rows leave the source alone, because the walk is still to come. So each
+slice and each write is exact by itself, without looking anything up first, and statistics are correct at any time. Each
+slice commits the new position (docs/adr/0015-online-indexes.md).
 """
 
 from collections.abc import Callable, Sequence
@@ -59,7 +59,7 @@ class WalkSlice(NamedTuple):
 
 
 class Ahead(NamedTuple):
-    """The next rows of a walk, read before the slice's commit is put together, with what was derived from each."""
+    """The next rows of a walk, read before the slice's commit is put together, with the result of `derive` for each."""
 
     engine: Engine
     position: int
@@ -70,7 +70,7 @@ class Ahead(NamedTuple):
 
 
 class Walks:
-    """All walks of a store, and their positions."""
+    """All walks of a store, each with the key of the last row that it has passed (its position)."""
 
     def __init__(self, participants: Sequence[Participant], wake: Callable[[], None]) -> None:
         self._participants = participants
@@ -79,7 +79,7 @@ class Walks:
         """Source id that a walk fills → key of the last row that the walk has passed; an empty key at the start."""
 
     def load(self, engine: Engine, tables: Sequence[OpenTable]) -> None:
-        """Read the positions from a newly opened engine, after the participants have been loaded."""
+        """Read from a newly opened engine how far each walk has come, after the participants have been loaded."""
         prefix_bytes = len(layout.BACKFILL_PREFIX)
         stored = {key[prefix_bytes:]: Key(row) for key, row in scan_prefix(engine, layout.BACKFILL_PREFIX)}
         self.positions = {
@@ -120,7 +120,7 @@ class Walks:
         return position is None or key <= position
 
     def passed(self, changes: Sequence[Change]) -> Sequence[EntryWrite]:
-        """The index entry writes of these changes, without those that are left to a walk."""
+        """The index entry writes of these changes, except into indexes whose walk has not passed the changed row."""
         if self.positions:
             return [
                 one for change in changes for one in change.entries if self.has_passed(one.source.source_id, change.key)
@@ -130,9 +130,9 @@ class Walks:
     # --- the walk -------------------------------------------------------------------------------
 
     def look_ahead(self, engine: Engine, position: int, table: OpenTable, source_id: bytes, limits: Limits) -> Ahead:
-        """Read a walk's next rows, and derive what follows from each; may give way.
+        """Read a walk's next rows, and call the participant's `derive` for each; may give way.
 
-        `position`: that of the next commit. Raises the engine's bare exceptions.
+        `position`: of the next commit. Raises the engine's bare exceptions.
         """
         filler = self._filler(table.schema, source_id)
         part = _read_slice(engine, table, self.positions[source_id], limits)
@@ -140,10 +140,10 @@ class Walks:
         return Ahead(engine, position, table, part, derived)
 
     def next_slice(self, draft: Draft, table: OpenTable, source_id: bytes, limits: Limits, ahead: Ahead) -> WalkSlice:
-        """Add to the draft what follows from a walk's next rows, and the walk's new position.
+        """Add to the draft what `fill` makes of a walk's next rows, and the last row's key as the new position.
 
-        If anything was committed since `ahead` was read, the rows are read again, and `ahead` is used for unchanged
-        ones. Raises Outrun if a large row has changed and `limits.patience` is above 0; or bare engine exceptions.
+        If a commit was made since `ahead` was read, the rows are read again, and `ahead` is used for unchanged ones.
+        Raises Outrun if a large row has changed and `limits.patience` is above 0; or bare engine exceptions.
         """
         filler = self._filler(table.schema, source_id)
         part, derived = ahead.part, ahead.derived

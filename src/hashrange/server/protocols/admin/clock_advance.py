@@ -1,4 +1,4 @@
-"""`POST clock/advance`: moves service time ahead, and replies once all work that became due is done.
+"""`POST clock/advance`: moves service time ahead, and replies once the jobs have done all work that became due.
 
 Wall time and monotonic time do not change, so signatures and time-outs are not affected. Service time never goes back
 while the server runs.
@@ -27,9 +27,9 @@ class AdvanceRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 async def advance_clock(serving: Serving, request: AdvanceRequest) -> dict[str, object]:
-    """Advance service time, wait until the work is done and durable, and return the time in seconds since the epoch.
+    """Advance service time, and wait until the jobs' work that became due is done and durable.
 
-    Raises Refused if it would be too far ahead of wall time.
+    Returns the service time in seconds since the epoch. Raises Refused if it would be too far ahead of wall time.
     """
     service = serving.service
     clock = service.clock

@@ -61,7 +61,7 @@ class Refused(HashrangeError):
 
 
 async def until_durable(store: Durability) -> None:
-    """Return once everything committed so far would survive a power cut. Raises StorageError if that fails."""
+    """Return once all commits so far would survive a power cut. Raises StorageError if they could not be synced."""
     position = store.position()
     if store.durable_position() >= position:
         return

@@ -1,6 +1,6 @@
 """Which endpoint of the admin API does a request call, and is it allowed? Operators' JSON over HTTP, below `/_hashrange/`.
 
-Endpoints run like operations, and give way to them; requests of other protocols run none of this code. There are no
+Endpoints run like operations, and give way to requests; requests of other protocols run none of this code. There are no
 credentials: the client's address decides. Requests of web pages are refused, because a browser on the same machine
 would send them for any page that its user visits.
 """

@@ -16,7 +16,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
 def find_endpoint(method: str, path: str) -> tuple[Endpoint, list[str]]:
     """Return the endpoint of a method and path, and the path's texts at the endpoint's segments in capitals.
 
-    Raises Refused if there is no such endpoint.
+    Raises Refused if no endpoint has the path, or none of those with the path has the method.
     """
     segments = path.removeprefix(PREFIX).split("/")
     fitting = [one for one in ENDPOINTS if path.startswith(PREFIX) and _fits(one.path.split("/"), segments)]

@@ -43,7 +43,7 @@ async def split(serving: Serving, request: SplitRequest, name: str) -> dict[str,
 
 
 async def _choose(store: Store, table: OpenTable, number: int | None) -> Partition:
-    """Return the partition of this number, or the largest if None. Raises Refused if none can be split."""
+    """Return the partition of this number; with None, the largest that can be split. Raises Refused if none can be."""
     partitions = table.partitions[table.source_id]
     if number is None:
         what, candidates = f"Table {table.name}", sorted(partitions, key=_count_hashes, reverse=True)

@@ -1,4 +1,4 @@
-"""How is one call of the JSON protocol answered? Its reply is written as JSON; after an error, an earlier fault of its body is looked for."""
+"""How is one call of the JSON protocol answered? Its reply is written as JSON; after an error, its body is searched for an earlier fault."""
 
 import logging
 
@@ -63,14 +63,14 @@ class JsonCall(Call):
         self.respond(self.status, self.body)
 
     def fail(self, error: BaseException) -> None:
-        """Log an internal error, answer 500 instead of the reply, and free a large request."""
+        """Log an internal error (unless Abandoned), answer 500 instead of the reply, and free a large request."""
         fail(self.http, self.respond, error)
         if self.request is not None and len(self.http.body) > SURELY_QUICK_BYTES:
             free_request(self.request)
 
 
 def fail(http: HttpRequest, respond: Respond, error: BaseException) -> None:
-    """Log an internal error under the request's id, which the client gets, and answer 500."""
+    """Log an internal error (unless Abandoned) under the request's id, which the client gets, and answer 500."""
     request_id = request_id_of(http.number).decode()
     if isinstance(error, Abandoned):
         pass  # the client has left: no fault of the server

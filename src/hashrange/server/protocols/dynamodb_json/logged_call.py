@@ -1,7 +1,7 @@
 """What does the access log say of a request that reached its operation? The tables that it names, and the units that it used.
 
 Calls are LoggedCalls only if there is an access log, so that servers without one do no extra work. This file must not
-know the rest of a log line (`server/access_log.py`).
+know the other fields of a log line (`server/access_log.py`).
 """
 
 import re
@@ -38,7 +38,7 @@ class LoggedCall(JsonCall):
         self.respond(self.status, self.body, used=self.used)
 
     def fail(self, error: BaseException) -> None:
-        """Log an internal error and answer 500, with tables and capacity for the access log."""
+        """Log an internal error (unless Abandoned) and answer 500, with tables and capacity for the access log."""
         fail(self.http, partial(self.respond, used=self.used or used_by(self)), error)
 
 

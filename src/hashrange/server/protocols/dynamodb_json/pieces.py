@@ -1,7 +1,7 @@
-"""How is a large body decoded that holds many independent elements? Element by element, each with its own limit of members.
+"""How is the large body of a batch or transaction decoded? Action by action, each an element of a list, with its own limit of members.
 
-First an outline is read: the request with each of its elements as raw JSON. The outline follows from the request's
-struct and the struct of its elements, which the operation's record names (`Operation.element_type`).
+First an outline is read: the request with each element as raw JSON. The outline's type is made from the request's
+struct and the struct of the elements, `Operation.element_type` (BatchWriteItem: WriteRequest).
 """
 
 from collections.abc import Callable
@@ -16,10 +16,10 @@ from hashrange.wire.wide_maps import Struct
 
 @cache
 def decoder_in_pieces(request: Struct, piece: Struct) -> Callable[[bytes], Any]:
-    """Return a function that decodes bodies into the struct `request`, one element (a struct `piece`) at a time.
+    """Return a function that decodes a body into the struct `request`, and the elements of its lists one at a time.
 
-    The function raises what msgspec's decoder raises, and what `check_member_count` raises for one element. Making it
-    takes half a millisecond, once.
+    `piece`: struct of these elements (`Operation.element_type`). The function raises what msgspec's decoder raises, and
+    what `check_member_count` raises for one element. Making it takes half a millisecond, once.
     """
     fields = msgspec.structs.fields(request)
     outline_types = {field.name: _with_raw(field.type, piece) for field in fields}

@@ -77,7 +77,10 @@ class DynamoDBJson:
         return request.method == b"POST" and is_json_content_type(request.header(b"content-type"))
 
     def prepare(self, request: HttpRequest, respond: Respond) -> JsonCall | None:
-        """Slow path: answer with the first fault in the service's order and return None, or return a faultless call."""
+        """Slow path: answer with the first fault in the service's order and return None, or return a faultless call.
+
+        A request that is no POST of JSON goes to `Plain`.
+        """
         if not self.claims(request):
             self._plain.prepare(request, respond)
             return None
@@ -160,7 +163,7 @@ class _Target:
             return self._prepare_slowly(request, respond)
 
     def _prepare_large(self, request: HttpRequest, respond: Respond) -> JsonCall | None:
-        """Authenticate and decode a request with a large body; unusual ones take the slow path. Raises at a fault."""
+        """Authenticate and decode a request with a large body; unusual bodies take the slow path. Raises at a fault."""
         body = request.body
         operation = self.operation
         spend_decoding(len(body))

@@ -1,4 +1,4 @@
-"""How does a reply become JSON? Stored rows are inserted undecoded, and joined with everything else in one copy.
+"""How does a reply become JSON? Stored rows are inserted undecoded, and joined with the reply's other JSON in one copy.
 
 Commas stand in JSON only between siblings. So a reply is a list of texts, joined by commas: each text is a leaf with
 the brackets and names that open before it, and the brackets that close behind it. Writing a long reply gives way.
@@ -25,7 +25,7 @@ VIEWED_BYTES = 4096
 TEXTS_FREED_AT_ONCE = 64
 OPENED_MAX = 1024
 SHORT_PAGE_BYTES = 16 * 1024
-"""Bytes of rows in Items up to which `_short_page` makes the body: it copies them twice, which is cheap for few."""
+"""Bytes of rows in Items up to which `_short_page` makes the body: it copies the rows twice, cheap for few bytes."""
 
 _encode = msgspec.json.Encoder().encode
 _OPENED: dict[str, bytes] = {}
@@ -62,7 +62,7 @@ def reply_json(reply: Reply | None) -> bytes:
 def _short_page(reply: Reply, rows: Rows) -> bytes | None:
     """Return the body of a reply whose Items are these few short rows; None if another member holds rows too.
 
-    Takes 1 µs for one row. After replies with a single item, these are the most frequent.
+    Takes 1 µs for one row. After replies with a single item, replies with few short rows are the most frequent.
     """
     text = row_json(rows[0]) if len(rows) == 1 else b",".join(rows_json(rows))
     if len(reply) == 1:
