@@ -16,9 +16,9 @@ Soon = Union[T, Coroutine[Any, Any, T]]  # noqa: UP007 - `|` takes no type varia
 """A result, or a coroutine that returns it. The caller tests the class of the result, or awaits `settled`."""
 
 
-async def then(coming: Coroutine[Any, Any, T], tell: Callable[[T], R]) -> R:
-    """Await `coming`, and return `tell` of its result. Raises what `coming` or `tell` raises."""
-    return tell(await coming)
+async def then(coming: Coroutine[Any, Any, T], convert: Callable[[T], R]) -> R:
+    """Await `coming`, and return `convert` of its result. Raises what `coming` or `convert` raises."""
+    return convert(await coming)
 
 
 async def settled(soon: Soon[T]) -> T:

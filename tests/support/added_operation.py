@@ -19,7 +19,7 @@ from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.soon import settled
 from hashrange.tables.capacity import item_read_units
-from hashrange.wire.rules import RequestRules, RequiredMember, SpecialForm
+from hashrange.wire.rules import ConstraintWording, RequestRules, RequiredMember
 
 # The messages of real operations are in `hashrange.messages`.
 NAME_MISSING = "HasItem needs a table"
@@ -56,7 +56,7 @@ OPERATION = Operation(
     tables=by_table_name,
     rules=RequestRules(
         required=RequiredMember("TableName", NAME_MISSING),
-        forms={("times", "minimum"): SpecialForm(TIMES_TOO_FEW, is_alone=True)},
+        wordings={("times", "minimum"): ConstraintWording(TIMES_TOO_FEW, is_alone=True)},
     ),
     is_eventual=lambda request: request.ConsistentRead is not True,
     is_quick=True,

@@ -28,7 +28,7 @@ def find_active_table(scope: Scope, name_or_arn: str) -> OpenTable | None:
     """
     table = scope.tables.get(name_or_arn)
     if table is None:
-        table = _find_other(scope, name_or_arn)
+        table = _find_by_arn(scope, name_or_arn)
         if table is None:
             return None
     clock = scope.clock
@@ -46,7 +46,7 @@ async def find_table(scope: Scope, name_or_arn: str) -> Table | None:
     table_name(name_or_arn)
     opened = scope.tables.get(name_or_arn)
     if opened is None:
-        opened = _find_other(scope, name_or_arn)
+        opened = _find_by_arn(scope, name_or_arn)
     if opened is None:
         return None
     table = opened.schema
@@ -82,7 +82,7 @@ def table_name(name_or_arn: str) -> str:
     return name
 
 
-def _find_other(scope: Scope, name_or_arn: str) -> OpenTable | None:
+def _find_by_arn(scope: Scope, name_or_arn: str) -> OpenTable | None:
     """The table that an ARN names in the caller's account and Region; None if it is missing, or for a plain name.
 
     Raises `Malformed` for a plain name that is too long or has invalid characters.

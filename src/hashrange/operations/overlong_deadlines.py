@@ -11,7 +11,9 @@ from hashrange.tables.schema import Table
 from hashrange.tables.states import without_overlong_deadlines
 
 
-async def end_endless_waits(store: Store, tables: Sequence[Table], now_seconds: float, delay_seconds: float) -> int:
+async def shorten_overlong_deadlines(
+    store: Store, tables: Sequence[Table], now_seconds: float, delay_seconds: float
+) -> int:
     """Move deadlines of `tables` that are more than `delay_seconds` after `now_seconds` to `now_seconds`.
 
     Stores the changed tables in the catalog and returns their number.

@@ -31,7 +31,7 @@ class Connection(asyncio.Protocol):
 
     __slots__ = (
         "active_at_seconds", "answering", "connections", "input", "is_held", "last_reply", "reading", "ready", "receiving", "refusal", "reply_bytes",
-        "request", "sending", "share", "since_seconds", "socket_transport", "transport", "unread_bytes",
+        "request", "sending", "share", "since_seconds", "socket_transport", "transport", "unparsed_bytes",
     )  # fmt: skip
 
     def __init__(self, connections: Connections) -> None:
@@ -43,7 +43,7 @@ class Connection(asyncio.Protocol):
         self.answering = IDLE
         self.sending = FLOWING
         self.input = LISTENING
-        self.unread_bytes = 0
+        self.unparsed_bytes = 0
         """Bytes of long reads (more than `PIECE_BYTES`) that wait in `incoming.py`, still unparsed."""
         self.is_held = False
         """True while `long_reads.py` postpones reading from the client to a later turn."""
@@ -100,7 +100,7 @@ class Connection(asyncio.Protocol):
             if self.receiving not in states.NOT_PARSING:
                 self.refuse(TOO_MUCH_UNFINISHED)
             return False
-        self.unread_bytes += size_bytes
+        self.unparsed_bytes += size_bytes
         self.connections.long_reads.note(self, size_bytes)
         self.listen()
         return True
@@ -140,7 +140,7 @@ class Connection(asyncio.Protocol):
         """Parse bytes from the client; `incoming.py` then calls `take` for a request."""
         is_long = len(data) > PIECE_BYTES
         if is_long:
-            self.unread_bytes -= len(data)
+            self.unparsed_bytes -= len(data)
             self.connections.receive_budget.end(len(data))
         receiving = self.receiving
         if receiving is not BETWEEN and receiving in states.NOT_PARSING:
@@ -293,7 +293,7 @@ class Connection(asyncio.Protocol):
     @property
     def has_more(self) -> bool:
         """True if complete requests wait to be answered, or long reads or parts of them to be parsed."""
-        return bool(self.ready or self.reading.rest or self.unread_bytes)
+        return bool(self.ready or self.reading.rest or self.unparsed_bytes)
 
     def go_on(self) -> None:
         """Do what `next_step` chooses, then pause or resume reading. Called when its choice may have changed."""
@@ -319,7 +319,7 @@ class Connection(asyncio.Protocol):
         """Pause or resume reading from the client as `is_listened_to` says; do nothing once input has ended."""
         if self.receiving in states.OVER or self.transport.is_closing():
             return
-        has_long_read = self.unread_bytes > 0 or bool(self.reading.rest)
+        has_long_read = self.unparsed_bytes > 0 or bool(self.reading.rest)
         is_wanted = states.is_listened_to(self.receiving, self.sending, bool(self.ready), has_long_read, self.is_held)
         if is_wanted and self.input is PAUSED:
             self.input = states.RESUME[self.input]

@@ -49,7 +49,7 @@ class Connections:
         """Buffer of each connection's first read; its bytes are copied at once. Each Connections has its own buffer."""
         self.open: set[OpenConnection] = set()
         self.turned_away: set[OpenConnection] = set()
-        """Connections above the limit, open until their clients have read the refusal or a deadline ends them."""
+        """Connections refused when they were made, because too many were open or the server is stopping, and not lost yet."""
         self.incoming = Incoming(handle, self.outgoing, clock.monotonic, self.open)
         self.connections_max = connections_max
         self.access_log = access_log

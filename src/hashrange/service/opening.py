@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from hashrange.clock import Clock
 from hashrange.operations.operation import Operation
-from hashrange.operations.overlong_deadlines import end_endless_waits
+from hashrange.operations.overlong_deadlines import shorten_overlong_deadlines
 from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.service.service import Service
 from hashrange.settings import Settings
@@ -34,7 +34,7 @@ async def open_service(
     )
     try:
         tables = [table.schema for table in store.catalog.all_tables()]
-        await end_endless_waits(store, tables, clock.service_time(), settings.table_state_delay_seconds)
+        await shorten_overlong_deadlines(store, tables, clock.service_time(), settings.table_state_delay_seconds)
     except BaseException:
         await store.close()
         raise

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from hashrange.limits import ON_DEMAND_WARM_READ_UNITS, ON_DEMAND_WARM_WRITE_UNITS
-from hashrange.tables.decreases import decreases_today
+from hashrange.tables.change_quotas import decreases_today
 from hashrange.tables.schema import Index, KeySchema, Table, Throughput
 from hashrange.tables.source_id import make_source_id
 from hashrange.tables.states import Status, index_status, status

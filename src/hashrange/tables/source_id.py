@@ -45,6 +45,6 @@ def key_in_source(engine_key: bytes) -> Key:
     return Key(engine_key[SOURCE_BYTES:])
 
 
-def partition_of(key: Key) -> bytes:
+def partition_prefix(key: Key) -> bytes:
     """The start of a key that is the same for all items with the same partition key value."""
     return key[: HASH_BYTES + 2 + int.from_bytes(key[_LENGTH], "big")]

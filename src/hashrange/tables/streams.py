@@ -148,7 +148,7 @@ def ended_stream(stream: Stream, table: Table | None, now_seconds: float) -> Str
     )
 
 
-def first_shard(stream_id: int, number: int, partition: Partition, first: Sequence) -> Shard:
+def shard_of(stream_id: int, number: int, partition: Partition, first: Sequence) -> Shard:
     """A new, open shard of a partition, without a parent; its records have sequence numbers from `first` on."""
     return Shard(stream_id, number, 0, partition.number, partition.hashes, first)
 

@@ -30,7 +30,7 @@ class MemberPlace(NamedTuple):
 
     path: str = ""
     """The path as messages show it: `requestItems.Music.member.keys`."""
-    form: str = ""
+    path_pattern: str = ""
     """The path with `{key}` in place of each map key: `requestItems.{key}.member.keys`."""
     key: str = ""
     """The innermost map key of the path, as messages show it; empty if there is none."""
@@ -47,13 +47,13 @@ class Violation(NamedTuple):
 
     def text(self) -> str:
         """The sentence for this violation if the operation has no special wording."""
-        return self._told(render_value(self.value, self.shape))
+        return self._sentence(render_value(self.value, self.shape))
 
     def json_text(self) -> str:
         """The sentence for this violation, with the value as JSON instead of as Java prints it."""
-        return self._told(render_json(self.value))
+        return self._sentence(render_json(self.value))
 
-    def _told(self, value: str) -> str:
+    def _sentence(self, value: str) -> str:
         return messages.VIOLATION.format(value=value, path=self.place.path, constraint=self.words)
 
 
@@ -89,20 +89,20 @@ def _report(violations: list[Violation], rules: RequestRules) -> str:
     alone = None
     for violation in violations:
         place, constraint = violation.place, violation.constraint
-        form = rules.forms.get((place.form, constraint))
-        if form is not None and form.is_after_enumerations and has_unknown_word:
+        wording = rules.wordings.get((place.path_pattern, constraint))
+        if wording is not None and wording.is_after_enumerations and has_unknown_word:
             continue
-        if form is not None and form.is_json:
+        if wording is not None and wording.is_json:
             texts.insert(0, violation.json_text())
             continue
-        if form is None or form.text is None:
+        if wording is None or wording.text is None:
             texts.append(violation.text())
             continue
-        words = form.text.format(key=place.key)
-        if form.is_bare:
+        words = wording.text.format(key=place.key)
+        if wording.is_bare:
             return words
         texts.append(words)
-        if form.is_alone and alone is None:
+        if wording.is_alone and alone is None:
             alone = words
     return envelope(texts if alone is None else [alone])
 
@@ -164,7 +164,7 @@ def _map_value_violations(value: dict[str, Any], member: Shape, place: MemberPla
     for key, element in walk(value.items()):
         if not _is_sound(element, member):
             shown = path_key(key)
-            here = MemberPlace(f"{place.path}.{shown}.member", place.form + ".{key}.member", shown)
+            here = MemberPlace(f"{place.path}.{shown}.member", place.path_pattern + ".{key}.member", shown)
             yield from violations(element, member, here)
 
 
@@ -193,7 +193,7 @@ def _are_sound(value: list[Any] | dict[str, Any], member: Shape) -> bool:
 
 
 def _below(place: MemberPlace, step: str) -> MemberPlace:
-    return MemberPlace(place.path + step, place.form + step, place.key)
+    return MemberPlace(place.path + step, place.path_pattern + step, place.key)
 
 
 def _own_violations(value: Any, shape: Shape, place: MemberPlace) -> Iterator[Violation]:

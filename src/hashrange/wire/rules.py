@@ -26,7 +26,7 @@ class RequiredMember(NamedTuple):
     """True if a table name that is too short, and not in an ARN, is reported among the constraints, not before them."""
 
 
-class SpecialForm(NamedTuple):
+class ConstraintWording(NamedTuple):
     """How an operation words one constraint of one member."""
 
     text: str | None = None
@@ -41,15 +41,15 @@ class SpecialForm(NamedTuple):
     """True if the violation is reported without all other violations, even preceding ones, and without the envelope."""
 
 
-Forms = Mapping[tuple[str, Constraint], SpecialForm]
-"""(member's path as in `constraints.MemberPlace.form`, constraint) → wording of a violation."""
+ConstraintWordings = Mapping[tuple[str, Constraint], ConstraintWording]
+"""(member's path as in `constraints.MemberPlace.path_pattern`, constraint) → wording of a violation."""
 
 
 class RequestRules(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Rules of one operation for its requests, in addition to their struct."""
 
     required: RequiredMember | None = None
-    forms: Forms = {}
+    wordings: ConstraintWordings = {}
     falls_back: bool = False
     """True if the older layer checks some of the operation's requests (`wire.fallback`)."""
 

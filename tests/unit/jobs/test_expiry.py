@@ -13,7 +13,7 @@ from hashrange.jobs.job import AT_ONCE
 from hashrange.jobs.runner import Runner
 from hashrange.jobs.virtual_time import advance
 from hashrange.limits import EXPIRY_AGE_MAX_SECONDS
-from hashrange.operations.overlong_deadlines import end_endless_waits
+from hashrange.operations.overlong_deadlines import shorten_overlong_deadlines
 from hashrange.settings import Settings
 from hashrange.store.embedded import expiries, layout
 from hashrange.store.embedded.draft import Draft
@@ -443,7 +443,7 @@ def test_no_state_and_no_cooldown_lasts_longer_when_the_clock_is_set_back(tmp_pa
     world.clock = SetClock(clock.wall_time() - 100_000)
     world.restart()
     tables = [table.schema for table in world.embedded.catalog.all_tables()]
-    drive(end_endless_waits(world.embedded, tables, world.clock.service_time(), 20.0))
+    drive(shorten_overlong_deadlines(world.embedded, tables, world.clock.service_time(), 20.0))
     assert described(world)["TimeToLiveStatus"] == "ENABLED"
     world.clock.advance(COOLDOWN_SECONDS)
     disable(world)

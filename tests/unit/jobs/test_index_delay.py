@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.operations.overlong_deadlines import end_endless_waits
+from hashrange.operations.overlong_deadlines import shorten_overlong_deadlines
 from tests.support.clocks import SetClock
 from tests.unit.jobs.world import World, drive, item
 
@@ -188,7 +188,7 @@ def test_what_an_earlier_process_left_for_a_time_out_of_reach_is_due_at_once(tmp
     world.clock = SetClock(world.clock.wall_time() - 3600)
     world.restart()
     tables = [table.schema for table in world.embedded.catalog.all_tables()]
-    drive(end_endless_waits(world.embedded, tables, world.clock.service_time(), 0.0))
+    drive(shorten_overlong_deadlines(world.embedded, tables, world.clock.service_time(), 0.0))
     world.put(5, n={"N": "1"})
     assert world.apply() == DELAY_SECONDS
     assert len(world.entries()) == 3

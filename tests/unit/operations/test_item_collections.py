@@ -8,7 +8,7 @@ import pytest
 from hashrange.clock import SystemClock
 from hashrange.operations.registry import OPERATIONS
 from hashrange.store.embedded import layout
-from hashrange.tables.source_id import partition_of
+from hashrange.tables.source_id import partition_prefix
 from tests.support.asking import run_operation
 from tests.support.samples import finish
 from tests.support.scopes import scope_of
@@ -40,7 +40,7 @@ def test_the_range_of_a_size(size_bytes: int, bounds: list[float]) -> None:
     world.open(limit_bytes=10 * GB)
     table = world.created("orders", world.table.schema.indexes)
     new = item("a", ADDED_BYTES)
-    row_key = layout.collection_key(table.source_id, partition_of(world.key(new)))
+    row_key = layout.collection_key(table.source_id, partition_prefix(world.key(new)))
     if size_bytes > ADDED_BYTES:
         world.store.engine.put(row_key, layout.encode_counter(size_bytes - ADDED_BYTES))
     expected = {"ItemCollectionKey": {"pk": {"S": "p"}}, "SizeEstimateRangeGB": bounds}

@@ -218,8 +218,8 @@ def test_long_reads_go_on_one_at_a_time() -> None:
     left = [len(client.reading.rest) for client in clients]
     while turns.due:
         turns.turn()
-        now_left = [client.unread_bytes + len(client.reading.rest) for client in clients]
-        if all(not client.unread_bytes for client in clients):
+        now_left = [client.unparsed_bytes + len(client.reading.rest) for client in clients]
+        if all(not client.unparsed_bytes for client in clients):
             assert sum(now != before for now, before in zip(now_left, left, strict=True)) <= 2
         left = now_left
     assert not any(left)

@@ -15,7 +15,7 @@ from hashrange.items.sizes import item_size_bytes
 from hashrange.items.types import Item, Key, Row
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded import read_cache as room
-from hashrange.store.embedded.read_cache import ASKED_SLOTS, PAGES_PER_PARTITION_MAX, ReadCache
+from hashrange.store.embedded.read_cache import PAGES_PER_PARTITION_MAX, REQUESTED_SLOTS, ReadCache
 from hashrange.store.interface import WHOLE_LEASE, Page, TransactionStep
 from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.read_spans import KeyTerm, query_span, scan_span
@@ -71,7 +71,7 @@ class World:
 
     def trust(self) -> Counting:
         """Count the engine's reads, and cache rows from their first read on."""
-        self.store.site.reads._asked = bytearray(b"\x01") * ASKED_SLOTS
+        self.store.site.reads._requested_slots = bytearray(b"\x01") * REQUESTED_SLOTS
         return self.count()
 
     def key(self, pk: str, sk: str) -> Key:
@@ -177,7 +177,7 @@ def test_a_row_that_is_kept_stays_so_when_it_is_replaced(world: World) -> None:
     world.trust()
     world.put("p", "a")
     world.get("p", "a")
-    world.store.site.reads._asked = bytearray(ASKED_SLOTS)
+    world.store.site.reads._requested_slots = bytearray(REQUESTED_SLOTS)
     world.put("p", "a", n="1")
     engine = world.count()
     assert world.get("p", "a") == row_of("p", "a", n="1")

@@ -101,9 +101,9 @@ class Statement:
     __slots__ = (
         "__weakref__",
         "_conditions",
+        "attached_values",
         "build_item",
         "index_name",
-        "kept_beside",
         "kind",
         "order",
         "projection",
@@ -146,7 +146,7 @@ class Statement:
         self.value_checks = value_checks
         """Checks of the request's values, which also run for each request that finds the statement in the cache."""
         self._conditions = reader.conditions
-        self.kept_beside: dict[object, Any] = {}
+        self.attached_values: dict[object, Any] = {}
         """A cache of the operations → the result that it keeps for this statement, as long as the statement lives."""
 
     def values(self, parameters: RawParameters | None) -> dict[str, Value]:

@@ -44,8 +44,8 @@ from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply, Rows, Structure
 from hashrange.tables.capacity import items_read_units
 from hashrange.tables.open_table import OpenTable
-from hashrange.tables.source_id import partition_of
-from hashrange.wire.rules import RequestRules, SpecialForm
+from hashrange.tables.source_id import partition_prefix
+from hashrange.wire.rules import ConstraintWording, RequestRules
 
 _STEP_BYTES = 1024
 """Bytes of a row that count as one step when it is read."""
@@ -287,7 +287,7 @@ def _left_over(entry: KeysAndAttributes, positions: list[int]) -> dict[str, Any]
 
 def _partition_bytes(taken: list[tuple[Key, int]]) -> int:
     """Total size of the items in `taken`, pairs of key and size, that have the partition key of the last one."""
-    partition = partition_of(taken[-1][0])
+    partition = partition_prefix(taken[-1][0])
     return sum([size_bytes for key, size_bytes in taken if key.startswith(partition)])
 
 
@@ -303,11 +303,11 @@ OPERATION = Operation(
     capacity="by table",
     tables=lambda request: request.RequestItems,
     rules=RequestRules(
-        forms={
-            ("requestItems", "min_length"): SpecialForm(BATCH_GET_EMPTY),
-            ("requestItems.{key}.member.keys", "min_length"): SpecialForm(BATCH_GET_NO_KEYS),
-            ("requestItems.{key}.member.keys", "max_length"): SpecialForm(BATCH_GET_MANY_KEYS),
-            ("requestItems", "keys"): SpecialForm(is_json=True),
+        wordings={
+            ("requestItems", "min_length"): ConstraintWording(BATCH_GET_EMPTY),
+            ("requestItems.{key}.member.keys", "min_length"): ConstraintWording(BATCH_GET_NO_KEYS),
+            ("requestItems.{key}.member.keys", "max_length"): ConstraintWording(BATCH_GET_MANY_KEYS),
+            ("requestItems", "keys"): ConstraintWording(is_json=True),
         }
     ),
     is_eventual=_is_eventual,

@@ -44,7 +44,7 @@ from hashrange.operations.reply import Reply
 from hashrange.soon import Soon
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
-from hashrange.wire.rules import RequestRules, SpecialForm
+from hashrange.wire.rules import ConstraintWording, RequestRules
 
 
 class DeleteRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -193,9 +193,11 @@ OPERATION = Operation(
     tables=lambda request: request.RequestItems,
     writes=True,
     rules=RequestRules(
-        forms={
-            ("requestItems", "keys"): SpecialForm(is_after_enumerations=True),
-            ("requestItems", "min_length"): SpecialForm(BATCH_WRITE_EMPTY, is_bare=True, is_after_enumerations=True),
+        wordings={
+            ("requestItems", "keys"): ConstraintWording(is_after_enumerations=True),
+            ("requestItems", "min_length"): ConstraintWording(
+                BATCH_WRITE_EMPTY, is_bare=True, is_after_enumerations=True
+            ),
         }
     ),
     element_type=WriteRequest,

@@ -6,7 +6,7 @@ from hashrange.items.types import Item
 from hashrange.operations.items.actions import Action
 from hashrange.operations.operation import Scope
 from hashrange.tables.change import Change
-from hashrange.tables.source_id import partition_of
+from hashrange.tables.source_id import partition_prefix
 
 _BYTES_PER_GB = 1 << 30
 
@@ -22,7 +22,7 @@ async def metrics_by_table(
     reported: set[bytes] = set()
     for name, action, change in written:
         table = change.table
-        collection = table.source_id + partition_of(change.key)
+        collection = table.source_id + partition_prefix(change.key)
         if table.has_item_collections and collection not in reported:
             reported.add(collection)
             metrics.setdefault(name, []).append(await collection_metrics(scope, change, action.item))

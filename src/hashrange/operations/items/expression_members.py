@@ -13,7 +13,7 @@ class OperationParameters(NamedTuple):
 
     legacy: tuple[str, ...]
     expressions: tuple[str, ...]
-    counts_beside: tuple[tuple[str, str], ...] = ()
+    sole_conflicts: tuple[tuple[str, str], ...] = ()
     """(legacy member, the only expression member that it must not be combined with)."""
 
 
@@ -43,8 +43,8 @@ def check_operation_parameters(request: ParameterizedRequest, parameters: Operat
     """Raise RequestFault for legacy combined with expression members, then for names or values of placeholders that no
     expression can use, empty maps of them, and malformed placeholders.
     """
-    uncounted = {name for name, other in parameters.counts_beside if getattr(request, other) is None}
-    legacy = [(name, getattr(request, name, None)) for name in parameters.legacy if name not in uncounted]
+    unopposed = {name for name, other in parameters.sole_conflicts if getattr(request, other) is None}
+    legacy = [(name, getattr(request, name, None)) for name in parameters.legacy if name not in unopposed]
     expressions = [(name, getattr(request, name)) for name in parameters.expressions]
     values = getattr(request, "ExpressionAttributeValues", None)
     checks.check_expression_parameters(legacy, expressions, request.ExpressionAttributeNames, values)

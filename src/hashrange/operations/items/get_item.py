@@ -15,7 +15,7 @@ from hashrange.items.types import Item, Row
 from hashrange.items.values import check_item
 from hashrange.messages.reads import TABLE_NOT_FOUND
 from hashrange.operations import shapes
-from hashrange.operations.items import special_forms
+from hashrange.operations.items import constraint_wordings
 from hashrange.operations.items.compiled_expressions import NO_VALUES
 from hashrange.operations.items.conditions import check_key_paths
 from hashrange.operations.items.expression_members import GET_ITEM, check_operation_parameters
@@ -43,7 +43,7 @@ class GetItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ExpressionAttributeNames: shapes.NameMap | None = None
 
 
-RULES = RequestRules(forms=special_forms.TABLE_NAME, falls_back=True)
+RULES = RequestRules(wordings=constraint_wordings.TABLE_NAME, falls_back=True)
 
 
 def get_item(scope: Scope, request: GetItemRequest, meter: Meter) -> Soon[Reply]:

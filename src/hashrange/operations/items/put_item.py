@@ -7,7 +7,7 @@ the item's key → index keys → condition → size of the item collection.
 import msgspec
 
 from hashrange.operations import shapes
-from hashrange.operations.items import special_forms
+from hashrange.operations.items import constraint_wordings
 from hashrange.operations.items.actions import check_put
 from hashrange.operations.items.write_expressions import legacy_parameters
 from hashrange.operations.items.write_item import write_item
@@ -36,7 +36,11 @@ class PutItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 RULES = RequestRules(
-    forms={**special_forms.TABLE_NAME, **special_forms.RETURN_VALUES, **special_forms.CONDITIONAL_OPERATOR},
+    wordings={
+        **constraint_wordings.TABLE_NAME,
+        **constraint_wordings.RETURN_VALUES,
+        **constraint_wordings.CONDITIONAL_OPERATOR,
+    },
     falls_back=True,
 )
 

@@ -27,7 +27,7 @@ from hashrange.messages.reads import (
 )
 from hashrange.messages.requests import QUERY_LIMIT
 from hashrange.operations import shapes
-from hashrange.operations.items import special_forms
+from hashrange.operations.items import constraint_wordings
 from hashrange.operations.items.compiled_expressions import (
     NO_VALUES,
     QUERY_EXPRESSIONS,
@@ -53,7 +53,7 @@ from hashrange.operations.reply import Reply
 from hashrange.soon import Soon
 from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.read_spans import KeyTerm, continue_query, query_span, start_key
-from hashrange.wire.rules import RequestRules, SpecialForm
+from hashrange.wire.rules import ConstraintWording, RequestRules
 
 
 class QueryRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -240,10 +240,10 @@ OPERATION = Operation(
     capacity="one",
     tables=by_table_name,
     rules=RequestRules(
-        forms={
-            **special_forms.TABLE_NAME,
-            **special_forms.CONDITIONAL_OPERATOR,
-            ("limit", "minimum"): SpecialForm(QUERY_LIMIT),
+        wordings={
+            **constraint_wordings.TABLE_NAME,
+            **constraint_wordings.CONDITIONAL_OPERATOR,
+            ("limit", "minimum"): ConstraintWording(QUERY_LIMIT),
         }
     ),
     is_eventual=lambda request: request.ConsistentRead is not True,

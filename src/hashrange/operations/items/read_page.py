@@ -279,11 +279,11 @@ def read_reply(
     """Read the page of a Query or Scan and record its usage. `table_name`: name or ARN, as in the request."""
     page = read_page(scope, table, source, span, limit, wanted, consistent=consistent)
     if not isinstance(page, ReadPage):
-        return then(page, partial(_told, table, source, table_name, meter, wanted.is_count, consistent))
-    return _told(table, source, table_name, meter, wanted.is_count, consistent, page)
+        return then(page, partial(_recorded_reply, table, source, table_name, meter, wanted.is_count, consistent))
+    return _recorded_reply(table, source, table_name, meter, wanted.is_count, consistent, page)
 
 
-def _told(
+def _recorded_reply(
     table: OpenTable,
     source: ReadSource,
     table_name: str,

@@ -13,7 +13,7 @@ from hashrange.expressions.parameters import check_unused
 from hashrange.items.values import check_values
 from hashrange.messages.reads import SEGMENT_MISSING, SEGMENT_TOO_LARGE, TABLE_NOT_FOUND, TOTAL_SEGMENTS_MISSING
 from hashrange.operations import shapes
-from hashrange.operations.items import special_forms
+from hashrange.operations.items import constraint_wordings
 from hashrange.operations.items.compiled_expressions import NO_VALUES
 from hashrange.operations.items.conditions import check_key_paths
 from hashrange.operations.items.expression_members import SCAN, check_operation_parameters
@@ -122,6 +122,6 @@ OPERATION = Operation(
     capacity="one",
     wording="older",
     tables=by_table_name,
-    rules=RequestRules(forms=special_forms.TABLE_NAME),
+    rules=RequestRules(wordings=constraint_wordings.TABLE_NAME),
     is_eventual=lambda request: request.ConsistentRead is not True,
 )

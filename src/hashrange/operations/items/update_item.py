@@ -10,7 +10,7 @@ import msgspec
 
 from hashrange.messages.requests import RETURN_VALUES_UNKNOWN
 from hashrange.operations import shapes
-from hashrange.operations.items import special_forms
+from hashrange.operations.items import constraint_wordings
 from hashrange.operations.items.actions import check_update
 from hashrange.operations.items.write_expressions import legacy_parameters
 from hashrange.operations.items.write_item import write_item
@@ -19,7 +19,7 @@ from hashrange.operations.naming import by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.soon import Soon
-from hashrange.wire.rules import RequestRules, SpecialForm
+from hashrange.wire.rules import ConstraintWording, RequestRules
 
 
 class UpdateItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -41,10 +41,10 @@ class UpdateItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 RULES = RequestRules(
-    forms={
-        **special_forms.TABLE_NAME,
-        **special_forms.CONDITIONAL_OPERATOR,
-        ("returnValues", "enumeration"): SpecialForm(RETURN_VALUES_UNKNOWN, is_alone=True),
+    wordings={
+        **constraint_wordings.TABLE_NAME,
+        **constraint_wordings.CONDITIONAL_OPERATOR,
+        ("returnValues", "enumeration"): ConstraintWording(RETURN_VALUES_UNKNOWN, is_alone=True),
     },
     falls_back=True,
 )

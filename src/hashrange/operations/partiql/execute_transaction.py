@@ -177,7 +177,8 @@ def _checked_writes(
 ) -> list[StatementWrite]:
     """Writes of the request, in its order, each checked by itself; each of `requests` is added to the digest `content`.
 
-    Raises ApiError for the first fault, then for inserted items that are too large together.
+    Raises ApiError or Malformed for the first fault, then ValidationException for inserted items that are too large
+    together.
     """
     writes = []
     inserted_bytes = 0

@@ -23,9 +23,9 @@ class LastTableCache(Generic[Bound]):
 
     def find(self, table: OpenTable, statement: Statement) -> Bound:
         """Result of `work_out` for this table and statement; 0.2 µs if cached. Raises what `work_out` raises."""
-        kept: tuple[OpenTable, Bound] | None = statement.kept_beside.get(self)
+        kept: tuple[OpenTable, Bound] | None = statement.attached_values.get(self)
         if kept is not None and kept[0] is table:
             return kept[1]
         bound = self._work_out(table, statement)
-        statement.kept_beside[self] = (table, bound)
+        statement.attached_values[self] = (table, bound)
         return bound

@@ -42,15 +42,15 @@ from hashrange.tables.schema import Index, KeySchema, Table, Throughput
 
 IndexAction = UpdateGlobalSecondaryIndexAction | CreateGlobalSecondaryIndexAction | DeleteGlobalSecondaryIndexAction
 
-_ASKING_NOTHING = {"TableName", "AttributeDefinitions"}
-_NOTHING_ASKED: Sequence[object] = (None, [], OnDemandThroughput(), WarmThroughput())
+_MEMBERS_WITHOUT_CHANGES = {"TableName", "AttributeDefinitions"}
+_NO_CHANGE: Sequence[object] = (None, [], OnDemandThroughput(), WarmThroughput())
 _NOTHING_WARM = Throughput(0, 0)
 
 
 def check_table_update(request: UpdateTableRequest) -> None:
     """Raise ValidationException for the request's first fault; Malformed for an impossible index name."""
-    asked = (getattr(request, name) for name in request.__struct_fields__ if name not in _ASKING_NOTHING)
-    if all(value in _NOTHING_ASKED for value in asked):
+    asked = (getattr(request, name) for name in request.__struct_fields__ if name not in _MEMBERS_WITHOUT_CHANGES)
+    if all(value in _NO_CHANGE for value in asked):
         raise ValidationException(say.NOTHING_TO_UPDATE)
     updates = request.GlobalSecondaryIndexUpdates or []
     check_index_names(action.IndexName for update in walk(updates) for action in _actions(update))
@@ -115,8 +115,8 @@ def _check_index_updates(updates: Sequence[GlobalSecondaryIndexUpdate]) -> None:
         change = update.Update
         if change is not None and not (
             change.ProvisionedThroughput
-            or change.OnDemandThroughput not in _NOTHING_ASKED
-            or change.WarmThroughput not in _NOTHING_ASKED
+            or change.OnDemandThroughput not in _NO_CHANGE
+            or change.WarmThroughput not in _NO_CHANGE
         ):
             raise ValidationException(say.INDEX_UPDATE_NOTHING.format(index=name))
         if update.Create is not None:

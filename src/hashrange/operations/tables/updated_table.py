@@ -17,7 +17,13 @@ from hashrange.operations.tables.index_changes import index_changes
 from hashrange.operations.tables.index_members import UpdateGlobalSecondaryIndexAction
 from hashrange.operations.tables.members import ProvisionedThroughput
 from hashrange.operations.tables.requests import UpdateTableRequest
-from hashrange.tables.decreases import SECONDS_PER_DAY, decreases_left, decreases_today, next_decrease_at_seconds
+from hashrange.tables.change_quotas import (
+    decreases_left,
+    decreases_today,
+    next_decrease_at_seconds,
+    next_switch_at_seconds,
+    recent_switches,
+)
 from hashrange.tables.description import stream_label, warm_units
 from hashrange.tables.schema import Index, Table, Throughput
 
@@ -112,13 +118,14 @@ def _mode_changes(request: UpdateTableRequest, table: Table, now_seconds: float)
             "on_demand_max_read_units": None,
             "on_demand_max_write_units": None,
         }
-    recent = [at for at in table.switches_to_on_demand_seconds if at > now_seconds - SECONDS_PER_DAY]
-    if len(recent) >= limits.SWITCHES_TO_ON_DEMAND_MAX:
+    recent = recent_switches(table, now_seconds)
+    next_at_seconds = next_switch_at_seconds(recent, now_seconds)
+    if next_at_seconds > now_seconds:
         raise LimitExceededException(
             say.TOO_MANY_SWITCHES.format(
                 limit=limits.SWITCHES_TO_ON_DEMAND_MAX,
                 last=time_text(recent[-1]),
-                next=time_text(recent[0] + SECONDS_PER_DAY),
+                next=time_text(next_at_seconds),
             )
         )
     return {

@@ -34,7 +34,7 @@ from hashrange.operations.reply import Items, Reply, Structure
 from hashrange.operations.transactions.commit import read_places
 from hashrange.operations.transactions.reasons import cancelled
 from hashrange.tables.open_table import OpenTable
-from hashrange.wire.rules import RequestRules, SpecialForm
+from hashrange.wire.rules import ConstraintWording, RequestRules
 
 
 class Get(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -148,9 +148,9 @@ OPERATION = Operation(
     capacity="transaction",
     tables=lambda request: [element.Get.TableName for element in request.TransactItems],
     rules=RequestRules(
-        forms={
-            ("transactItems", "min_length"): SpecialForm(TRANSACTION_EMPTY),
-            ("transactItems", "max_length"): SpecialForm(TRANSACTION_TOO_LONG),
+        wordings={
+            ("transactItems", "min_length"): ConstraintWording(TRANSACTION_EMPTY),
+            ("transactItems", "max_length"): ConstraintWording(TRANSACTION_TOO_LONG),
         }
     ),
 )

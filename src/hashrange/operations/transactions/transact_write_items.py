@@ -37,7 +37,7 @@ from hashrange.operations.transactions.commit import commit_steps
 from hashrange.operations.transactions.size_and_units import record_written_usage
 from hashrange.operations.transactions.tokens import ContentDigest
 from hashrange.store.interface import TransactionStep
-from hashrange.wire.rules import RequestRules, SpecialForm
+from hashrange.wire.rules import ConstraintWording, RequestRules
 
 
 class TransactWriteItemsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -119,11 +119,11 @@ OPERATION = Operation(
     tables=lambda request: [name for element in request.TransactItems for name in table_names(element)],
     writes=True,
     rules=RequestRules(
-        forms={
-            ("transactItems", "min_length"): SpecialForm(TRANSACTION_EMPTY),
-            ("transactItems", "max_length"): SpecialForm(TRANSACTION_TOO_LONG),
-            ("clientRequestToken", "min_length"): SpecialForm(TOKEN_EMPTY, is_alone=True),
-            ("clientRequestToken", "max_length"): SpecialForm(TOKEN_TOO_LONG, is_alone=True),
+        wordings={
+            ("transactItems", "min_length"): ConstraintWording(TRANSACTION_EMPTY),
+            ("transactItems", "max_length"): ConstraintWording(TRANSACTION_TOO_LONG),
+            ("clientRequestToken", "min_length"): ConstraintWording(TOKEN_EMPTY, is_alone=True),
+            ("clientRequestToken", "max_length"): ConstraintWording(TOKEN_TOO_LONG, is_alone=True),
         }
     ),
     element_type=TransactWriteItem,

@@ -16,7 +16,7 @@ from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.late_entries import late_writes
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.tables.open_table import OpenTable, ReadSource
-from hashrange.tables.source_id import SourceId, key_in_source, partition_of
+from hashrange.tables.source_id import SourceId, key_in_source, partition_prefix
 
 Part = tuple[bytes, int, bytes | None]
 """An item collection in one source: the bytes that begin its keys, its counted size in bytes, and its stored size row;
@@ -48,7 +48,7 @@ def _counted(engine: Engine, source_id: bytes) -> Iterator[Part]:
     prefix = None
     size_bytes = 0
     for engine_key, row in scan_prefix(engine, source_id):
-        own_prefix = partition_of(key_in_source(engine_key))
+        own_prefix = partition_prefix(key_in_source(engine_key))
         if own_prefix != prefix:
             if prefix is not None:
                 yield prefix, size_bytes, None
@@ -72,10 +72,10 @@ def _late(engine: Engine, table: OpenTable, sources: list[SourceId]) -> Iterator
     for _, write in late_writes(engine, indexes.get):
         if write is not None and write.source_id in sources:
             if write.old_key is not None and write.old_header is not None:
-                yield partition_of(Key(write.old_key)), -row_size_bytes(Row(write.old_header)), None
+                yield partition_prefix(Key(write.old_key)), -row_size_bytes(Row(write.old_header)), None
             assert write.new_key is not None
             assert write.new_row is not None
-            yield partition_of(Key(write.new_key)), row_size_bytes(Row(write.new_row)), None
+            yield partition_prefix(Key(write.new_key)), row_size_bytes(Row(write.new_row)), None
 
 
 def _said(row: bytes | None) -> str:

@@ -32,7 +32,7 @@ from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.foundations import Foundations, Overtaken
 from hashrange.store.embedded.open_tables import OpenTables
 from hashrange.store.embedded.participant import Participant
-from hashrange.store.embedded.parts import Parts, parts_of, require_willing
+from hashrange.store.embedded.participation import Participation, participation, require_willing
 from hashrange.store.embedded.site import Site
 from hashrange.store.embedded.stalls import OPENING_STALLS_MAX, STALL_DELAYS_SECONDS, EngineRefused, wait_out_stall
 from hashrange.store.embedded.tokens import StoredToken, Tokens
@@ -253,7 +253,7 @@ class Commits:
         draft = Draft(moment.engine, position, at_seconds, changes, batch)
         followed = [change for change in written if not is_same_item(change.old, change.new)]
         with undisturbed:
-            self._follow(draft, parts_of(opened, followed), written, is_transaction=True)
+            self._follow(draft, participation(opened, followed), written, is_transaction=True)
             if token is not None and former is not None:
                 try:
                     self._tokens.add(draft, token, former)
@@ -314,7 +314,7 @@ class Commits:
 
     # --- from the changes to the commit ---------------------------------------------------------
 
-    def _follow(self, draft: Draft, parts: Parts, written: Sequence[Change], *, is_transaction: bool) -> None:
+    def _follow(self, draft: Draft, parts: Participation, written: Sequence[Change], *, is_transaction: bool) -> None:
         """Let participants refuse, then add to the draft the rows of `written` (changes with `old != new`) and of
         participants. `parts`: the participants that take part, each with its changes. Raises ApiError,
         TransactionRefused, EngineRefused.

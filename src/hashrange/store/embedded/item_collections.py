@@ -18,7 +18,7 @@ from hashrange.tables.change import Change
 from hashrange.tables.item_collections import collection_delta_bytes
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
-from hashrange.tables.source_id import partition_of
+from hashrange.tables.source_id import partition_prefix
 
 
 class _Counted(NamedTuple):
@@ -79,9 +79,9 @@ class ItemCollections(Participant):
 
 def collection_size_bytes(engine: Engine, table: OpenTable, key: Key) -> int:
     """Size of the item collection that the item at `key` belongs to. Raises the engine's bare exceptions."""
-    row = engine.get(layout.collection_key(table.source_id, partition_of(key)))
+    row = engine.get(layout.collection_key(table.source_id, partition_prefix(key)))
     return 0 if row is None else layout.decode_counter(row)
 
 
 def _row_key(change: Change) -> bytes:
-    return layout.collection_key(change.table.source_id, partition_of(change.key))
+    return layout.collection_key(change.table.source_id, partition_prefix(change.key))

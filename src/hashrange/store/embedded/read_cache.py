@@ -31,21 +31,21 @@ ENTRY_BYTES_MAX = 128 * 1024
 """A row or page longer than this is not cached: reading it takes a small part of the time of its request."""
 PAGES_PER_PARTITION_MAX = 8
 """Most pages, of different spans or limits, cached for one partition; a further page replaces them all."""
-ASKED_SLOTS = 1 << 16
+REQUESTED_SLOTS = 1 << 16
 """Slots in which requested keys are noted by checksum. Keys that share a slot are taken for each other."""
 _PARTITION_BYTES = SOURCE_BYTES + HASH_BYTES
 
-_Asked = tuple[Span, int, int]
+_PageRequest = tuple[Span, int, int]
 """The request that a cached page answers: span, limit in rows, limit in bytes."""
 
 
 class _Pages:
     """The cached pages of one partition (keys with one hash of the partition key)."""
 
-    __slots__ = ("by_asked", "size_bytes")
+    __slots__ = ("by_request", "size_bytes")
 
     def __init__(self) -> None:
-        self.by_asked: dict[_Asked, Page] = {}
+        self.by_request: dict[_PageRequest, Page] = {}
         self.size_bytes = 0
 
 
@@ -58,7 +58,7 @@ class ReadCache:
         self._left_bytes = limit_bytes
         self._entries: OrderedDict[bytes, Any] = OrderedDict()
         """Engine key → row; and partition (first bytes of its engine keys, fewer than a key has) → `_Pages`."""
-        self._forget_asked()
+        self._clear_slots()
 
     def clear(self) -> None:
         """Drop all rows and pages, because the engine was replaced, or a table or index deleted."""
@@ -91,14 +91,14 @@ class ReadCache:
             return begin_page(engine, source_id, span, limit_rows, limit_bytes, is_kept=self.admission.is_kept()), False
         pages = self._entries.get(partition)
         if pages is not None:
-            page = pages.by_asked.get((span, limit_rows, limit_bytes))
+            page = pages.by_request.get((span, limit_rows, limit_bytes))
             if page is not None:
                 self._entries.move_to_end(partition)
                 return page, True
         found = begin_page(engine, source_id, span, limit_rows, limit_bytes, is_kept=self.admission.is_kept())
         if isinstance(found, Page):
             size_bytes = found.size_bytes + PAGE_EXTRA_BYTES
-            if size_bytes <= ENTRY_BYTES_MAX and self._was_asked(partition, size_bytes):
+            if size_bytes <= ENTRY_BYTES_MAX and self._was_requested(partition, size_bytes):
                 self._keep_page(partition, (span, limit_rows, limit_bytes), found)
         return found, False
 
@@ -119,36 +119,36 @@ class ReadCache:
 
     def _keep_row(self, engine_key: bytes, row: Row, *, is_hot: bool = False) -> None:
         size_bytes = len(row) + ROW_EXTRA_BYTES
-        if size_bytes <= ENTRY_BYTES_MAX and (is_hot or self._was_asked(engine_key, size_bytes)):
+        if size_bytes <= ENTRY_BYTES_MAX and (is_hot or self._was_requested(engine_key, size_bytes)):
             self._entries[engine_key] = row
             self._take(size_bytes)
 
-    def _keep_page(self, partition: bytes, asked: _Asked, page: Page) -> None:
+    def _keep_page(self, partition: bytes, request: _PageRequest, page: Page) -> None:
         size_bytes = PAGE_EXTRA_BYTES + sum(map(len, page.rows)) + PAGE_ROW_EXTRA_BYTES * len(page.rows)
         pages = self._entries.get(partition)
-        if pages is None or len(pages.by_asked) == PAGES_PER_PARTITION_MAX:
+        if pages is None or len(pages.by_request) == PAGES_PER_PARTITION_MAX:
             self.touched(partition)
             pages = self._entries[partition] = _Pages()
-        pages.by_asked[asked] = page
+        pages.by_request[request] = page
         pages.size_bytes += size_bytes
         self._take(size_bytes)
 
-    def _was_asked(self, key: bytes, size_bytes: int) -> bool:
+    def _was_requested(self, key: bytes, size_bytes: int) -> bool:
         """True if `key` is noted in the slots; otherwise note it and return False.
 
         The slots are cleared once rows and pages of `_limit_bytes` in all have been noted.
         """
-        slot = crc32(key) % ASKED_SLOTS
-        if self._asked[slot]:
+        slot = crc32(key) % REQUESTED_SLOTS
+        if self._requested_slots[slot]:
             return True
-        self._asked[slot] = 1
+        self._requested_slots[slot] = 1
         self._until_forgotten_bytes -= size_bytes
         if self._until_forgotten_bytes < 0:
-            self._forget_asked()
+            self._clear_slots()
         return False
 
-    def _forget_asked(self) -> None:
-        self._asked = bytearray(ASKED_SLOTS)
+    def _clear_slots(self) -> None:
+        self._requested_slots = bytearray(REQUESTED_SLOTS)
         self._until_forgotten_bytes = self._limit_bytes
 
     def _take(self, size_bytes: int) -> None:

@@ -130,7 +130,7 @@ class EmbeddedStreams:
         """Add to the draft a new stream of the table, with a shard for each partition of the table's own rows."""
         stream = rules.stream_of(table, self._next_id, draft.at_seconds)
         first = rules.next_sequence(self.last, draft.at_seconds)
-        shards = [rules.first_shard(stream.stream_id, number, one, first) for number, one in enumerate(partitions, 1)]
+        shards = [rules.shard_of(stream.stream_id, number, one, first) for number, one in enumerate(partitions, 1)]
         draft.batch.put(layout.NEXT_STREAM_ID_KEY, layout.encode_counter(stream.stream_id + 1))
         draft.batch.put(layout.stream_key(stream.stream_id), layout.encode_stream(stream))
         _put_shards(draft, shards)
@@ -165,7 +165,7 @@ class EmbeddedStreams:
         for parent, partitions in successors.items():
             changed.append(parent._replace(last=last))
             for partition in partitions:
-                child = rules.first_shard(parent.stream_id, number, partition, first)
+                child = rules.shard_of(parent.stream_id, number, partition, first)
                 changed.append(child._replace(parent=parent.number))
                 number += 1
         _put_shards(draft, changed)

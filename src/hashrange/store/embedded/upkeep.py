@@ -50,7 +50,10 @@ class Upkeep:
         """Number of pages read from the engine since the store was opened."""
 
     def backfills(self) -> Sequence[Backfill]:
-        """The backfills in progress, in the order in which they began; after a start, in order of table ids."""
+        """The walks in progress, which fill new indexes and queues of expiries: in the order in which they began.
+
+        After a start, they are in order of table ids.
+        """
         found = [(self._opened.find(table_id_of(source_id)), source_id) for source_id in self._walks.positions]
         return [Backfill(table.schema, source_id) for table, source_id in found if table is not None]
 

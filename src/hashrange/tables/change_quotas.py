@@ -1,10 +1,11 @@
-"""How often may provisioned throughput decrease? Four times at the start of a UTC day, plus once each hour; at most four are saved up.
+"""How often may throughput decrease, and a table switch to on-demand? Decreases: four at the start of a UTC day, one more each hour.
 
-That is 27 a day, counted separately for a table and each global index. Pure functions of the last decrease and the
-time. Source: developer guide, quotas page of 2026.
+At most four decreases are saved up, so that there are at most 27 a day, counted separately for a table and each global
+index. A table is switched to on-demand at most four times within 24 hours. Pure functions of the earlier changes and
+the time. Source: developer guide, quotas page of 2026.
 """
 
-from hashrange.limits import DECREASES_HELD_MAX
+from hashrange.limits import DECREASES_HELD_MAX, SWITCHES_TO_ON_DEMAND_MAX
 from hashrange.tables.schema import Index, Table
 
 SECONDS_PER_DAY = 86_400
@@ -31,6 +32,20 @@ def decreases_left(subject: Table | Index, now_seconds: float) -> int:
 def next_decrease_at_seconds(now_seconds: float) -> float:
     """Time of the next full hour of UTC, which allows one more decrease."""
     return (now_seconds // SECONDS_PER_HOUR + 1) * SECONDS_PER_HOUR
+
+
+def recent_switches(table: Table, now_seconds: float) -> tuple[float, ...]:
+    """Times of the table's switches to on-demand within the last 24 hours, oldest first."""
+    return tuple([at for at in table.switches_to_on_demand_seconds if at > now_seconds - SECONDS_PER_DAY])
+
+
+def next_switch_at_seconds(recent: tuple[float, ...], now_seconds: float) -> float:
+    """Time from which one more switch to on-demand is allowed; `recent` as `recent_switches` returns it."""
+    return (
+        recent[-SWITCHES_TO_ON_DEMAND_MAX] + SECONDS_PER_DAY
+        if len(recent) >= SWITCHES_TO_ON_DEMAND_MAX
+        else now_seconds
+    )
 
 
 def _is_same_day(first_seconds: float, second_seconds: float) -> bool:

@@ -9,10 +9,10 @@ from hashrange.store.embedded.participant import Participant
 from hashrange.store.interface import TransactionRefused
 from hashrange.tables.change import Change
 
-Parts = Sequence[tuple[Participant, Sequence[Change]]]
+Participation = Sequence[tuple[Participant, Sequence[Change]]]
 
 
-def parts_of(opened: Sequence[StoredTable], written: Sequence[Change]) -> Parts:
+def participation(opened: Sequence[StoredTable], written: Sequence[Change]) -> Participation:
     """Each participant that chose a table of the transaction, in order, with the changes of its tables.
 
     `opened`: the transaction's tables. A participant without changes is left out.
