@@ -299,7 +299,10 @@ class OutcomeUnknown(StorageError):
 
 
 class Abandoned(HashrangeError):
-    """A read was ended where it gave way, because its client has left. No client receives it."""
+    """A read, or the decoding of a request, was ended where it gave way, because its client has left.
+
+    No client receives this error.
+    """
 
 
 class Malformed(HashrangeError):

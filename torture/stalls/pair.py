@@ -6,7 +6,8 @@ from pathlib import Path
 from torture.kinds.needs import basis, calls_for
 from torture.server import Limits, ServerProcess
 
-CALM_SECONDS_MAX = 5.0
+CALM_SECONDS_MAX = 15.0
+"""A server takes clients that have only ended their input for gone after 10 s; until then it works on their requests."""
 CALM_ANSWER_SECONDS = 0.2
 CALM_LOOK_SECONDS = 0.1
 CALM_SHARE = 0.3

@@ -1,4 +1,4 @@
-"""Which job splits partitions that have grown? `PartitionSplits`, one at a time, when it is woken."""
+"""Which job calls for partitions to be split that have grown? `PartitionSplits`; `store/embedded/upkeep.py` decides and does it."""
 
 from hashrange.jobs.job import AT_ONCE
 from hashrange.store.interface import Maintenance

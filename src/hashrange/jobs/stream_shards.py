@@ -1,4 +1,4 @@
-"""Which job replaces stream shards and deletes shards too old to be read? `StreamShards`, one stream at a time."""
+"""Which job calls for shards to be replaced and deleted? `StreamShards`; `store/embedded/streams.py` decides when and does it."""
 
 from hashrange.store.interface import Maintenance
 

@@ -292,7 +292,7 @@ class Connection(asyncio.Protocol):
 
     @property
     def has_more(self) -> bool:
-        """True if complete requests wait to be answered, or long reads or parts of them to be parsed."""
+        """True if complete requests wait to be answered, or bytes of long reads to be parsed."""
         return bool(self.ready or self.reading.rest or self.unparsed_bytes)
 
     def go_on(self) -> None:

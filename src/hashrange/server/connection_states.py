@@ -141,7 +141,7 @@ class ConnectionStep(StrEnum):
     NOTHING = auto()
     """Wait for an event."""
     ASK_FOR_TURN = auto()
-    """Queue the connection in `incoming.py`, which then takes the next request or parses more of a long read."""
+    """Queue the connection in `incoming.py`, which then takes the next request, or parses more of the received bytes."""
     SEND_REFUSAL = auto()
     """Send the refusal: no reply is due before it."""
     FINISH = auto()

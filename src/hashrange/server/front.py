@@ -198,16 +198,19 @@ class Front:
         self._prepare_some(line)
         self._service.run_while_there_is_time(line.prepared)
 
-    @staticmethod
-    def _prepare_some(line: _Line) -> None:
+    def _prepare_some(self, line: _Line) -> None:
         """Prepare some requests of `line`; a separate function so that its variables are freed before calls run."""
-        arrived, prepared = line.arrived, line.prepared
+        arrived, prepared, workers = line.arrived, line.prepared, self._service.workers
         while arrived and len(prepared) < PREPARED_TOGETHER:
             prepare, request, respond = arrived.popleft()
             if request.is_abandoned:
                 respond(500, b"")  # the client has left: this only ends the request
                 continue
-            call = prepare(request, respond)
+            workers.running = request
+            try:
+                call = prepare(request, respond)
+            finally:
+                workers.running = None
             if call is not None:
                 prepared.append(call)
             if len(request.body) > QUICK_BYTES:

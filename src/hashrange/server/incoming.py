@@ -188,7 +188,9 @@ class Incoming:
                 break
 
     def _read_group(self, group: list[tuple[AnsweredConnection, bytes | None]]) -> None:
-        """Parse input of some connections. Answer requests of those whose last reply was small; queue the others."""
+        """Parse the input of a group of connections. Answer requests of those whose last reply was small; queue the other
+        requests in `_new` or `_dear`.
+        """
         for connection, data in group:
             if data:
                 try:

@@ -47,7 +47,9 @@ class LongReads:
         self._call_soon = call_soon
 
     def note(self, sender: Sender, size_bytes: int) -> None:
-        """Count a long read of `sender`. If this turn's long reads reach the limit, hold all senders so far."""
+        """Count a long read of `sender`. If this turn's long reads reach the limit, read nothing more from all connections
+        that have sent a long read, until `_turn` releases them.
+        """
         if self._call_soon is None:
             return
         self._turn_bytes += size_bytes

@@ -1,4 +1,4 @@
-"""How slowly may a client send, and how much framing may a chunked body have? Limits and checks, pure.
+"""How slowly may a client send, and read its replies, and how much framing may a chunked body have? Limits and checks, pure.
 
 Source of limits: operations.md 1.1.
 """

@@ -34,11 +34,11 @@ IDLE_WORKERS_MAX = 4
 
 
 class Abandonable(Protocol):
-    """A call that may be ended where it gives way."""
+    """A call, or a request that is being decoded, which may be ended where it gives way."""
 
     @property
     def is_needless(self) -> bool:
-        """True if the call changes nothing, and its client has left."""
+        """True if it changes nothing from here on, and its client has left."""
 
 
 class Worker(greenlet):
@@ -87,7 +87,7 @@ class Workers:
         self.is_crowded = False
         """True while at least `LARGE_WAITING_MAX` workers wait to decode or write a large piece of JSON."""
         self.running: Abandonable | None = None
-        """The call whose operation runs now, else None; set by `service.py` and `drive.py`, which run operations."""
+        """The call whose operation runs now, or the request being decoded, else None. Set by code that runs one."""
         self._collects = True
         self._ends_seconds = 0.0
         self._is_turn_due = False

@@ -15,7 +15,7 @@ from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
 
 HEARING_PROBABILITY = 0.05
-"""Probability that a call of the store refreshes the catalog's views first."""
+"""Probability that a call of the store first brings the wrapper's late copy of the catalog up to date."""
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -84,7 +84,7 @@ class OpenTable:
         names = keys.partition_names + keys.sort_names
         time_to_live = () if schema.time_to_live is None else (schema.time_to_live.attribute,)
         self.followed_names = tuple(dict.fromkeys(names + time_to_live))
-        """Names of the attributes that participants use of a Change's items: those of key and time to live."""
+        """Names of the attributes that participants use of a Change's items: of the table's own key and of time to live."""
         self.table_source = ReadSource(self.source_id, None, keys, names, names, None)
         self.indexes = tuple([self._index_source(index) for index in schema.indexes if index.state != "DELETING"])
         """Sources of the indexes, in the schema's order, except those being deleted."""

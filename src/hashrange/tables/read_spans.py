@@ -1,4 +1,4 @@
-"""Which keys does a Query or Scan read? Key conditions, segments and start keys become a span of keys.
+"""Which keys does a Query or Scan read? Key conditions, segments and start keys become a span of keys; start keys outside are refused.
 
 Pure functions from checked values and a source to a half-open range. The encoding of a sort key value marks its own
 end, so keys with the same value of a sort key attribute share a prefix, and every bound of a span is such a prefix or

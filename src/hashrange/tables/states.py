@@ -1,4 +1,4 @@
-"""Which state is a table in? Pure functions of the stored table and service time.
+"""Which state is a table in, and what is left of it once it or an index is deleted? Pure functions of the stored table and service time.
 
 No job makes a CREATING table ACTIVE: its state follows from its deadlines and the current time. With a delay of zero
 the deadline is the time of the call itself, so the next call already sees the new state. Service time never

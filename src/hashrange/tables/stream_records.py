@@ -199,7 +199,7 @@ def _decode_keys(keys_json: bytes) -> Item:
 
 
 def _ends_of(record: bytes) -> tuple[int, int, int, int, int]:
-    """A record's event, who made the change, positions where keys and old row end, and size.
+    """A stored record's event, who made the change, the positions where keys and old row end, and its SizeBytes.
 
     Raises StorageCorruption, StorageFormatUnknown.
     """

@@ -1,7 +1,7 @@
 """Which of the service's two validation layers checks a request? Requests for single items fall back to the older one in two cases.
 
-The older layer words faults in its own sentences, without special wordings of single constraints and without an
-envelope around request faults. A request without its `Key` falls back for its constraints only; a request with a value
+The older layer words faults in its own sentences: a RequestFault (`errors.py`) without an envelope, broken constraints
+in the envelope, but without an operation's special wordings of them. A request without its `Key` falls back for its constraints only; a request with a value
 nested too deep for the current layer falls back for all checks. Requests of other operations have one layer each: an
 operation's record says whether its requests fall back (`RequestRules.falls_back`).
 Source: service behaviour, captures to October 2026.

@@ -1,4 +1,4 @@
-"""How are HTTP requests represented, and replies written as bytes? Pure: no sockets, no clock.
+"""How are HTTP requests represented, and replies written as bytes, with their headers, checksum and compression? No sockets, no clock.
 
 A request's headers are two parallel lists of names and values, as the parser found them. Clients repeat the same names
 in the same order, so the position of each header is computed once per list of names and cached as a `HeaderLayout`.
@@ -104,6 +104,11 @@ class HttpRequest(msgspec.Struct, gc=False):
     is_abandoned: bool = False
     """True if the client has disconnected: the request is skipped if it has not begun, or may end with Abandoned."""
 
+    @property
+    def is_needless(self) -> bool:
+        """True if the client has disconnected before the request's operation begins."""
+        return self.is_abandoned
+
     def header(self, name: bytes) -> bytes | None:
         """The first header of this (lower-case) name, without surrounding blanks.
 
@@ -193,7 +198,7 @@ class ReplyWriter:
         return head, b"" if request.method == b"HEAD" else body
 
     def refusal(self, status: int, body: bytes, wall_time: float) -> bytes:
-        """A plain-text reply to input that is no complete request; the connection closes after it."""
+        """A plain-text reply to input that is no complete request, or to a refused connection, which closes after it."""
         if int(wall_time) != self._second:
             self._turn_second(wall_time)
         return b"HTTP/1.1 %d %b\r\n%bContent-Type: text/plain\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%b" % (

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import gc
+import gzip
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -17,11 +18,13 @@ from hashrange.items.steps import LARGE_PIECE_BYTES, LOOK_STEPS, gave_way, look,
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.server.listener import Server, read_secrets
+from hashrange.server.protocols.dynamodb_json import protocol
 from hashrange.service.drive import in_turns
 from hashrange.service.service import Service
 from hashrange.service.workers import LARGE_TOGETHER_BYTES, SLICE_SECONDS, Worker, Workers
 from hashrange.settings import Settings
 from hashrange.store.pause import PAUSE
+from hashrange.wire import content_codings
 from tests.support.waiting import until
 from tests.support.working import HurriedClock
 from tests.unit.server.harness import ECHO_OPERATIONS, EchoRequest, FrontEnd, StubStore, Turns, replies
@@ -451,6 +454,65 @@ def test_a_read_ends_where_it_gives_way_once_its_client_has_left(
     assert caplog.records == []
     workers = front.service.workers
     assert (workers._large_bytes, workers._large_waiting, workers.count_left()) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_the_decoding_of_a_request_ends_where_it_gives_way_once_its_client_has_left(
+    slow_front: tuple[FrontEnd, list[str]],
+    turns: Turns,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    *,
+    is_gone: bool,
+) -> None:
+    front, noted = slow_front
+    decode_body = content_codings.decode_body
+
+    def decode_slowly(body: bytes, encoding: bytes) -> bytes:
+        for number in range(5):
+            noted.append(f"decode {number}")
+            front.clock.advance_all(SLICE_SECONDS)
+            look()
+        return decode_body(body, encoding)
+
+    monkeypatch.setattr(protocol, "decode_body", decode_slowly)
+    connection, transport = front.connect()
+    body = gzip.compress(b'{"TableName":"a"}')
+    connection.data_received(front.request(body, "PutItem", {"Content-Encoding": "gzip"}))
+    while len(noted) < 2:
+        turns.turn()
+    if is_gone:
+        connection.connection_lost(None)
+    while turns.due:
+        turns.turn()
+    if is_gone:
+        assert noted == ["decode 0", "decode 1"]
+    else:
+        assert noted == [f"decode {number}" for number in range(5)] + [f"a {number}" for number in range(5)]
+        assert len(replies(transport.take())) == 1
+    assert caplog.records == []
+    assert front.service.workers.running is None
+
+
+def test_a_large_request_whose_client_has_left_is_not_read_over_again(
+    slow_front: tuple[FrontEnd, list[str]], turns: Turns, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    front, noted = slow_front
+
+    def read_over(_request: object) -> bytes:
+        noted.append("slow path")
+        return b""
+
+    monkeypatch.setattr(protocol, "plain_body", read_over)
+    connection, _ = front.connect()
+    front.clock.advance_all(SLICE_SECONDS)
+    connection.data_received(front.request(b'{"TableName":"a"%b}' % (b" " * LARGE_PIECE_BYTES), "PutItem"))
+    while not front.service.workers.count_left():
+        turns.turn()
+    connection.connection_lost(None)
+    while turns.due:
+        turns.turn()
+    assert noted == []
 
 
 def test_a_read_ends_also_where_it_gives_way_again(slow_front: tuple[FrontEnd, list[str]], turns: Turns) -> None:

@@ -1,4 +1,4 @@
-"""Which attributes does a read return? AttributesToGet or ProjectionExpression, and Select, checked against each other.
+"""Which attributes does a read return, and does it fetch items for a local index? By AttributesToGet or ProjectionExpression, Select, and the filter.
 
 Source: service behaviour, captures to Oct 2026.
 """

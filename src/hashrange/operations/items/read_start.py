@@ -1,4 +1,4 @@
-"""Which table or index does a Query or Scan read, and where does it start? Checks of IndexName and ExclusiveStartKey."""
+"""Which table or index does a Query or Scan read, and where does it start? IndexName, and the key in ExclusiveStartKey by itself."""
 
 from hashrange.errors import NumberFault, NumberSetFault, RequestFault, SetRepeatFault, ValidationException
 from hashrange.items.types import Item

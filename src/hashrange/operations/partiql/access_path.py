@@ -1,4 +1,4 @@
-"""How does a SELECT read? By a lookup of one item, the spans of one or more partition keys, or a scan: its access path.
+"""How does a SELECT read? By a lookup of one item, by ranges of sort keys in one or more partitions, or by a scan: its access path.
 
 The access path depends on the statement and the table alone, and is cached with the statement. Order of checks: index →
 multi-attribute keys → computed values in SELECT → number of partition keys → ORDER BY → sort key conditions → paths

@@ -201,7 +201,8 @@ def _planned_steps(
 ) -> list[TransactionStep]:
     """Transaction steps of the statements.
 
-    Raises ApiError for the first statement that transactions do not support, then for items named twice.
+    Raises ApiError for the first statement whose table is missing, that transactions do not support, or whose item's row
+    would be too long; then for items named twice.
     """
     steps = []
     places = []

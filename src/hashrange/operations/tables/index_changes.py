@@ -1,4 +1,4 @@
-"""Which table fields change when UpdateTable creates or deletes a global index? Checked request and old table → changed fields.
+"""Which table fields change at once when UpdateTable creates or deletes a global index? A deleted index goes later (`tables/states.py`).
 
 A created index is CREATING until a job (`jobs`) has made its entries. A deleted index is DELETING, without entries,
 until its deadline.

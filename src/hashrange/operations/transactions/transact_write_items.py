@@ -87,7 +87,10 @@ def _checked_actions(elements: list[TransactWriteItem], content: ContentDigest |
 
 
 def _planned_steps(scope: Scope, actions: list[Action]) -> list[TransactionStep]:
-    """Transaction steps of the actions. Raises ApiError for items named twice, then for missing tables."""
+    """Transaction steps of the actions.
+
+    Raises ApiError for an item whose row would be too long, then for items named twice, then for missing tables.
+    """
     steps = []
     places: list[object] = []
     is_table_missing = False

@@ -294,8 +294,10 @@ class Health:
             self.barrier.report(self._heal)
 
     def _opened_again(self, lock: FolderLock) -> Engine:
-        """On the sync thread: open the engine of the locked folder again. Raises StorageError; StorageLost if the
-        folder is opened by its plain path, and another folder is there.
+        """On the sync thread: open the engine of the locked folder again. Raises StorageError.
+
+        Where the system has no paths through open descriptors (`lock.is_held` is false), the engine opens whatever is
+        at the folder's path; StorageLost if that is another folder.
         """
         try:
             engine = open_engine(self._store.place, folder=lock.folder, may_make=False)

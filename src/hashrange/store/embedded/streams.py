@@ -1,4 +1,4 @@
-"""Which streams does a store have, and which shards do these have? Both are rows in the engine, and objects in memory.
+"""Which streams and shards does a store have, and when is a shard replaced or deleted? Both are rows in the engine, and objects in memory.
 
 A stream begins and ends in the commit that switches it on or off for its table, and outlives its table. A shard ends
 after some hours, or when its partition splits, and child shards follow it. A day after their end, shards and streams

@@ -47,7 +47,7 @@ class Limits(NamedTuple):
     skipped_keys: int
     """Deleted keys that a read may pass before it gives up; 0: no limit."""
     patience: int
-    """How often the slice may still raise Outrun."""
+    """How often the slice may still raise Outrun, that is, be repeated because commits changed its rows meanwhile."""
 
 
 class WalkSlice(NamedTuple):

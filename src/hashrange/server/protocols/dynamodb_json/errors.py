@@ -1,11 +1,16 @@
-"""How does an error look on the wire? ApiError → JSON body. Source: errors.md sections 1 and 3."""
+"""How does an error look on the wire? Errors of operations, and of bodies that cannot be decoded, → status and body.
 
-from hashrange.errors import ApiError, InternalServerError, RequestFault
+Source: errors.md sections 1 and 3.
+"""
+
+from hashrange.errors import CORAL_SERVICE, ApiError, InternalServerError, RequestFault
 from hashrange.limits import MESSAGE_CHARACTERS_MAX
-from hashrange.messages.http import INTERNAL_ERROR
+from hashrange.messages.http import BODY_TOO_LARGE, INTERNAL_ERROR
 from hashrange.operations.operation import Wording
 from hashrange.server.protocols.dynamodb_json.writing import reply_json
+from hashrange.wire.content_codings import BodyTooLargeError, ContentEncodingError
 
+_BAD_ENCODING_BODY = b'{"__type":"%b#InternalServerError"}' % CORAL_SERVICE.encode()
 ENVELOPE = "1 validation error detected: "
 """Prefix of request faults in the current wording, for operations that use an envelope (errors.md 3)."""
 
@@ -28,6 +33,13 @@ def error_body(error: ApiError, wording: Wording = "bare") -> bytes:
         body[error.message_member] = message
     body.update(error.members)
     return reply_json(body)
+
+
+def unreadable_body_reply(error: ContentEncodingError | BodyTooLargeError) -> tuple[int, bytes, bytes | None]:
+    """Return status, body and content type of the reply to a body that is damaged or too large; None: the request's."""
+    if isinstance(error, BodyTooLargeError):
+        return 413, BODY_TOO_LARGE, b"text/plain"
+    return 500, _BAD_ENCODING_BODY, None
 
 
 INTERNAL_ERROR_BODY = error_body(InternalServerError(INTERNAL_ERROR))

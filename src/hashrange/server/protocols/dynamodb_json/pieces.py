@@ -1,4 +1,4 @@
-"""How is the large body of a batch or transaction decoded? Action by action, each an element of a list, with its own limit of members.
+"""How is the large body of a batch or transaction decoded? Action by action; each is refused if it alone has too many JSON members.
 
 First an outline is read: the request with each element as raw JSON. The outline's type is made from the request's
 struct and the struct of the elements, `Operation.element_type` (BatchWriteItem: WriteRequest).

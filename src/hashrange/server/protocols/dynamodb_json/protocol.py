@@ -13,21 +13,14 @@ from typing import Any
 
 import msgspec
 
-from hashrange.errors import (
-    CORAL_SERVICE,
-    ApiError,
-    SerializationException,
-    UnknownOperationException,
-    ValidationException,
-)
+from hashrange.errors import Abandoned, ApiError, SerializationException, UnknownOperationException, ValidationException
 from hashrange.items.steps import spend_decoding
-from hashrange.messages import http as sentences
 from hashrange.operations.meter import NOTHING_USED
 from hashrange.operations.operation import Operation, Scope
 from hashrange.server.access import Access
 from hashrange.server.incoming import Respond
 from hashrange.server.protocols.dynamodb_json.call import SURELY_QUICK_BYTES, JsonCall, fail
-from hashrange.server.protocols.dynamodb_json.errors import error_body
+from hashrange.server.protocols.dynamodb_json.errors import error_body, unreadable_body_reply
 from hashrange.server.protocols.dynamodb_json.pieces import decoder_in_pieces
 from hashrange.server.protocols.plain import Plain
 from hashrange.wire.body_members import decode_large, excess_of_members, is_surely_unusual
@@ -41,7 +34,6 @@ READ_OVER_BYTES_MAX = 4 * 1024 * 1024
 """Longest body with too many members that is still checked to be JSON: 16 MB of brackets take 70 ms to read over."""
 SIGNING_NAME = "dynamodb"
 """Service name that clients sign for; DynamoDB Streams has the same."""
-_BAD_ENCODING_BODY = b'{"__type":"%b#InternalServerError"}' % CORAL_SERVICE.encode()
 
 
 class DynamoDBJson:
@@ -109,10 +101,8 @@ class DynamoDBJson:
         except ApiError as error:
             self._hint_other_service(request)
             respond(error.http_status, error_body(error, operation.wording if operation is not None else "bare"))
-        except ContentEncodingError:
-            respond(500, _BAD_ENCODING_BODY)
-        except BodyTooLargeError:
-            respond(413, sentences.BODY_TOO_LARGE, b"text/plain")
+        except (ContentEncodingError, BodyTooLargeError) as error:
+            respond(*unreadable_body_reply(error))
         except Exception as error:  # noqa: BLE001 - any other error is internal
             fail(request, respond, error)
         return None
@@ -159,6 +149,9 @@ class _Target:
             require_utf8(body)
             scope = self._authorize(request, SIGNING_NAME)
             return self._make_call(scope, self.operation, self._decode(body), NOTHING_USED, 0, False, request, respond)
+        except Abandoned as error:
+            fail(request, respond, error)
+            return None
         except Exception:  # noqa: BLE001 - the slow path words every error
             return self._prepare_slowly(request, respond)
 
