@@ -32,7 +32,7 @@ InTurns = Callable[[JobSlice], Awaitable[float | None]]
 _log = logging.getLogger("hashrange.jobs")
 
 
-class _Line:
+class _RunningJob:
     """One job and its state."""
 
     def __init__(self, job: Job) -> None:
@@ -55,20 +55,22 @@ class Runner:
         self._clock = clock
         self._monotonic = clock.monotonic
         self._tasks: list[asyncio.Task[None]] = []
-        self._lines = [_Line(job) for job in jobs]
+        self._running = [_RunningJob(job) for job in jobs]
         self._stop_listening: Callable[[], None] = lambda: None
 
     def start(self) -> None:
         """Start all jobs on the running event loop; each looks for work at once."""
         loop = asyncio.get_running_loop()
         self._stop_listening = self._clock.on_advance(self.wake)
-        self._tasks = [loop.create_task(self._run(line), name=f"hashrange-{line.job.name}") for line in self._lines]
+        self._tasks = [
+            loop.create_task(self._run(running), name=f"hashrange-{running.job.name}") for running in self._running
+        ]
 
     def wake(self) -> None:
         """Let every job look for work, because there is new work or time was moved."""
-        for line in self._lines:
-            line.wake.set()
-            line.rest.clear()
+        for running in self._running:
+            running.wake.set()
+            running.rest.clear()
 
     async def until_at_rest(self) -> None:
         """Return once all jobs rest at the same time, and have done the work that they made for each other.
@@ -76,12 +78,12 @@ class Runner:
         Also returns once the runner has stopped. Raises the error of a job whose last slice failed: a failed job rests
         until it is tried again.
         """
-        while self._tasks and not all(line.rest.is_set() for line in self._lines):
-            for line in self._lines:
-                await line.rest.wait()
-        for line in self._lines:
-            if line.failure is not None:
-                raise line.failure
+        while self._tasks and not all(running.rest.is_set() for running in self._running):
+            for running in self._running:
+                await running.rest.wait()
+        for running in self._running:
+            if running.failure is not None:
+                raise running.failure
 
     async def stop(self) -> None:
         """Cancel the tasks of all jobs, between two slices or where a slice waits; returns when they have ended."""
@@ -90,29 +92,29 @@ class Runner:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks = []
-        for line in self._lines:
-            line.rest.set()
+        for running in self._running:
+            running.rest.set()
 
-    async def _run(self, line: _Line) -> None:
+    async def _run(self, running: _RunningJob) -> None:
         """Run one job's slices until the task is cancelled."""
-        job = line.job
+        job = running.job
         while True:
-            line.wake.clear()
+            running.wake.clear()
             try:
                 pause_seconds = await self._in_turns(job.run_slice())
             except Exception as error:  # noqa: BLE001 - a failed job must not end the server
-                if line.failure is None:
+                if running.failure is None:
                     _log_failure(job, error)
-                line.failure = error
-                await _rest(line, RETRY_SECONDS)
+                running.failure = error
+                await _rest(running, RETRY_SECONDS)
                 continue
-            line.failure = None
+            running.failure = None
             if pause_seconds is not None and pause_seconds <= AT_ONCE:
                 await self._give_way()
             elif job.waits_for_service_time and self._clock.is_virtual:
-                await _rest(line, None)  # an advance of the clock wakes the job
+                await _rest(running, None)  # an advance of the clock wakes the job
             else:
-                await _rest(line, pause_seconds)
+                await _rest(running, pause_seconds)
 
     async def _give_way(self) -> None:
         """After a slice, let waiting requests run, then pause the job in proportion to the time that they took."""
@@ -124,15 +126,15 @@ class Runner:
             await asyncio.sleep(min(max(PAUSE_SECONDS, PAUSE_FACTOR * waiting_seconds), PAUSE_SECONDS_MAX))
 
 
-async def _rest(line: _Line, seconds: float | None) -> None:
+async def _rest(running: _RunningJob, seconds: float | None) -> None:
     """Let a job rest until it is woken, or for at most `seconds` (None: without limit)."""
-    if line.wake.is_set():
+    if running.wake.is_set():
         return
-    line.rest.set()
+    running.rest.set()
     try:
-        await asyncio.wait_for(line.wake.wait(), seconds)
+        await asyncio.wait_for(running.wake.wait(), seconds)
     except TimeoutError:
-        line.rest.clear()
+        running.rest.clear()
 
 
 def _log_failure(job: Job, error: Exception) -> None:

@@ -67,7 +67,7 @@ class _Target(msgspec.Struct, frozen=True, gc=False):
     is_read: bool
 
 
-class _Line:
+class _Queue:
     """Queue of requests that have not begun: first those `prepared` as calls, then those that only `arrived`."""
 
     __slots__ = ("arrived", "prepared")
@@ -89,8 +89,8 @@ class Front:
             for protocol in protocols
             for target, prepare in protocol.targets.items()
         }
-        self._quick = _Line()
-        self._others = _Line()
+        self._quick = _Queue()
+        self._others = _Queue()
         self._count_behind: Callable[[], int] = int
         self._is_turn_due = False
 
@@ -139,9 +139,9 @@ class Front:
         if calls:
             self._service.run_in_worker(calls)
         if (self._quick.arrived or self._others.arrived) and not self._is_turn_due and not self._is_crowd():
-            for line in (self._quick, self._others):
-                if self._may_begin(line):
-                    self._serve(line)
+            for queue in (self._quick, self._others):
+                if self._may_begin(queue):
+                    self._serve(queue)
 
     def _sort_out(self, requests: deque[tuple[HttpRequest, Respond]], calls: deque[Call]) -> None:
         """Append the calls of requests that begin at once to `calls`, reads first, and queue the other requests.
@@ -174,9 +174,9 @@ class Front:
         """Begin queued requests while the slice lasts, at least one of each queue if `_may_begin`; others next turn."""
         workers = self._service.workers
         self._is_turn_due = False
-        for line in (self._quick, self._others):
-            while self._may_begin(line):
-                has_ended = workers.run(self._serve, line)
+        for queue in (self._quick, self._others):
+            while self._may_begin(queue):
+                has_ended = workers.run(self._serve, queue)
                 self._service.release()
                 if not has_ended or workers.is_over(self._monotonic()):
                     break
@@ -188,19 +188,22 @@ class Front:
         self._is_turn_due = True
         self._service.workers.run_next(self._begin_waiting)
 
-    def _may_begin(self, line: _Line) -> bool:
-        """True if `line` has requests and, unless it is the quick queue, fewer than `IN_WORK_MAX` have given way."""
-        has_more = line.arrived or line.prepared
-        return bool(has_more) and (line is self._quick or self._service.workers.count_left() < IN_WORK_MAX)
+    def _may_begin(self, queue: _Queue) -> bool:
+        """True if `queue` has requests and, unless it is the quick queue, fewer than `IN_WORK_MAX` have given way."""
+        has_more = queue.arrived or queue.prepared
+        return bool(has_more) and (queue is self._quick or self._service.workers.count_left() < IN_WORK_MAX)
 
-    def _serve(self, line: _Line) -> None:
-        """In a worker: prepare some requests of `line`, and run its calls while the slice lasts."""
-        self._prepare_some(line)
-        self._service.run_while_there_is_time(line.prepared)
+    def _serve(self, queue: _Queue) -> None:
+        """In a worker: prepare a few requests of one of the front's two queues, and run its calls while the slice lasts."""
+        self._prepare_some(queue)
+        self._service.run_while_there_is_time(queue.prepared)
 
-    def _prepare_some(self, line: _Line) -> None:
-        """Prepare some requests of `line`; a separate function so that its variables are freed before calls run."""
-        arrived, prepared, workers = line.arrived, line.prepared, self._service.workers
+    def _prepare_some(self, queue: _Queue) -> None:
+        """Prepare a few requests of one of the front's two queues.
+
+        This is a separate function so that its variables are freed before calls run.
+        """
+        arrived, prepared, workers = queue.arrived, queue.prepared, self._service.workers
         while arrived and len(prepared) < PREPARED_TOGETHER:
             prepare, request, respond = arrived.popleft()
             if request.is_abandoned:

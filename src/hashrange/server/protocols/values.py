@@ -65,7 +65,10 @@ class ValuesCall(Call):
         self.error = error
 
     def first_fault(self, error: ApiError | Malformed) -> ApiError | None:
-        """Return the error or an earlier fault of the members; None if the operation must run again (see `Call`)."""
+        """Return the error or an earlier fault of the members.
+
+        None: the members were read leniently, and the operation must run again (see `Call.first_fault`).
+        """
         return first_fault(self, self.body, error)
 
     def send(self) -> None:

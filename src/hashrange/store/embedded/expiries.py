@@ -52,7 +52,7 @@ class Due(NamedTuple):
     now_seconds: float
 
 
-class _Line:
+class _TableExpiries:
     """The queue of expiries of one table."""
 
     __slots__ = ("consumed_rows", "next_seconds", "queue")
@@ -74,7 +74,7 @@ class Expiries(Participant):
         self._find_table = terms.find_table
         self._has_passed = terms.has_passed
         self._wake = terms.wake
-        self._lines: dict[bytes, _Line] = {}
+        self._by_source: dict[bytes, _TableExpiries] = {}
         """Source id of a table → its queue of expiries."""
         self._awaited_seconds = NEVER
         """Second (service time) of the queue row that the expiry job waits for; an earlier row wakes the job."""
@@ -84,7 +84,7 @@ class Expiries(Participant):
     def load(self, engine: Engine) -> None:
         """Find the tables of a newly opened engine that have a queue of expiries; `due` reads the queues' rows."""
         tables = [layout.decode_table(row) for _, row in scan_prefix(engine, layout.CATALOG_PREFIX)]
-        self._lines = {table.source_id: _Line(table.source_id) for table in tables if has_queue(table)}
+        self._by_source = {table.source_id: _TableExpiries(table.source_id) for table in tables if has_queue(table)}
         self._awaited_seconds = NEVER
 
     def takes_part(self, table: Table) -> bool:
@@ -119,7 +119,7 @@ class Expiries(Participant):
                 before, after = _numbers(change, time_to_live.attribute)
             if before == after or not self._has_passed(table.source_id, change.key):
                 continue
-            queue = self._lines[table.source_id].queue
+            queue = self._by_source[table.source_id].queue
             if (former_seconds := expiry_seconds(before)) is not None:
                 queue.delete(draft, queue_key(former_seconds, change.key))
             self._put(draft, table.source_id, change.key, after)
@@ -136,12 +136,12 @@ class Expiries(Participant):
         if is_too_old(expires_seconds, now_seconds):
             return
         due_seconds = max(expires_seconds, int(now_seconds) + 1)
-        self._lines[source_id].queue.put(draft, queue_key(due_seconds, key), b"")
+        self._by_source[source_id].queue.put(draft, queue_key(due_seconds, key), b"")
         draft.afterwards.append(lambda: self._added(source_id, due_seconds))
 
     def _added(self, source_id: bytes, due_seconds: int) -> None:
-        line = self._lines[source_id]
-        line.next_seconds = min(line.next_seconds, due_seconds)
+        expiries = self._by_source[source_id]
+        expiries.next_seconds = min(expiries.next_seconds, due_seconds)
         if due_seconds < self._awaited_seconds:
             self._awaited_seconds = due_seconds
             self._wake()
@@ -157,17 +157,17 @@ class Expiries(Participant):
         assert table is not None
         source_id = table.source_id
         if had_queue and not keeps_queue:
-            self._lines[source_id].queue.clear_all(draft)
+            self._by_source[source_id].queue.clear_all(draft)
             draft.afterwards.append(lambda: self._ended(source_id))
         elif keeps_queue:
             draft.afterwards.append(lambda: self._changed(source_id))
 
     def _ended(self, source_id: bytes) -> None:
-        del self._lines[source_id]
+        del self._by_source[source_id]
 
     def _changed(self, source_id: bytes) -> None:
-        line = self._lines.setdefault(source_id, _Line(source_id))
-        line.next_seconds = self._awaited_seconds = AT_ONCE
+        expiries = self._by_source.setdefault(source_id, _TableExpiries(source_id))
+        expiries.next_seconds = self._awaited_seconds = AT_ONCE
         self._wake()
 
     # --- the walk -------------------------------------------------------------------------------
@@ -200,8 +200,8 @@ class Expiries(Participant):
         """
         now_seconds = self._clock.service_time()
         until_seconds = now_seconds - self._delay_seconds
-        for source_id, line in self._lines.items():
-            if line.next_seconds > until_seconds:
+        for source_id, expiries in self._by_source.items():
+            if expiries.next_seconds > until_seconds:
                 continue
             table = self._find_table(table_id_of(source_id))
             assert table is not None
@@ -209,21 +209,25 @@ class Expiries(Participant):
             assert time_to_live is not None
             if time_to_live.state != "ENABLED":
                 continue
-            first = line.queue.first(engine, limit_rows)
+            first = expiries.queue.first(engine, limit_rows)
             rows = [one for one in first if second_of(one.key) <= until_seconds]
             if rows:
-                self._lines[source_id] = self._lines.pop(source_id)  # to the end: the next call begins with others
+                self._by_source[source_id] = self._by_source.pop(
+                    source_id
+                )  # to the end: the next call begins with others
                 return Due(table, time_to_live.attribute, rows, until_seconds, now_seconds)
-            line.next_seconds = second_of(first[0].key) if first else NEVER
+            expiries.next_seconds = second_of(first[0].key) if first else NEVER
             future = queue_key(int(now_seconds) + 1, b"")
-            line.queue.begin_at(min(first[0].key, future) if first else future)
-        waiting = [line.next_seconds for line in self._lines.values() if line.next_seconds > until_seconds]
+            expiries.queue.begin_at(min(first[0].key, future) if first else future)
+        waiting = [
+            expiries.next_seconds for expiries in self._by_source.values() if expiries.next_seconds > until_seconds
+        ]
         self._awaited_seconds = min(waiting, default=NEVER)
         return None if self._awaited_seconds == NEVER else self._awaited_seconds - until_seconds
 
     def sources(self) -> list[bytes]:
         """Source ids of the tables with a queue of expiries."""
-        return list(self._lines)
+        return list(self._by_source)
 
     def expired(
         self, engine: Engine, source_id: bytes, now_seconds: float, start: bytes, limit_rows: int
@@ -234,14 +238,14 @@ class Expiries(Participant):
         that had expired when they were written are queued for it. Deletes no rows: those that are not deleted with
         their items stay until they are due. Raises the engine's bare exceptions.
         """
-        line, table = self._lines.get(source_id), self._find_table(table_id_of(source_id))
-        if line is None or table is None:
+        expiries, table = self._by_source.get(source_id), self._find_table(table_id_of(source_id))
+        if expiries is None or table is None:
             return None
         time_to_live = table.schema.time_to_live
         assert time_to_live is not None
         if time_to_live.state != "ENABLED":
             return None
-        rows = line.queue.first(engine, limit_rows, before=queue_key(int(now_seconds) + 2, b""), start=start)
+        rows = expiries.queue.first(engine, limit_rows, before=queue_key(int(now_seconds) + 2, b""), start=start)
         return Due(table, time_to_live.attribute, rows, now_seconds, now_seconds) if rows else None
 
     def taken(self, draft: Draft, due: Due, left: list[Queued]) -> None:
@@ -250,18 +254,18 @@ class Expiries(Participant):
         """
         if not self._is_current(due):
             return
-        line = self._lines[due.table.source_id]
+        expiries = self._by_source[due.table.source_id]
         for one in left:
-            line.queue.delete(draft, one.key)
-        line.consumed_rows += len(due.rows)
-        if line.consumed_rows >= SWEPT_ROWS:
-            line.consumed_rows = 0
-            line.queue.sweep(draft)
+            expiries.queue.delete(draft, one.key)
+        expiries.consumed_rows += len(due.rows)
+        if expiries.consumed_rows >= SWEPT_ROWS:
+            expiries.consumed_rows = 0
+            expiries.queue.sweep(draft)
 
     def passed(self, due: Due) -> None:
         """Let the next read of the queue begin after the rows of `due`, which are all deleted."""
         if self._is_current(due):
-            self._lines[due.table.source_id].queue.begin_at(due.rows[-1].key + b"\x00")
+            self._by_source[due.table.source_id].queue.begin_at(due.rows[-1].key + b"\x00")
 
     def _is_current(self, due: Due) -> bool:
         """False if the table or the engine was replaced since `due` was read."""

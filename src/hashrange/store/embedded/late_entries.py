@@ -34,7 +34,10 @@ _NUMBER_BYTES = 2
 
 
 class LateRow(NamedTuple):
-    """A stored row that stands for one late entry. After a restart the entry is derived again from the item."""
+    """A stored row that stands for one late entry: one of a commit with 1 MB of entries or more, written after it.
+
+    After a restart the entry is derived again from the item.
+    """
 
     source_id: bytes
     """Source id of the index."""

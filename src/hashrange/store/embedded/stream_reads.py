@@ -24,21 +24,21 @@ class StreamReads:
 
     def find(self, account: str, region: str, table_name: str, label: str) -> Stream | None:
         """The stream of table `table_name` with this label, even after it has ended; None if there is none."""
-        line = self._streams.by_name.get((account, region, table_name, label))
-        return None if line is None else line.stream
+        state = self._streams.by_name.get((account, region, table_name, label))
+        return None if state is None else state.stream
 
     def of(self, account: str, region: str) -> Sequence[Stream]:
         """All streams of an account and Region."""
         return [
-            line.stream
-            for line in self._streams.by_id.values()
-            if line.stream.account == account and line.stream.region == region
+            state.stream
+            for state in self._streams.by_id.values()
+            if state.stream.account == account and state.stream.region == region
         ]
 
     def shards(self, stream: Stream) -> Sequence[Shard]:
         """The readable shards of the stream, oldest first; none if the stream has been deleted."""
-        line = self._streams.by_id.get(stream.stream_id)
-        return [] if line is None else list(line.shards.values())
+        state = self._streams.by_id.get(stream.stream_id)
+        return [] if state is None else list(state.shards.values())
 
     def last(self) -> rules.Sequence:
         """The sequence number that was assigned last; every later record has a greater one."""

@@ -56,11 +56,11 @@ class StreamRecords(Participant):
         for change in changes:
             if change.origin in UNRECORDED:
                 continue
-            line = streams.by_table[change.table.table_id]
+            state = streams.by_table[change.table.table_id]
             last = now if now > last else last + 1
-            places = line.places
-            prefix = line.record_prefixes[bisect_right(places, change.key[:HASH_BYTES]) if places else 0]
-            put(prefix + last.to_bytes(SEQUENCE_BYTES, "big"), line.encode(change))
+            places = state.places
+            prefix = state.record_prefixes[bisect_right(places, change.key[:HASH_BYTES]) if places else 0]
+            put(prefix + last.to_bytes(SEQUENCE_BYTES, "big"), state.encode(change))
         draft.afterwards.append(partial(streams.given_out, last))
 
     def table_changes(
@@ -68,16 +68,16 @@ class StreamRecords(Participant):
     ) -> None:
         """End the table's stream if `new` has another stream or none; begin a stream that only `new` has."""
         label = None if new is None or not has_stream(new) else new.stream_label
-        line = None if old is None else self._streams.by_table.get(old.table_id)
-        if line is not None and line.stream.label != label:
-            self._streams.end(draft, line, new)
-        if new is not None and label is not None and (line is None or line.stream.label != label):
+        state = None if old is None else self._streams.by_table.get(old.table_id)
+        if state is not None and state.stream.label != label:
+            self._streams.end(draft, state, new)
+        if new is not None and label is not None and (state is None or state.stream.label != label):
             self._streams.begin(draft, new, partitions)
             draft.afterwards.append(self._wake)
 
     def partition_splits(self, draft: Draft, table: Table, partition: Partition, children: Sequence[Partition]) -> None:
         """Replace the open shard of `partition` by two. Does nothing without a stream, or for an index's partition."""
-        line = self._streams.by_table.get(table.table_id)
-        if line is not None and partition.source_id == table.source_id:
-            shard = next(one for one in line.open if one.partition == partition.number)
-            self._streams.succeed(draft, line, {shard: children})
+        state = self._streams.by_table.get(table.table_id)
+        if state is not None and partition.source_id == table.source_id:
+            shard = next(one for one in state.open if one.partition == partition.number)
+            self._streams.succeed(draft, state, {shard: children})

@@ -102,15 +102,15 @@ class EmbeddedStreams:
             if stream_id not in self.by_id:
                 raise StorageCorruption(f"shard {shards[0].number} belongs to stream {stream_id}, which is not there")
             self.by_id[stream_id].set(shards)
-        for line in self.by_id.values():
-            if not (line.open if line.stream.is_on else line.shards):
-                raise StorageCorruption(f"stream {line.stream.arn} has no shard")
-        self.by_name = {name_of(line.stream): line for line in self.by_id.values()}
-        self.by_table = {line.stream.table_id: line for line in self.by_id.values() if line.stream.is_on}
+        for state in self.by_id.values():
+            if not (state.open if state.stream.is_on else state.shards):
+                raise StorageCorruption(f"stream {state.stream.arn} has no shard")
+        self.by_name = {name_of(state.stream): state for state in self.by_id.values()}
+        self.by_table = {state.stream.table_id: state for state in self.by_id.values() if state.stream.is_on}
         ends = [
-            end for line in self.by_id.values() for one in line.shards.values() for end in (one.first, one.last or 0)
+            end for state in self.by_id.values() for one in state.shards.values() for end in (one.first, one.last or 0)
         ]
-        written = [_last_record(engine, one) for line in self.by_id.values() for one in line.open]
+        written = [_last_record(engine, one) for state in self.by_id.values() for one in state.open]
         self.last = max([self.last, *ends, *written])
 
     def given_out(self, sequence: rules.Sequence) -> None:
@@ -136,31 +136,31 @@ class EmbeddedStreams:
         _put_shards(draft, shards)
         draft.afterwards.append(lambda: self._begun(StreamState(stream, shards), first))
 
-    def _begun(self, line: StreamState, first: rules.Sequence) -> None:
-        stream = line.stream
+    def _begun(self, state: StreamState, first: rules.Sequence) -> None:
+        stream = state.stream
         self._next_id = stream.stream_id + 1
-        self.by_id[stream.stream_id] = self.by_name[name_of(stream)] = self.by_table[stream.table_id] = line
+        self.by_id[stream.stream_id] = self.by_name[name_of(stream)] = self.by_table[stream.table_id] = state
         self.last = max(self.last, first)
 
-    def end(self, draft: Draft, line: StreamState, table: Table | None) -> None:
+    def end(self, draft: Draft, state: StreamState, table: Table | None) -> None:
         """End a stream that is switched off, or whose table is deleted (`table` is None): close all its shards."""
         last = rules.next_sequence(self.last, draft.at_seconds)
-        closed = [one._replace(last=last) for one in line.open]
-        stream = rules.ended_stream(line.stream, table, draft.at_seconds)
+        closed = [one._replace(last=last) for one in state.open]
+        stream = rules.ended_stream(state.stream, table, draft.at_seconds)
         draft.batch.put(layout.stream_key(stream.stream_id), layout.encode_stream(stream))
         _put_shards(draft, closed)
-        draft.afterwards.append(lambda: self._ended(line, stream, closed, last))
+        draft.afterwards.append(lambda: self._ended(state, stream, closed, last))
 
-    def _ended(self, line: StreamState, stream: Stream, closed: Sequence[Shard], last: rules.Sequence) -> None:
-        line.stream = stream
-        line.set(closed)
+    def _ended(self, state: StreamState, stream: Stream, closed: Sequence[Shard], last: rules.Sequence) -> None:
+        state.stream = stream
+        state.set(closed)
         del self.by_table[stream.table_id]
         self.last = max(self.last, last)
 
-    def succeed(self, draft: Draft, line: StreamState, successors: Mapping[Shard, Sequence[Partition]]) -> None:
+    def succeed(self, draft: Draft, state: StreamState, successors: Mapping[Shard, Sequence[Partition]]) -> None:
         """Close the open shards in `successors`, and open a child of each shard for every partition given for it."""
         last = rules.next_sequence(self.last, draft.at_seconds)
-        first, number = last + 1, max(line.shards) + 1
+        first, number = last + 1, max(state.shards) + 1
         changed: list[Shard] = []
         for parent, partitions in successors.items():
             changed.append(parent._replace(last=last))
@@ -169,10 +169,10 @@ class EmbeddedStreams:
                 changed.append(child._replace(parent=parent.number))
                 number += 1
         _put_shards(draft, changed)
-        draft.afterwards.append(lambda: self._succeeded(line, changed, first))
+        draft.afterwards.append(lambda: self._succeeded(state, changed, first))
 
-    def _succeeded(self, line: StreamState, changed: Sequence[Shard], first: rules.Sequence) -> None:
-        line.set(changed)
+    def _succeeded(self, state: StreamState, changed: Sequence[Shard], first: rules.Sequence) -> None:
+        state.set(changed)
         self.last = max(self.last, first)
 
     # --- shards that are due -----------------------------------------------------------------------
@@ -184,35 +184,35 @@ class EmbeddedStreams:
         done; None if there is no stream.
         """
         now_seconds = draft.at_seconds
-        line = min(self.by_id.values(), key=attrgetter("due_seconds"), default=None)
-        if line is None:
+        state = min(self.by_id.values(), key=attrgetter("due_seconds"), default=None)
+        if state is None:
             return None
-        if line.due_seconds > now_seconds:
-            return line.due_seconds - now_seconds
-        due = [one for one in line.shards.values() if due_seconds(one) <= now_seconds]
+        if state.due_seconds > now_seconds:
+            return state.due_seconds - now_seconds
+        due = [one for one in state.shards.values() if due_seconds(one) <= now_seconds]
         overdue = [one for one in due if one.last is None]
         if overdue:
-            source_id = make_source_id(line.stream.table_id)
-            self.succeed(draft, line, {one: (Partition(source_id, one.partition, one.hashes),) for one in overdue})
+            source_id = make_source_id(state.stream.table_id)
+            self.succeed(draft, state, {one: (Partition(source_id, one.partition, one.hashes),) for one in overdue})
         else:
-            self._drop(draft, line, due)
+            self._drop(draft, state, due)
         return 0.0
 
-    def _drop(self, draft: Draft, line: StreamState, gone: Sequence[Shard]) -> None:
+    def _drop(self, draft: Draft, state: StreamState, gone: Sequence[Shard]) -> None:
         """Delete shards with all their records; if no shard of the stream is left, delete the stream too."""
         for one in gone:
             prefix = layout.shard_records_prefix(one.stream_id, one.number)
             draft.batch.delete(layout.shard_key(one.stream_id, one.number))
             draft.batch.delete_range(prefix, prefix_upper_bound(prefix))
-        is_last = len(gone) == len(line.shards)
+        is_last = len(gone) == len(state.shards)
         if is_last:
-            draft.batch.delete(layout.stream_key(line.stream.stream_id))
-        draft.afterwards.append(lambda: self._dropped(line, gone, is_last=is_last))
+            draft.batch.delete(layout.stream_key(state.stream.stream_id))
+        draft.afterwards.append(lambda: self._dropped(state, gone, is_last=is_last))
 
-    def _dropped(self, line: StreamState, gone: Sequence[Shard], *, is_last: bool) -> None:
-        line.forget(gone)
+    def _dropped(self, state: StreamState, gone: Sequence[Shard], *, is_last: bool) -> None:
+        state.forget(gone)
         if is_last:
-            del self.by_id[line.stream.stream_id], self.by_name[name_of(line.stream)]
+            del self.by_id[state.stream.stream_id], self.by_name[name_of(state.stream)]
 
 
 def _put_shards(draft: Draft, shards: Sequence[Shard]) -> None:
