@@ -1,4 +1,4 @@
-"""Which plan does a put, update, delete or check have? `actions.make_plan` chooses among these functions.
+"""Which plan does a put, update, delete or check have, and one of PartiQL? `actions.make_plan` chooses among these functions.
 
 Each public function returns a Plan: a pure function from the old row to the new row, which raises to refuse the write.
 """

@@ -1,4 +1,4 @@
-"""What does a write do to one item? An Action, first checked without its table, then planned for the table. All writing operations use it.
+"""What does a write do to one item? An Action, checked without its table, then planned for it; its dialect says where PartiQL and batches differ.
 
 Checks of the request, in order: parameters → values of the item or key → ReturnValues → item size → expressions. Checks
 against the table: the item's key → index keys of a put item → an update's paths into key attributes → types that it

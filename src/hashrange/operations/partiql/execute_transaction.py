@@ -45,7 +45,7 @@ from hashrange.operations.transactions.actions import step_of
 from hashrange.operations.transactions.commit import commit_steps, read_places
 from hashrange.operations.transactions.reasons import cancelled, message_of
 from hashrange.operations.transactions.size_and_units import record_written_usage
-from hashrange.operations.transactions.tokens import ContentDigest
+from hashrange.operations.transactions.tokens import ContentDigest, begin_digest
 from hashrange.store.interface import TransactionStep
 from hashrange.tables.open_table import OpenTable
 
@@ -161,10 +161,7 @@ def _response(lookup: SelectedItem, row: Row | None) -> Structure:
 
 async def _write(scope: Scope, request: ExecuteTransactionRequest, statements: list[Statement], meter: Meter) -> Reply:
     """Commit all statements in one commit."""
-    content = None
-    if request.ClientRequestToken is not None:
-        content = ContentDigest()
-        content.add(request.ReturnConsumedCapacity)
+    content = begin_digest(request)
     writes = _checked_writes(statements, request.TransactStatements, content)
     steps = _planned_steps(scope, writes, request.TransactStatements)
     transacted = await commit_steps(scope, steps, request.ClientRequestToken, content)

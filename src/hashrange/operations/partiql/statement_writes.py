@@ -1,4 +1,4 @@
-"""Which action does an INSERT, UPDATE, DELETE or EXISTS become? The same kinds as in PutItem, UpdateItem, DeleteItem, ConditionCheck.
+"""Which action does an INSERT, UPDATE, DELETE or EXISTS become? That of PutItem, UpdateItem, …, in PartiQL's dialect (`items/actions.py`).
 
 `check_write` needs no table. `bind_write` makes the action, since only the table shows which part of WHERE is the key.
 Of an UPDATE, only the size of the resulting item is limited, not the statement size. Source: service behaviour,

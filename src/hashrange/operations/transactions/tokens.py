@@ -1,35 +1,54 @@
-"""Does a request repeat an earlier transaction? Its idempotency token says: ClientRequestToken, digest of the request, units of a replay."""
+"""Does a request repeat an earlier transaction? Its idempotency token says: ClientRequestToken, and a digest of what must be equal.
+
+The digest covers what the reply holds (ReturnConsumedCapacity, ReturnItemCollectionMetrics), then all actions or
+statements. Here is also what a repeated request, a replay, consumes.
+"""
 
 from collections.abc import Sequence
 from hashlib import blake2b
+from typing import Protocol
 
 import msgspec
 
 from hashrange.items.canonical import encode_canonically
 from hashrange.items.row_layout import row_size_bytes
 from hashrange.limits import TOKEN_LIFE_SECONDS
+from hashrange.operations import shapes
 from hashrange.operations.operation import Scope
 from hashrange.store.interface import IdempotencyToken
 from hashrange.tables.change import Change
 from hashrange.tables.transaction_capacity import TableUnits, transaction_read_units
 
 DIGEST_BYTES = 16
+
+
+class TokenRequest(Protocol):
+    """A request with a ClientRequestToken; that of TransactWriteItems also has ReturnItemCollectionMetrics."""
+
+    @property
+    def ClientRequestToken(self) -> str | None: ...  # noqa: N802
+    @property
+    def ReturnConsumedCapacity(self) -> shapes.ReturnConsumedCapacity | None: ...  # noqa: N802
+
+
 _decode_report = msgspec.json.Decoder(TableUnits).decode
 
 
 class ContentDigest:
-    """Digest of a transaction request, computed from its options, then from each action or statement.
+    """Digest of a transaction request, to which the caller adds each action or statement.
 
     Other requests can run between two calls of `add`.
     """
 
     __slots__ = ("_hash",)
 
-    def __init__(self) -> None:
+    def __init__(self, reply_options: object) -> None:
+        """`reply_options`: the request's members that determine what its reply holds, as `begin_digest` passes them."""
         self._hash = blake2b(digest_size=DIGEST_BYTES)
+        self.add(reply_options)
 
     def add(self, piece: object) -> None:
-        """Add options, an action or a statement; JSON keys may be in any order. 1 µs for 400 bytes, 1 ms for 400 KB."""
+        """Add an action or a statement; JSON keys may be in any order. 1 µs for 400 bytes, 1 ms for 400 KB."""
         self._hash.update(encode_canonically(piece))
 
     def token(self, scope: Scope, client_token: str) -> IdempotencyToken:
@@ -42,6 +61,19 @@ class ContentDigest:
             expires_at_seconds=now_seconds + TOKEN_LIFE_SECONDS,
             report=_report,
         )
+
+
+def begin_digest(request: TokenRequest) -> ContentDigest | None:
+    """The digest of a request with a ClientRequestToken, to which its actions or statements are still to be added.
+
+    None for a request without a token.
+    """
+    if request.ClientRequestToken is None:
+        return None
+    capacity = request.ReturnConsumedCapacity
+    if hasattr(request, "ReturnItemCollectionMetrics"):
+        return ContentDigest((capacity, request.ReturnItemCollectionMetrics))
+    return ContentDigest(capacity)
 
 
 def replay_units(report: bytes) -> TableUnits:

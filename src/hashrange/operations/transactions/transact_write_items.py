@@ -35,7 +35,7 @@ from hashrange.operations.reply import Reply
 from hashrange.operations.transactions.actions import TransactWriteItem, check_action, step_of, table_names
 from hashrange.operations.transactions.commit import commit_steps
 from hashrange.operations.transactions.size_and_units import record_written_usage
-from hashrange.operations.transactions.tokens import ContentDigest
+from hashrange.operations.transactions.tokens import ContentDigest, begin_digest
 from hashrange.store.interface import TransactionStep
 from hashrange.wire.rules import ConstraintWording, RequestRules
 
@@ -51,10 +51,7 @@ class TransactWriteItemsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fa
 
 async def transact_write_items(scope: Scope, request: TransactWriteItemsRequest, meter: Meter) -> Reply:
     """Commit all actions in one commit; the reply holds only ItemCollectionMetrics, if requested. 15 µs per action."""
-    content = None
-    if request.ClientRequestToken is not None:
-        content = ContentDigest()
-        content.add((request.ReturnConsumedCapacity, request.ReturnItemCollectionMetrics))
+    content = begin_digest(request)
     actions = _checked_actions(request.TransactItems, content)
     steps = _planned_steps(scope, actions)
     transacted = await commit_steps(scope, steps, request.ClientRequestToken, content)

@@ -1,4 +1,4 @@
-"""How does a write become a commit? In the same stages for items, transactions, tables, and slices of a walk or a queue.
+"""How does a write become a commit? In stages, the same for items, transactions, tables and jobs; one that changes nothing becomes none.
 
     read        the old rows; of a transaction first its idempotency token
     plan        the new rows; a plan refuses by raising an exception

@@ -1,4 +1,4 @@
-"""How is a store opened? The data folder is locked, then the engine in it opened."""
+"""How is a store opened? The data folder is locked, searched for traces of a lost store, and the engine in it opened."""
 
 import asyncio
 import logging
