@@ -92,7 +92,9 @@ class IncompleteSignatureException(ApiError):
 
 
 class InvalidSignatureException(ApiError):
-    """The signature was parsed, but is wrong."""
+    """The signature could be parsed, but is refused: it does not match, has expired or is not valid yet, is for another
+    Region, service or day, or does not sign the host; or header and query both have one.
+    """
 
     namespace = CORAL_SERVICE
 

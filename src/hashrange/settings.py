@@ -17,7 +17,7 @@ InitialPartitions = Literal["one", "service"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 UNIT_SUFFIXES = {"_seconds": "seconds", "_bytes": "bytes"}
-"""Ending of a field's name → unit. Flags, variables and keys of the file of settings omit it; the help shows the unit."""
+"""Ending of a field's name → unit. Flags, variables and keys of the TOML file omit it; the help shows the unit."""
 
 
 class SettingUnusable(HashrangeError):

@@ -44,9 +44,9 @@ def _changes(event: str, content: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _differences(old: WireItem, new: WireItem, path: str) -> Iterator[str]:
-    """Texts for changed, then added, then removed attributes below `path`, a map's path with a dot; "" for the item.
+    """Parts of a change's line: of each level the changed, then the added, then the removed attributes.
 
-    Removed attributes are in the order of `old`, the others in that of `new`.
+    The parts of a changed map stand in its place. `path`: path of the map, ending with a dot; "" for the item. Removed attributes are in the order of `old`, the others in that of `new`.
     """
     for name, value in new.items():
         before = old.get(name)

@@ -23,7 +23,7 @@ _OPERATOR_BYTES = {"+": 34, "-": 37, "if_not_exists": 39, "list_append": 37}
 
 
 class StatementSize(Protocol):
-    """A function that returns the size of one UpdateExpression with its values, which must not exceed that of an item."""
+    """A function that returns the size in bytes of one update (UpdateExpression or AttributeUpdates) with its values."""
 
     def __call__(self, values: dict[str, Value], item: Item | None = None) -> int:
         """The size in bytes. Of a set in ADD, only members that the old `item` lacks count; without an item, all."""

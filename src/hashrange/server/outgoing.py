@@ -17,7 +17,10 @@ LARGE_BYTES = 64 * 1024
 
 
 class Outgoing:
-    """The held replies of all connections, in order."""
+    """Replies of all connections, in order, that wait to be written together at the end of the turn.
+
+    They do not wait for commits any more; `service.py` did that before.
+    """
 
     __slots__ = ("_call_soon", "_held", "_since_seconds")
 

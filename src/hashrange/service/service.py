@@ -248,9 +248,8 @@ class Service:
         return free
 
     def _is_durable(self, call: Call, durable_position: int) -> bool:
-        """True if the reply need not wait: of an eventually consistent read, or of tables whose commits are durable.
-
-        So large writes to other tables do not delay the reply.
+        """True if the reply need not wait: of an eventually consistent read, or of another read of tables whose commits
+        are all durable. So large writes to other tables do not delay the reply.
         """
         operation, tables = call.operation, call.scope.tables
         if operation.is_eventual is None:

@@ -6,7 +6,7 @@ Ordering: rows of one source are ordered by the bytes of their keys. Durability:
 `mutate` returns, and is durable once `durable_position()` has reached the `position()` read after it; a reply whose
 content depends on a commit is held until then. Sharing: one process, one event loop. Between reading the old row and
 committing the new one a store may let other requests run, and may call the plan again; the embedded store does so only
-if the plan gives way or the engine is stalled.
+if long work on the rows (reading, planning, deriving index entries) gives way, or the engine is stalled.
 
 Outcomes: the outcome of a commit is lost if the reply to it does not reach this process from the server that commits.
 The store then finds the outcome by the commit's request id, or commits again what never took place, exactly once in

@@ -50,7 +50,8 @@ class Draft:
         self.deltas: dict[bytes, tuple[int, int]] = {}
         """Source id → change of its item count and of its size in bytes."""
         self.touched: list[bytes] = []
-        """Engine keys of index entries that are written or deleted."""
+        """Engine keys of index entries that are written or deleted, whose cached pages are then dropped. Entries that a walk
+        adds are not among them: nothing reads their index yet."""
         self.afterwards: list[Callable[[], None]] = []
         """Functions called in order after the commit is written; they must not raise."""
         self.only_of: int | None = None

@@ -53,9 +53,10 @@ class Tokens:
         self._next_sweep_seconds = float("-inf")
 
     def look(self, engine: Engine, token: IdempotencyToken) -> StoredToken:
-        """Find an earlier use of the token. Raises IdempotentParameterMismatchException if it was for another request.
+        """Find an earlier use of the token, expired or not.
 
-        Raises StorageCorruption for a row that is too short.
+        Raises IdempotentParameterMismatchException if it has not expired and was for another request, StorageCorruption
+        for a row that is too short.
         """
         row: bytes | None = engine.get(layout.TOKEN_PREFIX + token.name)
         if row is None:

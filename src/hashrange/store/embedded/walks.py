@@ -37,7 +37,7 @@ class Clogged(Exception):
 
 
 class Outrun(Exception):
-    """Large rows were written after a walk had read them, and before it could commit what it had derived from them."""
+    """Because of other commits, a walk's slice holds large rows from which nothing has been derived yet; it is repeated."""
 
 
 class Limits(NamedTuple):
