@@ -1,4 +1,4 @@
-"""What is a DynamoDB number? Decimal text of at most 38 significant digits, from 1E-130 to 9.99…E+125, or zero; also sizes, sums, and bytes that sort.
+"""What is a DynamoDB number? Decimal text of at most 38 significant digits, from 1E-130 to 9.99…E+125, or zero; also sizes, exact sums, and bytes that sort.
 
 Canonical text is plain decimal, without exponent, needless zeros or signs: `1.50` → `1.5`, `1E3` → `1000`, `-0` → `0`.
 So two numbers are equal exactly when their canonical texts are. A number in a request is refused with NumberFault, a

@@ -143,7 +143,7 @@ class Table(msgspec.Struct, frozen=True):
 
     @property
     def sources(self) -> list[SourceId]:
-        """Source ids of the table and of its indexes, in order, except indexes being deleted."""
+        """Source ids of the table, then of its indexes in the order of `indexes`, except those being deleted."""
         return [
             self.source_id,
             *[make_source_id(self.table_id, index.index_id) for index in self.indexes if index.state != "DELETING"],

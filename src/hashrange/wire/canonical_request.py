@@ -1,4 +1,4 @@
-"""Which bytes does a request's signature cover? The canonical request, the string to sign and the signing key of SigV4. Pure.
+"""Which bytes does a request's signature cover? SigV4's canonical request, with the body's hash or its marker, and the signing key.
 
 Source: signing.md 2 (computation). The payload's hash is that of the body as sent, before content codings are undone.
 """

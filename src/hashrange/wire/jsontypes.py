@@ -1,4 +1,4 @@
-"""Does every known member have its declared JSON type? Values that the service converts, such as `"yes"`, are converted.
+"""Does every known member have its declared JSON type? Values that the service converts, such as `"yes"` or 1.5 for an integer, are converted.
 
 `normalise` copies a decoded body, except values that need no change: nulls and unknown members are left out, `"yes"`
 becomes True if a Boolean is declared, fractions are floored if an Integer or Long is declared. The first fault, in

@@ -1,4 +1,4 @@
-"""How are PartiQL literals read? They become values; literals that contain parameters become functions that build values.
+"""How are PartiQL literals read, the item of an INSERT among them? They become values; literals that contain parameters become functions that build values.
 
 Literals are checked and made canonical once, when the statement is compiled; literals that contain parameters are built
 and checked for each request. A number's fault reports the number's path in the literal (`root[1]`). Source: service

@@ -104,7 +104,8 @@ def returned_projection(
 
 
 def check_select(request: SelectingRequest, prefix: str = "") -> None:
-    """Raise ValidationException if Select contradicts the projection, or is ALL_PROJECTED_ATTRIBUTES without an index.
+    """Raise ValidationException if Select contradicts ProjectionExpression or AttributesToGet, or requests
+    ALL_PROJECTED_ATTRIBUTES without an index.
 
     `prefix` precedes each message.
     """

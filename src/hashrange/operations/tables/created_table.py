@@ -1,4 +1,4 @@
-"""Which `Table` does a CreateTable request describe? Built from a checked request; nothing here refuses it.
+"""Which `Table` does a CreateTable request describe, and which throughput, encryption and stream? UpdateTable shares the latter.
 
 The caller passes what the request does not hold: table id, account, Region and time.
 """

@@ -1,4 +1,4 @@
-"""How large is each item collection? A row for each holds its size, written in the commit that changes its items.
+"""How large is each item collection? A row for each holds its size, written in the commit of its items, or the commit is refused above 10 GB.
 
 Tables without local indexes have no such rows (docs/formats/store.md). A write that makes a collection larger, and
 larger than the limit, is refused; a write that makes it smaller, or keeps its size, never is.

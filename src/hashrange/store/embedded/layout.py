@@ -59,7 +59,8 @@ TOKEN_PREFIX = _SYSTEM + b"\x00\x10"
 request, 16 bytes ‖ result of `IdempotencyToken.report`.
 """
 TOKEN_EXPIRY_PREFIX = _SYSTEM + b"\x00\x11"
-"""Prefix ‖ expiry in milliseconds of service time, 8 bytes ‖ account, Region and idempotency token → an empty row."""
+"""Prefix ‖ expiry by service time in milliseconds since the epoch, 8 bytes ‖ account, Region and idempotency token → an
+empty row."""
 
 NEXT_TABLE_ID_KEY = COUNTER_PREFIX + b"table"
 NEXT_STREAM_ID_KEY = COUNTER_PREFIX + b"stream"

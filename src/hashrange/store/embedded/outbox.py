@@ -80,7 +80,7 @@ class Outbox(Participant):
         self._wake = terms.wake
         self._queue = OrderedQueue(layout.OUTBOX_PREFIX)
         self._waiting = 0
-        """Number of rows in the outbox."""
+        """Number of rows in the outbox, each of which holds index entries to be written later."""
         self._last_due_ms = 0
         self._found_end = b""
         """Key just after the last row that `load` found; empty if it found none."""
