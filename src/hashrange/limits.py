@@ -178,8 +178,8 @@ REQUEST_MEMBERS_MAX = 420_000
 """Commas and colons outside the texts of a request body, plus lists directly in lists, which no operation accepts. A
 single item exceeds this only as a list of nothing but empty strings or nulls."""
 ROW_MAX_BYTES = 4 * 1024 * 1024
-"""Bytes of an item's JSON at rest. Only items with thousands of numbers like 1E-130 reach this limit: each number
-counts 3 bytes and is written with 131 digits."""
+"""Bytes of an item's JSON at rest. Only items with tens of thousands of numbers like 1E-130 reach this limit: in a list,
+each counts 3 bytes and is written with 131 digits."""
 REPLY_JSON_MAX_BYTES = 32 * 1024 * 1024
 """Bytes of the JSON of all items in one reply; the item that reaches the limit may still be in the reply. The JSON of
 an item of very many tiny values is up to nine times its DynamoDB size, and up to 67 times for numbers like 1E-130."""

@@ -68,7 +68,8 @@ class Remote:
     def ask(self, operation: str, service: str = "dynamodb", **members: Any) -> Any:
         """Send a request; returns the reply. Raises RefusedRequest if refused, RemoteError if no DynamoDB answers.
 
-        A request that fails on a kept connection is sent once more on a new one.
+        A request that fails on a kept connection, except because the reply takes too long, is sent once more on a new
+        one.
         """
         body = json.dumps(members).encode()
         headers = self._signed(f"{TARGETS[service]}.{operation}", body)

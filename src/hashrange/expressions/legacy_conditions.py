@@ -82,7 +82,9 @@ _KEY_OPERATORS = {
 
 
 class _Asked(NamedTuple):
-    """The legacy condition on one attribute: its ComparisonOperator and checked arguments."""
+    """The legacy condition on one attribute: its ComparisonOperator, or the one that Exists and Value stand for, and its
+    checked arguments.
+    """
 
     name: str
     operator: str

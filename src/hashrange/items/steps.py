@@ -1,9 +1,10 @@
 """When does long work give way to other requests? It counts its steps, and looks at the clock every 100 steps.
 
-Every walk over values, conditions, rows and results calls `spend` or iterates over `walk(members)`; one step is about a
+Every walk that may be long, over values, conditions, rows and results, calls `spend` or iterates over `walk(members)`; one step is about a
 microsecond of work. A look calls the function that `install` has set: a worker of the server (`service/workers.py`)
 gives way once its slice of time is over, and continues in a later turn of the event loop. Without `install`, or outside
-workers (the command line, most tests), a look does nothing. Must not know an event loop.
+workers (the command line, most tests), a look does nothing. Before one call that reads or writes 32 KB of JSON or
+more, work gives way without a look. Must not know an event loop.
 
 While code gives way, other requests may change the data. On the embedded store this matters between reading a row and
 committing a change planned from it: `gave_way` detects giving way, `undisturbed` prevents it.

@@ -1,4 +1,4 @@
-"""Which error messages concern reading and writing items? The service's, each defined once.
+"""Which error messages concern reading and writing items? The service's own.
 
 Source: service behaviour, captures to Oct 2026; fields in braces are filled in where the error is raised.
 """

@@ -56,7 +56,7 @@ class Call(msgspec.Struct, gc=False, eq=False):
         raise NotImplementedError
 
     def send(self) -> None:
-        """Send the reply that `done` or `refuse` has written as bytes. May give way."""
+        """Send the reply that `done` or `refuse` has made. May give way."""
         raise NotImplementedError
 
     def fail(self, error: BaseException) -> None:

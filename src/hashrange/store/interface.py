@@ -356,7 +356,7 @@ class Maintenance(Protocol):
         ...
 
     async def split_partitions(self, lease: Lease) -> bool:
-        """Split one partition of a source that has outgrown its partitions; False if no source has."""
+        """Split one partition of a source that has outgrown its partitions; False if none can be split."""
         ...
 
     async def split_partition(self, lease: Lease, partition: Partition) -> bool:

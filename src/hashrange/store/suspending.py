@@ -140,7 +140,7 @@ class SuspendingStore:
         self._tokens: set[bytes] = set()
         """Names of the tokens of running transactions."""
         self.lost_races = 0
-        """Number of races (`_lose_race`) that commits were made to lose, for tests."""
+        """Number of races that commits were made to lose (their plans ran, and the result was dropped), for tests."""
         self.conflicts = 0
         """Number of writes, transactions and snapshot reads refused for a conflict."""
         self.catalog = SuspendingCatalog(self)

@@ -123,7 +123,10 @@ def has_stream(table: Table) -> bool:
 
 
 def stream_of(table: Table, stream_id: int, now_seconds: float) -> Stream:
-    """The new stream of a table that has just been created or changed with a stream switched on."""
+    """The new stream of a table that has just been created or changed with a stream switched on.
+
+    Also that of a table stored in an older format, which described the stream only.
+    """
     assert table.stream_view_type is not None
     assert table.stream_label is not None
     return Stream(

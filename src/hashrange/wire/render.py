@@ -120,7 +120,7 @@ def _json_parts(value: Any, levels: int = 0) -> Iterator[str]:
 
 
 def _json_scalar(value: Any) -> str:
-    """A scalar as JSON; a text longer than an error message may be is cut."""
+    """A scalar as JSON, for an error message; a text is cut just beyond the greatest length of a message."""
     if isinstance(value, str):
         value = value[: MESSAGE_CHARACTERS_MAX + 1]
     return json.dumps(value, ensure_ascii=False)

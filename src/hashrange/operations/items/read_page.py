@@ -67,7 +67,8 @@ class ReadPage(msgspec.Struct, frozen=True, gc=False):
     """The last evaluated row if a limit ended the page, else None."""
 
     counted_json_bytes: int
-    """JSON length in bytes of the evaluated rows, or of the items fetched for entries of a local index; 0 if not counted."""
+    """JSON length in bytes of the evaluated rows, or of the items fetched for entries of a local index; 0 for
+    a short page of whole rows, which is not measured."""
 
     @property
     def json_bytes(self) -> int:
