@@ -73,6 +73,12 @@ def parameters() -> Hostile:
     return spliced("ExecuteStatement", members, {"list": json_list(b'{"S":"1"}', 900_000)})
 
 
+def number_sets(count: int) -> Hostile:
+    """A statement with far more parameters than question marks, each a small set, compressed."""
+    members = {"Statement": f"SELECT * FROM \"{TABLE}\" WHERE pk='x' AND sk=?", "Parameters": "@list"}
+    return gzipped(spliced("ExecuteStatement", members, {"list": json_list(b'{"NS":["1"]}', count)}))
+
+
 def batch() -> Hostile:
     """A BatchWriteItem within all limits: 25 items of 150 KB."""
     puts = [{"PutRequest": {"Item": key(f"batch-{number}") | {"a": "@list"}}} for number in range(BATCH_PUTS)]
@@ -110,6 +116,8 @@ KINDS = (
     Kind("number-set-1000000", number_set, (REFUSED,)),
     Kind("set-nulls-800000", set_nulls, (REFUSED,)),
     Kind("parameters-900000", parameters, (REFUSED,)),
+    Kind("number-sets-76000-gzip", lambda: number_sets(76_000), (REFUSED,), clients=6),
+    Kind("number-sets-209000-gzip", lambda: number_sets(209_000), (REFUSED,), clients=6),
     Kind("blanks-16mb-emoji", blanks_and_emoji, ("200",)),
     Kind("batch-25x50000", batch, ("200",)),
     Kind("lists-in-lists-1mb", lambda: lists_in_lists(1_000), (REFUSED,)),

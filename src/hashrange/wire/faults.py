@@ -22,10 +22,11 @@ from hashrange.wire.body_members import has_long_numbers, has_many_members
 from hashrange.wire.constraints import check_constraints
 from hashrange.wire.jsontypes import normalise
 from hashrange.wire.overlong import cut_overlong
-from hashrange.wire.piecewise import decode_in_pieces, free
+from hashrange.wire.piecewise import decode_in_pieces, free, free_unshared
 from hashrange.wire.rules import RequestRules
 from hashrange.wire.shape import structure_of
 from hashrange.wire.utf8 import require_utf8
+from hashrange.wire.wide_maps import convert_in_pieces
 
 RequestT = TypeVar("RequestT", bound=msgspec.Struct)
 
@@ -47,10 +48,12 @@ def read_leniently(request_type: type[RequestT], rules: RequestRules, decoded: d
     try:
         request = _checked(request_type, rules, decoded)
         look()
-        return msgspec.convert(request, request_type)
+        made = convert_in_pieces(request, request_type)
     except Exception:
         free(decoded)
         raise
+    free_unshared(decoded, request)
+    return made
 
 
 def find_fault(request_type: type[msgspec.Struct], rules: RequestRules, body: bytes) -> None:

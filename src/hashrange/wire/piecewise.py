@@ -144,20 +144,34 @@ def free_request(request: msgspec.Struct) -> None:
                 look()
 
 
+def free_unshared(decoded: dict[str, Any], request: dict[str, Any]) -> None:
+    """Free long lists and maps directly in `decoded`, piece by piece, unless `request` has the same; not their insides.
+
+    `request` was made from `decoded`, and shares values with it.
+    """
+    for name, value in decoded.items():
+        if value.__class__ in _CONTAINERS and len(value) > LEFT_MEMBERS_MAX and value is not request.get(name):
+            _empty(value)
+
+
 def free(value: list[Any] | dict[str, Any], levels: int = 0) -> None:
     """Empty `value` or, if it is short, the long lists and maps in it, piece by piece.
 
     Short lists and maps are left as they are, because compiled expressions may still use them.
     """
     if len(value) > LEFT_MEMBERS_MAX:
-        while value:
-            if isinstance(value, list):
-                del value[-FREED_TOGETHER:]
-            else:
-                for _ in range(min(FREED_TOGETHER, len(value))):
-                    value.popitem()
-            look()
+        _empty(value)
     elif levels < LEVELS_MAX:
         for part in walk(value.values() if isinstance(value, dict) else value):
             if part and part.__class__ in _CONTAINERS:
                 free(part, levels + 1)
+
+
+def _empty(value: list[Any] | dict[str, Any]) -> None:
+    while value:
+        if isinstance(value, list):
+            del value[-FREED_TOGETHER:]
+        else:
+            for _ in range(min(FREED_TOGETHER, len(value))):
+                value.popitem()
+        look()

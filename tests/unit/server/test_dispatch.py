@@ -357,8 +357,9 @@ def test_only_large_bodies_are_decoded_in_pieces(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize("suspends", [False, True])
 @pytest.mark.parametrize("refuses", [False, True])
 @pytest.mark.parametrize("writes", [False, True])  # a read whose client has left is abandoned
+@pytest.mark.parametrize("is_compressed", [False, True])
 def test_what_is_large_is_let_go_in_pieces(
-    *, suspends: bool, refuses: bool, writes: bool, monkeypatch: pytest.MonkeyPatch
+    *, suspends: bool, refuses: bool, writes: bool, is_compressed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def run(scope: Scope, request: EchoRequest) -> Any:
         if suspends:
@@ -374,7 +375,10 @@ def test_what_is_large_is_let_go_in_pieces(
 
     async def ask() -> None:
         for body in (small, large):
-            front.ask(front.request(body))
+            if is_compressed:
+                front.ask(front.request(gzip.compress(body), headers={"Content-Encoding": "gzip"}))
+            else:
+                front.ask(front.request(body))
             await asyncio.sleep(0)
             await asyncio.sleep(0)
 

@@ -234,6 +234,34 @@ def test_what_is_cut_is_freed_in_pieces(
     assert max(before - after for before, after in pairwise(lengths)) <= TOGETHER_MEMBERS
 
 
+def test_many_values_that_are_read_leniently_are_freed_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    parameters = [{"NS": [str(number)]} for number in range(20_000)]
+    body: dict[str, Any] = {"Statement": "SELECT", "Parameters": list(parameters), "Unknown": [[1]] * 20_000}
+    lengths = [20_000]
+    monkeypatch.setattr(steps, "_look", lambda: lengths.append(len(body["Parameters"])))
+    copied: list[int] = []
+    convert = msgspec.convert
+
+    def noting(members: Any, kind: Any) -> Any:
+        copied.append(len(members["Parameters"]))
+        return convert(members, kind)
+
+    monkeypatch.setattr(msgspec, "convert", noting)
+    operation = OPERATIONS["ExecuteStatement"]
+    request: Any = read_leniently(operation.request, operation.rules, body)
+    assert request.Parameters == parameters
+    assert copied == [1]
+    assert (body["Parameters"], body["Unknown"]) == ([], [])
+    assert max(before - after for before, after in pairwise(lengths)) <= TOGETHER_MEMBERS
+
+
+def test_texts_that_are_read_leniently_stay() -> None:
+    keys = [f"k{number}" for number in range(5_000)]
+    operation = OPERATIONS["UntagResource"]
+    request: Any = read_leniently(operation.request, operation.rules, {"ResourceArn": "arn", "TagKeys": list(keys)})
+    assert request.TagKeys == keys
+
+
 def test_a_refused_request_is_looked_through_and_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(msgspec, "convert")
     request = OPERATIONS["TransactWriteItems"].request

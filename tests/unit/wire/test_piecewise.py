@@ -12,7 +12,7 @@ from hashrange.items.steps import PIECE_BYTES
 from hashrange.wire import piecewise
 from hashrange.wire.body_members import decode_large
 from hashrange.wire.faults import decode_object
-from hashrange.wire.piecewise import decode_in_pieces, free, free_request
+from hashrange.wire.piecewise import LEFT_MEMBERS_MAX, decode_in_pieces, free, free_request, free_unshared
 
 decode_at_once = msgspec.json.Decoder().decode
 SMALLEST = [
@@ -144,3 +144,16 @@ def test_what_is_short_is_left_as_it_is() -> None:
     free(value)
     assert value == {"names": names, "long": [], "deep": [[{"x": {}}]]}
     assert len(names) == 2_048
+
+
+def test_only_what_is_long_and_not_shared_is_freed() -> None:
+    count = LEFT_MEMBERS_MAX + 1
+    inner = ["1"] * count
+    decoded = {
+        "list": [{"NS": inner}] * count, "map": {str(number): inner for number in range(count)}, "shared": ["a"] * count,
+        "short": [{"NS": inner}], "text": "a" * count,
+    }  # fmt: skip
+    request = {"list": [{"NS": inner}], "shared": decoded["shared"]}
+    free_unshared(decoded, request)
+    assert decoded == {"list": [], "map": {}, "shared": ["a"] * count, "short": [{"NS": inner}], "text": "a" * count}
+    assert request == {"list": [{"NS": ["1"] * count}], "shared": ["a"] * count}

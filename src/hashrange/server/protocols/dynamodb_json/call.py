@@ -31,6 +31,8 @@ class JsonCall(Call):
 
     http: HttpRequest
     respond: Respond
+    is_large: bool = False
+    """True if the body, once its content coding was removed, had more than SURELY_QUICK_BYTES."""
     status: int = 200
     body: bytes = b""
 
@@ -42,7 +44,7 @@ class JsonCall(Call):
     def done(self, reply: Reply | None) -> None:
         """Write the reply as JSON, and free a large request."""
         self.body = reply_json(reply)
-        if len(self.http.body) > SURELY_QUICK_BYTES:
+        if self.is_large:
             free_request(self.request)
 
     def refuse(self, error: ApiError) -> None:
@@ -51,7 +53,7 @@ class JsonCall(Call):
         if isinstance(error, RequestFault) and holds_unread_values(self.operation.rules, self.request):
             wording = "older"
         self.status, self.body = error.http_status, error_body(error, wording)
-        if len(self.http.body) > SURELY_QUICK_BYTES:
+        if self.is_large:
             free_request(self.request)
 
     def first_fault(self, error: ApiError | Malformed) -> ApiError | None:
@@ -65,7 +67,7 @@ class JsonCall(Call):
     def fail(self, error: BaseException) -> None:
         """Log an internal error (unless Abandoned), answer 500 instead of the reply, and free a large request."""
         fail(self.http, self.respond, error)
-        if self.request is not None and len(self.http.body) > SURELY_QUICK_BYTES:
+        if self.request is not None and self.is_large:
             free_request(self.request)
 
 

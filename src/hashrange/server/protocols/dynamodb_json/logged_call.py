@@ -13,7 +13,7 @@ from hashrange.operations.meter import Meter
 from hashrange.operations.naming import bare_name
 from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import NAME_PATTERN
-from hashrange.server.protocols.dynamodb_json.call import JsonCall, fail
+from hashrange.server.protocols.dynamodb_json.call import JsonCall
 
 _is_name = re.compile(f"{NAME_PATTERN.removesuffix('+')}{{1,{TABLE_NAME_LENGTH_MAX}}}").fullmatch
 
@@ -39,7 +39,8 @@ class LoggedCall(JsonCall):
 
     def fail(self, error: BaseException) -> None:
         """Log an internal error (unless Abandoned) and answer 500, with tables and capacity for the access log."""
-        fail(self.http, partial(self.respond, used=self.used or used_by(self)), error)
+        self.respond = partial(self.respond, used=self.used or used_by(self))
+        JsonCall.fail(self, error)
 
 
 def used_by(call: JsonCall) -> str:

@@ -97,7 +97,7 @@ class DynamoDBJson:
             if is_large:
                 decoded = decode_object(body)
             parsed: Any = read_leniently(operation.request, operation.rules, decoded)
-            return self._make_call(scope, operation, parsed, NOTHING_USED, 0, True, request, respond)
+            return self._make_call(scope, operation, parsed, NOTHING_USED, 0, True, request, respond, is_large)
         except ApiError as error:
             self._hint_other_service(request)
             respond(error.http_status, error_body(error, operation.wording if operation is not None else "bare"))
@@ -164,7 +164,9 @@ class _Target:
         scope = self._authorize(request, SIGNING_NAME)
         if operation.element_type is None and is_surely_unusual(body, carries_items=operation.writes):
             return self._prepare_slowly(request, respond)  # a fault is likely: decode the body only once
-        return self._make_call(scope, operation, self._decode_large(body), NOTHING_USED, 0, False, request, respond)
+        return self._make_call(
+            scope, operation, self._decode_large(body), NOTHING_USED, 0, False, request, respond, True
+        )
 
 
 def plain_body(request: HttpRequest) -> bytes:
