@@ -1,4 +1,4 @@
-"""How does a database run inside another program? `InProcess` runs it on its own thread, without sockets or HTTP text."""
+"""How does a database run inside another program? `InProcess` runs it on its own thread, and answers HTTP requests, with headers, without sockets."""
 
 import asyncio
 import threading

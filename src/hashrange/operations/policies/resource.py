@@ -1,4 +1,4 @@
-"""Which resource does a policy belong to? The table or stream that an ARN names.
+"""Which resource does a policy belong to, and is its last change still pending? The table or stream that an ARN names.
 
 Order of checks: the text is an ARN → of DynamoDB → of the caller's account → of this Region → of a table or stream;
 later, the table exists → the stream exists → the table is not being created or deleted. Source: service behaviour,

@@ -1,4 +1,4 @@
-"""Which files does a store own? Names, makes, reads and copies them; who owns a data folder is in `identity.py`.
+"""Which files does a store own? Names, makes and copies them, refuses a folder with other files; the folder's owner is in `identity.py`.
 
 A data folder holds `lock` (locked with flock; contains the process id of the server that owns the folder), `engine/`
 (the engine's own files), and while a server runs `synced` (the number of the last write that a sync covered).
