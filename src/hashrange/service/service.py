@@ -150,6 +150,7 @@ class Service:
         except StopIteration as stop:
             reply = stop.value
         except Exception as error:  # noqa: BLE001 - the one place that handles what operations raise
+            workers.running = None  # what frees a refused request must not be ended
             self._refuse(call, error)
             return
         finally:

@@ -12,13 +12,13 @@ import pytest
 from greenlet import getcurrent
 
 from hashrange.clock import SystemClock, VirtualClock
-from hashrange.errors import StorageBusy
+from hashrange.errors import StorageBusy, ValidationException
 from hashrange.items import steps
 from hashrange.items.steps import LARGE_PIECE_BYTES, LOOK_STEPS, gave_way, look, spend_decoding, walk
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.server.listener import Server, read_secrets
-from hashrange.server.protocols.dynamodb_json import protocol
+from hashrange.server.protocols.dynamodb_json import call, protocol
 from hashrange.service.drive import in_turns
 from hashrange.service.service import Service
 from hashrange.service.workers import LARGE_TOGETHER_BYTES, SLICE_SECONDS, Worker, Workers
@@ -399,8 +399,13 @@ def slow_front(turns: Turns) -> Iterator[tuple[FrontEnd, list[str]]]:
             await PAUSE
         return {}
 
+    def refusing(scope: Scope, request: EchoRequest) -> Reply:
+        noted.append("refused")
+        raise ValidationException("no")
+
     front = FrontEnd(
         operations={
+            "DescribeTable": Operation("DescribeTable", EchoRequest, refusing),
             "Query": Operation("Query", EchoRequest, suspended),
             "BatchGetItem": Operation("BatchGetItem", EchoRequest, suspending),
             "BatchWriteItem": Operation("BatchWriteItem", EchoRequest, suspending, writes=True),
@@ -513,6 +518,31 @@ def test_a_large_request_whose_client_has_left_is_not_read_over_again(
     while turns.due:
         turns.turn()
     assert noted == []
+
+
+def test_the_refusal_of_a_read_is_not_ended_with_it(
+    slow_front: tuple[FrontEnd, list[str]],
+    turns: Turns,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    front, noted = slow_front
+
+    def free_slowly(_request: object) -> None:
+        front.clock.advance_all(SLICE_SECONDS)
+        look()
+        noted.append("freed")
+
+    monkeypatch.setattr(call, "free_request", free_slowly)
+    connection, _ = front.connect()
+    connection.data_received(front.request(b'{"TableName":"refused"%b}' % (b" " * LARGE_PIECE_BYTES), "DescribeTable"))
+    while "refused" not in noted:
+        turns.turn()
+    connection.connection_lost(None)
+    while turns.due:
+        turns.turn()
+    assert noted == ["refused", "freed"]
+    assert caplog.records == []
 
 
 def test_a_read_ends_also_where_it_gives_way_again(slow_front: tuple[FrontEnd, list[str]], turns: Turns) -> None:
