@@ -1,4 +1,4 @@
-"""How does an UpdateExpression change an item, and which attributes are UPDATED_OLD and UPDATED_NEW? Compiled functions of the items say so.
+"""How does an UpdateExpression change an item, and which attributes are UPDATED_OLD and UPDATED_NEW? Functions of the items, compiled once.
 
 Static checks, in order: number of operators, reserved words, paths, unknown functions, repeated clauses, undefined
 names, undefined values, overlapping paths, conflicting paths, operand types of ADD and DELETE, functions and

@@ -30,7 +30,7 @@ class Call(msgspec.Struct, gc=False, eq=False):
     """True once the slow path has read the request leniently, and found no fault that it can word."""
 
     @property
-    def is_needless(self) -> bool:
+    def is_abandoned(self) -> bool:
         """True if the request changes nothing, and its client has left. Asked only before a reply is written."""
         return self.has_left and self.operation.only_reads(self.request)
 

@@ -58,7 +58,7 @@ class Driver:
         try:
             workers.running = call
             try:
-                if call is not None and call.is_needless:
+                if call is not None and call.is_abandoned:
                     waits_for = self.coroutine.throw(Abandoned())
                 else:
                     waits_for = self.coroutine.send(None)

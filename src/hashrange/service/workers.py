@@ -37,7 +37,7 @@ class Abandonable(Protocol):
     """A call, or a request that is being decoded, which may be ended where it gives way."""
 
     @property
-    def is_needless(self) -> bool:
+    def is_abandoned(self) -> bool:
         """True if it changes nothing from here on, and its client has left."""
 
 
@@ -198,7 +198,7 @@ class Workers:
 
     def _leave(self, worker: Worker, line: deque[Any]) -> None:
         """Make the worker give way and wait in `line`. Raises Abandoned if its call changes nothing and its client has
-        left (`Call.is_needless`).
+        left (`Call.is_abandoned`).
         """
         line.append(worker)
         self._call_turn()
@@ -206,7 +206,7 @@ class Workers:
         call, self.running = self.running, None
         self.hub.switch(False)
         self.running = call
-        if call is not None and call.is_needless:
+        if call is not None and call.is_abandoned:
             raise Abandoned
 
     # --- turns ----------------------------------------------------------------------------------

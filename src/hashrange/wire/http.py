@@ -104,11 +104,6 @@ class HttpRequest(msgspec.Struct, gc=False):
     is_abandoned: bool = False
     """True if the client has disconnected: the request is skipped if it has not begun, or may end with Abandoned."""
 
-    @property
-    def is_needless(self) -> bool:
-        """True if the client has disconnected before the request's operation begins."""
-        return self.is_abandoned
-
     def header(self, name: bytes) -> bytes | None:
         """The first header of this (lower-case) name, without surrounding blanks.
 

@@ -22,7 +22,7 @@ from hashrange.expressions.parameters import check_mixing, check_unused
 from hashrange.expressions.projection import CompiledProjection
 from hashrange.items.canonical import encode_canonically
 from hashrange.items.row_layout import row_json_bytes, row_size_bytes
-from hashrange.items.steps import REPLY_BYTES, note_reply_growth, spend
+from hashrange.items.steps import READ_BYTES_PER_STEP, REPLY_BYTES, note_reply_growth, spend
 from hashrange.items.types import Item, Key
 from hashrange.items.values import check_item
 from hashrange.limits import (
@@ -46,9 +46,6 @@ from hashrange.tables.capacity import items_read_units
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.source_id import partition_prefix
 from hashrange.wire.rules import ConstraintWording, RequestRules
-
-_STEP_BYTES = 1024
-"""Bytes of a row that count as one step when it is read."""
 
 
 class KeysAndAttributes(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -255,8 +252,8 @@ async def _read_table(scope: Scope, read: TableRead, budget: ReplyBudget) -> Tab
         if row is None:
             sizes_bytes.append(0)
             continue
-        if len(row) >= _STEP_BYTES:
-            spend(len(row) // _STEP_BYTES)
+        if len(row) >= READ_BYTES_PER_STEP:
+            spend(len(row) // READ_BYTES_PER_STEP)
         size_bytes = row_size_bytes(row)
         if size_bytes > budget.left_bytes or budget.json_bytes > REPLY_JSON_MAX_BYTES:
             budget.is_full = True

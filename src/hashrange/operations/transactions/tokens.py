@@ -42,10 +42,10 @@ class ContentDigest:
 
     __slots__ = ("_hash",)
 
-    def __init__(self, reply_options: object) -> None:
-        """`reply_options`: the request's members that determine what its reply holds, as `begin_digest` passes them."""
+    def __init__(self, request: TokenRequest) -> None:
+        """The digest of the request's members that determine what its reply holds."""
         self._hash = blake2b(digest_size=DIGEST_BYTES)
-        self.add(reply_options)
+        self.add((request.ReturnConsumedCapacity, getattr(request, "ReturnItemCollectionMetrics", None)))
 
     def add(self, piece: object) -> None:
         """Add an action or a statement; JSON keys may be in any order. 1 µs for 400 bytes, 1 ms for 400 KB."""
@@ -68,12 +68,7 @@ def begin_digest(request: TokenRequest) -> ContentDigest | None:
 
     None for a request without a token.
     """
-    if request.ClientRequestToken is None:
-        return None
-    capacity = request.ReturnConsumedCapacity
-    if hasattr(request, "ReturnItemCollectionMetrics"):
-        return ContentDigest((capacity, request.ReturnItemCollectionMetrics))
-    return ContentDigest(capacity)
+    return None if request.ClientRequestToken is None else ContentDigest(request)
 
 
 def replay_units(report: bytes) -> TableUnits:

@@ -14,7 +14,7 @@ from hashrange.expressions.parameters import check_unused
 from hashrange.expressions.projection import CompiledProjection, compile_projection
 from hashrange.items.canonical import encode_canonically
 from hashrange.items.rows import EMPTY_PART
-from hashrange.items.steps import spend
+from hashrange.items.steps import READ_BYTES_PER_STEP, spend
 from hashrange.items.types import Item, Key, Row
 from hashrange.items.values import check_item
 from hashrange.limits import TRANSACTION_ACTIONS_MAX
@@ -135,7 +135,7 @@ def _response(lookup: TransactedGet, row: Row | None) -> Structure:
     """The response to one Get: its item, or an empty object if nothing was found or selected."""
     if row is None:
         return Structure()
-    spend(len(row) >> 10)
+    spend(len(row) // READ_BYTES_PER_STEP)
     item = row if lookup.projection is None else project_row(lookup.projection, row)
     return Structure() if item == EMPTY_PART else Structure(Item=item)
 

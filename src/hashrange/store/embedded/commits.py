@@ -22,7 +22,7 @@ import msgspec
 
 from hashrange.errors import ApiError, StorageBusy
 from hashrange.items.row_layout import STATISTICS, is_same_item, row_difference, row_size_bytes
-from hashrange.items.steps import gave_way, spend, undisturbed
+from hashrange.items.steps import READ_BYTES_PER_STEP, gave_way, spend, undisturbed
 from hashrange.items.types import Key, Row
 from hashrange.limits import REPLY_JSON_MAX_BYTES
 from hashrange.soon import Soon
@@ -50,8 +50,6 @@ ReadRow = Callable[[Engine, bytes], Row | None]
 """Reads a row by its engine key: `ReadCache.row` or `ReadCache.row_to_replace`."""
 UNUSED_TIME = 0.0
 """Stands for a commit's service time if no participant needs the time."""
-READ_BYTES_PER_STEP_BITS = 10
-"""Base-2 logarithm of the bytes of a row that count as one step when it is read: 1 KB."""
 
 
 class Commits:
@@ -291,7 +289,7 @@ class Commits:
             except Exception as error:
                 raise self._site.fail(error) from error
             if row is not None:
-                spend(len(row) >> READ_BYTES_PER_STEP_BITS)
+                spend(len(row) // READ_BYTES_PER_STEP)
             yield row
 
     def _look_up(self, engine: Engine, token: IdempotencyToken) -> StoredToken:
