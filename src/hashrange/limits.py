@@ -2,6 +2,12 @@
 
 # --- requests ---
 
+BODY_BYTES_MAX = 16 * 1024 * 1024
+"""Length of a request body; a longer one is answered with 413 (limits.md, any request body)."""
+SKEW_SECONDS_MAX = 15 * 60
+"""Greatest difference between the date of a signed request and the clock. Source: signing.md 4."""
+EXPIRES_SECONDS_MAX = 7 * 24 * 3600
+"""The longest time for which a presigned request may be valid. Source: signing.md."""
 CONSTRAINT_ERRORS_MAX = 10
 """Broken member constraints that one message lists at most. Source: service behaviour, captures to October 2026."""
 MESSAGE_CHARACTERS_MAX = 100_000
@@ -134,6 +140,12 @@ DESCRIBE_STREAM_MAX = 100
 """Shards on one page of DescribeStream."""
 GET_RECORDS_MAX = 1_000
 GET_RECORDS_MAX_BYTES = 1024 * 1024
+ITERATOR_LIFE_SECONDS = 15 * 60.0
+"""How long a shard iterator can be used."""
+RECORD_RETENTION_SECONDS = 24 * 3600.0
+"""How long a record, and a stream that has ended, can be read."""
+SHARD_SECONDS = 4 * 3600.0
+"""How long a shard is open, in service time, unless its stream ends or its partition splits."""
 
 # --- transactions ---
 # Source of the limits for transactions: developer guide, quotas page; service model of November 2026.

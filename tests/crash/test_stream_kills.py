@@ -13,7 +13,7 @@ from hashrange.clock import SystemClock
 from hashrange.items.rows import encode_row
 from hashrange.items.types import Key, Row
 from hashrange.items.values import check_item
-from hashrange.limits import PARTITION_SIZE_MAX_BYTES
+from hashrange.limits import PARTITION_SIZE_MAX_BYTES, SHARD_SECONDS
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.reading import scan_prefix
@@ -22,7 +22,6 @@ from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import StreamViewType, Table
 from hashrange.tables.source_id import make_source_id
 from hashrange.tables.stream_records import decode_record, keys_of
-from hashrange.tables.streams import SHARD_SECONDS
 from tests.crash.harness import ROUNDS, heard_until_killed
 from tests.support.samples import finish, table_maker
 

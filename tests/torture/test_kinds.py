@@ -5,9 +5,9 @@ import gzip
 import msgspec
 import pytest
 
+from hashrange.limits import BODY_BYTES_MAX
 from hashrange.operations.registry import OPERATIONS
 from hashrange.wire.chunked_payload import split_chunks
-from hashrange.wire.content_codings import BODY_BYTES_MAX
 from torture.kinds.kind import SHORT_BYTES_MAX, Kind
 from torture.kinds.needs import BATCH, NEEDS, TINY_ITEMS, basis, calls_for
 from torture.kinds.table import BY_NAME, KINDS

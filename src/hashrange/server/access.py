@@ -1,4 +1,4 @@
-"""How is a request authenticated? A signed request becomes a Scope: one account and Region; signers are known from then on.
+"""How is a request authenticated? A signature names account and Region, whose Scope `service/scopes.py` has; signers are known from then on.
 
 Without a credentials file, the syntax, date and credential scope of a signature are checked, but not the signature
 itself. With one, these are checked next, in this order: access key, Regions of the key, signature, session token,
@@ -8,6 +8,7 @@ expiry (signing.md 2, steps 9 to 11). The Region is that of the credential scope
 from collections.abc import Mapping
 
 from hashrange.errors import ExpiredTokenException, InvalidSignatureException, UnrecognizedClientException
+from hashrange.limits import SKEW_SECONDS_MAX
 from hashrange.messages import signing as sentences
 from hashrange.operations.operation import Scope
 from hashrange.server.credentials import ACCOUNT, Credential
@@ -15,7 +16,7 @@ from hashrange.service.service import Service
 from hashrange.wire.canonical_request import check_chunks, check_signature, signing_key
 from hashrange.wire.http import HttpRequest
 from hashrange.wire.known_signer import SIGNATURE_LENGTH, KnownSigner
-from hashrange.wire.sigv4 import SKEW_SECONDS_MAX, Claim, read_claim, seconds_of
+from hashrange.wire.sigv4 import Claim, read_claim, seconds_of
 
 SIGNERS_MAX = 1024
 SIGNING_KEYS_MAX = 1024

@@ -11,11 +11,11 @@ from typing import Final
 
 import httptools
 
+from hashrange.limits import BODY_BYTES_MAX
 from hashrange.server.misdirected_clients import TLS_HANDSHAKE
 from hashrange.server.receive_budget import SMALL_BYTES
 from hashrange.server.refusals import BODY_TOO_LARGE, MALFORMED, SPEAKS_TLS, Refusal
 from hashrange.server.slow_clients import Framing, head_bytes
-from hashrange.wire.content_codings import BODY_BYTES_MAX
 from hashrange.wire.http import HEAD_BYTES_MAX, HeaderLayout, HttpRequest, layout_of
 
 PIECE_BYTES = 8 * 1024

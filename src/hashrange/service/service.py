@@ -27,12 +27,13 @@ from hashrange.items.row_layout import is_packed
 from hashrange.items.types import Row
 from hashrange.jobs.runner import Runner
 from hashrange.operations.meter import NOTHING_USED, with_capacity
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import Operation
 from hashrange.operations.reply import Reply
 from hashrange.service.background import jobs_of
 from hashrange.service.call import Call
 from hashrange.service.drive import Driver, in_turns
 from hashrange.service.hints import Hints
+from hashrange.service.scopes import Scopes
 from hashrange.service.second_look import with_second_look
 from hashrange.service.workers import Workers
 from hashrange.settings import Settings
@@ -40,9 +41,6 @@ from hashrange.store.interface import WholeStore
 
 HELD_SECONDS_MAX = 0.0005
 """Longest time that a group's first written reply waits for further calls of the group to run; then it is sent."""
-SCOPES_MAX = 4096
-SHARED_ACCOUNT, SHARED_REGION = "000000000000", "us-east-1"
-"""Account and Region that hold all data with `--shared-db`."""
 
 
 class Service:
@@ -61,7 +59,7 @@ class Service:
         self._monotonic = clock.monotonic
         self._position = store.position
         self._durable_position = store.durable_position
-        self._scopes: dict[tuple[str, str], Scope] = {}
+        self.scope = Scopes(store, clock, settings).of
         self._held: list[Call] = []
         """Calls with a written reply that `release` has not yet sent or held back."""
         self._ready: deque[Call] = deque()
@@ -82,18 +80,6 @@ class Service:
     async def stop_jobs(self) -> None:
         """Stop the background jobs, and wait for their end. The store stays open."""
         await self.jobs.stop()
-
-    def scope(self, account: str, region: str) -> Scope:
-        """Return the Scope of this account and Region; with `--shared-db` all share one. Takes 0.1 µs."""
-        scope = self._scopes.get((account, region))
-        if scope is None:
-            if self.settings.shared_db and (account, region) != (SHARED_ACCOUNT, SHARED_REGION):
-                return self.scope(SHARED_ACCOUNT, SHARED_REGION)
-            if len(self._scopes) >= SCOPES_MAX:
-                self._scopes.clear()
-            scope = Scope(account, region, self.store, self.clock, self.settings)
-            self._scopes[account, region] = scope
-        return scope
 
     # --- running --------------------------------------------------------------------------------
 

@@ -9,13 +9,9 @@ from typing import NamedTuple
 
 import msgspec
 
+from hashrange.limits import RECORD_RETENTION_SECONDS
 from hashrange.tables.partitions import HashRange, Partition
 from hashrange.tables.schema import KeySchema, StreamViewType, Table
-
-RETENTION_SECONDS = 24 * 3600.0
-"""How long a record, and a stream that has ended, can be read."""
-SHARD_SECONDS = 4 * 3600.0
-"""How long a shard is open, in service time, unless its stream ends or its partition splits."""
 
 Sequence = int
 """A stream record's number: milliseconds of service time since the epoch ‖ a counter of 4 bytes.
@@ -158,4 +154,4 @@ def shard_of(stream_id: int, number: int, partition: Partition, first: Sequence)
 
 def horizon(now_seconds: float) -> Sequence:
     """The smallest sequence number that clients can still read: that of 24 hours before `now_seconds`."""
-    return sequence_at(max(0.0, now_seconds - RETENTION_SECONDS))
+    return sequence_at(max(0.0, now_seconds - RECORD_RETENTION_SECONDS))

@@ -9,9 +9,8 @@ from zlib_ng.zlib_ng import compressobj
 
 from hashrange.errors import HashrangeError
 from hashrange.items.steps import LARGE_PIECE_BYTES, look, spend, spend_decoding
+from hashrange.limits import BODY_BYTES_MAX
 
-BODY_BYTES_MAX = 16 * 1024 * 1024
-"""Length of a request body; a longer one is answered with 413 (limits.md, any request body)."""
 CODINGS_MAX = 4
 """How often a body may be compressed. Each coding may inflate it to 16 MB in 30 ms, and a head can name thousands."""
 MEMBERS_MAX = 1024

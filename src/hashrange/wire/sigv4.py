@@ -14,15 +14,12 @@ from hashrange.errors import (
     InvalidSignatureException,
     MissingAuthenticationTokenException,
 )
+from hashrange.limits import EXPIRES_SECONDS_MAX, SKEW_SECONDS_MAX
 from hashrange.messages import signing as sentences
 from hashrange.wire.http import HttpRequest, query_pairs
 
 ALGORITHM = "AWS4-HMAC-SHA256"
 TERMINATOR = "aws4_request"
-SKEW_SECONDS_MAX = 15 * 60
-"""Greatest difference between a request's date and the clock. Source: signing.md 4."""
-EXPIRES_SECONDS_MAX = 7 * 24 * 3600
-"""The longest time for which a presigned request may be valid."""
 EXPIRES_DIGITS_MAX = 20
 """Greatest length of X-Amz-Expires: longer numbers are refused unread, as Python reads no more than 4300 digits."""
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from hashrange.items import steps
+from hashrange.limits import BODY_BYTES_MAX
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.service.workers import Workers
-from hashrange.wire.content_codings import BODY_BYTES_MAX
 from tests.support.working import HurriedClock, Turns
 from tests.unit.server.harness import EchoRequest, FrontEnd, replies, reply
 

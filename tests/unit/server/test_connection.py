@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from hashrange.limits import BODY_BYTES_MAX
 from hashrange.server import slow_clients
 from hashrange.server.descriptors import TURNED_AWAY_MAX
-from hashrange.wire.content_codings import BODY_BYTES_MAX
 from hashrange.wire.http import HttpRequest
 from tests.unit.server.harness import FakeTransport, FrontEnd, Turns, as_bytes, replies, reply
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from hashrange.limits import BODY_BYTES_MAX
 from hashrange.server import receive_budget, slow_clients
 from hashrange.server.connection import Connection
 from hashrange.server.connection_states import BLOCKED
 from hashrange.server.incoming import TURN_SECONDS_MAX
 from hashrange.server.receive_budget import BEGINNINGS_BYTES_MAX, MIB, RECEIVE_BYTES_MAX, SMALL_BYTES, ReceiveBudget
-from hashrange.wire.content_codings import BODY_BYTES_MAX
 from tests.unit.server.harness import FakeTransport, FrontEnd, Turns, replies, reply
 
 READ_BYTES = 256 * 1024

