@@ -78,7 +78,7 @@ class _Listeners:
         self.callbacks: list[Callable[[], None]] = []
 
     def add(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Call `callback` after each advance, until the returned function is called; it must not be called again."""
+        """Call `callback` after each advance, until the returned function is called, which must happen at most once."""
         self.callbacks.append(callback)
         return lambda: self.callbacks.remove(callback)
 

@@ -3,14 +3,14 @@
     HashrangeError
     ├── ApiError              sent to the client; one class per code, the class name is the code
     │   ├── ValidationException
-    │   │   ├── RequestFault  worded per operation: bare, enveloped or in the older wording
+    │   │   ├── RequestFault  worded per operation, in one of two layers' words, with or without a prefix
     │   │   └── WholeRequestFault   refuses a whole transaction, instead of being one action's cancellation reason
     │   └── …
     ├── StorageError          for the operator; the client gets InternalServerError
     └── Malformed             internal: the slow path words the request's first fault
 
 An `AssertionError` is a bug of Hashrange. Messages live in `hashrange.messages`; this file must not hold any.
-Source of codes and envelopes: errors.md section 1 (the service's behaviour as captured to October 2026).
+Source of codes and `__type`: errors.md section 1 (the service's behaviour as captured to October 2026).
 """
 
 from typing import ClassVar
@@ -129,8 +129,8 @@ class RequestFault(ValidationException):
     """A fault found by request validation; its wording depends on the validation layer that checks the request.
 
     `message`: the current layer's wording. `older`: the wording for operations that still use the older layer
-    (BatchWriteItem, Scan, …), if it differs. `is_always_bare`: `message` never gets an envelope. Source: errors.md
-    section 3.
+    (BatchWriteItem, Scan, …), if it differs. `is_always_bare`: `message` never gets the envelope, which is the prefix
+    "1 validation error detected: ". Source: errors.md section 3.
     """
 
     def __init__(self, message: str, older: str | None = None, *, is_always_bare: bool = False) -> None:
@@ -146,7 +146,7 @@ class RequestFault(ValidationException):
 class NumberFault(RequestFault):
     """A number that is malformed, too precise or out of range.
 
-    In an ExclusiveStartKey, START_KEY_VALUE is not put around its message.
+    In an ExclusiveStartKey, its message lacks the prefix START_KEY_VALUE that other faults get.
     """
 
 
@@ -161,11 +161,11 @@ class NestingFault(RequestFault):
 
 
 class SetRepeatFault(RequestFault):
-    """A set that repeats a member; in an ExclusiveStartKey, START_KEY_VALUE is not put around its message."""
+    """A set that repeats a member; in an ExclusiveStartKey, its message lacks the prefix START_KEY_VALUE."""
 
 
 class NumberSetFault(RequestFault):
-    """An empty number set; in an ExclusiveStartKey, START_KEY_VALUE is put around the current layer's message only."""
+    """An empty number set; in an ExclusiveStartKey, the older layer's message lacks the prefix START_KEY_VALUE."""
 
 
 # --- modelled errors ----------------------------------------------------------------------------
@@ -301,7 +301,7 @@ class OutcomeUnknown(StorageError):
 
 
 class Abandoned(HashrangeError):
-    """A read, or the decoding of a request, was ended where it gave way, because its client has left.
+    """A read, or the decoding of a request, was ended while it let other calls run, because its client has left.
 
     No client receives this error.
     """

@@ -3,7 +3,7 @@
 # --- requests ---
 
 BODY_BYTES_MAX = 16 * 1024 * 1024
-"""Length of a request body; a longer one is answered with 413 (limits.md, any request body)."""
+"""Length of a request body; a longer one is answered with status 413. Source: limits.md, "Any request body"."""
 SKEW_SECONDS_MAX = 15 * 60
 """Greatest difference between the date of a signed request and the clock. Source: signing.md 4."""
 EXPIRES_SECONDS_MAX = 7 * 24 * 3600
@@ -14,17 +14,17 @@ MESSAGE_CHARACTERS_MAX = 100_000
 """Characters of an error message, including quotations of the request; further characters are cut: our own bound, as
 the service's is unconfirmed."""
 MEMBERS_LOOKED_AT = 5_000
-"""Members of over-long lists and maps that the slow path inspects, in all of a request: our own bound. Printed with 20
-characters each, they already fill a message."""
+"""Once the slow path has inspected this many members of a request's lists and maps, it cuts each over-long one to one
+member more than allowed: our own bound. Printed with 20 characters each, so many members already fill a message."""
 TEXTS_LOOKED_AT = MESSAGE_CHARACTERS_MAX // 2
-"""An over-long list or map of texts is not cut to fewer members than this: printed with two characters each, they
-already fill a message."""
+"""An over-long list or map of strings keeps more members than this when the slow path cuts it: printed with two
+characters each, so many members already fill a message."""
 STRUCTURES_MAX = 1_000
 """Greatest length of a list of structures if the API model declares none: our own bound, far beyond what any operation
 accepts."""
 STRUCTURES_BY_NAME_MAX = 110_000
-"""Greatest length of a map whose values are structures, if the API model declares no length: our own bound. Such maps have
-attribute names as keys (Expected, AttributeUpdates, KeyConditions)."""
+"""Greatest length of a map whose values are structures, if the API model declares no length: our own bound. Such maps
+have attribute names as keys (Expected, AttributeUpdates, KeyConditions)."""
 TABLE_NAME_LENGTH_MIN = 3
 """Least number of characters in the name of a table or index."""
 TABLE_NAME_LENGTH_MAX = 255
@@ -68,7 +68,7 @@ TABLE_CAPACITY_UNITS_MAX = 40_000
 """Read capacity units of one table, as DescribeLimits reports them; as many write capacity units."""
 ENDPOINT_CACHE_MINUTES = 1_440
 RESOURCE_POLICY_MAX_BYTES = 20_480
-"""UTF-8 bytes of a policy document as it is sent, blanks included. Source: service behaviour, captures to October 2026."""
+"""UTF-8 bytes of a policy document as it is sent, blanks included. Source: service behaviour, captures to Oct 2026."""
 
 # --- reads and writes of items ---
 # Source of the limits for reads and writes of items: developer guide, capacity and quotas pages.
@@ -76,7 +76,7 @@ RESOURCE_POLICY_MAX_BYTES = 20_480
 ITEM_SIZE_MAX_BYTES = 400 * 1024
 """Size of one item: the sizes of its attributes' names and values."""
 PAGE_SIZE_MAX_BYTES = 1024 * 1024
-"""Sum of the item sizes that one page of a Query or Scan evaluates; the item that reaches the limit is still on the page."""
+"""Sum of the item sizes that one page of a Query or Scan evaluates; the item that reaches the limit is still on it."""
 READ_UNIT_BYTES = 4096
 WRITE_UNIT_BYTES = 1024
 BATCH_GET_KEYS_MAX = 100
@@ -108,7 +108,7 @@ LIST_INDEX_MAX = 2_147_483_647
 # Source of the limits for items: developer guide, quotas page; service behaviour, captures to Oct 2026.
 
 NESTING_LEVELS_MAX = 32
-"""Levels of nesting: the number of lists and maps around a value must be smaller."""
+"""Levels of nesting: the number of lists and maps around a value must be smaller than this."""
 NESTING_LEVELS_READ_MAX = 62
 """Levels of nesting that the current validation layer reads, approximately; a request for a single item that holds a
 deeper value falls back to the older layer."""
@@ -155,7 +155,8 @@ TRANSACTION_ACTIONS_MAX = 100
 TRANSACTION_SIZE_MAX_BYTES = 4 * 1024 * 1024
 """Sum of the sizes of the items that one transaction reads or writes."""
 TRANSACTION_COMMIT_MAX_BYTES = 14 * 1024 * 1024
-"""Bytes that one transaction stores: its rows and their images in streams. Our own bound, which only items of very many tiny values reach."""
+"""Bytes that one transaction stores: its rows and their images in streams. Our own bound, which only items of very many
+tiny values reach."""
 TOKEN_LIFE_SECONDS = 600
 """Time after a transaction in which a request with the same ClientRequestToken starts no second transaction."""
 TRANSACTION_FACTOR = 2
@@ -187,11 +188,11 @@ time."""
 # lists them.
 
 REQUEST_MEMBERS_MAX = 420_000
-"""Commas and colons outside the texts of a request body, plus lists directly in lists, which no operation accepts. A
-single item exceeds this only as a list of nothing but empty strings or nulls."""
+"""Commas and colons outside the strings of a request's JSON, plus lists directly inside lists, as in no valid request.
+One item exceeds this only if it consists of lists of empty strings or nulls."""
 ROW_MAX_BYTES = 4 * 1024 * 1024
-"""Bytes of an item's JSON at rest. Only items with tens of thousands of numbers like 1E-130 reach this limit: in a list,
-each counts 3 bytes and is written with 131 digits."""
+"""Bytes of an item's JSON at rest. Only items with tens of thousands of numbers like 1E-130 reach this limit: in a
+list, each counts 3 bytes and is written with 131 digits."""
 REPLY_JSON_MAX_BYTES = 32 * 1024 * 1024
 """Bytes of the JSON of all items in one reply; the item that reaches the limit may still be in the reply. The JSON of
 an item of very many tiny values is up to nine times its DynamoDB size, and up to 67 times for numbers like 1E-130."""

@@ -75,7 +75,7 @@ class Settings(msgspec.Struct, frozen=True):
     ttl_delay_seconds: Annotated[
         float, Meta(ge=0, le=604_800, description="How long after its time an item with time to live is deleted.")
     ] = 0.0
-    """0: items are deleted within a second or two of their expiry time; the service takes up to some days."""
+    """0: items are deleted within a second or two of their expiry time; DynamoDB itself takes up to some days."""
     ttl_cooldown_seconds: Annotated[
         float,
         Meta(

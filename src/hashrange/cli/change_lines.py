@@ -44,9 +44,10 @@ def _changes(event: str, content: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _differences(old: WireItem, new: WireItem, path: str) -> Iterator[str]:
-    """Parts of a change's line: of each level the changed, then the added, then the removed attributes.
+    """Texts for the changed, then the added, then the removed members of an item or map.
 
-    The parts of a changed map stand in its place. `path`: path of the map, ending with a dot; "" for the item. Removed attributes are in the order of `old`, the others in that of `new`.
+    A changed member that is a map before and after yields the texts of its own members. `path`: the map's path, ending
+    with a dot; "" for the item. Removed members are in the order of `old`, the others in that of `new`.
     """
     for name, value in new.items():
         before = old.get(name)

@@ -14,7 +14,7 @@ Reads every row, and changes nothing. Stop the server first: a folder has one us
 
 
 def run(words: list[str]) -> int:
-    """Verify one data folder, and print its faults or its counts; returns the exit code."""
+    """Verify one data folder, and print its faults, or the numbers of its tables and rows; returns the exit code."""
     data_dir: str = parse(build_parser(), words).data_dir
     from hashrange.store.embedded.check import check_store
 

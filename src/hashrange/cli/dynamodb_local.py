@@ -13,7 +13,7 @@ DELAY_SECONDS = 3
 WITH_VALUE = {"-port": "--port", "-dbPath": "--data-dir"}
 WITHOUT_VALUE = {"-inMemory": "--in-memory", "-sharedDb": "--shared-db", "-help": "--help"}
 WITHOUT_EFFECT = frozenset({"-disableTelemetry", "-optimizeDbBeforeStartup"})
-"""Flags that need no translation: Hashrange sends no telemetry, and its engine optimizes itself."""
+"""Flags that are ignored: Hashrange sends no telemetry, and its engine optimizes itself."""
 JAVA_PREFIXES = ("-D", "-Xm", "-Xs", "-XX:")
 
 
@@ -39,7 +39,7 @@ def _parts(words: Iterator[str]) -> Iterator[list[str]]:
         elif word == "-delayTransientStatuses":
             yield ["--table-state-delay", str(DELAY_SECONDS)]
         elif word in {"-cors", "-jar"}:
-            _value(word, words)  # no effect: requests of every origin are answered, no jar file is needed
+            _value(word, words)  # both are ignored: requests of every origin are answered, no jar file is needed
         elif word in WITHOUT_EFFECT or word.startswith(JAVA_PREFIXES):
             continue
         elif word.startswith("-") and not word.startswith("--") and len(word) > 2:

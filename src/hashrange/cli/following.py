@@ -85,7 +85,7 @@ class Following:
     def look(self) -> Iterator[list[Record]]:
         """Yield the records that no earlier call yielded, in lists, each sorted by sequence number.
 
-        Each call reads one GetRecords reply per shard; there may be more records. Raises RemoteError, StreamGone.
+        Each call reads at most one GetRecords reply per shard, so more may follow. Raises RemoteError, StreamGone.
         """
         if self._lacks_children():
             self._find_new_shards()
@@ -147,7 +147,7 @@ class Following:
         shard.is_at_end = not records
         if records:
             last = records[-1]["dynamodb"]
-            # Under constant writes no reply is empty: one that is not full and has a record after the start will do.
+            # Constant writes leave no reply empty: one not full, with a record after the start, counts as the end too.
             is_newer = last["ApproximateCreationDateTime"] > self._began_at_seconds
             shard.is_at_end = is_newer and len(records) < PAGE_RECORDS_MAX
             shard.place = {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": last["SequenceNumber"]}
@@ -157,7 +157,7 @@ class Following:
         """Get a new iterator for the shard's next record."""
         reply = self._ask_stream("GetShardIterator", StreamArn=self._arn, ShardId=shard.shard_id, **shard.place)
         shard.iterator = reply["ShardIterator"]
-        # If this iterator expires unused, a second LATEST would skip records: then continue from this time instead.
+        # If this iterator expires unused, a second LATEST would skip records: continue from the time of this reply.
         if shard.place["ShardIteratorType"] == "LATEST":
             shard.place = {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": self._server.replied_at_seconds}
 

@@ -79,7 +79,7 @@ class Remote:
         except (OSError, HTTPException) as error:
             if not is_kept or isinstance(error, TimeoutError):
                 raise self._unreachable(error) from None
-            try:  # once more: the server may have closed the kept connection, or restarted
+            try:  # repeat the request: the server may have closed the kept connection, or restarted
                 status, reply = self._send(headers, body)
             except (OSError, HTTPException) as second_error:
                 raise self._unreachable(second_error) from None
@@ -98,7 +98,8 @@ class Remote:
                 make = HTTPSConnection if self._url.scheme == "https" else HTTPConnection
                 self._connection = make(self._url.hostname or "", self._url.port, timeout=REPLY_SECONDS_MAX)
             self._connection.request("POST", "/", body, dict(headers))
-            with self._connection.getresponse() as reply:  # else the reply's finalizer would lose a KeyboardInterrupt
+            # Without `with`, the reply's finalizer could lose a KeyboardInterrupt.
+            with self._connection.getresponse() as reply:
                 date = reply.getheader("Date")
                 self.replied_at_seconds = parsedate_to_datetime(date).timestamp() if date else self._wall_time() // 1
                 return reply.status, reply.read()

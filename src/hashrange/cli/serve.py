@@ -1,4 +1,4 @@
-"""`hashrange serve`: how does a server start? Settings are loaded first; heavy modules are imported once they are valid."""
+"""`hashrange serve`: how does a server start? Settings are loaded first; heavy modules are imported once the settings are valid."""
 
 import argparse
 import sys

@@ -95,7 +95,7 @@ def _read_environment(
 ) -> dict[str, Any]:
     """The option values among HASHRANGE_… variables; an empty variable counts as not set. Raises UsageError.
 
-    Appends a warning to `warnings` for each variable that is no option, unless a test or Kubernetes may have set it.
+    Appends a warning to `warnings` for each other variable, except HASHRANGE_CONFIG and those of tests or Kubernetes.
     """
     by_variable = {option.variable: option for option in by_key.values()}
     found = {}

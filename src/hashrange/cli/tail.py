@@ -138,7 +138,7 @@ def pause() -> None:
     events = poll.poll(PAUSE_SECONDS * 1000)
     if any(event & (select.POLLERR | select.POLLHUP) for _, event in events):
         raise OutputError(BrokenPipeError())
-    if events:  # poll returns at once for a descriptor that it cannot watch
+    if events:  # poll cannot watch this descriptor, and has returned at once
         threading.Event().wait(PAUSE_SECONDS)
 
 

@@ -3,8 +3,8 @@
 A comparison with a missing operand is false, except `<>`: as the negation of `=` it is true, unless the missing operand
 is a size().
 Static checks, in order: redundant parentheses, number of operators, unknown functions, misplaced functions, reserved
-words, paths; then per term undefined names and values, numbers of operands, operands that must differ, types. Source:
-service behaviour, captures to Oct 2026.
+words, paths; then per comparison or function call undefined names and values, numbers of operands, operands that must
+differ, types. Source: service behaviour, captures to Oct 2026.
 """
 
 from collections.abc import Callable

@@ -128,7 +128,7 @@ def _read_comparison(node: Comparison) -> Term:
 
 
 def _read_key_first(operator: str, first: Operand, others: tuple[Operand, ...]) -> Term:
-    """Compile `first BETWEEN … AND …` or `begins_with(first, …)`."""
+    """Compile `first BETWEEN … AND …` or `begins_with(first, …)`; `first` must be an attribute."""
     _check_operands((first, *others))
     if not isinstance(first, DocumentPath):
         is_elsewhere = any(isinstance(other, DocumentPath) for other in others)

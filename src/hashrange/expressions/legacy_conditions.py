@@ -2,7 +2,7 @@
 
 Trees and terms are those of expressions, so each rule of evaluation exists once; values get the tokens `:0`, `:1`, ….
 Attribute names are top-level and literal, dots included. Callers have checked the JSON types of the maps; members that
-are None count as absent. Order of checks: per attribute which members it has, their values, number and types of the
+are None count as absent. Order of checks: per condition which members are given, their values, number and types of the
 arguments; then ConditionalOperator. Source: service behaviour, captures to Oct 2026.
 """
 

@@ -2,7 +2,7 @@
 
 Without hash tables, 145 calls of contains() over a list of 100,000 numbers took a second per item. The hash tables
 belong to one evaluation of the condition and are dropped after it. Evaluations may interleave, as each may give way:
-each then also drops the hash tables of the other evaluations, which build them again.
+one that ends also drops the hash tables of the others, which build them again.
 """
 
 from typing import Any
@@ -26,7 +26,7 @@ class Memberships:
         """id() of a list → the list, kept so that no other list gets its id, and its hashed members (None at first)."""
 
     def contains(self, container: Value, wanted: Value) -> bool:
-        """Return the same as `values.contains`, but repeated searches of a long list or set for a scalar use hashes."""
+        """Like `contains` of `values.py`, but later searches of a long list or set for a scalar use hashes."""
         ((container_type, content),) = container.items()
         ((wanted_type, scalar),) = wanted.items()
         if (

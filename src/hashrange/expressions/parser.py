@@ -58,7 +58,7 @@ class _Frame:
         self.operators: list[str] = []
         self.arguments: list[Operand] = []
         self.grouped: Node | None = None
-        """The last value that has parentheses of its own in this bracket; a "group" with nothing else is redundant."""
+        """The last operand or condition in its own parentheses in this bracket; a "group" of it alone is redundant."""
 
 
 class ExpressionParser:
@@ -275,12 +275,12 @@ class ExpressionParser:
         return True
 
     def _require_operand_before(self, frame: _Frame) -> None:
-        """Refuse a comparison, BETWEEN or IN among arguments, where an operand must follow, or after a condition."""
+        """Refuse a comparison, BETWEEN or IN among arguments (of a call or IN), or after a condition: `a = b = c`."""
         if frame.opener in ("call", "in") or _awaits_operand(frame) or isinstance(frame.values[-1], _CONDITIONS):
             self.fail()
 
     def _read_word_operator(self, frame: _Frame, word: str) -> bool:
-        """Read AND, OR, BETWEEN or IN; returns False, as `_read_infix` does if an operand must follow."""
+        """Read AND, OR, BETWEEN or IN; always returns False: the expression does not end here."""
         if word == "AND" and frame.operators and frame.operators[-1] == "BETWEEN":
             frame.operators[-1] = _BOUND
             self.position += 1

@@ -34,12 +34,12 @@ Holds = Callable[[Value, Value], bool]
 UNHASHED_CONTAINS_MAX = 2
 """A condition with at most this many contains() calls searches without hash tables."""
 _SCALAR_TYPES = frozenset(("S", "N", "B", "BOOL", "NULL"))
-"""Types whose values are compared without giving way first. Other values may have very many members to compare."""
+"""Types whose values are compared without giving way (`look`) first; other values may have very many members."""
 _MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def compile_conditions(conditions: Iterable[ConditionNode], root: ConditionNode) -> Test:
-    """Compile `root` to a test; `conditions`: `root` and all nodes inside it, inner nodes first."""
+    """Compile `root` to a test; `conditions` contains `root` and all nodes inside it, inner nodes first."""
     conditions = list(conditions)
     tests: dict[int, Test] = {}
     is_repeated = (
@@ -174,7 +174,7 @@ def _compile_equality(left: Operand, right: Operand) -> Test:
     get_left, get_right = compile_operand(left), compile_operand(right)
 
     def test_equal(item: Item, values: Values) -> bool:
-        look()  # comparing two large lists takes some ms
+        look()  # may give way, because comparing two large lists takes some ms
         value = get_left(item, values)
         return value is not None and value == get_right(item, values)
 
@@ -356,6 +356,6 @@ CONDITION_COMPILERS: dict[str, Callable[[FunctionCall, Holds], Test]] = {
     "begins_with": _compile_begins_with,
     "contains": _compile_contains,
 }
-"""Function → its compiler. Its keys and OPERAND_FUNCTIONS are all functions of `terms.CONDITION_FUNCTIONS`."""
+"""Function → its compiler. Each function of `terms.CONDITION_FUNCTIONS` is a key here or in OPERAND_FUNCTIONS."""
 OPERAND_FUNCTIONS = ("size",)
 """Functions used as operands; `compile_operand` compiles them."""

@@ -100,7 +100,7 @@ class CompiledUpdate:
         self.assigned_types = assigned_types
         """Top-level attribute → type of the request's value that SET or ADD gives it."""
         self.may_nest_container = may_nest_container
-        """True if the update may put a list or map inside another one."""
+        """True if SET may write a list or map at a nested path, so that the item may become nested too deep."""
         self.can_create = can_create
         """False if the update only removes attributes or set members: a missing item then stays missing."""
         self.updated_old: Callable[[Item], Item] = compile_project(targets)

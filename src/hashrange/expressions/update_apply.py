@@ -19,7 +19,7 @@ from hashrange.messages.expressions import UPDATE_PATH_INVALID
 Apply = Callable[[Item, Values], Item]
 
 AssignmentTree = dict[str | int, Any]
-"""Path element → AssignmentTree of the actions inside that map or list, or Assignment of that value.
+"""Path element → AssignmentTree of the actions inside the map or list at this element, or Assignment of its value.
 
 Keys of one level: all names or all indices.
 """
@@ -77,7 +77,7 @@ def _by_index(pair: tuple[Path, Assignment]) -> list[int]:
 
 
 def _has_only_removals(branch: AssignmentTree) -> bool:
-    """True if `branch` has only REMOVE actions: they have no effect on a missing item."""
+    """True if `branch` has only REMOVE actions, which have no effect if the item does not exist."""
     return all(_has_only_removals(below) if isinstance(below, dict) else below is remove for below in branch.values())
 
 

@@ -36,7 +36,7 @@ def check_actions(kind: str, sets: list[SetAction], additions: list[ValueAction]
 
 
 def _check_set_value(kind: str, value: Operand) -> None:
-    """Check a SET value: each operator or function before its operands. The number of operators bounds the depth."""
+    """Check a SET value and the operators and functions inside it, each before its operands; does not recurse."""
     pending: list[tuple[Operand, str]] = [(value, "")]
     while pending:
         operand, around = pending.pop()
@@ -50,7 +50,7 @@ def _check_set_value(kind: str, value: Operand) -> None:
 
 
 def _check_call(kind: str, call: FunctionCall, around: str) -> None:
-    """Check a call in a SET value; `around` is the function or operator directly around it, or empty."""
+    """Check a call in a SET value; `around` is the function directly around it, `+` for an operator, or empty."""
     function = call.function
     if function in CONDITION_ONLY_FUNCTIONS or (function == "list_append" and around == "list_append"):
         raise misuse_fault(kind, function)

@@ -1,7 +1,7 @@
 """Which value does an update action compute? Each action becomes a closure over (old value, item, values).
 
-Operands read the item as it was before the update. Errors raised here are the service's run-time errors, always
-without envelope. Source: service behaviour, captures to Oct 2026.
+Operands read the item as it was before the update. Errors raised here are the service's run-time errors:
+their messages never begin with "1 validation error detected: ". Source: service behaviour, captures to Oct 2026.
 """
 
 from collections.abc import Callable
@@ -137,4 +137,4 @@ VALUE_COMPILERS: dict[str, Callable[[FunctionCall], Compute]] = {
     "if_not_exists": _compile_if_not_exists,
     "list_append": _compile_list_append,
 }
-"""Function → its compiler; these are all functions of `update_terms.UPDATE_FUNCTIONS`."""
+"""Function → its compiler, for each function in `update_terms.UPDATE_FUNCTIONS`."""

@@ -18,7 +18,7 @@ ORDERED_TYPES = frozenset(("S", "N", "B"))
 SURELY_QUICK_LENGTH = 4_096
 """Searching for a part of fewer characters or bytes takes well under a millisecond, even in the longest text."""
 NAIVE_PLACES_MAX, QUICK_COMPARISONS = 2_000, 1_000_000
-"""NAIVE_PLACES_MAX: positions of a text at which Python's search compares a whole part, at most.
+"""NAIVE_PLACES_MAX: Python's search of a text compares all of the wanted part at no more than this many positions.
 
 QUICK_COMPARISONS: comparisons of characters or bytes that take 1 ms.
 """
@@ -44,7 +44,7 @@ def _number_is_not_less(left: str, right: str) -> bool:
 
 
 def _binary(compare: Callable[[bytes, bytes], bool]) -> Callable[[str, str], bool]:
-    """`compare` applied to the bytes of two base64 texts."""
+    """Return a function of two base64 texts that calls `compare` on their decoded bytes."""
     return lambda left, right: compare(a2b_base64(left), a2b_base64(right))
 
 

@@ -73,9 +73,9 @@ def _elements(members: memoryview) -> list[Value]:
 
 
 def _cut(members: memoryview, between: bytes) -> int:
-    """Length of the first piece of `members`, which ends at a `between`, or of all `members` if short.
+    """Length of the first piece of `members`, which ends with the `}` of the first `between` after CUT_BYTES bytes.
 
-    0 if `between` is not found in the second CUT_BYTES.
+    All of `members` if it has at most 2 * CUT_BYTES; 0 if `between` is not found before 2 * CUT_BYTES.
     """
     spend(min(len(members), CUT_BYTES) >> 6)
     if len(members) <= 2 * CUT_BYTES:

@@ -190,8 +190,8 @@ def _not_convertible(text: str) -> NumberFault | Malformed:
 def _out_of_range(text: str, exponent: int, fraction_digits: int, first_exponent: int) -> NumberFault:
     """The NumberFault of a number out of range.
 
-    The older layer's exponents have 32 bits: it does not convert a text with a larger exponent or scale, and reports
-    underflow if only the exponent of the first digit is too large.
+    The older layer's exponents have 32 bits. It reports a text whose exponent or scale (fraction digits minus exponent)
+    does not fit as not convertible, and an overflow as underflow if only the exponent of the first digit does not fit.
     """
     message = NUMBER_OVERFLOW if first_exponent > NUMBER_EXPONENT_MAX else NUMBER_UNDERFLOW
     if not (-_INT32_MAX <= exponent <= _INT32_MAX and fraction_digits - exponent <= _INT32_MAX):

@@ -18,7 +18,7 @@ replaced.
 _SHORT_ESCAPES = {0x08: rb"\b", 0x09: rb"\t", 0x0A: rb"\n", 0x0C: rb"\f", 0x0D: rb"\r"}
 _ESCAPES = {bytes((code,)): _SHORT_ESCAPES.get(code, rb"\u%04x" % code) for code in range(0x20)}
 """Control character → its escape in JSON. In packed bytes, the character replaces its escape if that is six characters
-long (format 7: any escape).
+long; in format 7, it replaces escapes of two characters too.
 """
 _NEVER_IN_UTF8 = (0xC0, 0xC1, *range(0xF5, 0x100))
 _WORDS_OF_FORMAT_7 = (

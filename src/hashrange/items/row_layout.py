@@ -76,7 +76,7 @@ def plain_row(row: Row) -> Row:
 
 
 def row_size_bytes(row: Row) -> int:
-    """DynamoDB size of the row's item. Only the header is read; a shorter row gives an arbitrary number. 0.1 µs."""
+    """DynamoDB size of the row's item. Reads only the header; if it is incomplete, the number is arbitrary. 0.1 µs."""
     return _from_bytes(row[_SIZE], "big")
 
 

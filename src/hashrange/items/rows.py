@@ -1,8 +1,8 @@
 """How is an item stored? As a row: version, size and JSON, which is packed if it is far longer than the item; which items are packed is decided here.
 
 The JSON is canonical: attribute names sorted at every level, no blanks, canonical values. So equal items have equal
-rows, metadata apart, and replies include the JSON without decoding it. Must not know keys or tables.
-Format: docs/formats/rows.md.
+JSON, which replies include without decoding it, and equal rows, apart from metadata and the packing of older formats.
+Must not know keys or tables. Format: docs/formats/rows.md.
 """
 
 import re
@@ -146,7 +146,7 @@ def _raw_of_any(text: memoryview, names: tuple[str, ...]) -> Any:
 
 @lru_cache(256)
 def _partial_decoder(names: tuple[str, ...]) -> Callable[[memoryview], Any]:
-    """A decoder to a struct whose fields `a0`, `a1`, … are the JSON of these attributes, or None if one is missing."""
+    """A decoder to a struct with fields `a0`, `a1`, …: each is the JSON of one attribute, None if it is missing."""
     members = [(f"a{position}", msgspec.Raw, None) for position in range(len(names))]
     renamed = {f"a{position}": name for position, name in enumerate(names)}
     return msgspec.json.Decoder(msgspec.defstruct("Attributes", members, rename=renamed)).decode

@@ -38,7 +38,10 @@ def attribute_size_bytes(name: str, value: Value) -> int:
 
 
 def value_change_bytes(old: Value, new: Value) -> int:
-    """Bytes by which `new` is larger than `old`, negative if smaller. Skips members that are one object in both."""
+    """Bytes by which `new` is larger than `old`, negative if smaller.
+
+    Members of maps that are one object in both are not measured.
+    """
     if old is new:
         return 0
     before, after = old.get("M"), new.get("M")

@@ -1,10 +1,10 @@
 """When does long work give way to other requests? It counts its steps, and looks at the clock every 100 steps.
 
-Every walk that may be long, over values, conditions, rows and results, calls `spend` or iterates over `walk(members)`; one step is about a
-microsecond of work. A look calls the function that `install` has set: a worker of the server (`service/workers.py`)
-gives way once its slice of time is over, and continues in a later turn of the event loop. Without `install`, or outside
-workers (the command line, most tests), a look does nothing. Before one call that reads or writes 32 KB of JSON or
-more, work gives way without a look. Must not know an event loop.
+Every walk that may be long, over values, conditions, rows and results, calls `spend` or iterates over `walk(members)`;
+one step is about a microsecond of work. A look calls the function that `install` has set: a worker of the server
+(`service/workers.py`) gives way once its slice of time is over, and continues in a later turn of the event loop.
+Without `install`, or outside workers (the command line, most tests), a look does nothing. Before one call that reads or
+writes 32 KB of JSON or more, work gives way without a look. Must not know an event loop.
 
 While code gives way, other requests may change the data. On the embedded store this matters between reading a row and
 committing a change planned from it: `gave_way` detects giving way, `undisturbed` prevents it.
@@ -23,7 +23,7 @@ LOOK_STEPS = 100
 FEW_MEMBERS = 32
 """A walk over a request's item, values or update counts no steps up to this many members: counting takes 0.1 µs."""
 PIECE_MEMBERS = 64
-"""A walk over more members counts the steps of this many members together, before it passes over them."""
+"""A walk over more members than this counts the steps of this many members together, before it passes over them."""
 SORTED_MEMBERS = 2_048
 """Members that are sorted in one call; longer collections are sorted in runs and merged."""
 PIECE_BYTES = 32 * 1024
@@ -84,7 +84,11 @@ def spend_decoding(size_bytes: int) -> None:
 
 
 def note_reply_growth(before_bytes: int, after_bytes: int) -> None:
-    """Note that a reply has grown. Replies above 1 MB are built one at a time: building one takes twice its memory."""
+    """Note that the rows or records in a reply grow from `before_bytes` to `after_bytes`.
+
+    When they first exceed 1 MB, a worker waits here until no other worker builds such a reply, or reads or writes large
+    JSON, because building one takes twice its memory.
+    """
     if before_bytes <= REPLY_BYTES < after_bytes and _queue is not None and get_ident() not in _undisturbed:
         _queue(REPLY_ALONE_BYTES)
 

@@ -19,7 +19,9 @@ Item = dict[str, Value]
 """Attribute name → value."""
 
 Row = NewType("Row", bytes)
-"""A stored item: version byte ‖ 4 bytes DynamoDB item size ‖ canonical JSON ‖ perhaps metadata (`items.row_layout`)."""
+"""A stored item or index entry: version byte ‖ 4 bytes DynamoDB item size ‖ canonical JSON, perhaps packed ‖ perhaps
+metadata (`items.row_layout`).
+"""
 
 Key = NewType("Key", bytes)
 """A primary key: 8 bytes hash ‖ 2 bytes length ‖ encoded partition key ‖ encoded sort key; sorts as DynamoDB does."""

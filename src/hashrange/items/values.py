@@ -269,7 +269,7 @@ _JSON_TYPES = {
 
 
 def _refuse_count(value: dict[str, Any], level: int) -> NoReturn:
-    """Refuse a value with no type or several: raises the first fault in its contents, or else that of their number."""
+    """Refuse a value with no type or several; faults in its contents are raised before the fault of having several."""
     if not value:
         raise ValidationException(VALUE_EMPTY)
     for type_name, content in value.items():

@@ -19,5 +19,8 @@ class Expiry:
         self._maintenance = maintenance
 
     async def run_slice(self) -> float | None:
-        """Handle up to SLICE_ROWS due rows of the queues: delete expired items. Returns as `Job.run_slice` does."""
+        """Delete the expired items that at most SLICE_ROWS due rows of the queues name.
+
+        Returns the seconds of service time until a row is due, 0 if any row was; None if the queues are empty.
+        """
         return await self._maintenance.expire(self._maintenance.lease(), SLICE_ROWS)

@@ -25,7 +25,10 @@ class IndexBackfill:
         self._clock = clock
 
     async def run_slice(self) -> float | None:
-        """Fill one index or queue from at most SLICE_ROWS more rows; returns as `Job.run_slice` does."""
+        """Fill one index or queue from at most SLICE_ROWS more rows; returns AT_ONCE, or None if there is none to fill.
+
+        If all tables with an index or queue to fill are UPDATING, returns the seconds until the first one is ACTIVE.
+        """
         ongoing = self._maintenance.backfills()
         if not ongoing:
             return None

@@ -19,5 +19,8 @@ class IndexDelay:
         self._maintenance = maintenance
 
     async def run_slice(self) -> float | None:
-        """Write the due entries of up to SLICE_COMMITS commits; returns as `Job.run_slice` does."""
+        """Write the due entries of at most SLICE_COMMITS commits.
+
+        Returns the seconds of service time until an entry is due, 0 if any was; None if no entry waits.
+        """
         return await self._maintenance.apply_delayed(self._maintenance.lease(), SLICE_COMMITS)

@@ -1,4 +1,4 @@
-"""Which job calls for partitions to be split that have grown? `PartitionSplits`; `store/embedded/upkeep.py` decides and does it."""
+"""Which job splits partitions of tables and indexes that have grown? `PartitionSplits`; `store/embedded/upkeep.py` chooses the partition and splits it."""
 
 from hashrange.jobs.job import AT_ONCE
 from hashrange.store.interface import Maintenance
@@ -14,5 +14,5 @@ class PartitionSplits:
         self._maintenance = maintenance
 
     async def run_slice(self) -> float | None:
-        """Split a partition of a source that outgrew its partitions; returns AT_ONCE, or None if nothing was split."""
+        """Split one partition of a source whose partitions are too large; returns AT_ONCE, None if none was split."""
         return AT_ONCE if await self._maintenance.split_partitions(self._maintenance.lease()) else None

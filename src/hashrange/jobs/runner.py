@@ -86,7 +86,7 @@ class Runner:
                 raise running.failure
 
     async def stop(self) -> None:
-        """Cancel the tasks of all jobs, between two slices or where a slice waits; returns when they have ended."""
+        """Cancel the tasks of all jobs, between slices or at an `await` in a slice; returns when they have ended."""
         self._stop_listening()
         for task in self._tasks:
             task.cancel()
@@ -112,7 +112,7 @@ class Runner:
             if pause_seconds is not None and pause_seconds <= AT_ONCE:
                 await self._give_way()
             elif job.waits_for_service_time and self._clock.is_virtual:
-                await _rest(running, None)  # an advance of the clock wakes the job
+                await _rest(running, None)  # an advance of virtual time wakes the job
             else:
                 await _rest(running, pause_seconds)
 

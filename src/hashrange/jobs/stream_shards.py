@@ -1,4 +1,4 @@
-"""Which job calls for shards to be replaced and deleted? `StreamShards`; `store/embedded/streams.py` decides when and does it."""
+"""Which job replaces and deletes shards of streams? `StreamShards`; `store/embedded/streams.py` decides which are due, and does the work."""
 
 from hashrange.store.interface import Maintenance
 
@@ -13,5 +13,8 @@ class StreamShards:
         self._maintenance = maintenance
 
     async def run_slice(self) -> float | None:
-        """Replace and delete due shards of one stream; returns as `Job.run_slice` does."""
+        """Replace the shards of one stream that were open long enough or, if there are none, delete those too old.
+
+        Returns the seconds of service time until there is more to do, 0 if anything was done; None without a stream.
+        """
         return await self._maintenance.tend_streams(self._maintenance.lease())

@@ -1,6 +1,6 @@
-"""Which error messages concern keys? The service's, each defined once; always sent without an envelope.
+"""Which error messages concern keys? The service's, each defined once; none is sent with "1 validation error detected: " before it.
 
-Source: service behaviour, captures to Oct 2026 (keys), also of the missing blank in PARTITION_KEY_TOO_LONG.
+Source: service behaviour, captures to Oct 2026 (keys), including the missing blank in PARTITION_KEY_TOO_LONG.
 """
 
 _INVALID_PARAMETERS = "One or more parameter values were invalid: "

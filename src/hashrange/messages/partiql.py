@@ -17,7 +17,7 @@ EXPECTED_TYPE_NAME = "Expected type name"
 EXPECTED_IDENTIFIER = "Expected identifier for simple path"
 INVALID_DOT_COMPONENT = "Invalid path dot component"
 UNREADABLE = ""
-"""Empty `detail`, for a character that begins no token, an unclosed comment or quote, an exponent beyond 32 bits."""
+"""`detail` is empty for a character that begins no token, an unclosed comment or quote, an exponent beyond 32 bits."""
 
 # (unconfirmed), from EXPECTED_MARK to EXPECTED_ROW: wording of PartiQL's reference grammar, which fits all captures
 EXPECTED_MARK = "Expected {mark}"

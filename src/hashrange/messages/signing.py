@@ -48,7 +48,7 @@ SCOPE_DATE = (
 UNKNOWN_KEY = "The security token included in the request is invalid."
 """For an unknown access key; ends with a dot, unlike BAD_SESSION_TOKEN."""
 BAD_SESSION_TOKEN = "The security token included in the request is invalid"  # noqa: S105 - a sentence, no secret
-"""For the session token of another access key; has no final dot, unlike UNKNOWN_KEY."""
+"""For a session token that is not the access key's own, or a missing one; has no final dot, unlike UNKNOWN_KEY."""
 EXPIRED_SESSION_TOKEN = "The security token included in the request is expired"  # noqa: S105 - a sentence, no secret
 MISMATCH = (
     "The request signature we calculated does not match the signature you provided. "

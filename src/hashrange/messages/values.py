@@ -36,7 +36,8 @@ EMPTY_SET = {
 STRING_SET_REPEATS = _INVALID_PARAMETERS + "Input collection [{members}] contains duplicates."
 """`members` are quoted and separated by ", "; in the older layer's wording unquoted, in the order of the request."""
 BINARY_SET_REPEATS = _INVALID_PARAMETERS + "Input collection [{members}]of type BS contains duplicates."
-"""`members` are quoted, separated by ","; in the older layer's wording unquoted, by ", ", in the request's order."""
+"""`members` are quoted and separated by ","; in the older layer's wording they are unquoted, separated by ", ", and in
+the order of the request."""
 NUMBER_SET_REPEATS = _INVALID_PARAMETERS + "Input collection contains duplicates."
 NUMBER_SET_REPEATS_OLDER = "Input collection contains duplicates"
 

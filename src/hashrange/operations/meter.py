@@ -24,9 +24,10 @@ from hashrange.tables.open_table import OpenTable
 from hashrange.tables.transaction_capacity import transaction_capacity, transaction_change_units
 
 CapacityForm = Literal["one", "by table", "each", "transaction"]
-"""Layout of ConsumedCapacity in a reply. "one": an object for the request's only
-usage (a record of the meter: what an item, a page or, in BatchGetItem, a table consumed). The others are lists: "by table" with an element for each table name in the request, "each" for
-each usage, "transaction" for each table, with its units also as read or write units."""
+"""Layout of ConsumedCapacity in a reply. "one": an object for the request's only usage (a record of the meter: what an
+item, a page or, in BatchGetItem, a table consumed). The others are lists: "by table" has an element for each table name
+or ARN in the request, "each" one for each usage, "transaction" one for each table, whose units are repeated as read or
+write units."""
 
 
 class Usage(msgspec.Struct, frozen=True, gc=False):

@@ -1,4 +1,4 @@
-"""How does a request name its tables? Functions and rules for operation records (`Operation`), by the member that holds the name."""
+"""How does a request name its tables? Functions and rules for operation records (`Operation`), one for each member that may hold the name."""
 
 from collections.abc import Iterable
 from typing import Protocol

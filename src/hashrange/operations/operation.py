@@ -60,9 +60,9 @@ class Operation(msgspec.Struct, frozen=True):
     tables: Callable[[Any], Iterable[str]] = by_no_table
     """`tables(request)`: names or ARNs of the tables in the request, in the request's order, possibly repeated."""
     writes: bool = False
-    """True if requests may change what other requests read, even if the change is not implemented yet."""
+    """True if requests may change what other requests read, or will once that is implemented; False in `pending.py`."""
     is_read: Callable[[Any], bool] | None = None
-    """True for the requests of an operation with `writes` that only read, such as a SELECT."""
+    """True if a request only reads, such as a SELECT, although its operation has `writes`."""
     rules: RequestRules = NO_RULES
     """Rules by which the slow path checks the operation's requests, in addition to their struct."""
     reports_missing_tables: bool = False
@@ -70,8 +70,8 @@ class Operation(msgspec.Struct, frozen=True):
     is_eventual: Callable[[Any], bool] | None = None
     """True for requests whose reply need not wait until what they read is durable (eventually consistent reads).
 
-    Replies to the operation's other requests, unless it writes, need not wait either if all commits to its `tables`
-    are durable. None: all its replies wait until all commits are durable."""
+    Replies to other requests need not wait either if the operation has no `writes` and all commits to the request's
+    `tables` are durable. None: all replies of the operation wait until all commits are durable."""
     element_type: type[msgspec.Struct] | None = None
     """Struct of a list's elements, such as those of TransactItems. In a large body they are decoded one by one, and the
     limit of JSON members holds for each element by itself. None: the limit holds for the whole body."""

@@ -1,8 +1,8 @@
 """How are connections accepted while turns of the loop are long? Many at a time: the loop's library accepts one per turn.
 
 In the turn after a connection was accepted, the acceptor accepts up to 16 more. With turns of 5 ms, 300 clients that
-connect together are accepted in 22 turns instead of 300. asyncio's own loops accept all connections that wait by
-themselves; with them the acceptor accepts none.
+connect together are accepted in 22 turns instead of 300. asyncio's own loops accept all waiting connections in one
+turn, so with these loops the acceptor accepts none.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ ACCEPTED_TOGETHER = 16
 
 
 class Acceptor:
-    """Makes protocols for a listener's connections, and accepts more connections after each."""
+    """Makes the protocol of each connection that is accepted, and accepts more connections in the next turn."""
 
     def __init__(self, make_protocol: Callable[[], asyncio.BaseProtocol], loop: asyncio.AbstractEventLoop) -> None:
         self._make_protocol = make_protocol
@@ -43,7 +43,7 @@ class Acceptor:
         return self._make_protocol()
 
     def _accept(self) -> None:
-        """Accept waiting connections. The loop's own listener accepts those beyond the limit, and handles errors."""
+        """Accept waiting connections; those beyond ACCEPTED_TOGETHER, and errors, are left to the loop's listener."""
         self._is_due = False
         for listening in self._listening:
             with contextlib.suppress(OSError):  # no connection waits, or no descriptor is left

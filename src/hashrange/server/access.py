@@ -1,4 +1,4 @@
-"""How is a request authenticated? A signature names account and Region, whose Scope `service/scopes.py` has; signers are known from then on.
+"""How is a request authenticated? By its signature, whose access key and Region give the Scope. The signer is then cached.
 
 Without a credentials file, the syntax, date and credential scope of a signature are checked, but not the signature
 itself. With one, these are checked next, in this order: access key, Regions of the key, signature, session token,

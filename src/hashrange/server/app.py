@@ -26,7 +26,7 @@ async def serve(
     clock: Clock | None = None,
     operations: Mapping[str, Operation] = ALL_OPERATIONS,
 ) -> None:
-    """Open the store and serve until SIGTERM or SIGINT; then answer open requests, make commits durable, and close.
+    """Open the store and serve until SIGTERM or SIGINT; then answer begun requests, make commits durable, and close.
 
     Raises StorageError, CredentialsFileError, TlsFilesError or ListenError if the server cannot start. Once it listens,
     `on_ready` is called with the endpoint's URL; an exception of `on_ready` ends the server.

@@ -12,7 +12,7 @@ class Clients(NamedTuple):
     count_open: Callable[[], int]
     """Returns the number of open connections."""
     host_of: Callable[[Respond], str | None]
-    """Returns the address of the client that this `respond` answers; None if it is no longer known."""
+    """Returns the host (IP address) of the client that the given `respond` answers; None if no longer known."""
 
 
 def host_of_connection(respond: Respond) -> str | None:

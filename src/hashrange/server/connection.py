@@ -1,6 +1,6 @@
 """How does a connection handle its client? Bytes in, requests to the front one at a time, replies out in order.
 
-One `Connection` per socket, without a task; `incoming.py` calls it. `connection_states.py` decides what happens when,
+One `Connection` per socket, without a task; `incoming.py` calls it. `connection_states.py` decides what is done next,
 this file does it. `reading.py` parses requests, `deadlines.py` ends slow connections. While complete requests, or part
 of a long read (more than `PIECE_BYTES`), wait behind the request being answered, the client is not read.
 This file must not know what a request means. Source of limits: operations.md 1.1.
@@ -95,7 +95,7 @@ class Connection(asyncio.Protocol):
         self.connections.incoming.add(self, data)
 
     def expect_long(self, size_bytes: int) -> bool:
-        """Count a long read, and pause reading until it is parsed. False: no memory is left; the client is refused."""
+        """Count a long read; pause reading until it is parsed. Without free memory, refuse the client, return False."""
         if not self.connections.receive_budget.begin(size_bytes):
             if self.receiving not in states.NOT_PARSING:
                 self.refuse(TOO_MUCH_UNFINISHED)
@@ -112,7 +112,7 @@ class Connection(asyncio.Protocol):
         connections.incoming.add(self, None)
         if self.transport.can_write_eof():
             return True
-        connections.incoming.drain()  # a TLS transport closes after this call, so answer now
+        connections.incoming.drain()  # a TLS transport closes when this method returns, so answer now
         connections.outgoing.flush()
         return False
 
@@ -248,9 +248,9 @@ class Connection(asyncio.Protocol):
         now = connections.wall_time()
         try:
             if size_bytes > PIECE_BYTES:
-                look()  # handing 4 MB to the socket takes 5 ms
+                look()  # give way if the slice is over: handing 4 MB to the socket takes 5 ms
                 if transport.is_closing():
-                    body = b""  # nobody reads it, so do not compress it
+                    body = b""  # the client has left: do not compress a body that nobody reads
             if status == 200 and content_type is None:
                 reply = connections.writer.ok(request, body, now)
             else:
@@ -345,7 +345,7 @@ class Connection(asyncio.Protocol):
         self.go_on()
 
     def send_refusal(self) -> None:
-        """Send the refusal; drop input until client or sweep closes. With TLS, or once input has ended, close now."""
+        """Send the refusal; drop input until client or sweep ends the connection. With TLS or ended input, close it."""
         assert self.refusal is not None
         status, body = self.refusal
         connections = self.connections

@@ -111,9 +111,9 @@ UNBLOCK = {BLOCKED: FLOWING}
 """The client reads its replies again."""
 
 PAUSE = {LISTENING: PAUSED}
-"""`is_listened_to` has become false."""
+"""The server stops reading from the client, because `is_listened_to` has become false."""
 RESUME = {PAUSED: LISTENING}
-"""`is_listened_to` has become true."""
+"""The server reads from the client again, because `is_listened_to` has become true."""
 END = {LISTENING: ENDING, PAUSED: ENDING}
 """The client has ended its input. Under TLS this may happen while reading is paused."""
 REACH_END = {ENDING: ENDED}

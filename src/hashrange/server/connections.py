@@ -29,7 +29,7 @@ class OpenConnection(Timed, Protocol):
     transport: asyncio.Transport
 
     def stop(self) -> None:
-        """Close the connection as soon as its due replies are sent."""
+        """Close the connection; if requests wait to be answered, after the next reply."""
 
 
 class Connections:
@@ -61,7 +61,9 @@ class Connections:
         """Monotonic time at which the last sweep began: exact enough for deadlines, and costs nothing to read."""
 
     def take_turns(self, loop: asyncio.AbstractEventLoop) -> None:
-        """From now on, process requests and write replies together at the end of each turn of `loop`."""
+        """From now on, process requests of several connections together, and write their replies together, at the
+        end of each turn of `loop`.
+        """
         self.incoming.hold(loop)
         self.outgoing.hold(loop)
         self.long_reads.take_turns(loop.call_soon)
@@ -81,7 +83,7 @@ class Connections:
         )
 
     def stop(self) -> bool:
-        """Close connections, busy ones after their replies, for `VISIT_SECONDS_MAX`. True: call again for open ones."""
+        """Close connections, busy ones after their next reply, for `VISIT_SECONDS_MAX`. True: call again for others."""
         if not self.is_stopping:
             self.incoming.drain()
             self.is_stopping = True
@@ -91,7 +93,7 @@ class Connections:
         return self._visit(self._unstopped, lambda connection: connection.stop())
 
     def _visit(self, left: list[OpenConnection], visit: Callable[[OpenConnection], None]) -> bool:
-        """Remove connections from `left` and visit each, for `VISIT_SECONDS_MAX`. True: some are left."""
+        """Remove connections from `left` and call `visit` with each, for `VISIT_SECONDS_MAX`. True: some are left."""
         ends_seconds = self.monotonic() + VISIT_SECONDS_MAX
         while left:
             visit(left.pop())

@@ -94,7 +94,7 @@ def end_if_late(connection: Timed, now_seconds: float, budget: ReceiveBudget) ->
 
 
 def is_request_too_slow(connection: Timed, now_seconds: float, budget: ReceiveBudget) -> bool:
-    """True if the request being received takes too long. Limits are tighter while other bodies wait for its memory."""
+    """True if the request being received takes too long; sooner if other bodies wait for the memory it reserved."""
     reading = connection.reading
     is_in_the_way = connection.share.reserved_bytes > 0 and budget.is_wanted
     if is_in_the_way and now_seconds - connection.active_at_seconds > slow_clients.STALL_SECONDS_MAX:

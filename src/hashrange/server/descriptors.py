@@ -14,7 +14,7 @@ OTHER_FILES = 96
 """Descriptors kept for other uses than data files and connections. A server with data on disk has 25 open (event loop,
 listeners, lock, logs); merges of data files open some more."""
 TURNED_AWAY_MAX = 32
-"""Connections above the limit whose clients get time to read the refusal; further connections are closed with it."""
+"""Connections above the limit whose clients get time to read the refusal; others are closed once it is written."""
 ACCEPTED_MAX = 32
 """Descriptors kept for connections that are accepted but not counted yet; `acceptor.py` accepts 16 at once."""
 DESCRIPTORS_MIN = 256
@@ -36,7 +36,7 @@ def reserve_of(descriptors: int | None) -> int:
 
 
 def connections_within(connections_max: int, descriptors: int | None) -> int:
-    """Return how many connections may be open at a time: at most `connections_max`, and as `descriptors` allow.
+    """Return how many connections may be open at a time: `connections_max`, or as many as `descriptors` allow if fewer.
 
     `descriptors` None means unlimited. Raises DescriptorsTooFewError.
     """
@@ -78,7 +78,7 @@ def _raise_limit(wanted: int) -> None:
         return
     if hard != resource.RLIM_INFINITY:
         wanted = min(wanted, hard)
-    for _ in range(LIMIT_TRIES):  # macOS reports no limit, but refuses values above the kernel's own
+    for _ in range(LIMIT_TRIES):  # macOS reports no hard limit, but refuses high values: try lower ones
         if soft >= wanted:
             return
         with contextlib.suppress(OSError, ValueError):

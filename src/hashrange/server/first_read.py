@@ -33,7 +33,7 @@ class FirstRead(asyncio.BufferedProtocol):
         connection = self._connection
         transport = connection.transport
         data = bytes(connection.connections.piece[:nbytes])
-        transport.pause_reading()  # a buffered protocol must not replace another kind, or be replaced, while reading
+        transport.pause_reading()  # while reading, another kind of protocol cannot replace a buffered one
         transport.set_protocol(connection)
         transport.resume_reading()
         connection.data_received(data)

@@ -29,7 +29,7 @@ CROWD = 32
 """If more inputs than this wait behind the group being answered (`incoming.py`), they are a crowd: of the group, only
 small reads begin at once."""
 PREPARED_TOGETHER = 16
-"""Most requests of a queue that are prepared before the first of them runs, as with `incoming.GROUP_MAX`."""
+"""Most requests of a queue that are prepared before the first of them runs: more would delay the first."""
 IN_WORK_MAX = 64
 """While this many requests have begun and given way, only quick requests begin."""
 
@@ -46,7 +46,7 @@ class WireProtocol(Protocol):
         """Targets whose small requests take well under a millisecond, each with True if its requests only read."""
 
     def claims(self, request: HttpRequest) -> bool:
-        """True if this protocol handles the request, whose target none names, by its method, path or headers."""
+        """True if this protocol, by method, path or headers, handles a request whose target no protocol names."""
 
     def prepare(self, request: HttpRequest, respond: Respond) -> Call | None:
         """Return the call that a request of this protocol becomes; None if it is answered without a call, now or later.
@@ -95,7 +95,10 @@ class Front:
         self._is_turn_due = False
 
     def set_crowd_counter(self, count_behind: Callable[[], int]) -> None:
-        """Set the function that counts the inputs behind the group being answered; more than `CROWD` are a crowd."""
+        """Set the function that counts the inputs behind the group being answered (`Incoming.count_behind`).
+
+        An input is what one read brought, or a request to be taken; more than `CROWD` inputs are a crowd.
+        """
         self._count_behind = count_behind
 
     def handle(self, requests: Sequence[tuple[HttpRequest, Respond]]) -> None:

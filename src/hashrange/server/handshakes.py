@@ -151,7 +151,7 @@ class Handshake(asyncio.Protocol):
             self._hand_over(transport)
 
     def _come_between(self) -> None:
-        """Become the socket's protocol again, in place of TLS. TLS starts in the next turn, before `_look` runs."""
+        """Become the socket's protocol again, in place of TLS's. In the next turn TLS starts, then `_look` runs."""
         protocol = self._transport.get_protocol()
         if protocol is self:  # the handshake was ended before TLS began
             return
@@ -178,7 +178,7 @@ class Handshake(asyncio.Protocol):
         assert self._tls is not None
         self._leave()
         if not self._has_ended:
-            self._transport.pause_reading()  # a buffered protocol must not replace another kind while reading
+            self._transport.pause_reading()  # while reading, a buffered protocol cannot replace another kind
         self._transport.set_protocol(TlsProtocol(self._tls, self._connection, (transport, self._transport)))
         if not self._has_ended:
             self._transport.resume_reading()
@@ -189,7 +189,7 @@ class Handshake(asyncio.Protocol):
             self._transport.close()
 
     def _finish(self, task: asyncio.Task[None]) -> None:
-        """Unless the connection was handed over, close it. Drop the task, whose exception refers to this object."""
+        """Close the connection unless it was handed over. Forget the task: its exception refers to this object."""
         self._task = None
         error = None if task.cancelled() else task.exception()
         if error is None and self._connection is None and not task.cancelled():
@@ -228,7 +228,7 @@ class Handshakes:
         """Handshakes without a complete first record, oldest first, each with the timer that ends it."""
         self._begun: deque[Handshake] = deque()
         self._new: deque[Handshake] = deque()
-        """Queued handshakes without TLS begun, served after `_begun`: else all of many handshakes would end late."""
+        """Queued handshakes whose TLS has not begun, served after `_begun`: so begun ones end before others begin."""
         self._is_turn_due = False
 
     def take_turns(self, loop: asyncio.AbstractEventLoop) -> None:

@@ -27,7 +27,7 @@ TURN_SECONDS_MAX = 0.005
 """Time for input in one turn of the loop, which has other callbacks too; further input waits for the next turn."""
 
 Respond = Callable[..., None]
-"""respond(status, body, content_type=None, extra=b"", used=""): answers the one request that it was passed with.
+"""respond(status, body, content_type=None, extra=b"", used=""): answers the request with which it is passed on.
 
 Never raises. `used`: tables and units for the access log (`access_log.py`)."""
 Handle = Callable[[Sequence[tuple[HttpRequest, Respond]]], None]
@@ -72,7 +72,7 @@ class AnsweredConnection(Protocol):
         """End the connection after an internal error."""
 
     def take(self) -> HttpRequest | None:
-        """Return the next request to answer; None if no request is complete, or none may begin yet."""
+        """Return the next request to answer; None if none is complete, one is being answered, or replies are unread."""
 
     def drop_request(self) -> None:
         """Drop the request that `take` returned last without an answer, because the client has left."""
@@ -137,7 +137,7 @@ class Incoming:
             self._call_soon(self.turn)
 
     def count_behind(self) -> int:
-        """Number of inputs that wait behind the group being answered."""
+        """Number of inputs that wait behind the group being answered, without long reads, `_new` and `_dear`."""
         return len(self._waiting)
 
     def drain(self) -> None:

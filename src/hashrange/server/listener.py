@@ -1,4 +1,4 @@
-"""How does a server listen, and how long may open requests take once it stops? One listener, its connections, and the sweep over them."""
+"""How does a server start and stop? It listens and sweeps its connections regularly; when told to stop, it gives open requests at most 10 s."""
 
 import asyncio
 import errno
@@ -29,8 +29,8 @@ STOP_SECONDS_MAX = 10.0
 STOP_LOOK_SECONDS = 0.005
 BACKLOG_CONNECTIONS = 1024
 RECEIVE_BUFFER_BYTES = 256 * 1024
-"""Received bytes that the kernel keeps for a connection that the server does not read, in twice as much memory. By
-default the kernel keeps 6 MB, and closing a hundred such connections takes 0.15 s."""
+"""Received bytes that the kernel may keep for a connection from which the server does not read; they take up to twice
+as much memory. By default the kernel keeps 6 MB, and closing a hundred such connections takes 0.15 s."""
 
 
 class ListenError(HashrangeError):
@@ -92,7 +92,7 @@ class Server:
             self._turn()
             self.service.start_jobs()
         except BaseException:
-            await self.stop()  # otherwise the listener would keep the event loop from closing
+            await self.stop()  # after a failed start, the open listener would keep the event loop from closing
             raise
         port = self._listener.sockets[0].getsockname()[1]
         host = f"[{settings.host}]" if ":" in settings.host else settings.host

@@ -37,13 +37,13 @@ class LongReads:
         self._turn_bytes_max = turn_bytes
         self._call_soon: Callable[[Callable[[], None]], object] | None = None
         self._listened: dict[Sender, None] = {}
-        """Connections that have sent long reads and are not held, in order of the last long read, the latest last."""
+        """Connections that have sent long reads and are not held, in order of the last long read or release."""
         self._held: dict[Sender, None] = {}
         self._turn_bytes = 0
         self._is_turn_due = False
 
     def take_turns(self, call_soon: Callable[[Callable[[], None]], object]) -> None:
-        """Count per turn of the event loop from now on, with the `call_soon` of that loop."""
+        """From now on, count long reads per turn of the event loop, with the loop's `call_soon`."""
         self._call_soon = call_soon
 
     def note(self, sender: Sender, size_bytes: int) -> None:

@@ -48,7 +48,7 @@ class HttpsHint:
         self._is_given = False
 
     def __call__(self) -> None:
-        """Log the hint: a client's first bytes were `TLS_HANDSHAKE`."""
+        """Called when a client's first bytes were `TLS_HANDSHAKE`: log the hint, the first time only."""
         if not self._is_given:
             self._is_given = True
             _log.warning(

@@ -19,7 +19,7 @@ LARGE_BYTES = 64 * 1024
 class Outgoing:
     """Replies of all connections, in order, that wait to be written together at the end of the turn.
 
-    They do not wait for commits any more; `service.py` did that before.
+    The commits that these replies depend on are already durable where necessary: `service.py` has waited for them.
     """
 
     __slots__ = ("_call_soon", "_held", "_since_seconds")
@@ -34,7 +34,10 @@ class Outgoing:
         self._call_soon = loop.call_soon
 
     def send(self, transport: asyncio.Transport, reply: HttpReply, now_seconds: float, *, is_alone: bool) -> None:
-        """Write `reply` by the end of the turn, after earlier replies; at once if large or its client `is_alone`."""
+        """Write `reply` by the end of the turn, after earlier replies; at once if it is large.
+
+        `is_alone`: only one connection is open, so write at once if no earlier reply is held.
+        """
         head, body = reply
         held = self._held
         if len(body) >= LARGE_BYTES:

@@ -56,9 +56,9 @@ class Reading:
         self.parser = httptools.HttpRequestParser(self)
         self.url = b""
         self.layout: HeaderLayout | None = None
-        """Layout of the message's headers; None until its head is complete."""
+        """Positions of the headers in `head_values`; None until the message's head is complete."""
         self.framing: Framing | None = None
-        """Counts the framing of a chunked body; None for other bodies."""
+        """Counts the framing bytes of a chunked body (sizes, extensions, trailers); None for other bodies."""
         self.body: bytes | bytearray = b""
         self.ready: deque[HttpRequest] = deque()
         self.rest: bytes | memoryview = b""
@@ -82,7 +82,7 @@ class Reading:
         self.parser = None  # type: ignore[assignment]
 
     def feed(self, data: bytes | memoryview) -> Refusal | Stop | None:
-        """Parse bytes into requests. Returns None if all are parsed, `OFFER` if `rest` is next, or a Refusal."""
+        """Parse bytes into requests. Returns None if all are parsed, a Refusal, or `OFFER`: parse `rest` next."""
         self.message_bytes += len(data)
         try:
             self.parser.feed_data(data)
@@ -123,7 +123,7 @@ class Reading:
         return OFFER
 
     def next_bytes(self) -> int:
-        """Bytes to parse next: `PIECE_BYTES` or, if more, the missing bytes of a body of known length (only copied)."""
+        """Size of the next piece: `PIECE_BYTES` or, if more, all a body of known length lacks: copying is cheap."""
         layout = self.layout
         if layout is None or layout.content_length < 0:
             return PIECE_BYTES
@@ -140,7 +140,7 @@ class Reading:
         return BODY_BYTES_MAX if len(self.body) > SMALL_BYTES else 0
 
     def is_too_large(self) -> bool:
-        """True if the unfinished message exceeds the limits of its head or framing; to be called after a read."""
+        """True if an unfinished message's head, or its chunked body's framing, is too large; called after each read."""
         layout = self.layout
         if layout is None:
             return self.message_bytes > HEAD_BYTES_MAX

@@ -45,7 +45,7 @@ class ReceiveBudget:
         return bool(self._waiting)
 
     def ask(self, share: "Share", size_bytes: int, let_in: Callable[[], None]) -> bool:
-        """Reserve memory for `share`. False: `share` waits its turn; `let_in` is called once its memory is reserved."""
+        """Reserve memory for `share`. False: `share` waits, and `let_in` is called once its memory is reserved."""
         if not self._waiting and size_bytes <= self._free_bytes:
             self._free_bytes -= size_bytes
             return True
@@ -96,7 +96,7 @@ class Share:
         return has_room
 
     def take(self, size_bytes: int) -> None:
-        """Note the reservation of a body, and stop counting its received bytes."""
+        """The budget has reserved memory for a body: note its size, and stop counting the body's received bytes."""
         self.reserved_bytes = size_bytes
         self._uncount()
 

@@ -23,12 +23,12 @@ LEFT_SECONDS_MAX = 10.0
 """If the client has ended its input, and no reply is ready this long after its last bytes, the client is taken to have
 left."""
 WRITE_SECONDS_MAX = 60.0
-"""A client that leaves replies unread is cut off this long after its last bytes. Also the longest time that closing a
-connection may take."""
+"""A client that leaves replies unread is cut off this long after the last bytes received from it. Also the longest time
+that closing a connection may take."""
 LINGER_SECONDS = 2.0
 """Time after a refusal during which input is read and dropped: otherwise the client may never see the refusal."""
 FRAME_BYTES_FREE = 16
-"""Framing bytes that are not counted for each byte of data received with them; a chunk of one byte has 5."""
+"""For each byte of data, this many framing bytes of the same read are not counted; a chunk of one byte has 5."""
 
 TRAILERS_MAX = 64
 
@@ -50,7 +50,7 @@ def head_bytes(url: bytes, names: Sequence[bytes], values: Sequence[bytes | None
 
 
 class Framing:
-    """Counts the framing of a chunked body: sizes, extensions, trailers. Their sum has the same limit as a head."""
+    """Counts a chunked body's framing bytes: sizes, extensions, trailers. Their sum has the same limit as a head."""
 
     __slots__ = ("_body_bytes", "_frame_bytes", "_message_bytes", "head_bytes")
 

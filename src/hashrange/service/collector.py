@@ -55,7 +55,7 @@ def pause_collector() -> bool:
 
 
 def resume_collector() -> None:
-    """Switch the collector on again; in a server's own process, freeze all objects before."""
+    """Switch the collector on again; in a server's own process, first freeze all objects."""
     if _is_ours:
         gc.freeze()
     gc.enable()

@@ -1,4 +1,4 @@
-"""How is a service opened from its settings? The store is opened; table states are ended whose deadlines are further ahead than delays allow."""
+"""How is a service opened from its settings? The store is opened; table states that would last longer than the configured delay are ended."""
 
 import asyncio
 from collections.abc import Mapping

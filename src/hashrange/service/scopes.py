@@ -6,7 +6,7 @@ from hashrange.settings import Settings
 from hashrange.store.interface import WholeStore
 
 SCOPES_MAX = 4096
-"""Scopes that are kept; a client may name any number of Regions."""
+"""Most Scopes that are kept in memory; a client may name any number of Regions."""
 SHARED_ACCOUNT, SHARED_REGION = "000000000000", "us-east-1"
 """Account and Region that hold all data with `--shared-db`."""
 

@@ -1,6 +1,6 @@
-"""Does a table that was not found exist after all? If the catalog may be late, look its name up and run the operation again.
+"""Does a table that was not found exist after all? If other servers may have created it, look its name up and run the operation again.
 
-If the catalog is never late, as on one machine, operations run unchanged.
+If no other server creates tables (`Catalog.is_late` is False), operations run unchanged.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from hashrange.store.interface import Catalog
 
 
 def with_second_look(operations: Mapping[str, Operation], catalog: Catalog) -> Mapping[str, Operation]:
-    """Return the operations; if the catalog may be late, wrapped to look missing tables up."""
+    """Return the operations; if `catalog.is_late`, wrapped to look missing tables up."""
     if not catalog.is_late:
         return operations
     return {

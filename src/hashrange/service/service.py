@@ -65,7 +65,7 @@ class Service:
         self._ready: deque[Call] = deque()
         """Calls whose replies may be sent now."""
         self._put_off: deque[Call] = deque()
-        """Calls that are run again once fewer workers wait to make a large reply (`Workers.is_crowded`)."""
+        """Calls that are run again once fewer workers wait to decode or write large JSON (`Workers.is_crowded`)."""
         self._is_beginning_due = False
 
     def take_turns(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -136,7 +136,7 @@ class Service:
         except StopIteration as stop:
             reply = stop.value
         except Exception as error:  # noqa: BLE001 - the one place that handles what operations raise
-            workers.running = None  # what frees a refused request must not be ended
+            workers.running = None  # Abandoned must not be raised while the refused request is freed
             self._refuse(call, error)
             return
         finally:
@@ -152,7 +152,7 @@ class Service:
         self.release()
 
     def _begin_put_off(self) -> None:
-        """Run calls in `_put_off` again, while the slice lasts and not too many workers wait to make a large reply."""
+        """Run calls in `_put_off` again, while the slice lasts and `Workers.is_crowded` is False."""
         put_off, workers = self._put_off, self.workers
         while put_off and not workers.is_crowded:
             self.run(deque((put_off.popleft(),)))
@@ -221,7 +221,7 @@ class Service:
         self._tell_ready()
 
     def _hold_back(self, held: list[Call], position: int, durable_position: int) -> list[Call]:
-        """Return the calls that may be answered now; the others are answered once `position` is durable."""
+        """Return calls that may be answered now; others are answered once the last commit, `position`, is durable."""
         waiting = []
         free = []
         for call in held:
@@ -266,6 +266,6 @@ class Service:
 
 
 def _is_packed_item(call: Call, reply: Reply | None) -> bool:
-    """True if a read returned one item whose JSON is much longer than its row. Such a read may be run again."""
+    """True if a read returned one item whose JSON is much longer than its row. Running such a read again is safe."""
     item = None if reply is None else reply.get("Item")
     return item.__class__ is bytes and call.operation.is_eventual is not None and is_packed(cast("Row", item))

@@ -29,12 +29,12 @@ LARGE_TOGETHER_BYTES = 4 * 1024 * 1024
 workers wait before their large piece. Decoded, JSON takes 30 times as much memory at worst."""
 LARGE_WAITING_MAX = 64
 """While this many workers, each holding its input, wait to decode or write a large piece of JSON, further reads of
-packed rows are run again later (`Service._put_off`)."""
+one item with packed (compressed) JSON are run again later (`Service._put_off`)."""
 IDLE_WORKERS_MAX = 4
 
 
 class Abandonable(Protocol):
-    """A call, or a request that is being decoded, which may be ended where it gives way."""
+    """A call, or a request that is being decoded; Abandoned may be raised in it where it gives way."""
 
     @property
     def is_abandoned(self) -> bool:
@@ -212,8 +212,8 @@ class Workers:
     # --- turns ----------------------------------------------------------------------------------
 
     def _call_turn(self, *, is_late: bool = False) -> None:
-        """If work waits, schedule `_turn` for the loop's next turn. `is_late`: behind the sockets' input, because this
-        turn took two slices or more.
+        """If work waits, schedule `_turn` for the loop's next turn; if `is_late` (this turn took two slices
+        or more), after that turn has read the sockets.
         """
         if (self._left or self._next) and not self._is_turn_due and not self._is_abandoned:
             self._is_turn_due = True
@@ -223,7 +223,7 @@ class Workers:
         (self._loop or asyncio.get_running_loop()).call_soon(callback)
 
     def _step_back(self) -> None:
-        """Schedule `_turn` behind the sockets' input, which the loop has queued after this callback."""
+        """Schedule `_turn` after the callbacks that read the sockets, which the loop has already queued."""
         self._call_soon(self._turn)
 
     def _turn(self) -> None:

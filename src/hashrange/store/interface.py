@@ -91,11 +91,11 @@ class TransactionRefused(HashrangeError):
 
 
 class Backfill(NamedTuple):
-    """A structure that is being filled from a table's rows, such as a new index."""
+    """A new index, or a queue of expiries, that is being filled from a table's rows."""
 
     table: Table
     source_id: bytes
-    """6-byte source id of the structure that is filled."""
+    """6-byte source id of the index or queue."""
 
 
 class Backfilled(NamedTuple):
@@ -104,7 +104,7 @@ class Backfilled(NamedTuple):
     row_count: int
     """Items that the slice has read; some may have no index entry."""
     is_complete: bool
-    """True once the backfill has ended: the structure is complete (an index is ACTIVE), or deleted."""
+    """True once the backfill has ended: the index (now ACTIVE) or queue is complete, or has been deleted."""
 
 
 class Lease(NamedTuple):
@@ -116,7 +116,7 @@ class Lease(NamedTuple):
 
 
 WHOLE_LEASE = Lease(WHOLE, math.inf)
-"""All hashes, without end: the lease of a server that is its store's only one."""
+"""All hashes, without end: the lease of a store's only server."""
 
 
 class Statistics(NamedTuple):
@@ -147,7 +147,7 @@ class Catalog(Protocol):
         ...
 
     def elsewhere(self, name: str) -> list[tuple[str, str]]:
-        """(account, Region) of every table of that name, for the log's hints at missing tables, and the admin API."""
+        """(account, Region) of every table of that name: for the admin API, and for the log if a table is missing."""
         ...
 
     def all_tables(self) -> Sequence[OpenTable]:
@@ -275,9 +275,10 @@ class Streams(Protocol):
         ...
 
     async def records(self, shard: Shard, first: SequenceNumber, limit_records: int, limit_bytes: int) -> RecordPage:
-        """Records of a shard from number `first` on, at least one if there is any, until a limit is reached.
+        """Records of a shard from sequence number `first` on, until `limit_records` or `limit_bytes` is reached.
 
-        Records past their retention are included. The records returned may not be durable yet.
+        At least one is returned if there is any. Records past their retention are included. The records
+        returned may not be durable yet.
         """
         ...
 
@@ -371,7 +372,10 @@ class Maintenance(Protocol):
         ...
 
     def on_work(self, wake: Callable[[], None]) -> None:
-        """Register `wake`, called when a method with a lease has new work, or work before the time that it returned."""
+        """Register `wake`, called when a method with a lease has new work.
+
+        Also called when work becomes due before the seconds that the method returned are over.
+        """
         ...
 
 

@@ -17,7 +17,7 @@ from hashrange.tables.change import Change
 
 LOST_PROBABILITY = 0.25
 NEVER_TOOK_PLACE_PROBABILITY = 0.5
-"""Of the commits without a reply, this share never took place, because the request was lost; others lost the reply."""
+"""Share of the commits without a reply that never took place: the request was lost. Of others, the reply was lost."""
 UNANSWERED_LOOK_PROBABILITY = 0.5
 OUTCOMES_KEPT = 256
 """Number of latest outcomes that are remembered. Far fewer requests run at a time, so no older one is looked for."""

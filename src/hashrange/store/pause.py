@@ -9,9 +9,9 @@ from collections.abc import Callable, Generator
 from threading import Event
 
 FIRST_SLICE = 128
-"""Rows or spans of a read before it first hands the loop back; most reads end earlier. Undecoded rows take 30 µs."""
+"""Rows or spans of a read before it first hands the loop back: 30 µs if no row is decoded. Most reads end earlier."""
 SLICE_MIN = 24
-"""Rows or spans between two hand-backs while other work waits for the loop. Rows that are not decoded take 10 µs."""
+"""Rows or spans between two hand-backs while other work waits for the loop: 10 µs if no row is decoded."""
 QUIET_PAUSE_SECONDS = 0.00003
 """A hand-back that took no longer than this has let nothing else run."""
 

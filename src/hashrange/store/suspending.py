@@ -48,7 +48,7 @@ from hashrange.tables.streams import Shard
 PAUSES_MAX = 3
 LOST_RACE_PROBABILITY = 0.25
 PROPAGATED_ROWS = 16
-"""Most commits whose delayed entries one call of `apply_delayed` in `propagate` writes."""
+"""One call of `apply_delayed` in `propagate` writes the delayed entries of at most this many commits."""
 
 RowPlace = tuple[bytes, Key]
 """Source id and key of a row."""
@@ -208,10 +208,10 @@ class SuspendingStore:
     async def transact(
         self, steps: Sequence[TransactionStep], token: IdempotencyToken | None, request_id: RequestId | None = None
     ) -> Transacted:
-        """Transact between pauses, with the items marked as ongoing. Plans are called again in the cases of `mutate`.
+        """Transact between pauses, with the items marked as ongoing. `mutate` says when plans are called again.
 
         Raises TransactionRefused if another write or transaction is running for an item, TransactionInProgressException
-        if the token is in use.
+        if another transaction with the token is running.
         """
         request_id = request_id or new_request_id()
         await self.suspend()
@@ -229,7 +229,7 @@ class SuspendingStore:
                     None if key is None else await settled(self.inner.get(table.source_id, key, consistent=True))
                     for table, key, _ in steps
                 ]
-                # A refusal does not count here: the rows are not of one point in time, or the call is a replay.
+                # The attempt's refusal is ignored: its rows may be of different points in time, or the call a replay.
                 with suppress(ApiError, TransactionRefused):
                     plan_steps(steps, rows)
                 self.lost_races += 1
@@ -247,7 +247,7 @@ class SuspendingStore:
         return transacted
 
     async def snapshot_get(self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int) -> list[Row | None]:
-        """Read rows between two pauses; refused while a transaction is about to write one of them."""
+        """Read rows between two pauses; refused while a running transaction will write or check one."""
         await self.suspend()
         self._refuse_conflicts([(table.source_id, key) in self._ongoing for table, key in places])
         rows = await self.inner.snapshot_get(places, limit_bytes)
@@ -305,7 +305,7 @@ class SuspendingStore:
         return await self.inner.settle()
 
     async def propagate(self) -> None:
-        """Write all delayed entries of global indexes, advancing virtual time for it. Clients cannot do this."""
+        """Write all delayed entries of global indexes, advancing virtual time until they are due. For tests only."""
         while (pause_seconds := await self.apply_delayed(self.lease(), PROPAGATED_ROWS)) is not None:
             if self._time is not None:
                 self._time.advance(pause_seconds)

@@ -11,7 +11,7 @@ from hashrange.clock import VIRTUAL_START_SECONDS, SystemClock
 
 DELAY_SECONDS_MAX = 3.0
 SUSPENSION_SECONDS_MAX = 0.2
-"""Longest virtual time of one suspension: an entry is delayed by 15 suspensions on average."""
+"""Longest virtual time of one suspension. On average, an entry is written 15 suspensions after its item."""
 
 
 class SuspendingTime(SystemClock):

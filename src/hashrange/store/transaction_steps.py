@@ -73,9 +73,10 @@ def plan_steps(
 
 
 def _kept(table: OpenTable, row: Row | None, item: Item | None) -> Item | None:
-    """`item`; of a large or packed row only the attributes in the table's `followed_names`, decoded if `item` is None.
+    """What a Change keeps of `item`: for a large or packed row only the table's `followed_names`, otherwise all.
 
-    Decoded, an item of 400 KB can have 200,000 members and take 50 MB of memory.
+    For such a row these attributes are decoded if `item` is None. A decoded item of 400 KB can take 50 MB of memory.
+    Rows are packed by `items/rows.py`.
     """
     if row is None or (len(row) <= PIECE_BYTES and (row[0] == PLAIN_VERSION or not is_packed(row))):
         return item

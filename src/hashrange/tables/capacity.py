@@ -52,7 +52,7 @@ def change_units(change: Change) -> float:
     """Units that a committed write consumes of its table. 0.1 µs for small items."""
     old, new = change.old, change.new
     if (old is None or len(old) <= WRITE_UNIT_BYTES) and (new is None or len(new) <= WRITE_UNIT_BYTES):
-        return 1.0  # no row is smaller than its item, except packed rows, which are longer than WRITE_UNIT_BYTES
+        return 1.0  # no row is smaller than its item, except packed rows (`items/rows.py`), above WRITE_UNIT_BYTES
     return write_units(_size_bytes(change.old), _size_bytes(change.new))
 
 
@@ -73,7 +73,7 @@ def index_units(writes: Iterable[EntryWrite]) -> list[IndexUnits]:
 def consumed_capacity(
     table_name: str, table_units: float, detail: str, indexes: Sequence[IndexUnits] = ()
 ) -> ConsumedCapacity:
-    """The ConsumedCapacity of one table. `detail`: TOTAL or INDEXES; the units of repeated `indexes` are summed."""
+    """The ConsumedCapacity of one table. `detail`: TOTAL or INDEXES. Units of the same index are summed."""
     total = table_units + sum([units for _, units in indexes])
     consumed: ConsumedCapacity = {"TableName": table_name, "CapacityUnits": total}
     if detail == "INDEXES":

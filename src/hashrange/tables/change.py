@@ -13,7 +13,7 @@ from hashrange.tables.entries import EntryWrite
 from hashrange.tables.open_table import OpenTable
 
 Origin = Literal["client", "ttl", "replica", "import", "restore"]
-"""Where a write comes from."""
+"""What causes a write: a client's request, time to live, replication, an import or a restore."""
 
 
 class Change(msgspec.Struct, frozen=True, gc=False):
@@ -31,9 +31,13 @@ class Change(msgspec.Struct, frozen=True, gc=False):
     position: int = 0
     """Position of the commit: unique and increasing, over restarts too. 0 before the commit."""
     old_item: Item | None = None
-    """The decoded `old`, or None if it is not decoded; of a large item perhaps only the table's `followed_names`."""
+    """The decoded `old`, or None if it is not decoded; of a large item in a transaction, only the attributes of the
+    table's key and of time to live (`OpenTable.followed_names`).
+    """
     new_item: Item | None = None
-    """The decoded `new`, or None if it is not decoded; of a large item perhaps only the table's `followed_names`."""
+    """The decoded `new`, or None if it is not decoded; of a large item in a transaction, only the attributes of the
+    table's key and of time to live (`OpenTable.followed_names`).
+    """
 
 
 class Planned(msgspec.Struct, frozen=True, gc=False):

@@ -21,7 +21,10 @@ def decreases_today(subject: Table | Index, now_seconds: float) -> int:
 
 
 def decreases_left(subject: Table | Index, now_seconds: float) -> int:
-    """Decreases of provisioned throughput that are still allowed at `now_seconds`; each full hour of UTC adds one."""
+    """Decreases of provisioned throughput that are still allowed at `now_seconds`.
+
+    Each UTC day begins with DECREASES_HELD_MAX; each full hour of UTC adds one, up to this number.
+    """
     last = subject.throughput_decreased_at_seconds
     if last is None or not _is_same_day(last, now_seconds):
         return DECREASES_HELD_MAX

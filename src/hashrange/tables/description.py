@@ -125,7 +125,7 @@ def _on_demand(subject: Table | Index) -> dict[str, int] | None:
 
 
 def _add_billing(description: dict[str, Any], table: Table, current: Status) -> None:
-    """Add BillingModeSummary, except for tables that never were on demand; without the switch's time while CREATING."""
+    """Add BillingModeSummary if the table ever was on demand; while CREATING, without the time of the switch to it."""
     switched_at = table.switched_to_on_demand_at_seconds
     if switched_at is None:
         return

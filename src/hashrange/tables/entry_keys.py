@@ -88,7 +88,7 @@ def _general_key(keys: KeySchema, item: Item, item_key: Key) -> Key | None:
 
 
 def _scalars(item: Item, names: tuple[str, ...], types: tuple[KeyType, ...], size_max_bytes: int) -> list[str] | None:
-    """Scalars of key attributes; None if one is missing, empty or of another type, or all exceed `size_max_bytes`."""
+    """Key attributes' scalars; None if one is missing, empty or mistyped, or all together exceed `size_max_bytes`."""
     scalars = []
     length = 0
     for name, key_type in zip(names, types, strict=True):

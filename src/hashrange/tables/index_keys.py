@@ -2,8 +2,8 @@
 
 An item that lacks an index's key attribute has no entry in that index. `items.values` has already checked the values;
 this module reads no index. If several indexes share an attribute, messages name the alphabetically first, global or
-local. Messages never have an envelope. Source: service behaviour, captures to Oct 2026; which of several
-faults comes first, and the wording for sizes in whole items, are unconfirmed.
+local. Messages never begin with "1 validation error detected: ". Source: service behaviour, captures to Oct 2026; which
+of several faults comes first, and the wording for sizes in whole items, are unconfirmed.
 """
 
 from hashrange.errors import ValidationException, WholeRequestFault

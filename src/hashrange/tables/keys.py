@@ -1,4 +1,4 @@
-"""At which key is an item stored? Key maps and items become Keys, or are refused in the service's words, without an envelope.
+"""At which key is an item stored? Key maps and items become Keys, or are refused in the service's words, without "1 validation error detected: ".
 
 A table's key functions are made once, when it is opened, because they run with every request. `items.values` has
 checked the values. Order of checks: names, number and types of the key attributes; then the partition key's value, then

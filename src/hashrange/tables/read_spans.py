@@ -1,4 +1,4 @@
-"""Which keys does a Query or Scan read? Key conditions, segments and start keys become a span of keys; start keys outside are refused.
+"""Which keys does a Query or Scan read? A span of keys, made from key conditions or a segment; a start key narrows the span, or is refused if outside it.
 
 Pure functions from checked values and a source to a half-open range. The encoding of a sort key value marks its own
 end, so keys with the same value of a sort key attribute share a prefix, and every bound of a span is such a prefix or
@@ -106,7 +106,7 @@ def _check_left_to_right(keys: KeySchema, by_name: dict[str, KeyTerm]) -> None:
 
 
 def _operand(term: KeyTerm, key_type: KeyType, position: int, *, is_partition: bool) -> str:
-    """The scalar of a term's operand. Raises ValidationException if it is of another type, empty or too long."""
+    """The scalar of operand number `position`. Raises ValidationException if of another type, empty or too long."""
     scalar: str | None = term.operands[position].get(key_type)
     if scalar is None:
         raise ValidationException(KEY_CONDITION_TYPE)
@@ -141,7 +141,7 @@ def _term_bounds(prefix: bytes, term: KeyTerm, key_type: KeyType) -> tuple[bytes
 def start_key(table: OpenTable, source: ReadSource, start_item: Item) -> Key:
     """The key of a Query's ExclusiveStartKey, whose values are already checked.
 
-    Raises ValidationException if the attributes or their types are not those of the source's keys.
+    Raises ValidationException unless it has exactly the key attributes of the table and the index, in their types.
     """
     if len(start_item) != len(source.start_key_names) or any(name not in start_item for name in source.start_key_names):
         raise ValidationException(START_KEY_INVALID)
@@ -156,7 +156,7 @@ def start_key(table: OpenTable, source: ReadSource, start_item: Item) -> Key:
 
 
 def scan_start_key(table: OpenTable, source: ReadSource, start_item: Item) -> Key:
-    """The key of a Scan's ExclusiveStartKey. Raises ValidationException, worded with START_KEY_VALUE, for any fault."""
+    """The key of a Scan's ExclusiveStartKey. Any fault raises ValidationException with the prefix START_KEY_VALUE."""
     try:
         if source.index is not None and len(start_item) != len(source.start_key_names):
             raise ValidationException(START_KEY_SCHEMA)
@@ -195,7 +195,7 @@ def narrow(span: Span, start: Key) -> Span:
 
 
 def continue_query(source: ReadSource, terms: list[KeyTerm], span: Span, start: Key, start_item: Item) -> Span:
-    """The part of a Query's span after its ExclusiveStartKey `start`. Raises ValidationException for one outside it."""
+    """The part of a Query's span after the start key. Raises ValidationException if `start` is outside the span."""
     if not span.lower <= start < span.upper:
         keys = source.keys
         by_name = {term.attribute: term for term in terms}
@@ -220,13 +220,13 @@ def scan_span(segment: int | None, total_segments: int | None) -> Span:
 
 
 def hash_span(hashes: HashRange, *, is_reverse: bool = False) -> Span:
-    """The keys of all items whose partition keys have these hashes."""
+    """The span of all keys in a source that begin with a hash in the range `hashes`."""
     upper = b"\xff" * 9 if hashes.last == WHOLE.last else (hashes.last + 1).to_bytes(HASH_BYTES, "big")
     return Span(hashes.first.to_bytes(HASH_BYTES, "big"), upper, is_reverse)
 
 
 def continue_scan(span: Span, start: Key, segment: int | None, total_segments: int | None) -> Span:
-    """The part of a Scan's span after its ExclusiveStartKey `start`. Raises ValidationException for one outside it."""
+    """The part of a Scan's span after the start key. Raises ValidationException if `start` is outside the span."""
     if not span.lower <= start < span.upper:
         raise ValidationException(START_KEY_SEGMENT.format(total=total_segments, segment=segment))
     return narrow(span, start)

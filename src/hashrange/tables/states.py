@@ -71,8 +71,8 @@ def without_gone_indexes(table: Table, now_seconds: float) -> Table:
 def without_overlong_deadlines(table: Table, now_seconds: float, delay_seconds: float) -> Table:
     """The table with every deadline more than `delay_seconds` ahead moved to `now_seconds`.
 
-    Such deadlines were set before the machine's clock was set back. So was the time of a time to live's last change, if
-    it is in the future; it is moved too.
+    Such deadlines were set before the machine's clock was set back. For the same reason, the `changed_at_seconds` of
+    time to live is moved if it is in the future at all.
     """
     latest_seconds = now_seconds + delay_seconds
 

@@ -5,7 +5,7 @@
 Numbers are big-endian; *by whom* means a client or time to live; the keys are JSON; the size is the one reported to
 clients; rows are copies of the table's (docs/formats/streams.md). The time of the write is in the sequence number, not
 in the record. So a write assembles a record without decoding rows, and a reply copies keys and images unread. Source:
-developer guide, "Streams" record of 2026.
+developer guide of 2026, "Streams".
 """
 
 from collections.abc import Callable
@@ -37,7 +37,7 @@ INSERT, MODIFY, REMOVE = range(3)
 _NAMES: tuple[EventName, ...] = ("INSERT", "MODIFY", "REMOVE")
 _BY_CLIENT, _BY_TIME_TO_LIVE = range(2)
 UNRECORDED = ("import", "restore")
-"""Origins of changes that streams do not record."""
+"""Values of `Change.origin`, which says where a write comes from, for writes that streams do not record."""
 EVENT_VERSION, EVENT_SOURCE = "1.1", "aws:dynamodb"
 USER_IDENTITY = {"Type": "Service", "PrincipalId": "dynamodb.amazonaws.com"}
 """The userIdentity in records of deletions by time to live."""
@@ -70,7 +70,8 @@ IMAGES: dict[StreamViewType, tuple[bool, bool]] = {
     "NEW_IMAGE": (False, True),
     "NEW_AND_OLD_IMAGES": (True, True),
 }
-"""View type → (True if records hold the old image, True if they hold the new image), if the change has it."""
+"""View type → (True if records hold old images, True if they hold new images); an insertion has no old image, a
+deletion no new one."""
 
 
 class RecordTemplate(NamedTuple):
@@ -80,7 +81,7 @@ class RecordTemplate(NamedTuple):
     start: bytes
     """JSON up to the part of eventID that differs from record to record."""
     events: tuple[tuple[bytes, bytes], ...]
-    """JSON between eventID and time: for each event a pair: for changes by a client, for changes by time to live."""
+    """JSON between eventID and time, for each of INSERT, MODIFY, REMOVE: (if by a client, if by time to live)."""
     end: bytes
     """JSON after SizeBytes: the last member and closing brackets."""
 

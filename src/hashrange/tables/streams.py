@@ -55,7 +55,7 @@ def sequence_text(sequence: Sequence) -> str:
 
 
 def parse_sequence(text: str) -> Sequence:
-    """The sequence number for a text of digits, issued or not; a counter or number that is too large is lowered."""
+    """The sequence number for a text of digits, issued or not; a counter or result above its maximum becomes that."""
     milliseconds, counter = divmod(int(text), 10**_COUNTER_DIGITS)
     sequence: Sequence = (milliseconds << SEQUENCE_COUNTER_BITS) + min(counter, SEQUENCE_COUNTER_MAX)
     return min(sequence, SEQUENCE_MAX)
@@ -121,7 +121,7 @@ def has_stream(table: Table) -> bool:
 def stream_of(table: Table, stream_id: int, now_seconds: float) -> Stream:
     """The new stream of a table that has just been created or changed with a stream switched on.
 
-    Also that of a table stored in an older format, which described the stream only.
+    Also for a table stored in an older format, in which a stream was only described by its table.
     """
     assert table.stream_view_type is not None
     assert table.stream_label is not None
@@ -140,7 +140,7 @@ def stream_of(table: Table, stream_id: int, now_seconds: float) -> Stream:
 
 
 def ended_stream(stream: Stream, table: Table | None, now_seconds: float) -> Stream:
-    """The stream, switched off at `now_seconds`. `table`: the table without stream; None if it was deleted."""
+    """The stream, switched off at `now_seconds`. `table`: the table after that change; None if it is deleted."""
     until_seconds = 0.0 if table is None else table.updating_until_seconds
     return msgspec.structs.replace(
         stream, is_on=False, ended_at_seconds=now_seconds, changing_until_seconds=until_seconds

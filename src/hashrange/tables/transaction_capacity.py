@@ -22,7 +22,7 @@ TableUnits = dict[str, float]
 
 
 def transaction_read_units(sizes: Iterable[tuple[str, int]]) -> TableUnits:
-    """Units that a transaction's reads consume, by table. `sizes`: (table name, item's bytes; 0 if it is missing)."""
+    """Units that a transaction's reads consume, by table. `sizes`: (table name, item's bytes, 0 if missing) each."""
     units: TableUnits = {}
     for name, size_bytes in sizes:
         units[name] = units.get(name, 0.0) + TRANSACTION_FACTOR * read_units(size_bytes, consistent=True)

@@ -24,7 +24,10 @@ class Transport:
         self._database = database
 
     def attach(self, target: Any) -> None:
-        """Answer further requests to DynamoDB and its streams of this client, or of clients that this session creates."""
+        """From now on, answer the requests of this client, or of the clients that this session then creates.
+
+        Only requests to DynamoDB and DynamoDB Streams are answered.
+        """
         events = _events_of(target)
         for service in SERVICES:
             events.register(f"before-send.{service}", self._answer, unique_id=f"hashrange-{id(self)}-{service}")

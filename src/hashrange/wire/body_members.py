@@ -2,7 +2,7 @@
 
 A decoded value takes about 300 bytes and 0.2 µs whatever it holds, so 16 MB of tiny values, 30 KB when compressed,
 would take half a gigabyte and block all requests for a second. The API limits only sizes, which follow from the values;
-the limit of members is our own (docs/compatibility.md). It must not refuse a long string that looks like JSON.
+the limit of members is our own (docs/compatibility.md). The check must not refuse a long string that looks like JSON.
 
 Each value except the body itself follows a comma, a colon or `[`. In a valid request each `[` follows a colon. So the
 count is commas, plus colons, plus `[` beyond the number of colons: lists directly in lists.
@@ -23,14 +23,14 @@ from hashrange.wire.wide_maps import convert_in_pieces
 T = TypeVar("T")
 
 _FEW_MEMBERS = 16_000
-"""Members that are decoded in about 2 ms, whatever they are."""
+"""This many members, of whatever kind, are decoded in about 2 ms."""
 _BYTES_PER_MARK_MIN = 4
 """Bytes per comma or colon in a set of short strings, the densest useful value; only empty values are denser: `{},`."""
 _PIECE_BYTES = 64 * 1024
 """Bytes of a body that are searched at once, in at most 0.6 ms."""
 _PIECE_STEPS = 200
-"""Steps counted for a search of `_PIECE_BYTES`, which usually takes 0.1 to 0.3 ms; more than `items.steps.LOOK_STEPS`,
-so that work can give way before each piece."""
+"""Steps counted for a search of `_PIECE_BYTES`, which usually takes 0.1 to 0.3 ms. Because they exceed
+`items.steps.LOOK_STEPS`, work can give way before each piece of this size."""
 
 _USUAL_BYTES_MAX = 4 * 1024 * 1024
 _USUAL_MEMBERS_MAX = 20_000

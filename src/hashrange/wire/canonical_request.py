@@ -1,4 +1,4 @@
-"""Which bytes does a request's signature cover? SigV4's canonical request, with the body's hash or its marker, and the signing key.
+"""Which bytes does a request's signature cover? SigV4's canonical request, with the body's hash or a marker in its place. The signing key is made here too.
 
 Source: signing.md 2 (computation). The payload's hash is that of the body as sent, before content codings are undone.
 """
@@ -94,7 +94,7 @@ def _canonical_path(path: bytes) -> bytes:
 
 
 def _canonical_query(query: bytes, claim: Claim) -> bytes:
-    """The query's pairs, encoded and sorted; those of a presigned request without X-Amz-Signature."""
+    """The query's pairs, encoded and sorted; X-Amz-Signature is left out if the request is presigned."""
     if not query:
         return b""
     encoded = sorted(

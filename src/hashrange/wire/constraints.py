@@ -232,7 +232,7 @@ def _map_violations(value: dict[str, Any], shape: Shape, place: MemberPlace) -> 
 
 
 def _is_within(value: Any, bounds: Bounds) -> bool:
-    """True if a text or list has an allowed length and, if there is a pattern, matches it."""
+    """True if a text or list has an allowed length and matches the pattern, if any; allowed ARNs need not."""
     length = len(value)
     return (
         (bounds.min_length is None or length >= bounds.min_length)

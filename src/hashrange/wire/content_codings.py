@@ -107,7 +107,7 @@ def _inflate_stream(body: bytes, position: int, bytes_max: int, wbits: int) -> t
     room_bytes = bytes_max + 1
     large_from_bytes = (
         BODY_BYTES_MAX + 1 - LARGE_PIECE_BYTES
-    )  # value of `room_bytes` from which the decompressed body, with all earlier gzip members, counts as large
+    )  # when `room_bytes` falls to this, the decompressed body, with all earlier gzip members, counts as large
     is_more_made = False
     while not decompressor.eof:
         look()
@@ -118,10 +118,11 @@ def _inflate_stream(body: bytes, position: int, bytes_max: int, wbits: int) -> t
             piece = decompressor.decompress(compressed, min(room_bytes, PLAIN_BYTES))
         except zlib.error as error:
             raise ContentEncodingError(str(error)) from error
-        is_more_made = len(piece) == PLAIN_BYTES  # zlib may hold back more output, although it has all input
+        is_more_made = len(piece) == PLAIN_BYTES  # if so, zlib may have more output, even without more input
         pieces.append(piece)
         if room_bytes > large_from_bytes >= room_bytes - len(piece):
-            spend_decoding(BODY_BYTES_MAX)  # the final length is unknown: inflate one large body at a time
+            # The body's final length is unknown, so the greatest counts: workers decompress one large body at a time.
+            spend_decoding(BODY_BYTES_MAX)
         room_bytes -= len(piece)
         if room_bytes <= 0:
             raise BodyTooLargeError

@@ -1,8 +1,9 @@
 """Which of the service's two validation layers checks a request? Requests for single items fall back to the older one in two cases.
 
-The older layer words faults in its own sentences: a RequestFault (`errors.py`) without an envelope, broken constraints
-in the envelope, but without an operation's special wordings of them. A request without its `Key` falls back for its constraints only; a request with a value
-nested too deep for the current layer falls back for all checks. Requests of other operations have one layer each: an
+The older layer words faults in its own sentences. It reports a RequestFault (`errors.py`) without the envelope, the
+prefix "1 validation error detected: ". It reports broken constraints in the envelope, but ignores an operation's
+special wordings of them. A request without its `Key` falls back for its constraints only; a request with a value nested
+too deep for the current layer falls back for all checks. Requests of other operations have one layer each: an
 operation's record says whether its requests fall back (`RequestRules.falls_back`).
 Source: service behaviour, captures to October 2026.
 """

@@ -193,7 +193,7 @@ class ReplyWriter:
         return head, b"" if request.method == b"HEAD" else body
 
     def refusal(self, status: int, body: bytes, wall_time: float) -> bytes:
-        """A plain-text reply to input that is no complete request, or to a refused connection, which closes after it."""
+        """A plain-text reply to malformed or incomplete input, or on a refused connection. The connection is closed."""
         if int(wall_time) != self._second:
             self._turn_second(wall_time)
         return b"HTTP/1.1 %d %b\r\n%bContent-Type: text/plain\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%b" % (

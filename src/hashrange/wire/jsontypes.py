@@ -21,7 +21,7 @@ from hashrange.messages import requests as messages
 from hashrange.wire.shape import ATTRIBUTE_VALUE, Shape
 
 VALUE_LEVELS_MAX = 64
-"""Attribute values inside this many others are not checked: beyond 32 levels they are refused for nesting anyway."""
+"""Attribute values inside this many others or more are not checked: beyond 32 levels, nesting is refused anyway."""
 
 _INTEGER_MAX = 2**31 - 1
 _LONG_MAX = 2**63 - 1

@@ -54,9 +54,9 @@ def _free_map(value: dict[str, Any]) -> None:
 
 
 def _looked_at(elements: Iterable[Any], shape: Shape, left: int) -> tuple[int, int]:
-    """Cut lists and maps inside the elements of a list or map.
+    """Count the elements of a list or map that are to be kept, and cut the lists and maps inside them.
 
-    Returns how many of the elements to keep, and `left` (`cut_overlong`) less the members kept.
+    Returns this number, and `left` (as in `cut_overlong`) less all members kept.
     """
     member, length_max = shape.member, shape.length_max
     assert member is not None

@@ -68,7 +68,8 @@ def _copied(raw: msgspec.Raw) -> bytes:
 def _decode_runs(text: bytes, frame: bytes, decode: Decode, add: Callable[[Any], object]) -> bytes:
     """Decode the text of a list or map piece by piece, and pass each decoded piece to `add`.
 
-    Returns the text of a list or map of the last members, from which no piece can be cut; it is often empty.
+    Returns the text of a list or map of the last members, if they are not decoded because no piece can be cut from
+    them; otherwise that of an empty one.
     """
     place = 1
     while (end := _end_of_run(text, place)) is not None:
@@ -145,9 +146,9 @@ def free_request(request: msgspec.Struct) -> None:
 
 
 def free_unshared(decoded: dict[str, Any], request: dict[str, Any]) -> None:
-    """Free long lists and maps directly in `decoded`, piece by piece, unless `request` has the same; not their insides.
+    """Empty the members of `decoded` that are long lists or maps, piece by piece, except those that `request` shares.
 
-    `request` was made from `decoded`, and shares values with it.
+    `request` was made from `decoded`. Lists and maps inside the members are not emptied, as `request` may share them.
     """
     for name, value in decoded.items():
         if value.__class__ in _CONTAINERS and len(value) > LEFT_MEMBERS_MAX and value is not request.get(name):

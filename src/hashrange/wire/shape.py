@@ -151,7 +151,7 @@ def _plain_shape(annotation: Any, extra: dict[str, Any]) -> Shape:
     if origin is dict:
         key, value = get_args(annotation)
         member = _shape_of(value)
-        if member.kind == "List":  # no bound of our own: the map reports its lists' lengths, and only if declared
+        if member.kind == "List":  # in a map, lists have no bound of our own, because the map reports their lengths
             member = member._replace(length_max=member.bounds.max_length)
         return Shape("Map", member=member, keys=None if key is str else _shape_of(key).bounds)
     assert isinstance(annotation, type), annotation

@@ -1,7 +1,8 @@
 """What does a request's signature claim? It is read from header or query; every check that needs no secret is made.
 
 Checks run in the service's order; the first failure is reported (signing.md 2, steps 1 to 8):
-1 in header and query · 2 in neither · 3 parts · 4 date, skew · 5 host signed · 6 algorithm · 7 credential · 8 scope.
+1 a signature in both header and query · 2 in neither · 3 missing or malformed parts ·
+4 date, difference from the clock · 5 host not signed · 6 algorithm · 7 form of the credential · 8 scope.
 `server.access` and `wire.canonical_request` check that the key is known and the signature right (9, 10). Pure.
 """
 

@@ -59,8 +59,8 @@ def _fields(kind: Struct) -> tuple[dict[str, Any], dict[str, Struct]]:
 
 
 def _bare(annotation: Any) -> tuple[Any, bool]:
-    """A field's type without None and metadata, and whether it is bounded: it, its keys or its members have a greatest
-    length or a least length above 1, or it is a union of several types.
+    """A field's type without None and metadata, and True if it is bounded: the field, its keys or its members have a
+    greatest length or a least length above 1; or if the type is a union of several types.
     """
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType):

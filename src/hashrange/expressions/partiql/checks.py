@@ -18,7 +18,7 @@ _UPDATE_FUNCTIONS = ("list_append",)
 
 
 def check_statement(reader: StatementReader, tree: Tree, constants: dict[str, Value]) -> tuple[ValueCheck, ...]:
-    """Raise the first static fault; `constants` are the values of all tokens in the request that is being compiled.
+    """Raise the first static fault; `constants`: value token → its value in the request that compiles the statement.
 
     Returns the checks to repeat on the values of each later request.
     """

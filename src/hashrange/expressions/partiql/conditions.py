@@ -253,5 +253,5 @@ def _as_operand(reader: StatementReader, node: Node, in_condition: bool = True) 
 
 
 def _refuse_arithmetic(reader: StatementReader, operator: str) -> RequestFault:
-    """The fault of a + or - where the service does not support arithmetic."""
+    """Return the fault of a + or - where the service does not support arithmetic."""
     return reader.refuse(UNSUPPORTED_OPERATION.format(operation="Plus" if operator == "+" else "Minus"))

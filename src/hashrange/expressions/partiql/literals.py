@@ -69,7 +69,7 @@ def read_item(reader: StatementReader) -> Data:
 
 
 def _refuse(reader: StatementReader, key: str) -> NoReturn:
-    """Refuse a token that begins no data: names, functions and MISSING as unsupported data, others as syntax errors."""
+    """Raise the fault of a token that begins no data: unsupported name, function or MISSING, else a syntax error."""
     kind, text, _, _ = reader.token
     is_call = kind in (NAME, KEYWORD) and reader.is_call()
     if kind in (NAME, QUOTED) or is_call or (kind == KEYWORD and text == "MISSING"):

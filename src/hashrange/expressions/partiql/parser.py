@@ -204,7 +204,7 @@ def _is_alias(reader: StatementReader) -> bool:
 
 
 def _refuse_alias(reader: StatementReader) -> RequestFault:
-    """The fault of an alias; raises a syntax error if AS, AT or BY has no name after it."""
+    """Return the fault of an alias; raises a syntax error if AS, AT or BY has no name after it."""
     word = reader.token.text
     if reader.token.kind == KEYWORD and reader.following.kind not in (NAME, QUOTED):
         reader.fail(EXPECTED_ALIAS.format(word=word))

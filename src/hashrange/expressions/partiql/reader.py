@@ -67,12 +67,12 @@ class StatementReader:
     """Reads one statement's tokens; its attributes keep facts for the static checks."""
 
     kind = ""
-    """Empty, as messages about a statement begin with no parameter name."""
+    """Parameter that messages name, as in `Invalid UpdateExpression: …`; empty, as PartiQL's messages name none."""
 
     def __init__(self, text: str, types: tuple[str, ...]) -> None:
         self.text = text
         self.types = types
-        """Types of the request's parameters. More `?` than parameters are counted, and refused after parsing."""
+        """Types of the request's parameters. A text with more `?` than parameters is refused only after parsing."""
         self.tokens = read_statement_tokens(text)
         self.position = 0
         self.depth = 0
@@ -150,7 +150,7 @@ class StatementReader:
             self.fail(detail)
 
     def take_symbol(self, symbol: str, expected: str | None = None) -> None:
-        """Step over `symbol`; at another token, raise a syntax error, which may name `expected` or `symbol`."""
+        """Step over `symbol`; otherwise raise a syntax error that may name `expected`, by default `symbol`."""
         if not self.skip_symbol(symbol):
             name = _TOKEN_NAMES.get(expected or symbol)
             self.fail(None if name is None or self.is_operator() else EXPECTED_MARK.format(mark=name))
@@ -166,7 +166,7 @@ class StatementReader:
         return place_of(self.text, self.tokens[first].start, self.tokens[first if last is None else last].end)
 
     def refuse(self, message: str) -> RequestFault:
-        """The fault with this message, for a statement without syntax errors."""
+        """Return the RequestFault with this message, which the caller raises; `fail` is for syntax errors."""
         return fault(self.kind, message)
 
     def enter(self) -> None:
@@ -183,7 +183,7 @@ class StatementReader:
     # --- values and paths -------------------------------------------------------------------------
 
     def add_value(self, data: Data) -> ValueToken:
-        """Store `data` under a new value token, which is returned; raises the faults of a constant list or map."""
+        """Return a new value token for a literal or parameter; raises the faults of a constant list or map."""
         type_name = type_of_data(data)
         if type_name in ("L", "M") and isinstance(data, Constant):
             check_value(data.value)
@@ -237,7 +237,7 @@ class StatementReader:
 
 
 def type_of_data(data: Data) -> str:
-    """The type of the value of `data`."""
+    """The type (`S`, `L`, …) of the value that a literal or parameter stands for."""
     if isinstance(data, Constant):
         return type_of(data.value)
     if isinstance(data, ListData):

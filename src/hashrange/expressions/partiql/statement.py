@@ -88,7 +88,7 @@ class ValueTable:
         for token, position in self.direct:
             value = parameters[position]
             text = value.get("S")
-            is_plain = text.__class__ is str and len(value) == 1 and text.isascii()  # most keys are plain
+            is_plain = text.__class__ is str and len(value) == 1 and text.isascii()  # needs no check
             values[token] = value if is_plain else check_value(value)[0]
         for token, build in self.built:
             values[token] = check_value(build(parameters))[0]
@@ -138,7 +138,7 @@ class Statement:
             clauses = Clauses(body.sets, body.removals, body.additions, body.deletions)
             self.update = compile_clauses(clauses, [*body.targets, *_operand_paths(clauses)])
         self.build_item: Callable[[RawParameters], dict[str, Any]] | None = None
-        """INSERT: parameters → the item, on which the caller must call `check_item`; None for other statements."""
+        """For INSERT, a function: parameters → the item, on which the caller must call `check_item`; otherwise None."""
         if isinstance(body, InsertStatement):
             self.build_item = _compile_item(body.item)
 
@@ -147,7 +147,7 @@ class Statement:
         """Checks of the request's values, which also run for each request that finds the statement in the cache."""
         self._conditions = reader.conditions
         self.attached_values: dict[object, Any] = {}
-        """A cache of the operations → the result that it keeps for this statement, as long as the statement lives."""
+        """A cache (`LastTableCache`) → the result that it keeps for this statement, as long as the statement lives."""
 
     def values(self, parameters: RawParameters | None) -> dict[str, Value]:
         """Return every value token's canonical value; raises faults of parameters, then of `value_checks`."""
@@ -159,7 +159,7 @@ class Statement:
     def condition(self, parts: Sequence[ConditionNode]) -> CompiledCondition | None:
         """Compile `parts` joined by AND; None if there are none.
 
-        Parts are conditions of WHERE, or function calls made by the caller, whose operands are only paths.
+        Parts are conditions of WHERE, or FunctionCall nodes that the caller adds, whose operands are only paths.
         """
         if not parts:
             return None
@@ -175,7 +175,7 @@ _cached: Callable[[tuple[object, ...]], Statement | None] = _CACHE.entries.get
 
 
 def compile_statement(text: str, parameters: RawParameters | None) -> Statement:
-    """Compile a statement for parameters of the types of `parameters`; raises RequestFault for the first fault.
+    """Compile a statement for parameters of the types of `parameters`; raises ValidationException or Malformed.
 
     Parameter values are checked here only if the statement is not cached. `Statement.values` checks them for every
     request; the caller must call `check_item` on the item of an INSERT. Cached: a hit costs about 0.5 µs.
@@ -185,7 +185,7 @@ def compile_statement(text: str, parameters: RawParameters | None) -> Statement:
     key: tuple[object, ...] = (text,) if parameters is None else (text, *map(tuple, parameters))
     statement = _cached(key)
     if statement is None:
-        look()  # compiling a long statement takes time
+        look()  # may give way, because compiling a long statement takes time
         statement = _compile(text, _NO_PARAMETERS if parameters is None else parameters)
         _CACHE.add(key, statement)
     return statement
@@ -213,7 +213,7 @@ def _compile(text: str, parameters: RawParameters) -> Statement:
 
 
 def check_statement_parameters(parameters: RawParameters) -> None:
-    """Raise the fault of the first faulty parameter in the request's order, which `ValueTable.fill` may not follow."""
+    """Raise the fault of the first faulty parameter in the request; `ValueTable.fill` may check in another order."""
     for parameter in parameters:
         check_value(parameter)
 

@@ -54,7 +54,7 @@ class TableOrIndex(NamedTuple):
 
 
 class OrderKey(NamedTuple):
-    """One key of an ORDER BY clause."""
+    """One attribute of an ORDER BY clause, and whether DESC follows it."""
 
     name: str
     is_descending: bool

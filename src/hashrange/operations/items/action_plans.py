@@ -1,4 +1,4 @@
-"""Which plan does a put, update, delete or check have, and one of PartiQL? `actions.make_plan` chooses among these functions.
+"""Which plan does a put, update, delete or check have, in the API and in PartiQL? `actions.make_plan` chooses among these functions.
 
 Each public function returns a Plan: a pure function from the old row to the new row, which raises to refuse the write.
 """
@@ -103,9 +103,9 @@ def plan_update(
 ) -> Plan:
     """Plan to change or create the item if the condition holds (None: always).
 
-    An update that only removes creates no item; without `update`, a missing item is created with its key alone, and an
-    existing item is kept. `is_heavy`: the update statement may be larger than an item may be; its exact size depends on
-    which set members the old item lacks.
+    An update that only removes attributes or set members creates no item; without `update`, a missing item is created
+    with its key alone, and an existing item is kept. `is_heavy`: the update statement may be larger than an item may
+    be, so the plan measures it: set members that ADD adds count only if the old item lacks them.
     """
 
     def plan(old: Row | None) -> Planned | Row | None:
@@ -127,8 +127,8 @@ def plan_update(
 def _check_statement_size(update: CompiledUpdate, values: dict[str, Value], item: Item | None, key_item: Item) -> None:
     """Raise ValidationException if the update statement is larger than an item may be.
 
-    The error is a WholeRequestFault, which is never a cancellation reason of a transaction, unless the new item itself
-    is too large. Called before the condition is tested.
+    If the new item is too large too, the error is a plain ValidationException; otherwise a WholeRequestFault, which
+    is never a cancellation reason of a transaction. Called before the condition is tested.
     """
     old = NO_ITEM if item is None else item
     if update.statement_size_bytes(values, old) <= ITEM_SIZE_MAX_BYTES:
@@ -184,9 +184,10 @@ def _change(
 
 
 def _check_result(item: Item) -> tuple[Item, int]:
-    """Check and measure an updated item, or one attribute of it.
+    """Check an updated item, or one attribute of it; return it with its size in bytes.
 
-    Faults are raised as plain ValidationExceptions: a fault found while writing never has an envelope.
+    Raises a plain ValidationException instead of a RequestFault: the message of a fault found while writing never
+    begins with "1 validation error detected: ".
     """
     try:
         return check_item(item)

@@ -1,4 +1,4 @@
-"""What does a write do to one item? An Action, checked without its table, then planned for it; its dialect says where PartiQL and batches differ.
+"""What does a write do to one item? An Action, checked without its table, then planned for its table; its dialect says whether a batch or PartiQL asks for it.
 
 Checks of the request, in order: parameters → values of the item or key → ReturnValues → item size → expressions. Checks
 against the table: the item's key → index keys of a put item → an update's paths into key attributes → types that it
@@ -80,7 +80,7 @@ class Action(msgspec.Struct, frozen=True, gc=False):
 
 
 class ActionRequest(ExpressionsRequest, Protocol):
-    """Members of every request for an action."""
+    """The members that all requests for one action share: single writes, and the actions of a transaction."""
 
     @property
     def TableName(self) -> str: ...  # noqa: N802
@@ -89,21 +89,21 @@ class ActionRequest(ExpressionsRequest, Protocol):
 
 
 class PutActionRequest(ActionRequest, Protocol):
-    """Members of a request that puts an item."""
+    """The members that PutItem and the Put of a transaction share."""
 
     @property
     def Item(self) -> shapes.AttributeMap: ...  # noqa: N802
 
 
 class KeyActionRequest(ActionRequest, Protocol):
-    """Members of a request that names an item by its key."""
+    """The members that the requests for an update, a delete and a condition check share."""
 
     @property
     def Key(self) -> shapes.AttributeMap: ...  # noqa: N802
 
 
 class UpdateActionRequest(KeyActionRequest, Protocol):
-    """Members of a request that updates an item."""
+    """The members that UpdateItem and the Update of a transaction share."""
 
     @property
     def UpdateExpression(self) -> str | None: ...  # noqa: N802

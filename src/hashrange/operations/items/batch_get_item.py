@@ -1,8 +1,8 @@
 """BatchGetItem: up to 100 items of several tables by their primary keys; each item is read by itself, without a snapshot.
 
-Order of checks: mixing of parameters over all tables → per table mixing of parameters → AttributesToGet repeats →
-ProjectionExpression → each key's values → keys repeated → number of keys so far; then all tables exist → per table the
-keys fit its key schema.
+Order of checks: AttributesToGet of one table mixed with ProjectionExpression of another; per table the same mixing in
+its own parameters → AttributesToGet repeats → ProjectionExpression → each key's values → keys repeated → number of keys
+of this and all earlier tables; then all tables exist → per table the keys fit its key schema.
 
 Keys whose items do not fit the reply (16 MB in all, 1 MB of one partition), or that cannot be read because the
 engine stalls, are returned in UnprocessedKeys, in the form of the request.
@@ -142,7 +142,7 @@ def _checked_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead
 
 
 def _usual_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead] | None:
-    """All reads of the request, if each key has an `OpenTable.usual_key` and no fault is found; otherwise None.
+    """All reads of the request, if no fault is found and all key values are short ASCII strings; otherwise None.
 
     Raises ApiError for faults of a projection, Malformed for a table name of invalid length or characters.
     """

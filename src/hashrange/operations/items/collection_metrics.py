@@ -14,7 +14,7 @@ _BYTES_PER_GB = 1 << 30
 async def metrics_by_table(
     scope: Scope, written: Iterable[tuple[str, Action, Change]]
 ) -> dict[str, list[dict[str, object]]]:
-    """ItemCollectionMetrics of every item collection written to, by the table name in `written`.
+    """ItemCollectionMetrics of every item collection written to, grouped by the table names in `written`.
 
     A table without local indexes has no item collections.
     """

@@ -1,4 +1,4 @@
-"""Which constraints do several item operations word in sentences of their own? Shared parts of `RequestRules.wordings` (`wire.rules`)."""
+"""Which broken constraints do several item operations report in special sentences? These; the operations' `RequestRules.wordings` include them."""
 
 from hashrange.messages import requests as messages
 from hashrange.wire.rules import ConstraintWording, ConstraintWordings

@@ -14,7 +14,7 @@ class OperationParameters(NamedTuple):
     legacy: tuple[str, ...]
     expressions: tuple[str, ...]
     sole_conflicts: tuple[tuple[str, str], ...] = ()
-    """(legacy member, the only expression member that it must not be combined with)."""
+    """Pairs: a legacy member, and the only expression member that must not be combined with it."""
 
 
 GET_ITEM = OperationParameters(("AttributesToGet",), ("ProjectionExpression",))
@@ -33,15 +33,17 @@ SCAN = OperationParameters(
 
 
 class ParameterizedRequest(Protocol):
-    """A request that may give names for placeholders; it need not have members for their values or legacy members."""
+    """A request with ExpressionAttributeNames; its struct may lack ExpressionAttributeValues and legacy members."""
 
     @property
     def ExpressionAttributeNames(self) -> dict[str, str] | None: ...  # noqa: N802
 
 
 def check_operation_parameters(request: ParameterizedRequest, parameters: OperationParameters) -> None:
-    """Raise RequestFault for legacy combined with expression members, then for names or values of placeholders that no
-    expression can use, empty maps of them, and malformed placeholders.
+    """Raise RequestFault for legacy combined with expression members, then for faults of placeholders.
+
+    These are: ExpressionAttributeNames or ExpressionAttributeValues without an expression that could use them, an empty
+    map, a malformed placeholder or name.
     """
     unopposed = {name for name, other in parameters.sole_conflicts if getattr(request, other) is None}
     legacy = [(name, getattr(request, name, None)) for name in parameters.legacy if name not in unopposed]

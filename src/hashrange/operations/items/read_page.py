@@ -29,9 +29,9 @@ from hashrange.tables.read_spans import narrow
 from hashrange.tables.span import Span
 
 RAW_SLICE_ROWS_MAX = 384
-"""Maximum rows of a slice that only reads, while no other request waits: 0.3 ms."""
+"""Maximum rows of a slice whose rows are not decoded; reached only while no other request waits: 0.3 ms."""
 DECODED_SLICE_ROWS_MAX = 128
-"""Maximum rows of a slice that decodes, filters and projects them: about 0.7 ms."""
+"""Maximum rows of a slice whose rows are decoded, filtered and projected: about 0.7 ms."""
 JSON_SIZES_MAX = 128
 """No item has this many JSON bytes per byte of its DynamoDB size: numbers like 1E-130 have 67. So the JSON of a
 page need not be measured if the size of its items is at most the JSON limit divided by this."""
@@ -40,7 +40,7 @@ FETCHED_ITEM_STEPS = 8
 
 
 class Wanted(msgspec.Struct, frozen=True, gc=False):
-    """Filter and projection of a read."""
+    """Filter and projection of a read, and whether it only counts (`is_count`)."""
 
     condition: CompiledCondition | None
     values: dict[str, Value]
@@ -87,10 +87,10 @@ class _JsonBudget:
         """Sum of item sizes up to which the page's JSON is not measured; -1 if it is measured from now on."""
 
     def fit(self, rows: list[Row], size_bytes: int, before: Rows, before_bytes: int) -> list[Row]:
-        """Return the first of `rows`, up to the one that reaches the JSON limit.
+        """Return `rows` up to the one that reaches the JSON limit; all of them if none does.
 
-        `before` are the page's earlier rows (empty for Select COUNT). The item sizes of `rows` add up to `size_bytes`,
-        those of all earlier rows to `before_bytes`.
+        `before` are the page's earlier rows (empty for Select COUNT), measured when the page is no longer short. The
+        item sizes of `rows` add up to `size_bytes`, those of all earlier rows to `before_bytes`.
         """
         if before_bytes + size_bytes <= self._surely_short_bytes:
             return rows

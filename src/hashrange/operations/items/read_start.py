@@ -1,4 +1,4 @@
-"""Which table or index does a Query or Scan read, and where does it start? IndexName, and the key in ExclusiveStartKey by itself."""
+"""Which table or index does a Query or Scan read, and where does it start? Checks of IndexName, and of the values in ExclusiveStartKey."""
 
 from hashrange.errors import NumberFault, NumberSetFault, RequestFault, SetRepeatFault, ValidationException
 from hashrange.items.types import Item
@@ -10,8 +10,8 @@ from hashrange.tables.open_table import OpenTable, ReadSource
 def check_start_values(start_key: dict[str, dict[str, object]] | None) -> Item | None:
     """ExclusiveStartKey with its values checked; None if not given.
 
-    Raises a value's fault worded with START_KEY_VALUE. Faults of numbers and repeated set members, and in the older
-    layer the fault of an empty number set, keep their own wording.
+    Raises the fault of a value with the prefix that START_KEY_VALUE adds. Faults of numbers and repeated set members,
+    and in the older layer the fault of an empty number set, have no prefix.
     """
     if start_key is None:
         return None

@@ -1,7 +1,7 @@
 """Scan: all items of a table, or of one segment of it, in hash order.
 
-Order of checks: mixing of parameters → AttributesToGet repeats → ScanFilter → ExclusiveStartKey values → Segment
-and TotalSegments → expressions → table → index → start key → Select.
+Order of checks: legacy combined with expression parameters → AttributesToGet repeats → ScanFilter →
+ExclusiveStartKey values → Segment and TotalSegments → expressions → table → index → start key → Select.
 """
 
 import msgspec

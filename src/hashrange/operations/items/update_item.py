@@ -1,9 +1,9 @@
 """UpdateItem: change attributes of one item, or create it.
 
-Order of checks: mixing of parameters → Key values → AttributeUpdates → Expected → expressions (update, then
-condition) → table → key schema → the update's paths into key attributes → index keys' types → key attributes among the
-targets → the condition's paths into key attributes → statement size → condition → application of the update → size of
-the item collection.
+Order of checks: legacy combined with expression parameters → Key values → AttributeUpdates → Expected → expressions
+(update, then condition) → table → key schema → the update's paths into key attributes → types that it assigns to index
+keys → key attributes among its targets → the condition's paths into key attributes → size of the update itself
+(`expressions/statement_size.py`) → condition → application of the update → size of the item collection.
 """
 
 import msgspec

@@ -1,7 +1,8 @@
 """Which update and which condition does a write have? Expressions, compiled together once and cached, or legacy parameters.
 
-The cache key (`compiled_expressions.expressions_key`) holds everything that the checks of expressions depend on. If it
-is cached, the expressions have passed all checks, and only their values remain to be checked. Refusals are not cached.
+The cache key (`compiled_expressions.expressions_key`) holds everything that the checks of expressions depend on. If
+a request's key is in the cache, its expressions have passed all checks, and only their values remain to be checked.
+Refusals are not cached.
 """
 
 from typing import NamedTuple, Protocol
@@ -86,7 +87,7 @@ def check_known_values(known: WriteExpressions, request: ExpressionsRequest) -> 
 def compile_expressions(
     request: ExpressionsRequest, update_text: str | None
 ) -> tuple[WriteExpressions, dict[str, Value]]:
-    """Compile the expressions of a request; returns them and the checked values of their tokens.
+    """Compile the expressions of a request; returns them and its checked ExpressionAttributeValues.
 
     Raises RequestFault for the first fault: values → update → condition → unused names and values.
     """

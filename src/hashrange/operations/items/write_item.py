@@ -23,7 +23,7 @@ from hashrange.tables.open_table import OpenTable
 
 
 class ReplyOptions(Protocol):
-    """The members of a write request that `write_item` reads: the table, and which attributes and metrics are returned."""
+    """Members of a write request that `write_item` reads: the table, and which attributes and metrics are returned."""
 
     @property
     def TableName(self) -> str: ...  # noqa: N802
@@ -49,7 +49,7 @@ def write_item(scope: Scope, request: ReplyOptions, action: Action, meter: Meter
 
 
 def _reply(request: ReplyOptions, action: Action, change: Change) -> Reply:
-    """The reply of a write: Attributes if requested. `_whole_reply` adds ItemCollectionMetrics, the service ConsumedCapacity."""
+    """The reply of a write, with Attributes if requested, but without ItemCollectionMetrics and ConsumedCapacity."""
     if request.ReturnValues is None:
         return {}
     attributes = returned_attributes(request.ReturnValues, change, action.update)

@@ -1,8 +1,8 @@
-"""How does a SELECT read? By a lookup of one item, by ranges of sort keys in one or more partitions, or by a scan: its access path.
+"""How does a SELECT read? By a lookup of one item, by ranges of sort keys under one or more partition key values, or by a scan: its access path.
 
 The access path depends on the statement and the table alone, and is cached with the statement. Order of checks: index →
-multi-attribute keys → computed values in SELECT → number of partition keys → ORDER BY → sort key conditions → paths
-into keys → projection of the index. Source: service behaviour, captures to Oct 2026; the order is unconfirmed.
+multi-attribute keys → computed values in SELECT → number of partition key values → ORDER BY → sort key conditions →
+paths into keys → projection of the index. Source: service behaviour, captures to Oct 2026; the order is unconfirmed.
 
 When an index is read, a condition is tested on its entries: attributes that the index does not project count as
 missing, even if items are fetched. A read by an index's key may have conditions only on projected attributes, except in
@@ -54,7 +54,7 @@ class KeyBranch(NamedTuple):
 
 
 class AccessPath(NamedTuple):
-    """How a SELECT reads its table. Values are still tokens."""
+    """How a SELECT reads its table. Each value is a token, a name that `Statement.values` maps to a request's value."""
 
     table: OpenTable
     source: ReadSource
@@ -192,10 +192,10 @@ def _order(
 
 
 def _fetches_items(source: ReadSource, projection: CompiledProjection | None, tested: CompiledCondition | None) -> bool:
-    """True if a local index's entries lack attributes of the projection, so that items are fetched.
+    """True if a local index's entries lack attributes of the SELECT's projection, so that items are fetched.
 
     Raises ValidationException if a global index's entries lack them, or if an index's entries lack attributes of
-    `tested`: the conditions of a read by key that are not on the key (None: none).
+    `tested`: the conditions of a read by key other than those that fix the key (None: none).
     """
     index, projected = source.index, source.projected_names
     if index is None or projected is None:

@@ -158,7 +158,7 @@ def _located(scope: Scope, checked: list[CheckedStatement], replies: list[Struct
 
 
 async def _read(scope: Scope, asked: CheckedStatement, meter: Meter) -> Row | None:
-    """Look up one item in the table as it is now, since the table may have changed after the checks."""
+    """Look up one item. Its table is looked up again, since it may have been changed or deleted after the checks."""
     table = find_statement_table(scope, asked.statement)
     access = bound_read(table, asked.statement)
     if not is_key_read(access):
@@ -170,7 +170,7 @@ async def _read(scope: Scope, asked: CheckedStatement, meter: Meter) -> Row | No
 
 
 async def _write(scope: Scope, write: StatementWrite, meter: Meter) -> Row | None:
-    """Commit one write to the table as it is now. Returns what RETURNING requests, as a row to save memory, or None."""
+    """Commit one write; looks its table up again. Returns what RETURNING requests, as a row to save memory, or None."""
     table = find_statement_table(scope, write.statement)
     key, plan = plan_action(table, bind_write(table, write, None))
     change = await settled(commit_write(scope, table, key, plan, table.name, meter))

@@ -102,7 +102,7 @@ def _compiled(requests: list[ParameterizedStatement]) -> list[Statement]:
 
 
 def _numbered(position: int, request: ParameterizedStatement, fault: RequestFault) -> ValidationException:
-    """The fault of a statement, with its number. If a parameter's value is faulty, raises that instead, unnumbered."""
+    """The fault with the statement's number. If a parameter's value is faulty, raises the value's fault, unnumbered."""
     check_statement_parameters(request.Parameters or ())
     return _fault(position, message_of(fault) or "")
 
@@ -172,7 +172,8 @@ async def _write(scope: Scope, request: ExecuteTransactionRequest, statements: l
 def _checked_writes(
     statements: list[Statement], requests: list[ParameterizedStatement], content: ContentDigest | None
 ) -> list[StatementWrite]:
-    """Writes of the request, in its order, each checked by itself; each of `requests` is added to the digest `content`.
+    """Writes of the request, in its order, each checked by itself. Adds each of `requests` to `content`, the digest for
+    the ClientRequestToken.
 
     Raises ApiError or Malformed for the first fault, then ValidationException for inserted items that are too large
     together.
@@ -198,8 +199,8 @@ def _planned_steps(
 ) -> list[TransactionStep]:
     """Transaction steps of the statements.
 
-    Raises ApiError for the first statement whose table is missing, that transactions do not support, or whose item's row
-    would be too long; then for items named twice.
+    Raises ApiError for the first statement whose table is missing, that transactions do not support, or whose item has
+    a row longer than ROW_MAX_BYTES; then for items named twice.
     """
     steps = []
     places = []

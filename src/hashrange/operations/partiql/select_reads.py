@@ -1,7 +1,8 @@
 """What does a SELECT return? One item by its key, read as by GetItem, or a page of spans, read as by Query and Scan.
 
-Source: service behaviour, captures to Oct 2026. Our choices, unconfirmed: several partition keys are read in the order
-of the text unless ORDER BY names the partition key, each once; each consumes capacity like a Query of its own.
+Source: service behaviour, captures to Oct 2026. Our choices, unconfirmed: several partition key values are read in the
+order of the text unless ORDER BY names the partition key; a repeated value is read once; each value consumes capacity
+like a Query of its own.
 """
 
 import msgspec
@@ -36,11 +37,11 @@ from hashrange.tables.read_spans import (
 from hashrange.tables.span import Span
 
 SLICE_SPANS_MAX = 256
-"""Maximum spans of a slice while no other request waits for the event loop; about 4 ms."""
+"""Maximum spans that are read before the event loop is handed back, if no other work waits for it; about 4 ms."""
 
 
 class SelectPage(msgspec.Struct, frozen=True, gc=False):
-    """One page of a SELECT."""
+    """One page of a SELECT; `continuation` is None if no page follows."""
 
     items: Rows
     usage: Usage
@@ -72,7 +73,7 @@ def locate_read(access: AccessPath, values: dict[str, Value]) -> Key:
 def item_of(access: AccessPath, values: dict[str, Value], row: Row | None) -> Row | None:
     """The attributes of a row that a SELECT returns, EMPTY_PART if the projection selects none.
 
-    None without a row, or if `access.condition`, the conditions that are not on the key, is false.
+    None without a row, or if `access.condition`, the conditions that the key alone does not fulfil, is false.
     """
     condition, projection = access.condition, access.projection
     if row is None or (condition is None and projection is None):
@@ -167,8 +168,8 @@ def _choices(access: AccessPath, values: dict[str, Value]) -> list[list[KeyTerm]
 
 
 def _branch_terms(access: AccessPath, values: dict[str, Value], partition: Value) -> list[list[KeyTerm]] | None:
-    """Sort key conditions of the OR's branch with this partition key value, for its only span; None if no branch
-    has the value and a sort key condition that a Query allows.
+    """As `_sort_terms`, from the branch of the OR that has this partition key value: a single span with one condition.
+    None if there is no such branch, or if it has no sort key condition that a Query allows.
 
     Raises ValidationException if several branches have this value and one of them a condition on the sort key.
     """
@@ -186,7 +187,9 @@ def _valued(term: Term, values: dict[str, Value]) -> KeyTerm:
 
 
 def _span(access: AccessPath, terms: list[KeyTerm] | None, last_key: Item | None) -> Span:
-    """The span of keys that satisfy `terms` (None: all keys); with `last_key`, only those after this item's key."""
+    """The span of keys that satisfy `terms` (None: all keys); if an item's key attributes are given as `last_key`, only
+    the keys after this item.
+    """
     source = access.source
     if terms is None:
         span = scan_span(None, None)

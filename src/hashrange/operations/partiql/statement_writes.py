@@ -1,8 +1,8 @@
-"""Which action does an INSERT, UPDATE, DELETE or EXISTS become? That of PutItem, UpdateItem, …, in PartiQL's dialect (`items/actions.py`).
+"""Which action does an INSERT, UPDATE, DELETE or EXISTS become? That of PutItem, UpdateItem, …, with the differences of PartiQL (`items/actions.py:Dialect`).
 
 `check_write` needs no table. `bind_write` makes the action, since only the table shows which part of WHERE is the key.
-Of an UPDATE, only the size of the resulting item is limited, not the statement size. Source: service behaviour,
-captures to Oct 2026.
+Of an UPDATE, only the size of the resulting item is limited; UpdateItem also limits the size of the update itself.
+Source: service behaviour, captures to Oct 2026.
 """
 
 from typing import NamedTuple

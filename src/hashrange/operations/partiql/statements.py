@@ -1,4 +1,4 @@
-"""What do the PartiQL operations share? The shapes of a statement and its parameters, and the lookup of its table."""
+"""What do the PartiQL operations share? The types of the members Statement and Parameters, and the lookup of a statement's table."""
 
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
@@ -30,7 +30,10 @@ def find_statement_table(scope: Scope, statement: Statement) -> OpenTable:
 
 
 def statement_tables(requests: Iterable[Any]) -> Iterator[str]:
-    """Table names in the statements of all requests, except statements with faults. Compiles uncached statements."""
+    """Table names in the statements of `requests` (a request, or its elements), except statements with faults.
+
+    Compiles uncached statements.
+    """
     for request in requests:
         try:
             yield compile_statement(request.Statement, request.Parameters).table_name

@@ -71,7 +71,7 @@ def take_alternatives(parts: list[ConditionNode], name: str) -> tuple[str, ...] 
 
 
 def find_branches(parts: list[ConditionNode], name: str) -> tuple[int, list[Branch]] | None:
-    """Position and branches of the first OR in which every branch fixes the attribute `name`; None if there is none.
+    """Index in `parts` and branches of the first OR of which every branch fixes the attribute `name`; else None.
 
     A branch may have other conditions too.
     """

@@ -1,9 +1,10 @@
 """What does a resource policy say? Its JSON is parsed, checked and brought into canonical form.
 
-The service stores this form, and equal forms are the same policy: members of document and statements in a fixed order, no blanks, a list of one
-element as that element, accounts as their root ARN, a single statement as a list. A document without a Version is
-stored without one and returned with Version 2008-10-17. Order of checks: size → JSON → unknown elements → Version → Id
-→ statements (each by `read_policy_statement`) → statement ids. Source: service behaviour, captures of October 2026.
+The service stores this form, and equal forms are the same policy: members of document and statements in a fixed order,
+no blanks, a list of one element as that element, accounts as their root ARN, a single statement as a list. A document
+without a Version is stored without one and returned with Version 2008-10-17. Order of checks: size → JSON → unknown
+elements → Version → Id → statements (each by `read_policy_statement`) → statement ids. Source: service behaviour,
+captures of October 2026.
 """
 
 from typing import Any

@@ -34,7 +34,7 @@ class Resource(NamedTuple):
 
     @property
     def kind(self) -> Literal["table", "stream"]:
-        """The kind of resource."""
+        """Whether the ARN names a table or a stream."""
         return "table" if self.stream_label is None else "stream"
 
     @property
@@ -87,7 +87,7 @@ def refuse_pending(resource: Resource, policy: ResourcePolicy | None, now_second
 
 
 def policy_of(table: Table, resource: Resource) -> ResourcePolicy | None:
-    """The resource's stored policy; None if it never had one. A deleted policy is stored without a document."""
+    """The resource's stored policy; None if it never had one. The `document` of a deleted policy is None."""
     if resource.stream_label is None:
         return table.policy
     return table.stream_policies.get(resource.stream_label)

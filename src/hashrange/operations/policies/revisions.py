@@ -19,7 +19,7 @@ def next_revision(policy: ResourcePolicy | None, now_seconds: float) -> int:
 
 
 def refuse_existing(resource: Resource, policy: ResourcePolicy | None) -> None:
-    """Raise PolicyNotFoundException if there is a policy: the check for the expected revision NO_POLICY."""
+    """Raise PolicyNotFoundException, as the service does, if a policy exists although NO_POLICY is expected."""
     if policy is not None and policy.document is not None:
         raise PolicyNotFoundException(
             say.POLICY_EXISTS.format(resource=f"{resource.kind} {resource.name}", revision=policy.revision)

@@ -64,7 +64,7 @@ def _wanted(shards: Sequence[Shard], request: DescribeStreamRequest) -> Sequence
 
 
 def _order(shard_id: str) -> str:
-    """The part of a shard id that orders shards by creation: their number, as text after the start time."""
+    """The shard's number at the end of its id, as text; shards are numbered in the order of their creation."""
     return shard_id.rpartition("-")[2]
 
 

@@ -1,8 +1,8 @@
 """GetRecords: return the next records of a shard, as stored (`tables/stream_records.py` makes their JSON), and the next iterator.
 
 Order of checks: member constraints → the iterator is valid → it is not too old → the stream exists → shard and records
-are not trimmed. Records are returned once they are durable. At the end of an open shard, even after an empty page, the
-next iterator starts after the last record of all streams; at the end of a closed shard there is no next one.
+are not trimmed. The reply waits until its records are durable. At the end of an open shard, even after an empty page,
+the next iterator starts after the last record of all streams; at the end of a closed shard there is no next one.
 """
 
 from typing import Annotated

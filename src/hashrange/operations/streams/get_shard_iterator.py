@@ -77,8 +77,7 @@ def _sequence_asked_for(request: GetShardIteratorRequest, now_seconds: float) ->
 def _place(
     scope: Scope, request: GetShardIteratorRequest, shard: Shard, sequence: Sequence, now_seconds: float
 ) -> tuple[Sequence, bool]:
-    """The sequence number to read from; and True to read instead from the oldest record that is left when
-    GetRecords is called.
+    """`first` and `is_horizon` of the iterator's `Position`.
 
     Raises TrimmedDataAccessException if the sequence number is too old to be read.
     """

@@ -1,6 +1,7 @@
 """What is in a shard iterator? A position in a shard and its time of issue, all that GetRecords needs; opaque to clients.
 
-    ARN | 1 | base64 of: version 1 (1) ‖ kind (1) ‖ stream (4) ‖ shard (4) ‖ sequence number (12) ‖ milliseconds (8) ‖ CRC-32 (4)
+    ARN | 1 | base64 of: version 1 (1 byte) ‖ `is_horizon` (1) ‖ stream id (4) ‖ shard number (4) ‖
+    sequence number (12) ‖ milliseconds (8) ‖ CRC-32 (4)
 
 The checksum covers everything before it, including the ARN, so that a damaged iterator is recognised. Iterators stay
 valid over a restart.

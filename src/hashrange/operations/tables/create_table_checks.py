@@ -1,8 +1,9 @@
 """May this table be created? The checks of CreateTable that need only the request, in the service's order.
 
 Order: billing and throughput → attribute definitions against table keys → key schema → global indexes → local indexes
-→ unused definitions → limits → stream, encryption, tags. Member constraints are already checked. Source: service
-behaviour, captures to October 2026; the order inside a group follows the order of the request.
+→ repeated index names → unused definitions → numbers of indexes and of projected attributes → stream, encryption, tags.
+Member constraints are already checked. Source: service behaviour, captures to October 2026; the order inside a group
+follows the order of the request.
 """
 
 import re
@@ -70,7 +71,7 @@ def _defined(definitions: Sequence[AttributeDefinition]) -> Defined:
 
 
 def _check_definitions(keys: Sequence[KeySchemaElement], defined: Defined, has_indexes: bool) -> None:
-    """Refuse table keys without a definition, one attribute as both keys, and, without indexes, other definitions."""
+    """Refuse table keys that are undefined or equal, and, if there are no indexes, definitions that no key uses."""
     names = _names(keys)
     if len(set(names)) < len(names):
         raise ValidationException(say.KEY_WITHOUT_DEFINITION)

@@ -1,4 +1,4 @@
-"""Which `Table` does a CreateTable request describe, and which throughput, encryption and stream? UpdateTable shares the latter.
+"""Which `Table` does a CreateTable request describe? UpdateTable shares the functions for throughput, on-demand maximum, encryption and global indexes.
 
 The caller passes what the request does not hold: table id, account, Region and time.
 """
@@ -74,7 +74,7 @@ def make_table(
 
 
 def table_uuid(account: str, region: str, table_id: int, now_seconds: float) -> str:
-    """The TableId: a UUID derived from the arguments, which no two tables share; equal runs produce equal ids."""
+    """The TableId: a UUID that depends on the arguments alone, which differ between any two tables."""
     digest = hashlib.sha256(f"{account}/{region}/{table_id}/{now_seconds!r}".encode()).digest()
     return str(uuid.UUID(bytes=digest[:16], version=4))
 
@@ -99,7 +99,10 @@ def throughput(given: ProvisionedThroughput | None) -> Throughput | None:
 def on_demand_maximum(
     given: OnDemandThroughput | None, read_units: int | None, write_units: int | None
 ) -> tuple[int | None, int | None]:
-    """Read and write maximum (None: no maximum) after `given`, where -1 removes one, is applied to the current ones."""
+    """The read and write maximum in `given` (-1: no maximum); if absent there, `read_units` and `write_units`.
+
+    None, as an argument or result, means no maximum.
+    """
     if given is not None:
         if given.MaxReadRequestUnits is not None:
             read_units = None if given.MaxReadRequestUnits == -1 else given.MaxReadRequestUnits

@@ -1,8 +1,8 @@
 """DeleteTable: delete a table and all its items.
 
 Order of checks: name → table exists → it is ACTIVE (a DELETING table is described, not refused) → no index is CREATING
-→ it is not protected. With a state delay the table stays DELETING until its deadline, then the next control-plane
-operation that finds it purges it; without a delay it is deleted immediately.
+→ it is not protected. With `table_state_delay_seconds` the table stays DELETING until its deadline, then the next
+control-plane operation that finds it purges it; without a delay it is deleted immediately.
 """
 
 import msgspec

@@ -18,7 +18,7 @@ from hashrange.tables.schema import Index, KeyType, Table
 def index_changes(
     request: UpdateTableRequest, table: Table, indexes: tuple[Index, ...], until_seconds: float
 ) -> dict[str, Any]:
-    """Field → value of each table field that changes; `indexes` are the table's, with the requested capacity."""
+    """Field → value of each table field that changes; `indexes`: the table's, already with the requested capacity."""
     changes: dict[str, Any] = {}
     for update in request.GlobalSecondaryIndexUpdates or ():
         if update.Create is not None:
@@ -48,7 +48,7 @@ def created_index(request: UpdateTableRequest, table: Table) -> Index | None:
 def _merged_types(
     request: UpdateTableRequest, table: Table, created: CreateGlobalSecondaryIndexAction
 ) -> dict[str, KeyType]:
-    """Attribute → type: the request's definitions that the new index uses, and all of the table's, which win."""
+    """Attribute → type: all of the table's definitions, and those others in the request that the new index uses."""
     used = {key.AttributeName for key in created.KeySchema}
     given: dict[str, KeyType] = {
         definition.AttributeName: definition.AttributeType

@@ -24,7 +24,7 @@ class ListTablesRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 async def list_tables(scope: Scope, request: ListTablesRequest) -> Reply:
-    """Names after the start name, which need not exist; LastEvaluatedTableName only if more follow."""
+    """Names after ExclusiveStartTableName, which need not exist; LastEvaluatedTableName only if more follow."""
     await purge_gone_tables(scope)
     names = sort(list(scope.tables))
     if request.ExclusiveStartTableName is not None:

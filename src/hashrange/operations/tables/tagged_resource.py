@@ -1,4 +1,4 @@
-"""Which table does the ResourceArn of a tag operation name? Checks: form of the ARN → a table → the caller's account → it exists.
+"""Which table does an ARN in a request name? Order of checks: the ARN is complete → it names a table of the caller's account → the table exists.
 
 Source: service behaviour, captures to October 2026.
 """

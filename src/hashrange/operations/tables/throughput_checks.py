@@ -19,11 +19,11 @@ from hashrange.operations.tables.requests import CreateTableRequest
 from hashrange.tables.schema import Throughput
 
 TABLE = "table"
-"""How messages name a table where they may also name an index."""
+"""How messages name the table, without its own name, where they may also name an index."""
 
 
 HasThroughput = GlobalSecondaryIndex | CreateGlobalSecondaryIndexAction | UpdateGlobalSecondaryIndexAction
-"""Structures that may hold an index's capacity."""
+"""Structures of a request that may hold the capacity of a global index."""
 
 
 def check_creation_throughput(request: CreateTableRequest) -> None:
@@ -90,7 +90,7 @@ def check_maximum(maximum: OnDemandThroughput | None, subject: str) -> None:
 
 
 def check_warm(warm: WarmThroughput | None, floor: Throughput, subject: str) -> None:
-    """Require warm throughput of 1 to 10^12 units, and at least `floor`, the current or initial one; it only rises."""
+    """Require warm throughput of 1 to 10^12 units, at least `floor`, which the table or index has or begins with."""
     if warm is None:
         return
     for member, units, current in (
@@ -117,7 +117,7 @@ def _warm_floor(is_on_demand: bool, throughput: ProvisionedThroughput | None) ->
 
 
 def _each_maximum(maximum: OnDemandThroughput | None, check: Callable[[str, int], None]) -> None:
-    """Call `check` with the member's name and the units of each maximum that is given."""
+    """Call `check` with the name and the units of each member of `maximum` that is given."""
     if maximum is None:
         return
     if maximum.MaxReadRequestUnits is not None:

@@ -1,4 +1,4 @@
-"""Does UpdateTable allow the requested change? Checks of the request, then against the table; `updated_table.py` limits how often.
+"""Does UpdateTable allow the requested change? Checks of the request, then against the table; `updated_table.py` refuses changes that come too soon.
 
 Of the request: a change is requested → billing and throughput → shape of the index updates → stream and
 encryption. Against the table: billing and throughput → index rules → stream and encryption. Source: service
@@ -48,7 +48,7 @@ _NOTHING_WARM = Throughput(0, 0)
 
 
 def check_table_update(request: UpdateTableRequest) -> None:
-    """Raise ValidationException for the request's first fault; Malformed for an impossible index name."""
+    """Raise ValidationException for the request's first fault; Malformed for an index name with invalid characters."""
     asked = (getattr(request, name) for name in request.__struct_fields__ if name not in _MEMBERS_WITHOUT_CHANGES)
     if all(value in _NO_CHANGE for value in asked):
         raise ValidationException(say.NOTHING_TO_UPDATE)
@@ -86,7 +86,7 @@ def check_against_table(request: UpdateTableRequest, table: Table) -> None:
 
 
 def changed_throughputs(updates: Sequence[GlobalSecondaryIndexUpdate]) -> Iterator[HasThroughput]:
-    """The Update and Create actions, which may hold an index's capacity."""
+    """The Update and Create actions among `updates`: each may hold the capacity of its index."""
     for update in walk(updates):
         if update.Update is not None:
             yield update.Update
@@ -127,7 +127,8 @@ def _check_index_updates(updates: Sequence[GlobalSecondaryIndexUpdate]) -> None:
 def _check_mode(request: UpdateTableRequest, table: Table, updates: Sequence[GlobalSecondaryIndexUpdate]) -> None:
     """Refuse throughput that does not fit the requested billing mode (the current one if none is requested).
 
-    Also refuses provisioned throughput that the table already has.
+    Also refuses provisioned throughput that the table already has, and a switch to provisioned that leaves a global
+    index without throughput.
     """
     throughput = request.ProvisionedThroughput
     changes = list(changed_throughputs(updates))
@@ -158,7 +159,7 @@ def _check_definitions_agree(definitions: Sequence[AttributeDefinition]) -> None
 
 
 def _check_definitions(definitions: Sequence[AttributeDefinition], table: Table) -> None:
-    """Refuse definitions that change a key attribute's type. If an index is created, stored types win instead."""
+    """Refuse definitions that change a key attribute's type. Not called if an index is created: stored types remain."""
     new = {definition.AttributeName: definition.AttributeType for definition in walk(definitions)}
     changed = {name: new.get(name, kind) for name, kind in table.attribute_types.items()}
     if changed != table.attribute_types:

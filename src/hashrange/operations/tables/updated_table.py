@@ -73,7 +73,7 @@ def _warm_changes(before: Throughput, after: Throughput) -> dict[str, Any]:
 
 
 def throughput_changes(subject: Table | Index, given: ProvisionedThroughput, now_seconds: float) -> dict[str, Any]:
-    """Field → value of each field of a table or index that new throughput changes.
+    """Field → new value, for the fields of a table or index that change with its provisioned throughput.
 
     Raises LimitExceededException for a decrease after too many earlier decreases.
     """

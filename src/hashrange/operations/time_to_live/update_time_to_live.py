@@ -1,7 +1,8 @@
 """UpdateTimeToLive: turn the expiry of a table's items on or off.
 
-Order of checks: name, member constraints → the table exists → it is ACTIVE → its time to live allows the
-change → it was not changed within the last hour of service time (`--ttl-cooldown`).
+Order of checks: name, member constraints → the table exists → it is ACTIVE → its time to live is off (to turn it on),
+or on with the same attribute (to turn it off) → time to live was not changed within the last hour of service time
+(`--ttl-cooldown`).
 
 A job fills the queue of expiries; this request adds the queue's first rows, so that, without a state delay, a small
 table's time to live is ENABLED in the next call.
@@ -59,9 +60,9 @@ async def update_time_to_live(scope: Scope, request: UpdateTimeToLiveRequest) ->
 def _refuse(
     wanted: TimeToLiveSpecification, now: TimeToLive | None, now_seconds: float, cooldown_seconds: float
 ) -> None:
-    """Raise ValidationException if `now`, the current time to live, does not allow the change.
+    """Raise ValidationException for turning on what is on, or turning off what is off or has another attribute.
 
-    Also raises it within `cooldown_seconds` of the last change.
+    `now` is the current time to live. Also raises it within `cooldown_seconds` of the last change.
     """
     is_on = now is not None and now.state != "DISABLED"
     is_same = now is not None and now.attribute == wanted.AttributeName

@@ -39,5 +39,5 @@ def _reason(refusal: ApiError | None) -> Structure:
 
 
 def message_of(refusal: ApiError) -> str | None:
-    """Message of a refusal in the older wording, which all errors inside a transaction or batch have."""
+    """Message of a refusal in the older layer's wording, which transactions and BatchExecuteStatement use."""
     return refusal.older_message if isinstance(refusal, RequestFault) else refusal.message

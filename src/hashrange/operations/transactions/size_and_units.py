@@ -1,4 +1,4 @@
-"""How large may a transaction's reads be, and how much capacity do its writes consume? At most 4 MB; recorded per action in the meter.
+"""How large may a transaction's reads be, and how is the capacity of its writes recorded? At most 4 MB; per action, for a replay per table.
 
 Shared by TransactWriteItems, TransactGetItems and ExecuteTransaction. Source: service behaviour, captures to Oct 2026.
 """
@@ -16,7 +16,7 @@ from hashrange.store.interface import Transacted, TransactionStep
 
 
 def check_read_size(rows: Sequence[Row | None]) -> None:
-    """Raise ValidationException if the items exceed 4 MB together, or their rows or JSON the JSON limit of a reply.
+    """Raise ValidationException if all items exceed 4 MB, or if all rows, or their JSON, exceed REPLY_JSON_MAX_BYTES.
 
     Whole items count, even if a projection returns only some of their attributes.
     """

@@ -72,7 +72,7 @@ def begin_digest(request: TokenRequest) -> ContentDigest | None:
 
 
 def replay_units(report: bytes) -> TableUnits:
-    """Table name → units that a replay consumes, from `Transacted.report`: those of reading the items as written."""
+    """Table name → units that a replay consumes: those of reading the same items. `report`: `Transacted.report`."""
     return _decode_report(report)
 
 

@@ -98,8 +98,8 @@ def _checked_lookup(get: Get) -> TransactedGet:
 def _places(scope: Scope, lookups: list[TransactedGet]) -> list[tuple[OpenTable, Key]]:
     """Table and key of each item.
 
-    Raises ApiError for items named twice, then for missing tables, then for keys and projections that do not fit their
-    table.
+    Raises Malformed for a table name that is too long or has invalid characters; otherwise ApiError for items named
+    twice, then for missing tables, then for keys and projections that do not fit their table.
     """
     places = []
     named: list[object] = []

@@ -2,8 +2,9 @@
 
 Order of checks: per element, in the order of the request, exactly one action → parameters → values (nesting that is too
 deep only after expressions that cannot be parsed) → item size → expressions; then the size of all puts → items named
-twice → all tables exist → the ClientRequestToken, if it was used before. Faults that depend on a table's keys, or
-appear at run time, become cancellation reasons: keys, index keys' types, targets, conditions, application of updates.
+twice → all tables exist → a ClientRequestToken that was used before belongs to an equal request. Faults that depend on
+a table's keys, or appear at run time, become cancellation reasons: of keys, of index keys' types, of expressions that
+use key attributes, of conditions that are false, of updates that cannot be applied to the item.
 Two faults come before all reasons and refuse the whole request: empty key values, and an update statement that is too
 large although the new item is not. Last, if nothing else refuses: the size of all items, then the sizes of item
 collections.
@@ -86,7 +87,8 @@ def _checked_actions(elements: list[TransactWriteItem], content: ContentDigest |
 def _planned_steps(scope: Scope, actions: list[Action]) -> list[TransactionStep]:
     """Transaction steps of the actions.
 
-    Raises ApiError for an item whose row would be too long, then for items named twice, then for missing tables.
+    Raises Malformed for a table name that is too long or has invalid characters, and ApiError for an item whose row
+    would be too long, whichever comes first; then ApiError for items named twice, then for missing tables.
     """
     steps = []
     places: list[object] = []

@@ -12,7 +12,7 @@ from hashrange.service.service import Service
 
 
 def http_front(service: Service, access: Access, clients: Clients = IN_THIS_PROCESS) -> Front:
-    """Make the front that answers an HTTP listener's requests."""
+    """Make the `Front` (`server/front.py`) that answers an HTTP listener's requests."""
     hint_other_service = OtherServiceHint([SIGNING_NAME])
     plain = Plain(hint_other_service)
     settings = service.settings

@@ -24,8 +24,8 @@ from hashrange.tables.schema import Table
 from hashrange.tables.source_id import SourceId
 
 RECLAIMED_BYTES_MIN = 4_000_000
-"""Sources deleted together that held at least this many bytes are compacted at once; other deletions leave their space
-to later compactions of neighbouring keys.
+"""The deletion of an index, or of a table with its indexes, starts a compaction if these held at least this many bytes;
+otherwise their space is freed by later compactions of neighbouring keys.
 """
 
 
@@ -73,7 +73,7 @@ class EmbeddedCatalog:
         return sorted(place for place, tables in self._tables.items() if name in tables)
 
     async def look_up(self, account: str, region: str, names: Iterable[str]) -> bool:
-        """Always False: the tables in memory are always those on disk, so there is nothing to refresh."""
+        """Always False, which means that no table was added: the tables in memory are always those on disk."""
         return False
 
     def all_tables(self) -> Sequence[OpenTable]:
@@ -171,7 +171,9 @@ class EmbeddedCatalog:
             draft.afterwards.append(lambda: site.reclaim(lower, upper))
 
     def _adopt(self, table: Table) -> None:
-        """Open a table just written or loaded, list it by name, and set the sizes beyond which its sources split."""
+        """Make the `OpenTable` of a table just written or loaded, list it by name, and set each source's size limit,
+        beyond which one of the source's partitions splits.
+        """
         opened = self._of(table)[table.name] = self._opened.open(table, self._partitions.of(table))
         for source_id, partitions in opened.partitions.items():
             self._site.statistics.limit(source_id, len(partitions) * self._options.partition_size_max_bytes)

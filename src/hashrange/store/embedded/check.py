@@ -80,7 +80,7 @@ def check_store(
 
 
 def _check_files(data_dir: str) -> Iterator[str]:
-    """Report folders and broken links in place of files that a starting server opens; the check does not open these."""
+    """Report folders and broken links where a server opens files such as LOCK; the check opens no such file."""
     for name in files.names_of_non_files(files.engine_folder(data_dir)):
         yield f"{files.ENGINE_FOLDER}/{name} is not a file, so a server may refuse to start: remove it, the engine makes it anew"
 
@@ -142,7 +142,7 @@ def _check_catalog(engine: Engine, tables: list[OpenTable]) -> Iterator[str]:
 
 
 def _check_row(table: OpenTable | None, indexes: IndexCheck, engine_key: bytes, row: Row) -> tuple[str | None, int]:
-    """The fault of an item's or index entry's row, or None; and the size in bytes that the row states (0: no table)."""
+    """The fault of an item's or index entry's row, or None; and the size in bytes it states, 0 if `table` is None."""
     place = f"row {engine_key.hex()}"
     if table is None:
         return f"{place} belongs to no table", 0

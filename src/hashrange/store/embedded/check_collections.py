@@ -19,8 +19,8 @@ from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.source_id import SourceId, key_in_source, partition_prefix
 
 Part = tuple[bytes, int, bytes | None]
-"""An item collection in one source: the bytes that begin its keys, its counted size in bytes, and its stored size row;
-the row is None except in the source that holds the sizes.
+"""What `_counted`, `_stored` or `_late` finds of an item collection: the bytes that begin its keys, its counted size in
+bytes, and its stored size row, which is None except in results of `_stored`.
 """
 
 

@@ -38,7 +38,7 @@ class IndexCheck:
             for source in stored
             if source not in filled and (source not in self._sources or not _is_building(self._sources[source]))
         )
-        """Source ids, in hex, that a walk has partly filled according to a stored row, although no walk fills them."""
+        """Hex ids of sources for which a row says how far a walk has filled them, although no walk is filling them."""
         self._waiting: dict[bytes, bytes | None] = {}
         """Engine key of an index entry → its row once outbox and late entries are written; None: deleted."""
         late = [write for _, write in late_writes(engine, self._sources.get) if write is not None]

@@ -1,4 +1,4 @@
-"""How does a write become a commit? In stages, the same for items, transactions, tables and jobs; one that changes nothing becomes none.
+"""How does a write become a commit? In stages, the same for items, transactions, tables and jobs; a write that changes no row makes no commit.
 
     read        the old rows; of a transaction first its idempotency token
     plan        the new rows; a plan refuses by raising an exception
@@ -118,9 +118,11 @@ class Commits:
     async def _again(
         self, places: Sequence[bytes], attempt: Callable[[bool], T], reason: EngineRefused | Overtaken | None = None
     ) -> T:
-        """Repeat `attempt` while it raises EngineRefused or Overtaken. Raises StorageError if a stall lasts too long.
+        """The result of `attempt`, repeated while it raises EngineRefused or Overtaken. Raises StorageError if a
+        stall lasts too long, or the engine failed otherwise.
 
-        After Overtaken the rows `places` are claimed and `attempt` gets True. `reason`: how an earlier attempt failed.
+        Calls `attempt(False)`; after Overtaken `attempt(True)`, with the rows `places` (engine keys) claimed.
+        `reason`: how an earlier attempt failed.
         """
         stalls = 0
         has_claim = False
@@ -293,7 +295,7 @@ class Commits:
             yield row
 
     def _look_up(self, engine: Engine, token: IdempotencyToken) -> StoredToken:
-        """The stored use of an idempotency token. Raises IdempotentParameterMismatchException, StorageError."""
+        """The token's earlier use, if one is stored. Raises IdempotentParameterMismatchException, StorageError."""
         try:
             return self._tokens.look(engine, token)
         except ApiError:
@@ -372,7 +374,7 @@ def _without_frames(failed: EngineRefused | Overtaken) -> EngineRefused | Overta
 
 
 def _is_followed(participants: Sequence[Participant], change: Change) -> bool:
-    """True if one of `participants` would add to, or refuse, this change, which leaves item count and size the same."""
+    """For a change that leaves item count and size the same: True if a participant would refuse it, or add rows."""
     for one in participants:  # noqa: SIM110 - a generator takes twice as long
         if one.follows(change):
             return True

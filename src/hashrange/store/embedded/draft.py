@@ -44,18 +44,18 @@ class Draft:
         self.at_seconds = at_seconds
         """Service time of the commit, in seconds."""
         self.changes = changes
-        """Item changes, one for each step of a transaction, including those with `old == new`."""
+        """The item changes of the write; in a transaction one for each step, even where `old == new`."""
         self.entries: Sequence[EntryWrite] = ()
         """Index entry writes of this commit, except those left to a walk, to the outbox or to late entries."""
         self.deltas: dict[bytes, tuple[int, int]] = {}
         """Source id → change of its item count and of its size in bytes."""
         self.touched: list[bytes] = []
-        """Engine keys of index entries that are written or deleted, whose cached pages are then dropped. Entries that a walk
-        adds are not among them: nothing reads their index yet."""
+        """Engine keys of index entries that are written or deleted, whose cached pages are then dropped. Entries that a
+        walk adds are not among them: nothing reads their index yet."""
         self.afterwards: list[Callable[[], None]] = []
         """Functions called in order after the commit is written; they must not raise."""
         self.only_of: int | None = None
-        """If no item changes: id of the only table whose index entries the commit changes; None: any table may."""
+        """If no item changes: id of the only table whose index entries may change; None: those of any table may."""
         self.finish: Callable[[Commit], Coroutine[Any, Any, None]] | None = None
         """Set by a participant to make further commits (late entries), giving way in between; the write waits."""
         self._kept: dict[object, Any] | None = None

@@ -125,8 +125,8 @@ class CommitBarrier:
                 self._synced(target)
 
     def _gather(self, last_position: int) -> None:
-        """Runs once per turn while a sync is due, and starts it unless the turn brought commits and GROUP_SECONDS_MAX
-        has not passed. `last_position`: position at the previous run.
+        """Runs once per turn while a sync is due; starts the sync, unless commits were made since the previous turn and
+        GROUP_SECONDS_MAX has not passed. `last_position`: the barrier's position in the previous turn; 0 at first.
         """
         loop = self._loop
         assert loop is not None

@@ -32,7 +32,7 @@ GROUP_ITEM_BYTES_MAX = 4096
 
 
 class ExpiredItems:
-    """Deletes the expired items of one store, in slices that jobs call."""
+    """Deletes the expired items of one store: `expire` a limited number at a time, for a job; `expire_now` all."""
 
     def __init__(self, site: Site, opened: OpenTables, commits: Commits) -> None:
         self._site = site
@@ -43,7 +43,7 @@ class ExpiredItems:
     async def expire(self, lease: Lease, limit_rows: int) -> float | None:
         """Implements `Maintenance.expire`.
 
-        Suspends after each group of items, if the engine is stalled, or if too many deleted rows stand in the way.
+        Suspends after each group of items, in a stall, and while queues with too many deleted rows are compacted.
         """
         assert lease == WHOLE_LEASE
         expiries = self._expiries
@@ -93,7 +93,7 @@ class ExpiredItems:
                 return deleted
             for group in self._groups(due):
                 if not self._opened.is_current(due.table):
-                    break  # the rows of the groups still left are read again, for the changed table
+                    break  # the table has changed: the rows of the remaining groups are read again
                 with suppress(ResourceNotFoundException):
                     changes = await self._delete(due, list(group))
                     deleted += sum([change.old is not None and change.new is None for change in changes])
@@ -118,7 +118,7 @@ class ExpiredItems:
             yield group
 
     async def _delete(self, due: Due, keys: Sequence[Key]) -> Sequence[Change]:
-        """Delete the items at `keys` that have still expired: in one commit, or one by one if too large for that."""
+        """Delete the items at `keys` that are still expired: in one commit, or one by one if it would be too large."""
         table, plan = due.table, plan_expiry(due)
         if len(keys) > 1:
             with suppress(ValidationException):
@@ -127,9 +127,9 @@ class ExpiredItems:
         return [await settled(self._commits.mutate(table, key, plan, origin="ttl")) for key in keys]
 
     async def _look_at_queues(self, look: Callable[[Engine], T]) -> T:
-        """The result of `look`, which reads queues of expiries. If deleted rows obstruct it, compact and repeat once.
+        """The result of `look`, which reads queues of expiries. Raises StorageError.
 
-        Raises StorageError.
+        If `look` meets too many deleted rows, the queues are compacted, and `look` is called once more.
         """
         for is_last in (False, True):
             try:

@@ -187,16 +187,16 @@ class Expiries(Participant):
             self._put(draft, source_id, key, number)
 
     def filled(self, table: Table, source_id: bytes) -> Table:
-        """The table with its time to live ENABLED."""
+        """The table's description with its time to live ENABLED."""
         assert table.time_to_live is not None
         return msgspec.structs.replace(table, time_to_live=msgspec.structs.replace(table.time_to_live, state="ENABLED"))
 
     # --- what is due ----------------------------------------------------------------------------
 
     def due(self, engine: Engine, limit_rows: int) -> Due | float | None:
-        """The first due rows of one table's queue; if no row is due, the seconds until one is; None if no row waits.
+        """The first due rows of one queue (the tables take turns); if no row is due, the seconds until one is.
 
-        Raises the engine's bare exceptions.
+        None if all queues are empty. Ignores queues that are still being filled. Raises the engine's bare exceptions.
         """
         now_seconds = self._clock.service_time()
         until_seconds = now_seconds - self._delay_seconds
@@ -212,9 +212,8 @@ class Expiries(Participant):
             first = expiries.queue.first(engine, limit_rows)
             rows = [one for one in first if second_of(one.key) <= until_seconds]
             if rows:
-                self._by_source[source_id] = self._by_source.pop(
-                    source_id
-                )  # to the end: the next call begins with others
+                # This table moves to the end, so that the next call begins with the other tables.
+                self._by_source[source_id] = self._by_source.pop(source_id)
                 return Due(table, time_to_live.attribute, rows, until_seconds, now_seconds)
             expiries.next_seconds = second_of(first[0].key) if first else NEVER
             future = queue_key(int(now_seconds) + 1, b"")
@@ -232,11 +231,12 @@ class Expiries(Participant):
     def expired(
         self, engine: Engine, source_id: bytes, now_seconds: float, start: bytes, limit_rows: int
     ) -> Due | None:
-        """The next rows of a queue, from key `start` on, for items that may have expired; ignores the delay of `due`.
+        """The next rows of a queue, from key `start` on, for items that may have expired by `now_seconds`.
 
-        None if there are no more, or time to live is not ENABLED. Rows for the next second are included, because items
-        that had expired when they were written are queued for it. Deletes no rows: those that are not deleted with
-        their items stay until they are due. Raises the engine's bare exceptions.
+        Unlike `due`, does not wait `ttl_delay_seconds` after an expiry. None if there are no more rows, or time to live
+        is not ENABLED. Rows for the next second are included, because items that had expired when they were written are
+        queued for it. Deletes no rows: those that are not deleted with their items stay until they are due. Raises the
+        engine's bare exceptions.
         """
         expiries, table = self._by_source.get(source_id), self._find_table(table_id_of(source_id))
         if expiries is None or table is None:
@@ -299,8 +299,8 @@ def item_key_of(key: bytes) -> Key:
 
 def plan_expiry(due: Due) -> Plan:
     """A plan that deletes the item if it has expired by `due.until_seconds`, but not more than five years ago;
-    otherwise it changes nothing. It returns a small item decoded with its result, so that no participant decodes it
-    again.
+    otherwise it changes nothing. For a small deleted item the plan also returns the decoded item, so that no
+    participant decodes the item again.
     """
     attribute = due.attribute
     read = number_reader(attribute)

@@ -20,7 +20,7 @@ ENGINE_FOLDER = "engine"
 LOCK_FILE = "lock"
 SYNCED_FILE = "synced"
 CURRENT_FILE = "CURRENT"
-"""File of the engine that names its manifest, which lists the files in use."""
+"""File of the engine that names its manifest, which lists the engine's current data files."""
 
 OPEN_DESCRIPTOR_FOLDERS = "/proc/self/fd/"
 """Linux folder of links to open files, by descriptor; the links stay valid when the files are moved."""
@@ -111,7 +111,7 @@ def sync_folder(path: str) -> None:
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except PermissionError:
-        return  # the folder above the data folder may be closed to this user
+        return  # this user may lack the right to read the folder above the data folder
     try:
         os.fsync(descriptor)
     except OSError as error:
@@ -164,7 +164,9 @@ def is_trace(name: str) -> bool:
 
 
 def names_of_non_files(folder: str) -> list[str]:
-    """Names in the engine's `folder` that should be files but are folders or broken links; sorted."""
+    """Sorted names of folders and broken links in the engine's `folder` in place of files that the engine makes anew:
+    LOCK, LOG, LOG.old.…, rocksdict-config.json, IDENTITY.
+    """
     return sorted(
         path.name
         for path in Path(folder).iterdir()
@@ -202,8 +204,8 @@ def require_way_in(folder: Folder) -> None:
 def copy_head(folder: str, logs: Mapping[str, int | None]) -> str:
     """Copy CURRENT and the manifests, some MB at most, to a scratch folder, and return that folder's path.
 
-    Manifests list the files in use. Also copies `logs`: path → size to which the copy is cut (None: whole). The caller
-    removes the folder with `remove_folder`.
+    Manifests list the engine's data files. Also copies `logs`: path → size to which the copy is cut (None: whole). The
+    caller removes the folder with `remove_folder`.
     """
     scratch = make_scratch_folder()
     try:

@@ -91,7 +91,7 @@ class Health:
         self._next_attempt_seconds = 0.0
 
     def begin(self) -> None:
-        """Note the last sequence number, lock file and identity of the store's newly opened engine. Raises OSError."""
+        """Note the newly opened engine's last sequence number, and its LOCK and IDENTITY files. Raises OSError."""
         self._synced_sequence = self._store.engine.latest_sequence_number()
         if self._lock is not None:
             self._lock.note_engine()
@@ -101,8 +101,9 @@ class Health:
         self.generation += 1
 
     def _sync(self) -> None:
-        """On the sync thread: make all commits so far durable, and record it in the file `synced`. Raises the engine's
-        bare exceptions, OSError; StorageLost if the engine's folder is not at its path.
+        """On the sync thread: make all commits so far durable, and record the last one's sequence number in `synced`.
+
+        Raises the engine's bare exceptions, OSError; StorageLost if the engine's folder is not at its path.
         """
         engine = self._store.engine
         sequence = engine.latest_sequence_number()
@@ -112,7 +113,7 @@ class Health:
             if not is_sync_untried(error):
                 raise
             assert self._lock is not None
-            # The loop has not handled the failed write yet; the commits before it must still become durable.
+            # A write to the log failed, and the loop has not handled that yet; earlier commits must become durable.
             files.sync_logs(self._lock.folder.engine)
         self.require_folder()
         if self._synced_file is not None and not self._synced_file.note(sequence, self._clock.monotonic()):
@@ -254,7 +255,7 @@ class Health:
     def _opened_beside(self, lock: FolderLock) -> Engine:
         """On the sync thread: cancel the broken engine's work, and open a second, read-only engine on its files.
 
-        Raises StorageError if the second engine holds fewer writes, OSError, and the engine's bare exceptions.
+        Raises StorageError if the second engine holds fewer writes than the broken one; OSError, bare exceptions.
         """
         cancel_work(self._broken)
         reader = open_beside(lock.folder.engine)

@@ -142,7 +142,7 @@ class FolderLock:
             raise self._lost()
 
     def clear_away(self) -> None:
-        """Remove the engine folder that a failed reopening by the plain path has made there; no effect if `is_held`."""
+        """Remove the engine folder that a failed reopening has made at the plain path; no effect if `is_held`."""
         if self._folder >= 0 and not self.is_held:
             files.remove_stub(self._data_dir, os.fstat(self._folder))
 
@@ -171,7 +171,7 @@ class FolderLock:
         except OSError:
             return False
         for descriptor in os.listdir(files.OPEN_DESCRIPTOR_FOLDERS):
-            with contextlib.suppress(OSError):  # the descriptor of the listing itself is closed by now
+            with contextlib.suppress(OSError):  # `os.listdir` has closed its own descriptor, which it lists too
                 if _number(os.stat(files.OPEN_DESCRIPTOR_FOLDERS + descriptor)) == lock:
                     return True
         return False
@@ -215,7 +215,7 @@ def lock_for_reading(data_dir: str) -> FolderLock:
             # Some file systems cannot lock files that are open for reading only.
             lock.take_file(os.O_RDWR)
         except FileNotFoundError:
-            pass  # there was no server, or the lock file was deleted: then the engine folder's lock decides
+            pass  # without a lock file (no server has run, or it was deleted), the engine folder's lock decides
         except OSError as error:
             if error.errno not in {errno.EACCES, errno.EPERM, errno.EROFS}:
                 raise

@@ -36,7 +36,7 @@ class IndexEntries(Participant):
         return self._late.recover(engine)
 
     def takes_part(self, table: Table) -> bool:
-        """True for tables with indexes, CREATING ones included, but not DELETING ones."""
+        """True for tables with an index that is ACTIVE or CREATING; False if all their indexes are DELETING."""
         return len(table.sources) > 1
 
     def add(self, draft: Draft, changes: Sequence[Change]) -> None:
@@ -67,7 +67,10 @@ class IndexEntries(Participant):
             touched.append(engine_key)
 
     def drain(self, draft: Draft, limit_rows: int) -> float | None:
-        """Write one late entry that a failed request has left; 0.0, or None if none is late. Ignores `limit_rows`."""
+        """Write one late entry that a failed request has left. Ignores `limit_rows`.
+
+        Returns 0.0, because another one may be due at once; None if there was none.
+        """
         return self._late.drain(draft)
 
     def walks(self, table: Table) -> Sequence[bytes]:

@@ -1,4 +1,4 @@
-"""How large is each item collection? A row for each holds its size, written in the commit of its items, or the commit is refused above 10 GB.
+"""How large is each item collection? A row holds its size, and is written in each commit that changes the size; growth beyond 10 GB is refused.
 
 Tables without local indexes have no such rows (docs/formats/store.md). A write that makes a collection larger, and
 larger than the limit, is refused; a write that makes it smaller, or keeps its size, never is.
@@ -22,7 +22,7 @@ from hashrange.tables.source_id import partition_prefix
 
 
 class _Counted(NamedTuple):
-    """An item collection after a commit."""
+    """What a commit makes of an item collection: its new size, and whether it grows beyond the limit."""
 
     size_bytes: int
     """Size of the collection after the commit."""
@@ -42,9 +42,10 @@ class ItemCollections(Participant):
         return table.has_item_collections
 
     def refusals(self, draft: Draft, changes: Sequence[Change]) -> Sequence[ApiError | None] | None:
-        """Refuse each change that enlarges an item collection, if the whole commit enlarges it beyond the limit.
+        """An error for each change that enlarges an item collection, if the whole commit enlarges it beyond the limit.
 
-        4 µs. Keeps the collections' new sizes in `draft.kept` for `add`.
+        None for other changes; None in place of the list if there is no error. 4 µs.
+        Keeps the collections' new sizes in `draft.kept` for `add`.
         """
         added = [(_row_key(change), collection_delta_bytes(change)) for change in changes]
         deltas: dict[bytes, int] = {}

@@ -45,7 +45,7 @@ class LateRow(NamedTuple):
     """Key of the item."""
     old_key: bytes | None
     old_header: bytes | None
-    """First bytes of the row of the entry to be replaced, which hold the entry's size; None if there is none."""
+    """First bytes of the old entry's row, which hold its size; None if there is no old entry."""
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -76,20 +76,21 @@ class LateEntries:
         """Commits with unwritten late entries, oldest first."""
 
     def load(self, engine: Engine) -> None:
-        """Forget late entries of the former engine, and release the claims on their items."""
+        """Forget the former engine's late entries, and release the claims on their items; `recover` reads new ones."""
         while self._waiting:
             self._claims.release(self._waiting.popleft().engine_keys)
         self._sources.clear()
 
     def recover(self, engine: Engine) -> Iterator[Callable[[Draft], None]]:
-        """Yield functions that write the late entries of a killed process; each fills the draft of one commit."""
+        """Yield functions that write late entries that a killed process left; each fills the draft of one commit."""
         for queue_key, write in late_writes(engine, self._find_index):
             yield partial(_write, queue_key=queue_key, write=write)
 
     def take_over(self, draft: Draft, changes: Sequence[Change]) -> None:
         """If the draft's new entries have LATE_BYTES_MIN bytes or more together, leave all of them to later commits.
 
-        Claims the items of these entries once the draft is written, and sets `Draft.finish`. Otherwise does nothing.
+        Sets `Draft.finish` to the function that makes these commits; once the draft is written, claims the items of
+        the entries. Otherwise does nothing.
         """
         entries = draft.entries
         if sum([len(one.new.row) for one in entries if one.new is not None]) < LATE_BYTES_MIN:
@@ -125,7 +126,7 @@ class LateEntries:
             raise
 
     def drain(self, draft: Draft) -> float | None:
-        """Write the next late entry, in case `_finish` has failed. Returns 0.0, or None if no entry is late."""
+        """Write the next late entry, if `_finish` has failed. Returns 0.0 (call again), or None if none is late."""
         if not self._waiting:
             return None
         self._write_next(draft, self._waiting[0])

@@ -43,8 +43,8 @@ PARTITION_PREFIX = _SYSTEM + b"\x00\x07"
 LATE_PREFIX = _SYSTEM + b"\x00\x08"
 """Prefix ‖ position of a commit, 8 bytes ‖ number of the entry, 2 bytes → a `late_entries.LateRow` as MessagePack."""
 TIME_TO_LIVE_PREFIX = _SYSTEM + b"\x00\x09"
-"""Prefix ‖ source id of a table with time to live ‖ second of service time at which an item is to be checked, 8 bytes ‖
-key of the item → an empty row.
+"""Prefix ‖ source id of a table with time to live ‖ second of service time at which to check whether an item has
+expired, 8 bytes ‖ key of the item → an empty row.
 """
 STREAM_PREFIX = _SYSTEM + b"\x00\x0a"
 """Prefix ‖ id of a stream, 4 bytes → the stream's description as JSON."""
@@ -56,7 +56,7 @@ RECORD_PREFIX = _SYSTEM + b"\x00\x0c"
 """
 TOKEN_PREFIX = _SYSTEM + b"\x00\x10"
 """Prefix ‖ account, Region and idempotency token → expiry in milliseconds of service time, 8 bytes ‖ digest of the
-request, 16 bytes ‖ result of `IdempotencyToken.report`.
+request, 16 bytes ‖ result of `IdempotencyToken.report`, for the reply to a later request with the same token.
 """
 TOKEN_EXPIRY_PREFIX = _SYSTEM + b"\x00\x11"
 """Prefix ‖ expiry by service time in milliseconds since the epoch, 8 bytes ‖ account, Region and idempotency token → an
@@ -91,7 +91,7 @@ def table_range(table_id: int) -> tuple[bytes, bytes]:
 
 
 def collections_source(table_source: bytes) -> bytes:
-    """Source id in the keys of a table's item collection sizes."""
+    """First bytes of the keys of a table's item collection sizes: table id ‖ COLLECTIONS_INDEX_ID."""
     return table_prefix(table_source) + COLLECTIONS_INDEX_ID
 
 

@@ -10,7 +10,7 @@ import sys
 MAPPED_APART_BYTES_MIN = 2_000_000
 """Smallest buffer mapped separately: larger than nearly every request buffer, smaller than an in-memory engine file."""
 KEPT_BYTES = 8_000_000
-"""Free bytes at the heap's end up to which none are returned to the system: to map 1 MB again takes 1 ms."""
+"""Up to this many free bytes at the heap's end are not returned to the system: to map 1 MB again takes 1 ms."""
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 """Numbers of two parameters of mallopt(3)."""
 

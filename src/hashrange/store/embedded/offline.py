@@ -1,4 +1,4 @@
-"""How do tools read a store that no server has open? Locked, read-only, as recovery would leave it; nothing on disk is changed.
+"""How do tools read a store that no server has open? Locked, read-only, as recovery would leave it; nothing in its folder is changed.
 
 So the folder need not be writable: it may be a backup on a read-only disk.
 """

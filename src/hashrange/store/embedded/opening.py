@@ -1,4 +1,4 @@
-"""How is a store opened? The data folder is locked, searched for traces of a lost store, and the engine in it opened."""
+"""How is a store opened? The data folder is locked, checked for traces of a store without its data, and the engine in it opened."""
 
 import asyncio
 import logging

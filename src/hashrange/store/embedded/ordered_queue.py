@@ -52,9 +52,9 @@ class OrderedQueue:
         before: bytes | None = None,
         start: bytes = b"",
     ) -> list[Queued]:
-        """The first rows with `start <= key < before` (None: no end), up to the row that reaches a limit.
+        """The first rows with `start <= key < before` (None: no end), at most `limit_rows`.
 
-        `limit_bytes` counts the lengths of rows, without keys; None: no such limit.
+        Ends with the row at which the rows' lengths, without keys, reach `limit_bytes`; None: no such limit.
         """
         lower = max(self._horizon, self.prefix + start)
         upper = self._end if before is None else self.prefix + before

@@ -3,8 +3,8 @@
 With a delay, a commit holds rows of the outbox instead of these entries (docs/formats/store.md); the entries are
 written in the order of the commits, once they are due. While the outbox has rows, all entries of global indexes go
 through the outbox, even if there is no delay any more, so none overtakes another. Entries of local indexes are never
-delayed. The clock may have been set back since the last process: a row found at the start that would be due later than
-a row added then is due at once.
+delayed. The clock may have been set back since the last process: a row found at the start is due at once if its due
+time is later than that of a row added at the start would be.
 """
 
 from collections import deque
@@ -27,10 +27,10 @@ from hashrange.tables.entries import EntryWrite
 from hashrange.tables.schema import Table
 
 SLICE_BYTES_MAX = 512 * 1024
-"""One commit reads rows of the outbox until they have this many bytes, and writes entries until they do: some 1 ms."""
+"""One commit reads outbox rows until these have this many bytes, and writes entries until the entries do: some 1 ms."""
 ROW_BYTES_MAX = 1024 * 1024
 """A row of the outbox ends with the entry that makes its entries exceed this many bytes. A commit that writes only some
-of them stores the row again with the others.
+of a row's entries stores the row again with the remaining ones.
 """
 _POSITION_BYTES, _NUMBER_BYTES = 8, 2
 
@@ -41,7 +41,7 @@ class DelayedWrite(NamedTuple):
     source_id: bytes
     old_key: bytes | None
     old_header: bytes | None
-    """First bytes of the row of the entry to be replaced, which hold the entry's size; None if there is none."""
+    """First bytes of the old entry's row, which hold its size; None if there is no old entry."""
     new_key: bytes | None
     new_row: bytes | None
 
@@ -85,8 +85,8 @@ class Outbox(Participant):
         self._found_end = b""
         """Key just after the last row that `load` found; empty if it found none."""
         self._found_due_ms_max = 0
-        """Service time in milliseconds at which a row that was added while `load` ran is due. A row that `load` found with a later
-        time was added before the clock was set back, and is due at once."""
+        """Due time (milliseconds of service time) that a row added at the time of `load` would have. A row that `load`
+        found with a later due time was added before the clock was set back, and is due at once."""
 
     def load(self, engine: Engine) -> None:
         """Count the rows of the outbox in a newly opened engine, and note their due times. Raises StorageCorruption."""

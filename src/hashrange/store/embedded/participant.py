@@ -54,7 +54,7 @@ class Terms(NamedTuple):
     find_index: Callable[[bytes], ReadSource | None]
     """Returns the index with a source id (6 bytes), or None if there is none."""
     has_passed: Callable[[bytes, Key], bool]
-    """(source id, key) → False if a walk fills the source and has not passed the key: leave the source to the walk."""
+    """(source id, key) → False if a walk fills the source and has not passed the key; then ignore writes to the key."""
     claims: Claims
     """The claims on items: other writes of a claimed item wait."""
     late_sources: Counter[bytes]
@@ -101,12 +101,12 @@ class Participant:
         `changes`: the commit's changes to items of tables that the participant chose; index entries are in
         `draft.entries`. A single write raises the error, a transaction reports it as a cancellation reason, a batch
         returns a write refused by TransactionConflictException or `errors.THROTTLED` as unprocessed. An implementation
-        may read rows, and keep results in `draft.kept`. Raises the engine's bare exceptions.
+        may read rows, and keep results for `add` in `draft.kept`. Raises the engine's bare exceptions.
         """
         return None
 
     def add(self, draft: Draft, changes: Sequence[Change]) -> None:
-        """Add to the draft rows that follow from `changes`, and functions to call later to `draft.afterwards`.
+        """Add to the draft rows that follow from `changes`; to `draft.afterwards`, functions to call after the commit.
 
         Raises the engine's bare exceptions.
         """
@@ -138,7 +138,10 @@ class Participant:
         return ()
 
     def derive(self, table: OpenTable, source_id: bytes, key: Key, row: Row) -> Any:
-        """Derive, from one row that a walk has read, what `fill` is to add to the source. Pure; may give way."""
+        """Derive, from a row that a walk has read, what `fill` is to add to the source.
+
+        Changes nothing; may give way.
+        """
         raise NotImplementedError
 
     def fill(self, draft: Draft, table: OpenTable, source_id: bytes, derived: Sequence[Any]) -> None:

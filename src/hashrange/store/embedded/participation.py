@@ -1,4 +1,4 @@
-"""Which participants take part in a commit, and does one refuse? Those that chose its tables; each sees the changes of these tables."""
+"""Which participants take part in a commit, and does one refuse? Those that chose its tables; each sees only the changes of tables that it chose."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -13,7 +13,7 @@ Participation = Sequence[tuple[Participant, Sequence[Change]]]
 
 
 def participation(opened: Sequence[StoredTable], written: Sequence[Change]) -> Participation:
-    """Each participant that chose a table of the transaction, in order, with the changes of its tables.
+    """Each participant that chose a table of the transaction, in order, with the changes of tables that it chose.
 
     `opened`: the transaction's tables. A participant without changes is left out.
     """

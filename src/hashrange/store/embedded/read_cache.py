@@ -2,7 +2,7 @@
 
 A cached row costs a tenth of a read by the engine, a cached page of 20 rows still less; the engine's cache of blocks
 serves all other reads. *Partition* in this file means all keys of a source with one hash of the partition key. A page
-is cached if it lies within one partition; every write in that partition, known by the first bytes of the key, drops it.
+is cached if it lies within one partition; every write of a key with that partition's first bytes drops the page.
 Caching what is requested only once would cost memory traffic and displace other rows and pages. The entries that a walk
 adds to a new index need no care, because the index is not read yet; when a source is deleted, the cache is cleared.
 Measurements: docs/adr/0020-read-cache.md.
@@ -57,7 +57,7 @@ class ReadCache:
         self._limit_bytes = limit_bytes
         self._left_bytes = limit_bytes
         self._entries: OrderedDict[bytes, Any] = OrderedDict()
-        """Engine key → row; and partition (first bytes of its engine keys, fewer than a key has) → `_Pages`."""
+        """Engine key → row; and, for a partition, the bytes with which all its engine keys begin → `_Pages`."""
         self._clear_slots()
 
     def clear(self) -> None:
@@ -112,7 +112,7 @@ class ReadCache:
             self._keep_row(engine_key, new, is_hot=kept is not None)
 
     def touched(self, engine_key: bytes) -> None:
-        """Drop the cached pages of the partition of `engine_key`, a row that was written or deleted."""
+        """Drop the cached pages of the partition of `engine_key`, whose row was written or deleted."""
         pages = self._entries.pop(engine_key[:_PARTITION_BYTES], None)
         if pages is not None:
             self._left_bytes += _size_bytes(pages)

@@ -29,7 +29,7 @@ LARGE_ROW_BYTES = 16 * 1024
 read. FIRST_ROWS rows of this length stay below these limits, unless earlier spans of the request used most of them up.
 """
 READ_BYTES = 2 * 1024 * 1024
-"""A chunk, and its page, ends with the row at which the chunk's rows have this length, whatever their item sizes.
+"""A chunk, and its page, ends with the row at which its rows together have this length, whatever their item sizes.
 
 A row may be 47 times as long as its item size, and reading 1 MB takes 0.7 to 3 ms.
 """

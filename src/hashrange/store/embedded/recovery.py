@@ -31,7 +31,7 @@ BLOCK_BYTES = 32 * 1024
 _TORN_STUB = b"\x00\x01\x02"
 """Stub of a torn record: shorter than any record header, so that it cannot be taken for a whole record."""
 SECTOR_BYTES = 512
-"""Bytes that disks write at once. A log whose end is lost has only zeros from its last multiple of this on."""
+"""Bytes of a sector, which disks write at once. A log whose end is lost has only zeros after its last whole sector."""
 _header = Struct("<IHB").unpack_from
 _checksum = Struct("<I").unpack_from
 _COVERED_FROM = 6
@@ -48,10 +48,11 @@ _RECYCLABLE_HEADER_BYTES = 11
 
 
 def torn_logs(folder: str) -> dict[str, int]:
-    """The logs in the engine's `folder` that end in zeros in place of lost data: path → number of bytes before them.
+    """The logs in `folder` that end in zeros in place of lost data: path → number of bytes before the torn record.
 
-    Only the last log can end so, and a log all of whose successors are nothing but zeros. The bytes before the zeros
-    may still be damaged: replay a cut copy before cutting a log. Reads one byte of a log, unless that byte is zero.
+    Only the last log can end so, and a log all of whose successors are nothing but zeros. The bytes before the torn
+    record may still be damaged: replay a cut copy before cutting a log. Of a log that does not end in a zero
+    byte, reads only the last byte.
     """
     torn: dict[str, int] = {}
     for path in reversed(files.log_files(folder)):
@@ -149,7 +150,9 @@ class Hole(NamedTuple):
     first_after: int
     """Sequence number of the first commit after the hole."""
     is_tail: bool
-    """True if a log in use lies before the hole, so that a power cut may have taken that log's end."""
+    """True if a log that the MANIFEST still needs (`Reach.log_number`) lies before the hole: a power cut may have taken
+    that log's unsynced end. False: a log is missing, or the MANIFEST is older than the logs.
+    """
     log: str
     """Path of the log after the hole."""
 
@@ -203,9 +206,9 @@ def require_no_loss(folder: Folder, hole: Hole | None, sequence: int) -> None:
 
 
 def log_sequences(log: bytes) -> tuple[int | None, int | None, bool]:
-    """Of a log: sequence number of its first commit, number after its last whole commit, True if it has no torn record.
+    """Sequence number of a log's first commit, the next one after its last whole commit, True if no record is torn.
 
-    A number is None if the log has no such commit.
+    A sequence number is None if the log has no such commit.
     """
     first: int | None = None
     following: int | None = None

@@ -21,7 +21,7 @@ WORTH_SETTLING = (("rocksdb.num-entries-active-mem-table", 500), ("rocksdb.num-f
 
 
 class Settling:
-    """Sets the pace of a store's engine at each call of `look`, and flushes the engine when writes pause."""
+    """Sets an engine's pace (how large memtables grow, how many files a merge waits for); flushes when writes pause."""
 
     def __init__(self, housekeeper: Housekeeper, *, is_in_memory: bool) -> None:
         self._housekeeper = housekeeper
@@ -30,10 +30,10 @@ class Settling:
         self._is_settled = True
         self._engine: Engine = None
         self._pace = Pace.USUAL
-        """The pace last set for `_engine`."""
+        """The `engine.Pace` last set for `_engine`: size of memtables, and number of files that starts a merge."""
 
     def look(self, engine: Engine, position: int, pages: int, *, is_bulk: bool) -> float:
-        """Set the engine's pace, and flush if writes have paused; return the seconds until the next call.
+        """Set the engine's `Pace` of merging, and flush if writes have paused; return the seconds until the next call.
 
         `position`: of the last commit; `pages`: number of pages read so far; `is_bulk`: a walk fills a source.
         """

@@ -29,7 +29,7 @@ class EngineRefused(Exception):
 
 
 async def wait_out_stall(site: Site, error: Exception, attempt: int) -> None:
-    """After attempt `attempt` (from 0) of a request met a stall, wait before its next one, while other requests run.
+    """After attempt `attempt` (from 0) of a request met a stall, wait before the next attempt; other requests run.
 
     Raises StorageError if `error` is no stall, no attempt is left, or the engine was lost or replaced meanwhile.
     """

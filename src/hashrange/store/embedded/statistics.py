@@ -45,7 +45,7 @@ class SourceStatistics:
         return _EMPTY if statistics is None else statistics.get(source_id, _EMPTY)
 
     def add(self, draft: Draft) -> dict[bytes, TableStatistics]:
-        """Add to the draft the statistics that result from its deltas; return them, to be passed to `added`."""
+        """Add to the draft the statistics that result from `draft.deltas`; return them, to be passed to `added`."""
         changed: dict[bytes, TableStatistics] = {}
         for source_id, (count_delta, size_delta) in draft.deltas.items():
             table_id = table_prefix(source_id)

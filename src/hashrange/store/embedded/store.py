@@ -271,7 +271,7 @@ class EmbeddedStore:
         return former
 
     def stop_housekeeping(self, engine: Engine) -> bool:
-        """Stop housekeeping before `engine` is closed; True if this cancelled work, and the engine's flushes."""
+        """Stop housekeeping before `engine` is closed. True if work was cancelled; `engine` then flushes no more."""
         return self.site.housekeeper.stop(engine)
 
     async def close(self) -> None:

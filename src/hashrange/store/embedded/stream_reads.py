@@ -36,7 +36,7 @@ class StreamReads:
         ]
 
     def shards(self, stream: Stream) -> Sequence[Shard]:
-        """The readable shards of the stream, oldest first; none if the stream has been deleted."""
+        """The shards of the stream that are not deleted yet, oldest first; none if the stream has been deleted."""
         state = self._streams.by_id.get(stream.stream_id)
         return [] if state is None else list(state.shards.values())
 
@@ -45,7 +45,10 @@ class StreamReads:
         return self._streams.last
 
     async def records(self, shard: Shard, first: rules.Sequence, limit_records: int, limit_bytes: int) -> RecordPage:
-        """Records of a shard from number `first` on, until a limit is reached. Never suspends. Raises StorageError."""
+        """Records of a shard from sequence number `first` on, at most `limit_records`, and `limit_bytes` in all.
+
+        Returns at least one record if there is any. Never suspends. Raises StorageError.
+        """
         prefix = layout.shard_records_prefix(shard.stream_id, shard.number)
         site = self._site
         try:
@@ -60,7 +63,10 @@ class StreamReads:
 
 
 def _read(cursor: Cursor, limit_records: int, limit_bytes: int) -> RecordPage:
-    """Next records, at least one if any, up to a limit; few beyond it are read. Raises the engine's bare exceptions."""
+    """The next records, at least one if there is any, within `limit_records` and `limit_bytes`.
+
+    Raises the engine's bare exceptions.
+    """
     records: list[tuple[rules.Sequence, bytes]] = []
     left_bytes, wanted = limit_bytes, 1
     while True:

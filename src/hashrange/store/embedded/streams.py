@@ -53,7 +53,7 @@ class StreamState:
         self.set(shards)
 
     def set(self, shards: Iterable[Shard]) -> None:
-        """Add or replace these shards."""
+        """Add `shards`, or replace shards with the same numbers."""
         for shard in shards:
             self.shards[shard.number] = shard
         self.open = sorted([one for one in self.shards.values() if one.last is None], key=attrgetter("hashes"))
@@ -62,7 +62,7 @@ class StreamState:
         self.due_seconds = min([due_seconds(one) for one in self.shards.values()], default=inf)
 
     def forget(self, shards: Iterable[Shard]) -> None:
-        """Remove these shards."""
+        """Remove `shards`."""
         for shard in shards:
             del self.shards[shard.number]
         self.set(())
@@ -144,7 +144,7 @@ class EmbeddedStreams:
         self.last = max(self.last, first)
 
     def end(self, draft: Draft, state: StreamState, table: Table | None) -> None:
-        """End a stream that is switched off, or whose table is deleted (`table` is None): close all its shards."""
+        """Add to the draft that a stream ends, and its shards close. `table`: the table afterwards; None: deleted."""
         last = rules.next_sequence(self.last, draft.at_seconds)
         closed = [one._replace(last=last) for one in state.open]
         stream = rules.ended_stream(state.stream, table, draft.at_seconds)

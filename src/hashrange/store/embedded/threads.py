@@ -11,7 +11,7 @@ from pathlib import Path
 ENGINE_THREADS = "rocksdb:"
 """Prefix of the names of the engine's threads."""
 NICE = 5
-"""Nice value of the engine's threads: a third of the loop's weight, enough to keep up with a bulk load on one core."""
+"""Nice value of the engine's threads: a third of the loop's CPU share, which keeps up with a bulk load on one core."""
 
 _TASKS = Path("/proc/self/task")
 

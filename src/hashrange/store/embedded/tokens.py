@@ -18,11 +18,11 @@ from hashrange.store.embedded.ordered_queue import OrderedQueue
 from hashrange.store.interface import IdempotencyToken
 
 SWEPT_ROWS_MAX = 32
-"""Most expired tokens that one commit deletes."""
+"""One commit deletes at most this many expired tokens."""
 SWEEP_PAUSE_SECONDS = 1.0
 """After a sweep that found fewer than SWEPT_ROWS_MAX expired tokens, the next follows after this service time."""
 CLOGGED_PAUSE_SECONDS = 30.0
-"""After a sweep obstructed by deleted rows of an earlier process, the next follows after this service time."""
+"""After a sweep that gave up, because it met too many deleted rows, the next follows after this service time."""
 
 EXPIRY_BYTES = 8
 """Length of the expiry in a token's row: a number of milliseconds of service time, stored before the digest."""
@@ -31,7 +31,7 @@ _HEADER_BYTES = EXPIRY_BYTES + _DIGEST_BYTES
 
 
 class StoredToken(NamedTuple):
-    """The use of a token that is stored when a transaction with this token begins, if any."""
+    """What the store holds about an earlier use of a token when a transaction with this token begins."""
 
     row: bytes | None
     """The token's row, even if the token has expired; None if it has no row."""
@@ -40,7 +40,7 @@ class StoredToken(NamedTuple):
 
 
 class Tokens:
-    """The idempotency tokens of a store. Methods raise the engine's bare exceptions."""
+    """The idempotency tokens of a store. Methods raise the engine's exceptions, not converted to StorageError."""
 
     def __init__(self, housekeeper: Housekeeper) -> None:
         self._housekeeper = housekeeper
@@ -48,7 +48,7 @@ class Tokens:
         self._next_sweep_seconds = float("-inf")
 
     def load(self) -> None:
-        """Forget the former engine's tokens: the next transaction with a token looks for expired tokens at once."""
+        """Prepare for a newly opened engine: the next transaction with a token looks for expired tokens at once."""
         self._expiries.load()
         self._next_sweep_seconds = float("-inf")
 

@@ -1,4 +1,4 @@
-"""How is a folder of an older format converted? A server that opens it adds missing partitions and table members in one commit (docs/formats/store.md)."""
+"""How is a folder of an older format converted? A server that opens it adds missing partitions and table description members in one commit (docs/formats/store.md)."""
 
 from typing import Any
 
@@ -31,9 +31,9 @@ def check_format(engine: Any, place: str) -> None:
 
 
 def _convert(engine: Any, version: int) -> None:
-    """Store table descriptions with members added since `version` (time to live), missing partitions, the version.
+    """Store FORMAT_VERSION, missing partitions, and table descriptions with the members added since `version`.
 
-    Streams that older formats only described begin when the store is opened (`stream_writes.py`).
+    Tables of older formats only describe their streams; these begin when the store is opened (`stream_writes.py`).
     """
     batch = rocksdict.WriteBatch(raw_mode=True)
     for engine_key, row in engine.items(from_key=layout.CATALOG_PREFIX):

@@ -1,4 +1,7 @@
-"""What does a store do outside of requests? It fills new indexes, writes delayed entries, tends streams, splits partitions, merges; `expired_items.py` deletes."""
+"""What does a store do outside of requests? It fills new indexes, writes delayed entries, tends streams, splits partitions, merges versions of rows.
+
+Expired items are deleted by `expired_items.py`.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -50,9 +53,9 @@ class Upkeep:
         """Number of pages read from the engine since the store was opened."""
 
     def backfills(self) -> Sequence[Backfill]:
-        """The walks in progress, which fill new indexes and queues of expiries: in the order in which they began.
+        """The walks in progress, which fill new indexes and queues of expiries, in the order in which they began.
 
-        After a start, they are in order of table ids.
+        Those in progress when the store was opened come first, in order of table ids.
         """
         found = [(self._opened.find(table_id_of(source_id)), source_id) for source_id in self._walks.positions]
         return [Backfill(table.schema, source_id) for table, source_id in found if table is not None]
@@ -99,7 +102,7 @@ class Upkeep:
 
     @contextmanager
     def _may_clog(self, limits: Limits) -> Iterator[None]:
-        """Turn an exception of the engine into Clogged, if too many deleted rows stood in the way, or StorageError."""
+        """Turn engine errors into Clogged if too many deleted rows stood in the way, otherwise into StorageError."""
         try:
             yield
         except Outrun:

@@ -27,7 +27,7 @@ from hashrange.tables.source_id import key_in_source, table_prefix
 SLICE_BYTES_MAX = 256 * 1024
 """A slice ends with the row that makes its rows reach this length; to decode them takes some 3 ms."""
 _FIRST_CHUNK_ROWS = 1
-"""Rows that a slice reads before it knows how long they are: the JSON of a row has up to 4 MB."""
+"""Rows that a slice reads first, to estimate the length of further rows: the JSON of a row has up to 4 MB."""
 _CHUNK_ROWS = 128
 _START = Key(b"")
 
@@ -37,7 +37,7 @@ class Clogged(Exception):
 
 
 class Outrun(Exception):
-    """Because of other commits, a walk's slice holds large rows from which nothing has been derived yet; it is repeated."""
+    """Other commits brought large rows, not passed to `derive` yet, into a walk's slice; the slice is repeated."""
 
 
 class Limits(NamedTuple):
@@ -59,7 +59,7 @@ class WalkSlice(NamedTuple):
 
 
 class Ahead(NamedTuple):
-    """The next rows of a walk, read before the slice's commit is put together, with the result of `derive` for each."""
+    """A walk's next rows, read before the slice's commit is put together, with the results of `Participant.derive`."""
 
     engine: Engine
     position: int
@@ -132,7 +132,7 @@ class Walks:
     def look_ahead(self, engine: Engine, position: int, table: OpenTable, source_id: bytes, limits: Limits) -> Ahead:
         """Read a walk's next rows, and call the participant's `derive` for each; may give way.
 
-        `position`: of the next commit. Raises the engine's bare exceptions.
+        `position`: of the next commit. Raises the engine's exceptions, not converted to StorageError.
         """
         filler = self._filler(table.schema, source_id)
         part = _read_slice(engine, table, self.positions[source_id], limits)
@@ -140,10 +140,11 @@ class Walks:
         return Ahead(engine, position, table, part, derived)
 
     def next_slice(self, draft: Draft, table: OpenTable, source_id: bytes, limits: Limits, ahead: Ahead) -> WalkSlice:
-        """Add to the draft what `fill` makes of a walk's next rows, and the last row's key as the new position.
+        """Add to the draft what `Participant.fill` makes of a walk's next rows, and the last row's key as position.
 
         If a commit was made since `ahead` was read, the rows are read again, and `ahead` is used for unchanged ones.
-        Raises Outrun if a large row has changed and `limits.patience` is above 0; or bare engine exceptions.
+        Raises Outrun if a large row is new or changed and `limits.patience` is above 0; or the engine's exceptions, not
+        converted to StorageError.
         """
         filler = self._filler(table.schema, source_id)
         part, derived = ahead.part, ahead.derived
@@ -167,8 +168,8 @@ class Walks:
         return part
 
     def filled(self, table: Table, source_id: bytes) -> Table:
-        """The table's description to store with the last slice of the walk that fills `source_id`: the index ACTIVE, or time to
-        live ENABLED.
+        """The table's description to store with the last slice of the walk that fills `source_id`: the index ACTIVE, or
+        time to live ENABLED.
         """
         return self._filler(table, source_id).filled(table, source_id)
 
@@ -178,7 +179,7 @@ class Walks:
 
 
 def _read_slice(engine: Engine, table: OpenTable, position: Key, limits: Limits) -> WalkSlice:
-    """The table's next rows after key `position`. Raises the engine's bare exceptions."""
+    """The table's next rows after key `position`. Raises the engine's exceptions, not converted to StorageError."""
     lower, upper = table.source_id + position, prefix_upper_bound(table.source_id)
     if position:
         lower += b"\x00"

@@ -15,7 +15,8 @@ from hashrange.messages import admin as sentences
 from hashrange.server.protocols.admin.endpoint import Endpoint, Refused, Serving, until_durable
 
 AHEAD_YEARS_MAX = 100
-"""Most years that service time may be ahead of wall time: years must keep four digits, and milliseconds thirteen."""
+"""Most years that service time may be ahead of wall time: in timestamps, years must keep four digits, and milliseconds
+since the epoch thirteen."""
 AHEAD_SECONDS_MAX = AHEAD_YEARS_MAX * 365.25 * 86_400
 
 

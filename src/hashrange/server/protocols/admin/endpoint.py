@@ -52,7 +52,7 @@ class Endpoint(NamedTuple):
 
 
 class Refused(HashrangeError):
-    """An admin request is refused with this HTTP status; the sentence says why, and what to do."""
+    """An admin request is refused with the HTTP status `status`; `sentence` says why, and what to do."""
 
     def __init__(self, status: int, sentence: str, header_lines: bytes = b"") -> None:
         super().__init__(sentence)

@@ -71,7 +71,7 @@ def is_loopback(host: str | None) -> bool:
 
 
 def _decode(endpoint: Endpoint, body: bytes) -> Any:
-    """Decode the endpoint's request; an empty body has no members. Raises Refused."""
+    """Decode the endpoint's request; an empty body has no members. Raises Refused for a too large or invalid body."""
     if len(body) > BODY_BYTES_MAX:
         raise Refused(413, sentences.BODY_TOO_LARGE.format(bytes_max=BODY_BYTES_MAX, example=endpoint.example))
     try:

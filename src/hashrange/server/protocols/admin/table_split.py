@@ -23,7 +23,7 @@ class SplitRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Request: which partition of a table to split."""
 
     partition: int | None = None
-    """Number of the partition; None means the largest that can be split."""
+    """Number of the partition among all that the table ever had, from 1; None means the largest that can be split."""
     account: str | None = None
     region: str | None = None
 
@@ -43,7 +43,10 @@ async def split(serving: Serving, request: SplitRequest, name: str) -> dict[str,
 
 
 async def _choose(store: Store, table: OpenTable, number: int | None) -> Partition:
-    """Return the partition of this number; with None, the largest that can be split. Raises Refused if none can be."""
+    """Return the partition of this number or, with None, the largest that can be split.
+
+    Raises Refused if no partition has the number, or none can be split.
+    """
     partitions = table.partitions[table.source_id]
     if number is None:
         what, candidates = f"Table {table.name}", sorted(partitions, key=_count_hashes, reverse=True)
@@ -76,7 +79,9 @@ def _count_hashes(partition: Partition) -> int:
 
 
 def _shown(partition: Partition) -> dict[str, object]:
-    """The partition in the reply. Hashes are hexadecimal texts: many languages cannot read JSON numbers of 64 bits."""
+    """Return the reply's members for a partition. Hashes are hexadecimal texts, because many languages cannot read JSON
+    numbers of 64 bits.
+    """
     first, last = partition.hashes
     return {"number": partition.number, "first_hash": f"{first:016x}", "last_hash": f"{last:016x}"}
 

@@ -12,13 +12,14 @@ from hashrange.wire.content_codings import BodyTooLargeError, ContentEncodingErr
 
 _BAD_ENCODING_BODY = b'{"__type":"%b#InternalServerError"}' % CORAL_SERVICE.encode()
 ENVELOPE = "1 validation error detected: "
-"""Prefix of request faults in the current wording, for operations that use an envelope (errors.md 3)."""
+"""The envelope: prefix of a RequestFault's message if the operation's `wording` is "enveloped" (errors.md 3)."""
 
 
 def error_body(error: ApiError, wording: Wording = "bare") -> bytes:
-    """Return the body of an error's reply: `__type`, the message under the error's own name for it, then other members.
+    """Return the body of an error's reply: `__type`, the message as `error.message_member`, then `error.members`.
 
-    `wording` matters only for a RequestFault. A very long message is cut.
+    `wording` says which message of a RequestFault is taken, and whether `ENVELOPE` precedes it.
+    A very long message is cut.
     """
     message = error.message
     if isinstance(error, RequestFault):
@@ -36,7 +37,7 @@ def error_body(error: ApiError, wording: Wording = "bare") -> bytes:
 
 
 def unreadable_body_reply(error: ContentEncodingError | BodyTooLargeError) -> tuple[int, bytes, bytes | None]:
-    """Return status, body and content type of the reply to a body that is damaged or too large; None: the request's."""
+    """Return status, body and content type (None: the request's) of the reply to a damaged or too large body."""
     if isinstance(error, BodyTooLargeError):
         return 413, BODY_TOO_LARGE, b"text/plain"
     return 500, _BAD_ENCODING_BODY, None

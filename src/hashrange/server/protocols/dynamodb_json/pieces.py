@@ -1,4 +1,4 @@
-"""How is the large body of a batch or transaction decoded? Action by action; each is refused if it alone has too many JSON members.
+"""How is a large body of BatchWriteItem or TransactWriteItems decoded? Element by element; the limit on JSON members applies to each element alone.
 
 First an outline is read: the request with each element as raw JSON. The outline's type is made from the request's
 struct and the struct of the elements, `Operation.element_type` (BatchWriteItem: WriteRequest).

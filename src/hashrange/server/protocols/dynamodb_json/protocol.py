@@ -156,14 +156,17 @@ class _Target:
             return self._prepare_slowly(request, respond)
 
     def _prepare_large(self, request: HttpRequest, respond: Respond) -> JsonCall | None:
-        """Authenticate and decode a request with a large body; unusual bodies take the slow path. Raises at a fault."""
+        """Authenticate and decode a request with a large body; unusual bodies take the slow path.
+
+        A fault raises an exception, after which `prepare` takes the slow path too.
+        """
         body = request.body
         operation = self.operation
         spend_decoding(len(body))
         require_utf8(body)
         scope = self._authorize(request, SIGNING_NAME)
         if operation.element_type is None and is_surely_unusual(body, carries_items=operation.writes):
-            return self._prepare_slowly(request, respond)  # a fault is likely: decode the body only once
+            return self._prepare_slowly(request, respond)  # a fault is likely: avoid decoding the body twice
         return self._make_call(
             scope, operation, self._decode_large(body), NOTHING_USED, 0, False, request, respond, True
         )

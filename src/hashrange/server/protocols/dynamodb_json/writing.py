@@ -152,7 +152,7 @@ def _add_rows(texts: list[Text], before: bytes, rows: Rows, rows_bytes: int) -> 
 
 
 def _add_records(texts: list[Text], before: bytes, records: Records, rows_bytes: int) -> int:
-    """Append stream records as `_add` does; some 3.5 µs for each of 1 KB."""
+    """Append stream records as `_add` does. Takes some 3.5 µs for a record of 1 KB."""
     if not records:
         texts.append(before + b"[]")
         return rows_bytes
