@@ -13,10 +13,10 @@ CONSTRAINT_ERRORS_MAX = 10
 MESSAGE_CHARACTERS_MAX = 100_000
 """Characters of an error message, including quotations of the request; further characters are cut: our own bound, as
 the service's is unconfirmed."""
-MEMBERS_LOOKED_AT = 5_000
+MEMBERS_INSPECTED_MAX = 5_000
 """Once the slow path has inspected this many members of a request's lists and maps, it cuts each over-long one to one
 member more than allowed: our own bound. Printed with 20 characters each, so many members already fill a message."""
-TEXTS_LOOKED_AT = MESSAGE_CHARACTERS_MAX // 2
+STRINGS_KEPT_MIN = MESSAGE_CHARACTERS_MAX // 2
 """An over-long list or map of strings keeps more members than this when the slow path cuts it: printed with two
 characters each, so many members already fill a message."""
 STRUCTURES_MAX = 1_000

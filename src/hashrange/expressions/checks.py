@@ -152,7 +152,7 @@ def render_path(elements: tuple[str | int, ...]) -> str:
     return "[" + ", ".join([f"[{e}]" if isinstance(e, int) else e for e in elements]) + "]"
 
 
-class _Checked:
+class _PathNode:
     """A node in the tree of the document paths that `check_disjoint` has checked so far."""
 
     __slots__ = ("by_index", "by_name", "first", "is_end", "steps")
@@ -161,7 +161,7 @@ class _Checked:
         self.first = first
         """The first path through this node."""
         self.is_end = False
-        self.steps: dict[str | int, _Checked] = {}
+        self.steps: dict[str | int, _PathNode] = {}
         self.by_name: DocumentPath | None = None
         """The first path that continues from this node with a name."""
         self.by_index: DocumentPath | None = None
@@ -173,10 +173,10 @@ def check_disjoint(kind: str, paths: Iterable[DocumentPath]) -> None:
     The time is linear in the number of elements of all paths.
     """
     conflict: tuple[DocumentPath, DocumentPath] | None = None
-    root: _Checked | None = None
+    root: _PathNode | None = None
     for path in paths:
         if root is None:
-            root = _Checked(path)
+            root = _PathNode(path)
         step = root
         for element in path.elements:
             rival = step.by_index if isinstance(element, str) else step.by_name
@@ -188,7 +188,7 @@ def check_disjoint(kind: str, paths: Iterable[DocumentPath]) -> None:
                 step.by_index = step.by_index or path
             following = step.steps.get(element)
             if following is None:
-                following = step.steps[element] = _Checked(path)
+                following = step.steps[element] = _PathNode(path)
             elif following.is_end:
                 raise _paths_fault(kind, PATHS_OVERLAP, following.first, path)
             step = following

@@ -28,7 +28,7 @@ Keys of one level: all names or all indices.
 def compile_apply(actions: list[tuple[Path, Assignment]]) -> Apply:
     """Return the function that applies all actions; paths must neither overlap nor conflict."""
     top_level = [(str(path[0]), action) for path, action in walk(actions) if len(path) == 1]
-    nested = _grow([(path, action) for path, action in walk(actions) if len(path) > 1])
+    nested = _assignment_tree([(path, action) for path, action in walk(actions) if len(path) > 1])
 
     are_few = len(top_level) <= FEW_MEMBERS
 
@@ -60,7 +60,7 @@ def compile_apply(actions: list[tuple[Path, Assignment]]) -> Apply:
     return apply_nested
 
 
-def _grow(actions: list[tuple[Path, Assignment]]) -> AssignmentTree:
+def _assignment_tree(actions: list[tuple[Path, Assignment]]) -> AssignmentTree:
     """The tree of actions on nested paths; the list indices of each level are in ascending order."""
     tree: AssignmentTree = {}
     for path, action in sorted(actions, key=_by_index):

@@ -40,7 +40,7 @@ LARGE_PIECE_BYTES = 256 * 1024
 REPLY_BYTES = 1024 * 1024
 """Size of the largest reply that many workers may build at the same time."""
 REPLY_ALONE_BYTES = 32 * 1024 * 1024
-"""Size that `note_reply_growth` passes to `queue` for a reply above REPLY_BYTES, so that the reply is built alone."""
+"""Size that `queue_large_reply` passes to `queue` for a reply above REPLY_BYTES, so that the reply is built alone."""
 
 _left = LOOK_STEPS
 _ways_given = 0
@@ -83,7 +83,7 @@ def spend_decoding(size_bytes: int) -> None:
     spend(size_bytes >> 6)
 
 
-def note_reply_growth(before_bytes: int, after_bytes: int) -> None:
+def queue_large_reply(before_bytes: int, after_bytes: int) -> None:
     """Note that the rows or records in a reply grow from `before_bytes` to `after_bytes`.
 
     When they first exceed 1 MB, a worker waits here until no other worker builds such a reply, or reads or writes large

@@ -51,7 +51,7 @@ def check_value(value: dict[str, Any]) -> tuple[Value, int]:
         raise Malformed
     try:
         if len(value) != 1:
-            _refuse_count(value, 0)
+            _refuse_type_count(value, 0)
         ((type_name, content),) = value.items()
         canonical, size_bytes = _walk_content(type_name, content, 0)
     except UnicodeEncodeError:
@@ -130,7 +130,7 @@ def _walk_attributes(attributes: Any, level: int) -> tuple[dict[str, Value], int
         if value.__class__ is not dict:
             raise Malformed
         if len(value) != 1:
-            _refuse_count(value, level)
+            _refuse_type_count(value, level)
         if "S" in value:
             text = value["S"]
             if text.__class__ is not str:
@@ -173,7 +173,7 @@ def _walk_list(elements: Any, level: int) -> tuple[list[Value], int]:
         if value.__class__ is not dict:
             raise Malformed
         if len(value) != 1:
-            _refuse_count(value, level)
+            _refuse_type_count(value, level)
         if "S" in value:
             text = value["S"]
             if text.__class__ is not str:
@@ -268,7 +268,7 @@ _JSON_TYPES = {
 }  # fmt: skip
 
 
-def _refuse_count(value: dict[str, Any], level: int) -> NoReturn:
+def _refuse_type_count(value: dict[str, Any], level: int) -> NoReturn:
     """Refuse a value with no type or several; faults in its contents are raised before the fault of having several."""
     if not value:
         raise ValidationException(VALUE_EMPTY)

@@ -217,12 +217,12 @@ class Workers:
         """
         if (self._left or self._next) and not self._is_turn_due and not self._is_abandoned:
             self._is_turn_due = True
-            self._call_soon(self._step_back if is_late else self._turn)
+            self._call_soon(self._turn_after_input if is_late else self._turn)
 
     def _call_soon(self, callback: Callable[[], None]) -> None:
         (self._loop or asyncio.get_running_loop()).call_soon(callback)
 
-    def _step_back(self) -> None:
+    def _turn_after_input(self) -> None:
         """Schedule `_turn` after the callbacks that read the sockets, which the loop has already queued."""
         self._call_soon(self._turn)
 

@@ -108,11 +108,14 @@ class LateCatalogStore(WrappedStore):
         super().__init__(inner)
         self._chance = random.Random(seed).random  # noqa: S311 - reproducible, not secret
         self.catalog = LateCatalog(inner.catalog)
-        self.get, self.page = self._heard(inner.get), self._heard(inner.page)
-        self.mutate, self.transact = self._heard(inner.mutate), self._heard(inner.transact)
-        self.snapshot_get = self._heard(inner.snapshot_get)
+        self.get, self.page = self._refreshing_sometimes(inner.get), self._refreshing_sometimes(inner.page)
+        self.mutate, self.transact = (
+            self._refreshing_sometimes(inner.mutate),
+            self._refreshing_sometimes(inner.transact),
+        )
+        self.snapshot_get = self._refreshing_sometimes(inner.snapshot_get)
 
-    def _heard(self, method: Callable[P, T]) -> Callable[P, T]:
+    def _refreshing_sometimes(self, method: Callable[P, T]) -> Callable[P, T]:
         """Wrap `method` so that a call sometimes refreshes the catalog's views first."""
 
         def call(*arguments: P.args, **options: P.kwargs) -> T:

@@ -47,7 +47,7 @@ from hashrange.tables.streams import Shard
 
 PAUSES_MAX = 3
 LOST_RACE_PROBABILITY = 0.25
-PROPAGATED_ROWS = 16
+PROPAGATED_COMMITS_MAX = 16
 """One call of `apply_delayed` in `propagate` writes the delayed entries of at most this many commits."""
 
 RowPlace = tuple[bytes, Key]
@@ -306,7 +306,7 @@ class SuspendingStore:
 
     async def propagate(self) -> None:
         """Write all delayed entries of global indexes, advancing virtual time until they are due. For tests only."""
-        while (pause_seconds := await self.apply_delayed(self.lease(), PROPAGATED_ROWS)) is not None:
+        while (pause_seconds := await self.apply_delayed(self.lease(), PROPAGATED_COMMITS_MAX)) is not None:
             if self._time is not None:
                 self._time.advance(pause_seconds)
 

@@ -10,11 +10,11 @@ from itertools import islice
 from typing import Any
 
 from hashrange.items.steps import TOGETHER_MEMBERS, batches, spend, walk
-from hashrange.limits import MEMBERS_LOOKED_AT, TEXTS_LOOKED_AT
+from hashrange.limits import MEMBERS_INSPECTED_MAX, STRINGS_KEPT_MIN
 from hashrange.wire.shape import Shape
 
 
-def cut_overlong(value: Any, shape: Shape, left: int = MEMBERS_LOOKED_AT) -> int:
+def cut_overlong(value: Any, shape: Shape, left: int = MEMBERS_INSPECTED_MAX) -> int:
     """Cut lists and maps that are too long, in place. Values of wrong types are not changed.
 
     `left`: members that may still be inspected in the whole request; returns this number less the members kept here. A
@@ -28,11 +28,11 @@ def cut_overlong(value: Any, shape: Shape, left: int = MEMBERS_LOOKED_AT) -> int
                 if name in value:
                     left = cut_overlong(value[name], inner, left)
         case "List" if isinstance(value, list):
-            kept, left = _looked_at(walk(value), shape, left)
+            kept, left = _cut_inside(walk(value), shape, left)
             _free(value, kept)
         case "Map" if isinstance(value, dict):
             # Nulls are not counted: `normalise` leaves them out, so they do not make the map too long.
-            kept, left = _looked_at((element for element in walk(value.values()) if element is not None), shape, left)
+            kept, left = _cut_inside((element for element in walk(value.values()) if element is not None), shape, left)
             if kept < len(value):
                 members = dict(islice(((key, element) for key, element in value.items() if element is not None), kept))
                 _free_map(value)
@@ -53,7 +53,7 @@ def _free_map(value: dict[str, Any]) -> None:
         list(map(value.pop, keys))
 
 
-def _looked_at(elements: Iterable[Any], shape: Shape, left: int) -> tuple[int, int]:
+def _cut_inside(elements: Iterable[Any], shape: Shape, left: int) -> tuple[int, int]:
     """Count the elements of a list or map that are to be kept, and cut the lists and maps inside them.
 
     Returns this number, and `left` (as in `cut_overlong`) less all members kept.
@@ -62,7 +62,7 @@ def _looked_at(elements: Iterable[Any], shape: Shape, left: int) -> tuple[int, i
     assert member is not None
     kept_min = length_max
     if length_max is not None and member.kind == "String":
-        kept_min = max(length_max, TEXTS_LOOKED_AT)
+        kept_min = max(length_max, STRINGS_KEPT_MIN)
     kept = 0
     for element in elements:
         if kept_min is not None and kept > kept_min and left <= 0:

@@ -99,12 +99,12 @@ def _end_of_run(text: bytes, place: int) -> int | None:
     if end >= len(text):
         return None
     spend(PIECE_BYTES >> 6)
-    depth = _opened(text, place, end)
+    depth = _depth_change(text, place, end)
     for _ in range(COMMAS_MAX):
         comma = text.rfind(b",", place, end)
         if comma < 0:
             return None
-        depth -= _opened(text, comma, end)
+        depth -= _depth_change(text, comma, end)
         if not depth:
             return comma
         end = comma
@@ -119,7 +119,7 @@ def _is_nothing(text: bytes, place: int) -> bool:
     return not text[place:].strip(_NO_MEMBER)
 
 
-def _opened(text: bytes, place: int, end: int) -> int:
+def _depth_change(text: bytes, place: int, end: int) -> int:
     """Number of opened minus number of closed brackets in `text[place:end]`."""
     count = text.count
     return count(b"{", place, end) + count(b"[", place, end) - count(b"}", place, end) - count(b"]", place, end)

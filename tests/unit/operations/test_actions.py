@@ -26,9 +26,9 @@ from hashrange.operations.items.actions import (
     check_by_key,
     check_put,
     check_update,
-    check_whole_delete,
-    check_whole_put,
     plan_action,
+    unconditional_delete,
+    unconditional_put,
 )
 from hashrange.operations.items.put_item import PutItemRequest
 from hashrange.operations.items.update_item import UpdateItemRequest
@@ -100,7 +100,7 @@ def check(**members: Any) -> Action:
 
 
 def test_a_put_leaves_its_item() -> None:
-    for action in (put(), check_whole_put("orders", ITEM, "batch"), put(**IS_THERE)):
+    for action in (put(), unconditional_put("orders", ITEM, "batch"), put(**IS_THERE)):
         assert (action.kind, action.table_name, action.size_bytes) == ("put", "orders", 9)
         assert planned(action, KEY | {"a": {"S": "x"}}) == ITEM
     assert planned(put()) == ITEM
@@ -119,7 +119,7 @@ def test_an_update_changes_the_item_or_makes_one() -> None:
 
 
 def test_a_delete_leaves_nothing_and_a_check_leaves_everything() -> None:
-    for action in (delete(), delete(**IS_THERE), check_whole_delete("orders", KEY, "batch")):
+    for action in (delete(), delete(**IS_THERE), unconditional_delete("orders", KEY, "batch")):
         assert (action.kind, planned(action, ITEM)) == ("delete", None)
     assert planned(check(), ITEM) == ITEM
 
@@ -201,7 +201,7 @@ def test_what_does_not_fit_is_refused_before_the_item_is_known(
 def test_a_batch_tells_a_put_without_its_key_as_a_lookup() -> None:
     for item in ({"pk": {"S": "p"}}, ITEM | {"sk": {"N": "1"}}):
         with pytest.raises(ValidationException, match=KEY_SCHEMA_MISMATCH):
-            plan_action(INDEXED, check_whole_put("orders", item, "batch"))
+            plan_action(INDEXED, unconditional_put("orders", item, "batch"))
 
 
 # --- all writing operations -----------------------------------------------------------------------

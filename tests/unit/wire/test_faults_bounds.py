@@ -15,7 +15,7 @@ import pytest
 from hashrange.errors import ApiError, SerializationException, ValidationException
 from hashrange.items import steps
 from hashrange.items.steps import TOGETHER_MEMBERS, look
-from hashrange.limits import MEMBERS_LOOKED_AT, MESSAGE_CHARACTERS_MAX, STRUCTURES_MAX, TEXTS_LOOKED_AT
+from hashrange.limits import MEMBERS_INSPECTED_MAX, MESSAGE_CHARACTERS_MAX, STRINGS_KEPT_MIN, STRUCTURES_MAX
 from hashrange.operations.items.batch_get_item import BatchGetItemRequest
 from hashrange.operations.registry import OPERATIONS
 from hashrange.server.protocols.dynamodb_json.errors import error_body
@@ -166,12 +166,12 @@ MANY: dict[str, tuple[str, Callable[[int], dict[str, Any]]]] = {
 @pytest.mark.parametrize("name", MANY)
 def test_more_members_than_allowed_take_no_more_steps(name: str) -> None:
     operation_name, make = MANY[name]
-    count = TEXTS_LOOKED_AT + 10_000
+    count = STRINGS_KEPT_MIN + 10_000
     steps_of(operation_name, make(count))  # creates the cached shapes and patterns
     few, many = steps_of(operation_name, make(count)), steps_of(operation_name, make(2 * count))
     # Texts are inspected in groups of 2,048, with some calls for each group, in which it may give way.
     assert few <= many <= few + count // 100
-    assert many < 40 * MEMBERS_LOOKED_AT + 8 * MESSAGE_CHARACTERS_MAX
+    assert many < 40 * MEMBERS_INSPECTED_MAX + 8 * MESSAGE_CHARACTERS_MAX
 
 
 def test_faults_beyond_those_told_are_not_looked_for() -> None:

@@ -84,7 +84,7 @@ def _read(reader: StatementReader, floor: int, *, is_right_side: bool = False) -
             reader.operator_count += 1
             right = _read(reader, _ADD + 1, is_right_side=True)
             if isinstance(node, Arithmetic) or isinstance(right, Arithmetic):  # a SET value may have one operator
-                raise _refuse_arithmetic(reader, operator)
+                raise _arithmetic_fault(reader, operator)
             node = Arithmetic(operator, _as_operand(reader, node, False), _as_operand(reader, right, False))
 
 
@@ -246,12 +246,12 @@ def _as_operand(reader: StatementReader, node: Node, in_condition: bool = True) 
     if isinstance(node, _CONDITIONS):
         reader.fail(UNEXPECTED_TERM)
     if isinstance(node, Arithmetic) and in_condition:
-        raise _refuse_arithmetic(reader, node.operator)
+        raise _arithmetic_fault(reader, node.operator)
     if isinstance(node, FunctionCall) and in_condition:
         reader.operand_calls.append(node)
     return node
 
 
-def _refuse_arithmetic(reader: StatementReader, operator: str) -> RequestFault:
+def _arithmetic_fault(reader: StatementReader, operator: str) -> RequestFault:
     """Return the fault of a + or - where the service does not support arithmetic."""
     return reader.refuse(UNSUPPORTED_OPERATION.format(operation="Plus" if operator == "+" else "Minus"))

@@ -24,7 +24,7 @@ from hashrange.expressions.partiql.tree import (
     DeleteStatement,
     ExistsStatement,
     InsertStatement,
-    OrderKey,
+    OrderAttribute,
     Returning,
     SelectStatement,
     TableOrIndex,
@@ -140,7 +140,7 @@ def _read_projected(reader: StatementReader) -> DocumentPath | RequestFault:
         return fault
     path = reader.read_path()
     if reader.is_word("AS") or reader.token.kind in (NAME, QUOTED):
-        raise _refuse_alias(reader)
+        raise _alias_fault(reader)
     if reader.skip_word("IS"):
         refuse_type_test(reader)
     token = reader.token
@@ -164,7 +164,7 @@ def _skip_computed(reader: StatementReader) -> bool:
     return False
 
 
-def _read_order(reader: StatementReader) -> tuple[OrderKey, ...]:
+def _read_order(reader: StatementReader) -> tuple[OrderAttribute, ...]:
     if not reader.skip_word("ORDER"):
         return ()
     reader.take_word("BY", EXPECTED_MARK.format(mark="BY"))
@@ -174,7 +174,7 @@ def _read_order(reader: StatementReader) -> tuple[OrderKey, ...]:
     return tuple(keys)
 
 
-def _read_order_key(reader: StatementReader) -> OrderKey:
+def _read_order_key(reader: StatementReader) -> OrderAttribute:
     first = reader.position
     path = reader.read_path()
     if len(path.elements) > 1:
@@ -182,7 +182,7 @@ def _read_order_key(reader: StatementReader) -> OrderKey:
     is_descending = reader.skip_word("DESC")
     if not is_descending:
         reader.skip_word("ASC")
-    return OrderKey(str(path.elements[0]), is_descending)
+    return OrderAttribute(str(path.elements[0]), is_descending)
 
 
 # --- parts of several statements ------------------------------------------------------------------
@@ -194,7 +194,7 @@ def _read_target(reader: StatementReader, detail: str | None = None) -> TableOrI
     if len(components) > 2:
         raise reader.refuse(SOURCE_TOO_LONG)
     if _is_alias(reader):
-        raise _refuse_alias(reader)
+        raise _alias_fault(reader)
     return TableOrIndex(components[0], components[1] if len(components) == 2 else None)
 
 
@@ -203,7 +203,7 @@ def _is_alias(reader: StatementReader) -> bool:
     return kind in (NAME, QUOTED) or (kind == KEYWORD and text in ("AS", "AT", "BY"))
 
 
-def _refuse_alias(reader: StatementReader) -> RequestFault:
+def _alias_fault(reader: StatementReader) -> RequestFault:
     """Return the fault of an alias; raises a syntax error if AS, AT or BY has no name after it."""
     word = reader.token.text
     if reader.token.kind == KEYWORD and reader.following.kind not in (NAME, QUOTED):

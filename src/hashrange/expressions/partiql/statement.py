@@ -23,7 +23,7 @@ from hashrange.expressions.partiql.tree import (
     ExistsStatement,
     InsertStatement,
     MapData,
-    OrderKey,
+    OrderAttribute,
     Parameter,
     Returning,
     SelectStatement,
@@ -123,7 +123,7 @@ class Statement:
         body = tree.select if isinstance(tree, ExistsStatement) else tree
         self.table_name, self.index_name = body.target
         self.where: ConditionNode | None = None if isinstance(body, InsertStatement) else body.where
-        self.order: tuple[OrderKey, ...] = body.order if isinstance(body, SelectStatement) else ()
+        self.order: tuple[OrderAttribute, ...] = body.order if isinstance(body, SelectStatement) else ()
         self.returning: Returning | None = (
             body.returning if isinstance(body, UpdateStatement | DeleteStatement) else None
         )

@@ -53,7 +53,7 @@ class TableOrIndex(NamedTuple):
     index_name: str | None
 
 
-class OrderKey(NamedTuple):
+class OrderAttribute(NamedTuple):
     """One attribute of an ORDER BY clause, and whether DESC follows it."""
 
     name: str
@@ -69,7 +69,7 @@ class SelectStatement(NamedTuple):
     target: TableOrIndex
     paths: tuple[DocumentPath, ...]
     where: ConditionNode | None
-    order: tuple[OrderKey, ...]
+    order: tuple[OrderAttribute, ...]
     fault: RequestFault | None
 
 

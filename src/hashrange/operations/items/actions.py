@@ -167,7 +167,7 @@ def check_by_key(
     return Action(kind, request.TableName, key_item, 0, None, condition, values, on_failure)
 
 
-def check_whole_put(table_name: str, attributes: shapes.AttributeMap, dialect: Dialect) -> Action:
+def unconditional_put(table_name: str, attributes: shapes.AttributeMap, dialect: Dialect) -> Action:
     """Return the put of a BatchWriteItem or INSERT; neither has conditions. Raises the first fault of the item."""
     item, size_bytes = check_item(attributes)
     if size_bytes > ITEM_SIZE_MAX_BYTES:
@@ -175,7 +175,7 @@ def check_whole_put(table_name: str, attributes: shapes.AttributeMap, dialect: D
     return Action("put", table_name, item, size_bytes, None, None, NO_VALUES, None, dialect)
 
 
-def check_whole_delete(table_name: str, key_map: shapes.AttributeMap, dialect: Dialect) -> Action:
+def unconditional_delete(table_name: str, key_map: shapes.AttributeMap, dialect: Dialect) -> Action:
     """Return the delete of a BatchWriteItem, which has no conditions. Raises the first fault of the key map."""
     return Action("delete", table_name, check_item(key_map)[0], 0, None, None, NO_VALUES, None, dialect)
 

@@ -22,7 +22,7 @@ from hashrange.expressions.parameters import check_mixing, check_unused
 from hashrange.expressions.projection import CompiledProjection
 from hashrange.items.canonical import encode_canonically
 from hashrange.items.row_layout import row_json_bytes, row_size_bytes
-from hashrange.items.steps import READ_BYTES_PER_STEP, REPLY_BYTES, note_reply_growth, spend
+from hashrange.items.steps import READ_BYTES_PER_STEP, REPLY_BYTES, queue_large_reply, spend
 from hashrange.items.types import Item, Key
 from hashrange.items.values import check_item
 from hashrange.limits import (
@@ -272,7 +272,7 @@ async def _read_table(scope: Scope, read: TableRead, budget: ReplyBudget) -> Tab
         json_bytes = budget.json_bytes
         budget.json_bytes += row_json_bytes(items[-1])
         if budget.json_bytes > REPLY_BYTES:
-            note_reply_growth(json_bytes, budget.json_bytes)
+            queue_large_reply(json_bytes, budget.json_bytes)
     return TableReply(items, sizes_bytes, unprocessed)
 
 

@@ -30,10 +30,10 @@ from hashrange.operations import shapes
 from hashrange.operations.items.actions import (
     Action,
     check_fit,
-    check_whole_delete,
-    check_whole_put,
     key_of_item,
     make_plan,
+    unconditional_delete,
+    unconditional_put,
 )
 from hashrange.operations.items.collection_metrics import metrics_by_table
 from hashrange.operations.items.write_item import commit_write
@@ -137,9 +137,9 @@ def _checked_actions(request: BatchWriteItemRequest) -> list[Action]:
             if put is not None:
                 if delete is not None:
                     raise ValidationException(VALUE_HAS_TWO_TYPES)
-                actions.append(check_whole_put(name, put.Item, "batch"))
+                actions.append(unconditional_put(name, put.Item, "batch"))
             elif delete is not None:
-                actions.append(check_whole_delete(name, delete.Key, "batch"))
+                actions.append(unconditional_delete(name, delete.Key, "batch"))
             else:
                 raise ValidationException(VALUE_EMPTY)
     if len(actions) > BATCH_WRITE_REQUESTS_MAX:

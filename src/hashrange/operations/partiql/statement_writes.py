@@ -17,7 +17,7 @@ from hashrange.items.rows import decode_row
 from hashrange.items.types import Item, Row, Value
 from hashrange.messages.partiql import KEY_NOT_FIXED, WRITE_ON_INDEX
 from hashrange.operations.items import actions
-from hashrange.operations.items.actions import Action, check_whole_put
+from hashrange.operations.items.actions import Action, unconditional_put
 from hashrange.operations.items.compiled_expressions import NO_VALUES
 from hashrange.operations.items.write_item import returned_attributes
 from hashrange.operations.partiql.last_table_cache import LastTableCache
@@ -58,7 +58,7 @@ def check_write(statement: Statement, parameters: RawParameters | None) -> State
     if build_item is None:
         return StatementWrite(statement, statement.values(parameters), None)
     attributes = build_item(() if parameters is None else parameters)
-    return StatementWrite(statement, NO_VALUES, check_whole_put(statement.table_name, attributes, "PartiQL"))
+    return StatementWrite(statement, NO_VALUES, unconditional_put(statement.table_name, attributes, "PartiQL"))
 
 
 def bind_write(table: OpenTable, write: StatementWrite, on_failure: str | None) -> Action:

@@ -60,10 +60,12 @@ def _wanted(shards: Sequence[Shard], request: DescribeStreamRequest) -> Sequence
         parent = next((one.number for one in shards if one.shard_id == request.ShardFilter.ShardId), -1)
         shards = [one for one in shards if one.parent == parent]
     start_id = request.ExclusiveStartShardId
-    return shards if start_id is None else [one for one in shards if _order(one.shard_id) > _order(start_id)]
+    return (
+        shards if start_id is None else [one for one in shards if _number_text(one.shard_id) > _number_text(start_id)]
+    )
 
 
-def _order(shard_id: str) -> str:
+def _number_text(shard_id: str) -> str:
     """The shard's number at the end of its id, as text; shards are numbered in the order of their creation."""
     return shard_id.rpartition("-")[2]
 

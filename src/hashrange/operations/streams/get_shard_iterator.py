@@ -42,7 +42,7 @@ async def get_shard_iterator(scope: Scope, request: GetShardIteratorRequest) -> 
     shard = next((one for one in readable_shards(scope, stream) if one.shard_id == request.ShardId), None)
     if shard is None:
         raise ResourceNotFoundException(say.SHARD_NOT_FOUND.format(shard=request.ShardId, arn=request.StreamArn))
-    first, is_horizon = _place(scope, request, shard, sequence, now_seconds)
+    first, is_horizon = _first_and_horizon(scope, request, shard, sequence, now_seconds)
     position = Position(stream.stream_id, shard.number, first, is_horizon)
     return {"ShardIterator": encode_iterator(stream.arn, position, now_seconds)}
 
@@ -74,7 +74,7 @@ def _sequence_asked_for(request: GetShardIteratorRequest, now_seconds: float) ->
     return parse_sequence(number)
 
 
-def _place(
+def _first_and_horizon(
     scope: Scope, request: GetShardIteratorRequest, shard: Shard, sequence: Sequence, now_seconds: float
 ) -> tuple[Sequence, bool]:
     """`first` and `is_horizon` of the iterator's `Position`.

@@ -12,7 +12,7 @@ from msgspec import Meta
 
 from hashrange.errors import ValidationException
 from hashrange.messages import tables as say
-from hashrange.operations.busy_tables import require_serving
+from hashrange.operations.busy_tables import require_changeable_tags
 from hashrange.operations.naming import TABLE_ARN_FIRST, by_resource_arn
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.tables import members
@@ -35,7 +35,7 @@ async def tag_resource(scope: Scope, request: TagResourceRequest) -> None:
     check_tags(request.Tags)
     while True:
         table = await find_tagged(scope, request.ResourceArn)
-        require_serving(table, scope.clock.service_time())
+        require_changeable_tags(table, scope.clock.service_time())
         tags = table.tags | {tag.Key: tag.Value for tag in request.Tags}
         check_tag_count(len(tags))
         if await scope.store.catalog.replace(table, msgspec.structs.replace(table, tags=tags)):

@@ -12,7 +12,7 @@ from msgspec import Meta
 from hashrange.errors import ValidationException
 from hashrange.items.steps import walk
 from hashrange.messages import tables as say
-from hashrange.operations.busy_tables import require_serving
+from hashrange.operations.busy_tables import require_changeable_tags
 from hashrange.operations.naming import TABLE_ARN_FIRST, by_resource_arn
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.tables.tagged_resource import check_arn, find_tagged
@@ -32,7 +32,7 @@ async def untag_resource(scope: Scope, request: UntagResourceRequest) -> None:
         raise ValidationException(say.TAG_KEYS_EMPTY)
     while True:
         table = await find_tagged(scope, request.ResourceArn, say.RESOURCE_NOT_FOUND)
-        require_serving(table, scope.clock.service_time())
+        require_changeable_tags(table, scope.clock.service_time())
         taken = {key for key in walk(request.TagKeys) if key in table.tags}
         tags = {key: value for key, value in table.tags.items() if key not in taken}
         if await scope.store.catalog.replace(table, msgspec.structs.replace(table, tags=tags)):

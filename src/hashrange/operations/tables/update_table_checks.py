@@ -54,7 +54,7 @@ def check_table_update(request: UpdateTableRequest) -> None:
         raise ValidationException(say.NOTHING_TO_UPDATE)
     updates = request.GlobalSecondaryIndexUpdates or []
     check_index_names(action.IndexName for update in walk(updates) for action in _actions(update))
-    subjects = list(changed_throughputs(updates))
+    subjects = list(capacity_actions(updates))
     throughput = request.ProvisionedThroughput
     check_bounds(throughput, None)
     if request.BillingMode == "PAY_PER_REQUEST":
@@ -85,7 +85,7 @@ def check_against_table(request: UpdateTableRequest, table: Table) -> None:
     _check_encryption(request, table)
 
 
-def changed_throughputs(updates: Sequence[GlobalSecondaryIndexUpdate]) -> Iterator[HasThroughput]:
+def capacity_actions(updates: Sequence[GlobalSecondaryIndexUpdate]) -> Iterator[HasThroughput]:
     """The Update and Create actions among `updates`: each may hold the capacity of its index."""
     for update in walk(updates):
         if update.Update is not None:
@@ -131,7 +131,7 @@ def _check_mode(request: UpdateTableRequest, table: Table, updates: Sequence[Glo
     index without throughput.
     """
     throughput = request.ProvisionedThroughput
-    changes = list(changed_throughputs(updates))
+    changes = list(capacity_actions(updates))
     if (request.BillingMode or table.billing_mode) == "PAY_PER_REQUEST":
         check_on_demand(throughput, changes)
         return

@@ -90,9 +90,7 @@ def _check_engine(engine: Engine, tables: list[OpenTable], now_seconds: float) -
     yield from _check_catalog(engine, tables)
     by_id = {table.table_id: table for table in tables}
     indexes = IndexCheck(engine, tables)
-    yield from [
-        f"source {source_id} is said to be an index that is being built" for source_id in indexes.stray_positions
-    ]
+    yield from [f"source {source_id} is said to be an index that is being built" for source_id in indexes.stray_sources]
     expiries = ExpiryCheck(engine, tables, now_seconds)
     yield from expiries.queue_faults()
     counted: dict[bytes, list[int]] = defaultdict(lambda: [0, 0])

@@ -33,7 +33,7 @@ class IndexCheck:
             source_id_of(key[prefix_bytes:]): row for key, row in scan_prefix(engine, layout.BACKFILL_PREFIX)
         }
         filled = {table.source_id for table in tables if is_enabling(table.schema)}
-        self.stray_positions = sorted(
+        self.stray_sources = sorted(
             source.hex()
             for source in stored
             if source not in filled and (source not in self._sources or not _is_building(self._sources[source]))

@@ -226,7 +226,7 @@ class Commits:
         has_claim: bool,
     ) -> Transacted:
         moment = self._foundations.moment()
-        former = None if token is None else self._look_up(moment.engine, token)
+        former = None if token is None else self._earlier_use(moment.engine, token)
         if former is not None and former.report is not None:
             return Transacted((), former.report)
         opened = [self._tables.existing(step.table) for step in steps]
@@ -241,7 +241,7 @@ class Commits:
             raise
         batch = batch_for(changes)
         self._foundations.require_calm(moment, opened, places, has_claim=has_claim)
-        if token is not None and moment.ways_given != gave_way() and self._look_up(moment.engine, token) != former:
+        if token is not None and moment.ways_given != gave_way() and self._earlier_use(moment.engine, token) != former:
             raise Overtaken
         written = [change for change in changes if change.new != change.old]
         if token is None and not written:
@@ -294,7 +294,7 @@ class Commits:
                 spend(len(row) // READ_BYTES_PER_STEP)
             yield row
 
-    def _look_up(self, engine: Engine, token: IdempotencyToken) -> StoredToken:
+    def _earlier_use(self, engine: Engine, token: IdempotencyToken) -> StoredToken:
         """The token's earlier use, if one is stored. Raises IdempotentParameterMismatchException, StorageError."""
         try:
             return self._tokens.look(engine, token)

@@ -17,7 +17,7 @@ from hashrange.errors import (
 )
 from hashrange.store.embedded import files
 
-_HELD = re.compile(rf"{files.OPEN_DESCRIPTOR_FOLDERS}\d+(/{files.SYNCED_FILE}\b)?")
+_HELD = re.compile(rf"{files.OPEN_DESCRIPTORS_FOLDER}\d+(/{files.SYNCED_FILE}\b)?")
 """Matches the beginning of a path through an open descriptor. With group 1 the path is that of the file `synced` in the
 data folder, otherwise one in the engine's folder.
 """

@@ -22,7 +22,7 @@ SYNCED_FILE = "synced"
 CURRENT_FILE = "CURRENT"
 """File of the engine that names its manifest, which lists the engine's current data files."""
 
-OPEN_DESCRIPTOR_FOLDERS = "/proc/self/fd/"
+OPEN_DESCRIPTORS_FOLDER = "/proc/self/fd/"
 """Linux folder of links to open files, by descriptor; the links stay valid when the files are moved."""
 IDENTITY_FILE = "IDENTITY"
 """File of the engine with a random name that the engine gives itself when it is made."""

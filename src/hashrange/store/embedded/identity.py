@@ -170,9 +170,9 @@ class FolderLock:
             lock = self._engine_lock or _number(os.stat(os.path.join(self.folder.engine, LOCK_FILE_OF_ENGINE)))
         except OSError:
             return False
-        for descriptor in os.listdir(files.OPEN_DESCRIPTOR_FOLDERS):
+        for descriptor in os.listdir(files.OPEN_DESCRIPTORS_FOLDER):
             with contextlib.suppress(OSError):  # `os.listdir` has closed its own descriptor, which it lists too
-                if _number(os.stat(files.OPEN_DESCRIPTOR_FOLDERS + descriptor)) == lock:
+                if _number(os.stat(files.OPEN_DESCRIPTORS_FOLDER + descriptor)) == lock:
                     return True
         return False
 
@@ -232,7 +232,7 @@ def lock_for_reading(data_dir: str) -> FolderLock:
 
 def _way(descriptor: int, path: str) -> str:
     """A path to the open folder through its `descriptor`; its plain `path` on systems without such paths."""
-    way = f"{files.OPEN_DESCRIPTOR_FOLDERS}{descriptor}"
+    way = f"{files.OPEN_DESCRIPTORS_FOLDER}{descriptor}"
     try:
         is_way = os.path.samestat(os.stat(os.path.join(way, ".")), os.fstat(descriptor))
     except OSError:

@@ -61,7 +61,7 @@ class StreamRecords(Participant):
             places = state.places
             prefix = state.record_prefixes[bisect_right(places, change.key[:HASH_BYTES]) if places else 0]
             put(prefix + last.to_bytes(SEQUENCE_BYTES, "big"), state.encode(change))
-        draft.afterwards.append(partial(streams.given_out, last))
+        draft.afterwards.append(partial(streams.written_up_to, last))
 
     def table_changes(
         self, draft: Draft, old: Table | None, new: Table | None, partitions: Sequence[Partition]

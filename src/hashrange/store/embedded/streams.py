@@ -114,7 +114,7 @@ class EmbeddedStreams:
         written = [_last_record(engine, one) for state in self.by_id.values() for one in state.open]
         self.last = max([self.last, *ends, *written])
 
-    def given_out(self, sequence: rules.Sequence) -> None:
+    def written_up_to(self, sequence: rules.Sequence) -> None:
         """Note that a commit with records up to `sequence` has been written."""
         self.last = sequence
 

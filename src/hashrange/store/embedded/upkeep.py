@@ -84,7 +84,7 @@ class Upkeep:
         if table is None or source_id not in self._walks.positions:
             return Backfilled(0, is_complete=True)
         site = self._site
-        with self._may_clog(limits):
+        with self._engine_errors(limits):
             ahead = self._walks.look_ahead(site.engine, site.barrier.position + 1, table, source_id, limits)
         return await self._commits.commit(lambda draft: self._fill(draft, source_id, limits, ahead))
 
@@ -92,7 +92,7 @@ class Upkeep:
         table = self._opened.find(table_id_of(source_id))
         if table is None or source_id not in self._walks.positions:
             return Backfilled(0, is_complete=True)
-        with self._may_clog(limits):
+        with self._engine_errors(limits):
             part = self._walks.next_slice(draft, table, source_id, limits, ahead)
         if part.is_last:
             filled = self._walks.filled(table.schema, source_id)
@@ -101,7 +101,7 @@ class Upkeep:
         return Backfilled(len(part.rows), part.is_last)
 
     @contextmanager
-    def _may_clog(self, limits: Limits) -> Iterator[None]:
+    def _engine_errors(self, limits: Limits) -> Iterator[None]:
         """Turn engine errors into Clogged if too many deleted rows stood in the way, otherwise into StorageError."""
         try:
             yield

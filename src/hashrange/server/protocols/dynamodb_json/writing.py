@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from hashrange.items.row_layout import row_json, row_json_view, rows_json
-from hashrange.items.steps import LARGE_PIECE_BYTES, PIECE_BYTES, batches, look, note_reply_growth, spend
+from hashrange.items.steps import LARGE_PIECE_BYTES, PIECE_BYTES, batches, look, queue_large_reply, spend
 from hashrange.items.types import Row
 from hashrange.operations.reply import Items, Records, Reply, Rows, Structure
 from hashrange.tables.stream_records import record_json, template_of
@@ -86,7 +86,7 @@ def _add(texts: list[Text], before: bytes, value: Any, rows_bytes: int) -> int:
 def _add_row(texts: list[Text], before: bytes, row: Row, rows_bytes: int) -> int:
     text = row_json(row)
     grown_bytes = rows_bytes + len(text)
-    note_reply_growth(rows_bytes, grown_bytes)
+    queue_large_reply(rows_bytes, grown_bytes)
     texts.append(before + text)
     return grown_bytes
 
@@ -123,7 +123,7 @@ def _add_items(texts: list[Text], before: bytes, items: Items, rows_bytes: int) 
         spend(1)
         if one.__class__ is Structure and len(one) == 1 and (row := one.get("Item")).__class__ is bytes:
             text = row_json(row)  # type: ignore[arg-type]  # mypy does not see the class
-            note_reply_growth(rows_bytes, rows_bytes + len(text))
+            queue_large_reply(rows_bytes, rows_bytes + len(text))
             rows_bytes += len(text)
             texts.append(b"".join((before, b'{"Item":', text, b"}")))
         else:
@@ -143,7 +143,7 @@ def _add_rows(texts: list[Text], before: bytes, rows: Rows, rows_bytes: int) -> 
         some_bytes = sum(map(len, some))
         if some_bytes > PIECE_BYTES:
             spend(some_bytes >> 12)
-            note_reply_growth(rows_bytes, rows_bytes + some_bytes)
+            queue_large_reply(rows_bytes, rows_bytes + some_bytes)
         rows_bytes += some_bytes
         texts += some
     texts[start] = b"%b[%b" % (before, texts[start])
@@ -161,7 +161,7 @@ def _add_records(texts: list[Text], before: bytes, records: Records, rows_bytes:
     for sequence, record in records:
         spend(5 + (len(record) >> 10))
         text = record_json(faces, sequence, record)
-        note_reply_growth(rows_bytes, rows_bytes + len(text))
+        queue_large_reply(rows_bytes, rows_bytes + len(text))
         rows_bytes += len(text)
         texts.append(text)
     texts[start] = b"%b[%b" % (before, texts[start])
