@@ -56,7 +56,7 @@ Select = Literal["SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTE
 
 # --- numbers ------------------------------------------------------------------------------------
 
-PageLimit = Annotated[int, Meta(ge=1, le=2**31 - 1, extra={"shape": "Integer"})]
+PositiveInteger = Annotated[int, Meta(ge=1, le=2**31 - 1, extra={"shape": "Integer"})]
 """The parameter Limit: an Integer of Java in the API model, so the fast decoder refuses numbers from 2^31."""
 TotalSegments = Annotated[int, Meta(ge=1, le=1_000_000, extra={"shape": "Integer"})]
 Segment = Annotated[int, Meta(ge=0, le=999_999, extra={"shape": "Integer"})]

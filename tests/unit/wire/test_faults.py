@@ -22,7 +22,7 @@ class ReadRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     TableName: shapes.TableName
     Key: shapes.AttributeMap
     ConsistentRead: bool | None = None
-    Limit: shapes.PageLimit | None = None
+    Limit: shapes.PositiveInteger | None = None
     AttributesToGet: shapes.AttributeNameList | None = None
     Expected: shapes.ExpectedAttributeMap | None = None
 

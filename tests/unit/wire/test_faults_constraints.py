@@ -147,7 +147,7 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
     ReturnValues: shapes.ReturnValue | None = None
     Key: shapes.AttributeMap
     ConditionalOperator: shapes.ConditionalOperator | None = None
-    Limit: shapes.PageLimit | None = None
+    Limit: shapes.PositiveInteger | None = None
 
 
 SOUND = {"TableName": "abc", "Key": {}}

@@ -7,7 +7,7 @@ from msgspec import Meta
 
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
-from hashrange.operations.shapes import NAME_PATTERN, PageLimit
+from hashrange.operations.shapes import NAME_PATTERN, PositiveInteger
 
 
 class ListGlobalTablesRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -16,7 +16,7 @@ class ListGlobalTablesRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
     ExclusiveStartGlobalTableName: (
         Annotated[str, Meta(min_length=3, max_length=255, pattern=f"^{NAME_PATTERN}$")] | None
     ) = None
-    Limit: PageLimit | None = None
+    Limit: PositiveInteger | None = None
     RegionName: str | None = None
 
 

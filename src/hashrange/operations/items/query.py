@@ -66,7 +66,7 @@ class QueryRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     TableName: shapes.TableName
     ConditionalOperator: shapes.ConditionalOperator | None = None
     AttributesToGet: shapes.AttributeNameList | None = None
-    Limit: shapes.PageLimit | None = None
+    Limit: shapes.PositiveInteger | None = None
     KeyConditions: shapes.FilterConditionMap | None = None
     ConsistentRead: bool | None = None
     ScanIndexForward: bool | None = None

@@ -47,7 +47,7 @@ class ScanRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ConditionalOperator: shapes.ConditionalOperator | None = None
     ScanFilter: shapes.FilterConditionMap | None = None
     Segment: shapes.Segment | None = None
-    Limit: shapes.PageLimit | None = None
+    Limit: shapes.PositiveInteger | None = None
     AttributesToGet: shapes.AttributeNameList | None = None
     ConsistentRead: bool | None = None
     ExclusiveStartKey: shapes.AttributeMap | None = None

@@ -44,7 +44,7 @@ class ExecuteStatementRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
     ConsistentRead: bool | None = None
     NextToken: Annotated[str, Meta(min_length=1, max_length=32_768)] | None = None
     ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
-    Limit: shapes.PageLimit | None = None
+    Limit: shapes.PositiveInteger | None = None
     ReturnValuesOnConditionCheckFailure: shapes.ReturnValuesOnConditionCheckFailure | None = None
 
 
