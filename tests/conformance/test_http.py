@@ -91,6 +91,19 @@ def test_compressed_requests_and_replies(raw: RawClient) -> None:
     assert (reply.status, reply.json()) == (500, {"__type": CORAL + "InternalServerError"})
 
 
+def test_members_of_a_compressed_batch_are_counted_by_write(raw: RawClient) -> None:
+    item = {"pk": {"S": "a"}, "l": {"L": [{"M": {}}] * 71_000}}
+    for count in (1, 3):
+        requests = [{"PutRequest": {"Item": item | {"pk": {"S": str(number)}}}} for number in range(count)]
+        body = json.dumps({"RequestItems": {"nowhere": requests}}).encode()
+        plain = raw("BatchWriteItem", body)
+        assert plain.json()["__type"].endswith("ResourceNotFoundException")
+        assert raw("BatchWriteItem", gzip.compress(body), {"Content-Encoding": "gzip"}).json() == plain.json()
+    larger = {"RequestItems": {"nowhere": [{"PutRequest": {"Item": item | {"m": {"L": [{"M": {}}] * 140_000}}}}]}}
+    reply = raw("BatchWriteItem", gzip.compress(json.dumps(larger).encode()), {"Content-Encoding": "gzip"})
+    assert reply.json()["message"].startswith("The request holds more than 420000 members")
+
+
 def test_a_page_in_a_browser_may_call(raw: RawClient) -> None:
     reply = raw("ListTables", {}, {"Origin": "http://localhost"})
     assert reply.headers["access-control-allow-origin"] == "*"

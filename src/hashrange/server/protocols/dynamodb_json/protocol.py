@@ -8,6 +8,7 @@ Source: errors.md section 2.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -92,11 +93,13 @@ class DynamoDBJson:
                 raise UnknownOperationException
             operation = target.operation
             scope: Scope = self._authorize(request, SIGNING_NAME)
+            parsed: Any
             if too_many is not None:
-                raise ValidationException(too_many)
-            if is_large:
-                decoded = decode_object(body)
-            parsed: Any = read_leniently(operation.request, operation.rules, decoded)
+                parsed = target.decode_elements(body, too_many)
+            else:
+                parsed = read_leniently(
+                    operation.request, operation.rules, decode_object(body) if is_large else decoded
+                )
             return self._make_call(scope, operation, parsed, NOTHING_USED, 0, True, request, respond, is_large)
         except ApiError as error:
             self._hint_other_service(request)
@@ -154,6 +157,18 @@ class _Target:
             return None
         except Exception:  # noqa: BLE001 - the slow path words every error
             return self._prepare_slowly(request, respond)
+
+    def decode_elements(self, body: bytes, too_many: str) -> Any:
+        """Decode a batch or transaction that has too many members in all, but not in any one of its elements.
+
+        Raises ValidationException with the message `too_many` for any other body.
+        """
+        if self.operation.element_type is not None:
+            spend_decoding(len(body))
+            with suppress(msgspec.MsgspecError, ValueError, ValidationException):
+                require_utf8(body)
+                return self._decode_large(body)
+        raise ValidationException(too_many)
 
     def _prepare_large(self, request: HttpRequest, respond: Respond) -> JsonCall | None:
         """Authenticate and decode a request with a large body; unusual bodies take the slow path.
