@@ -29,6 +29,7 @@ SHARED_PACKAGES = {"errors", "messages", "limits"}
 
 FILE_MODULES = (
     "store/embedded/files.py",
+    "store/embedded/copy_folders.py",
     "store/embedded/identity.py",
     "store/embedded/threads.py",
     "server/credentials.py",

@@ -133,8 +133,8 @@ def log_sizes(folder: str) -> dict[str, int]:
 def _slow_down_flushes() -> None:
     make_options = engine._options
 
-    def make_slow_options(*, is_in_memory: bool) -> rocksdict.Options:
-        options = make_options(is_in_memory=is_in_memory)
+    def make_slow_options(memory: engine.Memory | None) -> rocksdict.Options:
+        options = make_options(memory)
         options.set_ratelimiter(FLUSH_BYTES_PER_SECOND, 10_000, 10)
         return options
 

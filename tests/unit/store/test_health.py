@@ -249,8 +249,8 @@ def test_stalls_of_the_real_engine_are_waited_out(
     """Writes faster than flushes: the engine stalls, requests wait, all succeed, and the loop keeps running."""
     make_options = engine_module._options
 
-    def slow_options(*, is_in_memory: bool) -> rocksdict.Options:
-        options = make_options(is_in_memory=is_in_memory)
+    def slow_options(memory: engine_module.Memory | None) -> rocksdict.Options:
+        options = make_options(memory)
         options.set_ratelimiter(3_000_000, 10_000, 10)
         options.set_max_write_buffer_number(2)
         return options

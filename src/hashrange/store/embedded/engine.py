@@ -6,7 +6,7 @@ No other file of Hashrange sets rocksdict's options. Measurements: docs/adr/0011
 import contextlib
 import ctypes
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 import rocksdict
 
@@ -83,21 +83,44 @@ class Pace(Enum):
     BULK = (4, 4)
 
 
-def open_engine(data_dir: str | None, *, folder: files.Folder | None = None, may_make: bool = True) -> Engine:
+class Memory(NamedTuple):
+    """Where an engine in memory keeps its files: in a file system of its own, which copies of the engine share."""
+
+    file_system: rocksdict.Env
+    path: str
+    """Path of the engine's folder in that file system. A real folder of that path exists only while rocksdict needs it."""
+
+
+def new_memory(file_system: rocksdict.Env | None = None) -> Memory:
+    """A new folder in `file_system`, or in a new file system."""
+    path = files.make_scratch_folder()
+    files.remove_folder(path)
+    return Memory(file_system or rocksdict.Env.mem_env(), path)
+
+
+def open_engine(
+    data_dir: str | None, *, folder: files.Folder | None = None, memory: Memory | None = None, may_make: bool = True
+) -> Engine:
     """Open the engine of a locked folder, or make one if `may_make`; `data_dir` None: in memory. Raises StorageError.
 
-    `folder`: the paths that lead to `data_dir`; None: its plain path. A store of an older format is converted. Recovery
-    accepts a torn tail of the write-ahead log; damage before the tail raises StorageCorruption.
+    `folder`: the paths that lead to `data_dir`; None: its plain path. `memory`: the folder of an engine in memory;
+    None: a new one. A store of an older format is converted. Recovery accepts a torn tail of the write-ahead log;
+    damage before the tail raises StorageCorruption.
     """
     place = data_dir or "memory"
     advice = OPENING if may_make else REOPENING
     map_large_buffers_apart()
-    if folder is None and data_dir is not None:
-        folder = files.by_name(data_dir)
-    path = files.make_scratch_folder() if folder is None else folder.engine
-    options = _options(is_in_memory=data_dir is None)
+    if data_dir is None:
+        memory = memory or new_memory()
+        path = memory.path
+    else:
+        folder = folder or files.by_name(data_dir)
+        path = folder.engine
+    options = _options(memory)
     try:
-        if folder is not None:
+        if folder is None:
+            files.make_private_folder(path)
+        else:
             files.require_way_in(folder)
         options.create_if_missing(may_make and (folder is None or files.may_make_engine(path)))
         if folder is not None and _prepare_logs(folder):
@@ -147,6 +170,32 @@ def _prepare_logs(folder: files.Folder) -> bool:
     return stops_at_hole(path)
 
 
+def link_engine(engine: Engine, path: str) -> None:
+    """Link the files of `engine` to a new folder `path`, after a flush; commits made meanwhile would be missing.
+
+    Holds the interpreter lock. Raises the engine's bare exceptions and OSError.
+    """
+    rocksdict.Checkpoint(engine).create_checkpoint(path)
+
+
+def link_in_memory(engine: Engine, source: Memory) -> Memory:
+    """Link the files of an engine in memory to a new folder. Raises what `link_engine` raises."""
+    copy = new_memory(source.file_system)
+    files.make_private_folder(copy.path)  # rocksdict writes its settings into a real folder of that path
+    try:
+        link_engine(engine, copy.path)
+    finally:
+        files.remove_folder(copy.path)
+    return copy
+
+
+def remove_memory(memory: Memory) -> None:
+    """Free the files of an engine in memory that is closed; a file that copies of the engine share stays. No errors."""
+    with contextlib.suppress(Exception):
+        rocksdict.Rdict.destroy(memory.path, _options(memory))
+    files.remove_folder(memory.path)
+
+
 def open_read_only(path: str, head: str | None = None, *, has_logs: bool = False) -> Engine:
     """Open the engine in folder `path` read-only; its logs are replayed in memory. Raises the engine's bare exceptions.
 
@@ -154,7 +203,7 @@ def open_read_only(path: str, head: str | None = None, *, has_logs: bool = False
     `files.copy_head`, it writes there, and nothing in `path` changes. `has_logs`: replay the logs in `head` instead of
     those in `path`.
     """
-    options = _options(is_in_memory=False)
+    options = _options(None)
     if head is not None:
         options.set_db_paths([rocksdict.DBPath(path, PATH_BYTES_MAX)])
         options.set_wal_dir(head if has_logs else path)
@@ -276,10 +325,11 @@ def bounded(upper: bytes, skipped_keys_max: int = SKIPPED_KEYS_MAX, *, is_kept: 
     return options
 
 
-def _options(*, is_in_memory: bool) -> rocksdict.Options:
+def _options(memory: Memory | None) -> rocksdict.Options:
     options = rocksdict.Options(raw_mode=True)
-    if is_in_memory:
-        options.set_env(rocksdict.Env.mem_env())
+    is_in_memory = memory is not None
+    if memory is not None:
+        options.set_env(memory.file_system)
     options.set_target_file_size_base(MEMORY_FILE_BYTES if is_in_memory else DISK_FILE_BYTES)
     options.set_wal_recovery_mode(rocksdict.DBRecoveryMode.tolerate_corrupted_tail_records())
     options.set_paranoid_checks(True)

@@ -19,6 +19,10 @@ from hashrange.settings import SettingUnusable
 ENGINE_FOLDER = "engine"
 LOCK_FILE = "lock"
 SYNCED_FILE = "synced"
+COPIES_FOLDER = "copies"
+"""Data folders of the running server's checkpoints and forks (`copy_folders.py`)."""
+FORMER_ENGINE_FOLDER = "engine.former"
+"""Name of the engine's folder while a copy takes its place."""
 CURRENT_FILE = "CURRENT"
 """File of the engine that names its manifest, which lists the engine's current data files."""
 
@@ -86,7 +90,7 @@ def _refuse_foreign(folder: Path) -> None:
         names = {entry.name for entry in folder.iterdir()}
     except OSError as error:
         raise unreadable(folder, error) from error
-    strangers = names - {LOCK_FILE, ENGINE_FOLDER, "lost+found"}
+    strangers = names - {LOCK_FILE, ENGINE_FOLDER, FORMER_ENGINE_FOLDER, COPIES_FOLDER, "lost+found"}
     if strangers and ENGINE_FOLDER not in names:
         raise FolderUnfit(
             f"{folder} holds other files ({min(strangers)}, …) and no Hashrange data. Name an empty or a new folder."
@@ -228,6 +232,11 @@ def make_scratch_folder() -> str:
     The caller removes the folder with `remove_folder`.
     """
     return tempfile.mkdtemp(prefix="hashrange-")
+
+
+def make_private_folder(path: str) -> None:
+    """Make a folder that only this user may read. Raises OSError, such as if something is at the path."""
+    os.mkdir(path, 0o700)
 
 
 def remove_folder(path: str) -> None:

@@ -93,8 +93,9 @@ class Health:
     def begin(self) -> None:
         """Note the newly opened engine's last sequence number, and its LOCK and IDENTITY files. Raises OSError."""
         self._synced_sequence = self._store.engine.latest_sequence_number()
-        if self._lock is not None:
+        if self._lock is not None and self._synced_file is not None:
             self._lock.note_engine()
+            self._synced_file.use(self._lock.folder)
 
     def replaced(self) -> None:
         """Note that the store takes another engine without a failure: rows read before may no longer exist."""

@@ -17,7 +17,7 @@ import errno
 import os
 
 from hashrange.errors import StorageError, StorageLocked, StorageLost
-from hashrange.store.embedded import files
+from hashrange.store.embedded import copy_folders, files
 from hashrange.store.embedded.engine_errors import OPENING, READING, storage_error
 
 LOCK_FILE_OF_ENGINE = "LOCK"
@@ -96,7 +96,26 @@ class FolderLock:
         if os.name == "nt":
             return
         self._data = os.open(self._data_dir, _HOLD)
-        descriptor = os.open(files.ENGINE_FOLDER, os.O_RDONLY, dir_fd=self._data)
+        self._hold_engine_folder(os.open(files.ENGINE_FOLDER, os.O_RDONLY, dir_fd=self._data))
+
+    def take_engine_of(self, copy_dir: str) -> None:
+        """Put the engine's folder of the copy in `copy_dir` in place of the store's own, and lock it.
+
+        Neither engine may be open. Raises OSError, after which the store's own folder is in its place.
+        """
+        descriptor = -1 if os.name == "nt" else os.open(files.engine_folder(copy_dir), os.O_RDONLY)
+        try:
+            copy_folders.replace_engine_folder(self._data_dir, copy_dir)
+        except OSError:
+            if descriptor >= 0:
+                os.close(descriptor)
+            raise
+        if descriptor >= 0:
+            self._close_engine_folder()
+            self._hold_engine_folder(descriptor)
+
+    def _hold_engine_folder(self, descriptor: int) -> None:
+        """Lock the engine's folder, opened as `descriptor`. Raises StorageLocked, OSError."""
         try:
             is_locked = _try_lock(descriptor)
         except OSError as error:
@@ -158,11 +177,14 @@ class FolderLock:
                 with contextlib.suppress(OSError):
                     os.ftruncate(self._file, 0)
             os.close(self._file)
-        if self._folder >= 0 and not (self.is_held and self._is_engine_left()):
-            os.close(self._folder)
+        self._close_engine_folder()
         if self._data >= 0:
             os.close(self._data)
         self._file = self._data = self._folder = -1
+
+    def _close_engine_folder(self) -> None:
+        if self._folder >= 0 and not (self.is_held and self._is_engine_left()):
+            os.close(self._folder)
 
     def _is_engine_left(self) -> bool:
         """True if this process still has the engine's own lock file open. Looks at each of the process's open files."""
@@ -193,6 +215,7 @@ def take_folder(data_dir: str) -> FolderLock:
     lock = FolderLock(data_dir, is_signed=True)
     try:
         lock.take_file(os.O_RDWR | os.O_CREAT)
+        copy_folders.tidy(data_dir)
         files.make_engine_folder(data_dir)
         lock.take_folder()
     except OSError as error:

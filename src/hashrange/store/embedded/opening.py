@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from hashrange.clock import Clock
 from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES, PARTITION_SIZE_MAX_BYTES
 from hashrange.store.embedded import files, identity
+from hashrange.store.embedded.checkpoints import Checkpoint, fork_home, home_in
 from hashrange.store.embedded.participant import DrawDelay, Options
 from hashrange.store.embedded.participants import PARTICIPANTS, MakeParticipant
 from hashrange.store.embedded.store import EmbeddedStore
@@ -25,8 +26,12 @@ def open_store(
     ttl_delay_seconds: float = 0.0,
     partition_size_max_bytes: int = PARTITION_SIZE_MAX_BYTES,
     initial_partitions: CountInitialPartitions = one_partition,
+    checkpoint: Checkpoint | None = None,
 ) -> EmbeddedStore:
     """Open or make the store in `data_dir`; None keeps everything in memory and leaves nothing behind.
+
+    `checkpoint`: open a fork, which begins with this content, instead; it is removed when it is closed, and `data_dir`
+    is not used.
 
     `loop`: the store's event loop; None is for tools, which wait for each sync. `index_delay` returns, for each commit,
     the delay of its entries of global indexes; None: no delay. `collection_size_max_bytes`: size limit of an item
@@ -35,6 +40,8 @@ def open_store(
     `initial_partitions` returns how many partitions a new source begins with. Raises StorageLocked, StorageReadOnly,
     StorageFormatUnknown, StorageCorruption or another StorageError.
     """
+    home = home_in(data_dir) if checkpoint is None else fork_home(checkpoint)
+    data_dir = home.data_dir
     lock = None if data_dir is None else identity.take_folder(data_dir)
     try:
         if lock is not None and files.has_only_traces(lock.folder):
@@ -46,7 +53,7 @@ def open_store(
         options = Options(
             index_delay, collection_size_max_bytes, ttl_delay_seconds, partition_size_max_bytes, initial_partitions
         )
-        return EmbeddedStore(data_dir, clock, loop, lock, options, participants)
+        return EmbeddedStore(home, clock, loop, lock, options, participants)
     except BaseException:
         if lock is not None:
             lock.release()

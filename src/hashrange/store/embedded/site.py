@@ -25,6 +25,10 @@ class FailureHandler(Protocol):
         """Raise StorageError if the engine has been lost or replaced since `generation` was read."""
         ...
 
+    def closed_in_order(self) -> None:
+        """Note that the engine was closed with all its rows in data files."""
+        ...
+
     @property
     def generation(self) -> int:
         """Number that grows whenever the engine is lost or replaced."""

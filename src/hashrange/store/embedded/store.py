@@ -15,10 +15,11 @@ from hashrange.items.types import Key, Row
 from hashrange.soon import Soon, settled
 from hashrange.store.embedded.admission import Admission
 from hashrange.store.embedded.catalog import EmbeddedCatalog
+from hashrange.store.embedded.checkpoints import Copies, Home
 from hashrange.store.embedded.claims import Claims
 from hashrange.store.embedded.commits import Commits
 from hashrange.store.embedded.durability import Waiter
-from hashrange.store.embedded.engine import Engine, close_engine, open_engine
+from hashrange.store.embedded.engine import Engine, close_engine
 from hashrange.store.embedded.engine_errors import OPENING, storage_error
 from hashrange.store.embedded.expired_items import ExpiredItems
 from hashrange.store.embedded.health import Health
@@ -53,18 +54,18 @@ class EmbeddedStore:
 
     def __init__(
         self,
-        data_dir: str | None,
+        home: Home,
         clock: Clock,
         loop: asyncio.AbstractEventLoop | None,
         lock: FolderLock | None,
         options: Options,
         participants: Sequence[MakeParticipant],
     ) -> None:
-        """Open the engine of a locked folder; `data_dir` None: an engine in memory. Raises StorageError."""
-        place = data_dir or "memory"
-        self._data_dir = data_dir
+        """Open the engine in `home`. `lock`: the lock of its data folder; None: it is in memory. Raises StorageError."""
+        place = home.place
+        self._is_in_memory = is_in_memory = home.memory is not None
         self._lock = lock
-        reads, statistics = ReadCache(Admission(is_in_memory=data_dir is None)), SourceStatistics(self._wake_jobs)
+        reads, statistics = ReadCache(Admission(is_in_memory=is_in_memory)), SourceStatistics(self._wake_jobs)
         self.site = site = Site(place, clock, reads, statistics, is_served=loop is not None)
         self._health = site.health = Health(self, clock, loop, lock)
         self._barrier = site.barrier = self._health.barrier
@@ -92,19 +93,19 @@ class EmbeddedStore:
         self.catalog = EmbeddedCatalog(site, opened, self._walks, self._commits, options)
         self.streams = StreamReads(site, streams)
         self._participants = opened.participants
-        settling = Settling(site.housekeeper, is_in_memory=data_dir is None)
+        settling = Settling(site.housekeeper, is_in_memory=is_in_memory)
         upkeep = Upkeep(site, self.catalog, opened, self._walks, self._commits, settling, streams, options)
         self._maintenance = upkeep
-        self.mutate = self._commits.mutate
-        self.transact = self._commits.transact
+        self.mutate, self.transact = self._commits.mutate, self._commits.transact
         self.snapshot_get = self._commits.snapshot_get
         self.backfills, self.backfill = upkeep.backfills, upkeep.backfill
-        self.apply_delayed = upkeep.apply_delayed
         expired_items = ExpiredItems(site, opened, self._commits)
         self.expire, self.expire_now = expired_items.expire, expired_items.expire_now
-        self.tend_streams = upkeep.tend_streams
+        self.apply_delayed, self.tend_streams = upkeep.apply_delayed, upkeep.tend_streams
         self.split_partitions, self.split_partition = upkeep.split_partitions, upkeep.split_partition
-        site.engine = open_engine(data_dir, folder=None if lock is None else lock.folder)
+        copies = self._copies = Copies(self, site, lock, home)
+        self.checkpoint, self.restore = copies.checkpoint, copies.restore
+        site.engine = copies.open_engine()
         try:
             self._health.begin()
             self.load()
@@ -258,17 +259,24 @@ class EmbeddedStore:
     def replace_engine(self, engine: Engine) -> Engine:
         """Continue with another open engine and its content; return the former one, after syncing its commits.
 
-        For the reset or restore of a running store. A request that is suspended meanwhile raises StorageError; its
-        client may send it again.
+        A request that is suspended meanwhile raises StorageError; its client may send it again.
         """
+        former = self.let_engine_go()
+        self.take_engine(engine)
+        return former
+
+    def let_engine_go(self) -> Engine:
+        """Sync all commits and return the engine, which may then be closed; `take_engine` must follow."""
         self._barrier.finish()
-        former = self.site.engine
-        self.stop_housekeeping(former)
+        self.stop_housekeeping(self.site.engine)
         self._health.replaced()
+        return self.site.engine
+
+    def take_engine(self, engine: Engine) -> None:
+        """Serve the content of a newly opened engine. Raises StorageError, OSError and the engine's bare exceptions."""
         self.use(engine)
         self._health.begin()
         self.load()
-        return former
 
     def stop_housekeeping(self, engine: Engine) -> bool:
         """Stop housekeeping before `engine` is closed. True if work was cancelled; `engine` then flushes no more."""
@@ -285,9 +293,10 @@ class EmbeddedStore:
         try:
             if engine is not None:
                 is_cut_short = self.stop_housekeeping(engine)
-                close_engine(engine, self.place, may_fail=is_cut_short or self._data_dir is None)
+                close_engine(engine, self.place, may_fail=is_cut_short or self._is_in_memory)
                 if not is_cut_short:
                     self._health.closed_in_order()
         finally:
             if self._lock is not None:
                 self._lock.release()
+            self._copies.closed()

@@ -1,0 +1,192 @@
+"""How is the whole content of a store copied? By a checkpoint: an engine's files, linked to a second folder in milliseconds.
+
+A checkpoint is an engine of its own, which no request uses: stores are restored and forked from further links to its
+files. Copies of a store on disk are data folders in the folder `copies` of the first store's data folder; they belong
+to the running server, and the next one deletes what is left of them. See docs/adr/0037-checkpoints.md.
+"""
+
+import asyncio
+from typing import NamedTuple, Protocol
+
+from hashrange.store.embedded import copy_folders, files
+from hashrange.store.embedded.engine import (
+    Engine,
+    Memory,
+    close_engine,
+    link_engine,
+    link_in_memory,
+    new_memory,
+    open_engine,
+    remove_memory,
+)
+from hashrange.store.embedded.engine_errors import storage_error
+from hashrange.store.embedded.identity import FolderLock
+from hashrange.store.embedded.site import Site
+
+UNFLUSHED_BYTES_MAX = 256 * 1024
+"""Bytes in memtables that linking may flush on the event loop, in about 1 ms; more is flushed before, on a thread."""
+
+
+class Home(NamedTuple):
+    """Where an engine keeps its files: in `memory`, or in the data folder `data_dir`; the other is None."""
+
+    memory: Memory | None
+    data_dir: str | None
+    copies: str | None = None
+    """On disk, the folder for copies of this engine: that of the first store, also for copies of copies."""
+    is_copy: bool = False
+    """True if the data folder is deleted when the engine in it is closed."""
+
+    @property
+    def place(self) -> str:
+        """The data folder, or `memory`; for messages."""
+        return self.data_dir or "memory"
+
+
+def home_in(data_dir: str | None) -> Home:
+    """The home of a store that is no copy; `data_dir` None: in memory."""
+    if data_dir is None:
+        return Home(new_memory(), None)
+    return Home(None, data_dir, copy_folders.copies_folder(data_dir))
+
+
+def empty_home_beside(home: Home) -> Home:
+    """A home without content, for an engine that replaces the one in `home`."""
+    if home.memory is not None:
+        return Home(new_memory(home.memory.file_system), None)
+    assert home.copies is not None
+    return Home(None, copy_folders.make_copy_folder(home.copies), home.copies, is_copy=True)
+
+
+def copy_home(engine: Engine, home: Home) -> Home:
+    """Link the files of the open engine in `home` to a new home. Raises OSError and the engine's bare exceptions."""
+    if home.memory is not None:
+        return Home(link_in_memory(engine, home.memory), None)
+    copy = empty_home_beside(home)
+    assert copy.data_dir is not None
+    link_engine(engine, files.engine_folder(copy.data_dir))
+    return copy
+
+
+def open_home(home: Home) -> Engine:
+    """Open the engine in a home that no store has locked. Raises StorageError."""
+    return open_engine(home.data_dir, memory=home.memory)
+
+
+def remove_home(home: Home) -> None:
+    """Free the files in the home of a closed engine; files that copies share stay. Ignores errors."""
+    if home.memory is not None:
+        remove_memory(home.memory)
+    elif home.data_dir is not None:
+        files.remove_folder(home.data_dir)
+
+
+class Checkpoint:
+    """The content of a store at one moment, until `release`."""
+
+    def __init__(self, home: Home) -> None:
+        """Open the engine in `home`, which belongs to the checkpoint from now on. Raises StorageError."""
+        self._home = home
+        self._engine = open_home(home)
+
+    @property
+    def place(self) -> str:
+        """Where the content is, for messages."""
+        return self._home.place
+
+    def copy(self) -> Home:
+        """Link the content to a new home. Raises OSError and the engine's bare exceptions."""
+        return copy_home(self._engine, self._home)
+
+    def release(self) -> None:
+        """Free what only the checkpoint holds; stores that were made from it keep their content."""
+        close_engine(self._engine, self._home.place, may_fail=True)
+        remove_home(self._home)
+
+
+def fork_home(checkpoint: Checkpoint) -> Home:
+    """Link the content of `checkpoint` to a home for another store. Raises StorageError."""
+    try:
+        return checkpoint.copy()
+    except Exception as error:
+        raise storage_error(error, checkpoint.place) from error
+
+
+class EngineUser(Protocol):
+    """The part of a store that `Copies` uses."""
+
+    def let_engine_go(self) -> Engine:
+        """Sync all commits and return the engine, which may then be closed; `take_engine` must follow."""
+        ...
+
+    def take_engine(self, engine: Engine) -> None:
+        """Serve the content of a newly opened engine."""
+        ...
+
+
+class Copies:
+    """Makes checkpoints of one store, and restores the store from them."""
+
+    def __init__(self, store: EngineUser, site: Site, lock: FolderLock | None, home: Home) -> None:
+        """`lock`: the lock of the store's data folder; None: the store is in memory."""
+        self._store = store
+        self._site = site
+        self._lock = lock
+        self._home = home
+
+    def open_engine(self) -> Engine:
+        """Open the store's own engine. Raises StorageError."""
+        folder = None if self._lock is None else self._lock.folder
+        return open_engine(self._home.data_dir, folder=folder, memory=self._home.memory)
+
+    def closed(self) -> None:
+        """Free the content of a closed store that is in memory or a fork."""
+        if self._home.memory is not None or self._home.is_copy:
+            remove_home(self._home)
+
+    async def checkpoint(self) -> Checkpoint:
+        """Copy the whole content, as of the last commit when this method returns. Raises StorageError."""
+        site = self._site
+        generation = site.health.generation
+        try:
+            if (site.engine.property_int_value("rocksdb.cur-size-all-mem-tables") or 0) > UNFLUSHED_BYTES_MAX:
+                await asyncio.wrap_future(site.housekeeper.run(site.engine.flush))
+                site.health.require(generation)
+            return Checkpoint(copy_home(site.engine, self._home))
+        except Exception as error:
+            raise site.fail(error) from error
+
+    def restore(self, checkpoint: Checkpoint | None) -> None:
+        """Replace the whole content by that of `checkpoint`, of this store or of another fork; None: by nothing.
+
+        Positions go on; all else is as when the checkpoint was made. A request that is suspended meanwhile raises
+        StorageError; its client may send it again. Raises StorageError.
+        """
+        try:
+            home = empty_home_beside(self._home) if checkpoint is None else checkpoint.copy()
+            if self._lock is None:
+                self._replace_in_memory(home)
+            else:
+                self._replace_on_disk(home, self._lock)
+        except Exception as error:
+            raise storage_error(error, self._site.place) from error
+
+    def _replace_in_memory(self, home: Home) -> None:
+        engine = open_home(home)
+        former, former_home = self._store.let_engine_go(), self._home
+        self._home = home
+        self._store.take_engine(engine)
+        close_engine(former, self._site.place, may_fail=True)
+        remove_home(former_home)
+
+    def _replace_on_disk(self, home: Home, lock: FolderLock) -> None:
+        assert home.data_dir is not None
+        close_engine(open_home(home), home.place, may_fail=False)  # proves that it opens, and makes an empty one
+        former = self._store.let_engine_go()
+        try:
+            close_engine(former, self._site.place, may_fail=False)
+            self._site.health.closed_in_order()
+            lock.take_engine_of(home.data_dir)
+            self._store.take_engine(self.open_engine())
+        except Exception as error:
+            raise self._site.fail(error) from error

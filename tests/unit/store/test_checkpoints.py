@@ -1,0 +1,188 @@
+"""A store's whole content is copied, restored, forked and emptied, in memory and on disk."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from hashrange.clock import VirtualClock
+from hashrange.errors import StorageError
+from hashrange.items.types import Key, Row
+from hashrange.store.embedded import EmbeddedStore, copy_folders, open_store
+from hashrange.store.embedded.checkpoints import UNFLUSHED_BYTES_MAX
+from hashrange.tables.open_table import OpenTable
+from tests.support.samples import finish, row_of, statistics_of, table_maker
+from tests.unit.store.conftest import Run
+
+KEYS = [Key(b"%03d" % number) for number in range(100)]
+
+
+def table_of(store: EmbeddedStore) -> OpenTable:
+    table = store.catalog.find("000000000000", "us-east-1", "t")
+    assert table is not None
+    return table
+
+
+def put(store: EmbeddedStore, number: int, row: Row | None) -> int:
+    return finish(store.mutate(table_of(store), KEYS[number], lambda _: row)).position
+
+
+def rows_of(store: EmbeddedStore) -> dict[int, Row]:
+    source_id = table_of(store).source_id
+    rows = {number: finish(store.get(source_id, key, consistent=True)) for number, key in enumerate(KEYS)}
+    found = {number: row for number, row in rows.items() if row is not None}
+    assert statistics_of(store, source_id).item_count == len(found)
+    return found
+
+
+@pytest.fixture
+def store(store: EmbeddedStore) -> EmbeddedStore:
+    """The store with a table `t` of thirty items."""
+    assert finish(store.catalog.create(table_maker("t"))) is not None
+    for number in range(0, 60, 2):
+        put(store, number, row_of(number))
+    return store
+
+
+def test_a_store_is_restored_again_and_again(store: EmbeddedStore, run: Run) -> None:
+    before = rows_of(store)
+    checkpoint = run(store.checkpoint())
+    for _ in range(3):
+        position = put(store, 1, row_of(50))
+        put(store, 2, None)
+        store.restore(checkpoint)
+        assert rows_of(store) == before
+        assert put(store, 99, row_of(3)) > position
+    checkpoint.release()
+    assert rows_of(store) == {**before, 99: row_of(3)}
+
+
+def test_a_checkpoint_contains_commits_in_large_memtables(store: EmbeddedStore, run: Run) -> None:
+    for number in range(50):
+        put(store, number, row_of(60, b"x" * (UNFLUSHED_BYTES_MAX // 25)))
+    before = rows_of(store)
+    checkpoint = run(store.checkpoint())
+    put(store, 0, row_of(1))
+    store.restore(checkpoint)
+    checkpoint.release()
+    assert rows_of(store) == before
+
+
+def test_a_store_is_emptied(store: EmbeddedStore) -> None:
+    store.restore(None)
+    assert not list(store.catalog.all_tables())
+    assert finish(store.catalog.create(table_maker("t"))) is not None
+    assert rows_of(store) == {}
+    put(store, 1, row_of(1))
+    assert rows_of(store) == {1: row_of(1)}
+
+
+def test_a_fork_and_its_store_do_not_see_each_others_writes(
+    store: EmbeddedStore, loop: asyncio.AbstractEventLoop, run: Run
+) -> None:
+    before = rows_of(store)
+    checkpoint = run(store.checkpoint())
+    forks = [open_store(None, VirtualClock(), loop, checkpoint=checkpoint) for _ in range(2)]
+    checkpoint.release()
+    put(store, 1, row_of(1))
+    put(forks[0], 1, row_of(2))
+    grandchild_checkpoint = run(forks[0].checkpoint())
+    grandchild = open_store(None, VirtualClock(), loop, checkpoint=grandchild_checkpoint)
+    grandchild_checkpoint.release()
+    put(grandchild, 1, None)
+    assert rows_of(store) == {**before, 1: row_of(1)}
+    assert rows_of(forks[0]) == {**before, 1: row_of(2)}
+    assert rows_of(forks[1]) == rows_of(grandchild) == before
+    for one in (grandchild, *forks):
+        one.close_now()
+    assert rows_of(store) == {**before, 1: row_of(1)}
+
+
+def test_a_fork_outlives_its_store(data_dir: str | None, loop: asyncio.AbstractEventLoop, run: Run) -> None:
+    if data_dir is not None:
+        pytest.skip("a fork on disk is in its store's folder, which the next server tidies")
+    store = open_store(None, VirtualClock(), loop)
+    assert finish(store.catalog.create(table_maker("t"))) is not None
+    put(store, 1, row_of(1))
+    checkpoint = run(store.checkpoint())
+    fork = open_store(None, VirtualClock(), loop, checkpoint=checkpoint)
+    checkpoint.release()
+    store.close_now()
+    assert rows_of(fork) == {1: row_of(1)}
+    fork.close_now()
+
+
+def test_what_was_restored_on_disk_survives_a_restart(
+    tmp_path: Path, loop: asyncio.AbstractEventLoop, run: Run
+) -> None:
+    data_dir = str(tmp_path / "data")
+    store = open_store(data_dir, VirtualClock(), loop)
+    assert finish(store.catalog.create(table_maker("t"))) is not None
+    put(store, 1, row_of(1))
+    checkpoint = run(store.checkpoint())
+    put(store, 2, row_of(2))
+    store.restore(checkpoint)
+    put(store, 3, row_of(3))
+    fork = open_store(None, VirtualClock(), loop, checkpoint=checkpoint)
+    fork.close_now()
+    checkpoint.release()
+    store.close_now()
+    assert sorted(os.listdir(data_dir)) in (["copies", "engine", "lock"], ["engine", "lock"])
+    again = open_store(data_dir, VirtualClock(), loop)
+    assert rows_of(again) == {1: row_of(1), 3: row_of(3)}
+    assert sorted(os.listdir(data_dir)) == ["engine", "lock"]
+    again.close_now()
+
+
+@pytest.mark.parametrize("renamed", [1, 2])
+def test_a_server_that_dies_while_a_copy_takes_its_place(
+    renamed: int, tmp_path: Path, loop: asyncio.AbstractEventLoop, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the first renaming the next server serves what was there before, after the second what was restored."""
+    data_dir = str(tmp_path / "data")
+    store = open_store(data_dir, VirtualClock(), loop)
+    assert finish(store.catalog.create(table_maker("t"))) is not None
+    checkpoint = run(store.checkpoint())
+    put(store, 1, row_of(1))
+    rename, count = os.rename, 0
+
+    class Died(BaseException):
+        pass
+
+    def dying_rename(source: str, target: str) -> None:
+        nonlocal count
+        rename(source, target)
+        count += 1
+        if count == renamed:
+            raise Died
+
+    monkeypatch.setattr(os, "rename", dying_rename)
+    with pytest.raises(Died):
+        store.restore(checkpoint)
+    monkeypatch.undo()
+    assert store._lock is not None
+    store._lock.release()
+    again = open_store(data_dir, VirtualClock(), loop)
+    assert rows_of(again) == ({1: row_of(1)} if renamed == 1 else {})
+    assert sorted(os.listdir(data_dir)) == ["engine", "lock"]
+    again.close_now()
+
+
+def test_a_restore_that_fails_leaves_the_content(
+    tmp_path: Path, loop: asyncio.AbstractEventLoop, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(str(tmp_path / "data"), VirtualClock(), loop)
+    assert finish(store.catalog.create(table_maker("t"))) is not None
+    checkpoint = run(store.checkpoint())
+    put(store, 1, row_of(1))
+
+    def full(_: str) -> str:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(copy_folders, "make_copy_folder", full)
+    with pytest.raises(StorageError, match="is full"):
+        store.restore(checkpoint)
+    assert rows_of(store) == {1: row_of(1)}
+    checkpoint.release()
+    store.close_now()
