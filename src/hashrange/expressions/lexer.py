@@ -46,7 +46,7 @@ class Token(NamedTuple):
 
 
 def read_tokens(kind: str, text: str) -> list[Token]:
-    """Return the tokens of `text` and an END token; raises RequestFault for text that is too long or empty.
+    """Return the tokens of `text` and an END token; raises RequestFault for text that is too long, empty or blank.
 
     `kind` is the parameter's name for messages, such as `ConditionExpression`.
     """

@@ -1,8 +1,8 @@
 """How do repeated contains() calls of a condition stay fast? At the second search of a long list or set, its members are hashed.
 
 Without hash tables, 145 calls of contains() over a list of 100,000 numbers took a second per item. The hash tables
-belong to one evaluation of the condition and are dropped after it. Evaluations may interleave, as each may give way:
-one that ends also drops the hash tables of the others, which build them again.
+are dropped after each evaluation of the condition. Evaluations may interleave, as each may give way: one that ends also
+drops the hash tables of the others, which build them again.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ _SCALARS = frozenset((str, bool))
 
 
 class Memberships:
-    """Long lists and sets that a condition's current evaluation has searched, with their hash tables."""
+    """Long lists and sets that a condition's running evaluations have searched, with their hash tables."""
 
     __slots__ = ("_kept",)
 

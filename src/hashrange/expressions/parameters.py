@@ -1,8 +1,9 @@
 """Do a request's expression parameters fit together? Checks before and after compiling its expressions.
 
 Order: legacy parameters mixed with expressions; ExpressionAttributeNames, then ExpressionAttributeValues, without an
-expression that could use them; then for each of these maps: empty map, invalid tokens, invalid names. After compiling
-all expressions: unused names, unused values. Source: service behaviour, captures to Oct 2026.
+expression that could use them; then for each of these maps: empty map, invalid tokens, and in ExpressionAttributeNames
+invalid attribute names. After compiling all expressions: unused names, unused values. Source: service behaviour,
+captures to Oct 2026.
 """
 
 import re

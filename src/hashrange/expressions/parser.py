@@ -6,7 +6,7 @@ of frames, not Python's stack, so no text exhausts the stack; each token is read
 
     condition  = comparison | between | in | function | NOT condition | condition AND/OR condition | "(" condition ")"
     operand    = path | :value | function "(" operand, … ")" | "(" operand ")"
-    set value  = operand [ "+"/"-" operand ]
+    set value  = operand [ "+"/"-" operand ], where an operand may also be "(" set value ")"
 """
 
 from typing import Any, NoReturn
@@ -43,9 +43,9 @@ _CONDITIONS = (Comparison, Between, Membership, Not, And, Or)
 
 
 class _Frame:
-    """The content read so far of one open bracket.
+    """The content read so far of one open bracket, or outside all brackets.
 
-    `opener`: "call" (arguments of a function), "in" (options of IN), "group" (other parentheses), "top" (whole text).
+    `opener`: "call" (arguments of a function), "in" (options of IN), "group" (other parentheses), "top" (no bracket).
     """
 
     __slots__ = ("arguments", "grouped", "opener", "operators", "subject", "values")

@@ -1,4 +1,4 @@
-"""How is a condition evaluated quickly? Each node of its tree becomes a closure over (item, values).
+"""How is a condition evaluated quickly? Each node of its tree becomes a closure with the arguments (item, values).
 
 Common shapes (a top-level attribute and a `:value`) have closures of their own; calling one takes 0.1 to 0.3 µs. Value
 types are part of an expression's cache key, so closures may rely on them.
@@ -55,7 +55,7 @@ def compile_conditions(conditions: Iterable[ConditionNode], root: ConditionNode)
 
 
 def _forgetting(test: Test, memberships: Memberships) -> Test:
-    """Return a test that calls `test`, then drops the hash tables of this evaluation."""
+    """Return a test that calls `test`, then drops all hash tables in `memberships`."""
 
     def test_and_forget(item: Item, values: Values) -> bool:
         try:

@@ -85,7 +85,7 @@ def read_projection(parser: ExpressionParser) -> None:
 
 
 def compile_project(paths: list[Path]) -> Project:
-    """Return a function that keeps only the parts of an item at `paths`, which must not overlap."""
+    """Return a function that keeps only the parts of an item at `paths`, which must not overlap or conflict; top-level paths may repeat."""
     if all(len(path) == 1 for path in walk(paths)):
         names = list(dict.fromkeys([str(path[0]) for path in walk(paths)]))
         return lambda item: {name: item[name] for name in walk(names) if name in item}

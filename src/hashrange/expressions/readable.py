@@ -1,7 +1,7 @@
 """Can a text be parsed as an expression? Only its size and grammar are checked here, its meaning later.
 
-A value that is nested too deep is reported before all faults of expressions, except in the older layer: it reports
-faults of size and grammar first.
+An item or key map that is nested too deep is reported before all faults of expressions, except in the older layer: it
+reports faults of size and grammar first.
 """
 
 from hashrange.expressions.parser import CONDITION_KEYWORDS, NO_KEYWORDS, UPDATE_KEYWORDS, ExpressionParser

@@ -1,4 +1,4 @@
-"""Which bare attribute names does the service refuse? Its 573 reserved words, in upper case.
+"""Which bare attribute names does the service refuse? Its 573 reserved words, in upper or lower case.
 
 Source: the service's developer guide, list of reserved words, Nov 2026.
 """

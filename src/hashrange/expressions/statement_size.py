@@ -1,4 +1,4 @@
-"""How large is an update's statement? It has a size in bytes, which the service compares with the item size limit.
+"""How large is an update (UpdateExpression or AttributeUpdates)? Its size in bytes, with values, which the service compares with the item size limit.
 
 Size: 3, plus per action — SET: 19 + target + operands; ADD: 19 + target + value, for a set only its new members;
 REMOVE and DELETE: 1 + target. A target: length of its first name, plus 4 + length of each later element. A

@@ -60,7 +60,7 @@ class CompiledUpdate:
 
     `apply` returns a new item, which shares unchanged parts with the old one. If there is no item, `apply` is called
     with an empty one, and the new item lacks its key. `apply` raises ValidationException if the item lacks a value that
-    the update needs, or has one of a wrong type.
+    the update needs, or has one of a wrong type, or if a number or the copied values become too large.
     """
 
     __slots__ = (
@@ -108,7 +108,7 @@ class CompiledUpdate:
         self.updated_new: Callable[[Item], Item] = compile_project(written)
         """Function from the new item to the parts of it that UPDATED_NEW returns."""
         self.statement_size_bytes = statement_size_bytes
-        """Function `(values, item=None)` → the statement's size, which is compared with the item size limit."""
+        """Function `(values, item=None)` → size in bytes of the update itself, which is compared with the item size limit."""
         self.used_names = used_names
         self.used_values = used_values
 
@@ -190,8 +190,8 @@ def compile_clauses(
 def _bounded(apply: Apply, sets: list[SetAction]) -> Apply:
     """Return `apply`, preceded by a check of size if SET copies more than UNMEASURED_COPIES_MAX values of the item.
 
-    3 KB of text can copy an item 140 times. The check raises ValidationException if the values that SET copies exceed
-    the item size limit together.
+    3 KB of text can copy an item 140 times. The check raises ValidationException if the new values of the SET
+    actions that copy exceed the item size limit together.
     """
     copying = [compile_value(value) for _, value in sets if _path_count(value)]
     if sum(map(_path_count, [value for _, value in sets])) <= UNMEASURED_COPIES_MAX:
@@ -209,7 +209,7 @@ def _bounded(apply: Apply, sets: list[SetAction]) -> Apply:
 
 
 def _path_count(operand: Operand) -> int:
-    """Number of document paths whose values a SET operand copies."""
+    """Number of document paths whose values a SET operand may copy."""
     if isinstance(operand, DocumentPath):
         return 1
     if isinstance(operand, Arithmetic):

@@ -3,7 +3,7 @@
 A value of a reply is plain (text, number, boolean, list or dict of these, including decoded items) or one of five kinds
 that hold rows. `bytes` are always a row: blobs of items are base64 text, as in the API.
 
-    Row         an item as it is stored
+    Row         an item as it is stored, or a part of one in the same form
     Rows        a list of rows
     Items       a list of rows, decoded items and Structures
     Structure   a dict whose values may hold rows; the reply itself may hold rows too, although it is a plain dict

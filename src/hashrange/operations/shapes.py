@@ -1,10 +1,10 @@
-"""Which shapes do requests share? Enumerations, names and attribute maps, with their constraints.
+"""Which shapes do requests share? Enumerations, names, numbers and attribute maps, with their constraints.
 
 The constraints are the API model's (facts of the service model, Nov 2026); `wire.faults` words their violations.
 `Meta(extra=…)` holds constraints that msgspec does not check; the slow path reads it (`wire.shape` lists its keys):
 `pattern` and `name_max_length` (checked where a name is looked up; `arn` exempts ARNs from them), `shape` (the API
-model's name of a shape: a kind of number, or attribute values, whose content `items.values` checks) and `values` (the
-struct of the values of a legacy map).
+model's name of a shape: a kind of number, a legacy map, or attribute values, whose content `items.values` checks) and
+`values` (the struct of the values of a legacy map).
 
 Legacy maps (`Expected`, `AttributeUpdates`, `KeyConditions`, `QueryFilter`, `ScanFilter`) reach the operation as raw
 dicts, which may hold nulls (absent) and unknown members (ignored). An unknown operator or action, or a member of the
@@ -57,11 +57,11 @@ Select = Literal["SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTE
 # --- numbers ------------------------------------------------------------------------------------
 
 PositiveInteger = Annotated[int, Meta(ge=1, le=2**31 - 1, extra={"shape": "Integer"})]
-"""The parameter Limit: an Integer of Java in the API model, so the fast decoder refuses numbers from 2^31."""
+"""A Limit without its own maximum: an Integer of Java in the API model, so the fast decoder refuses 2^31 and more."""
 TotalSegments = Annotated[int, Meta(ge=1, le=1_000_000, extra={"shape": "Integer"})]
 Segment = Annotated[int, Meta(ge=0, le=999_999, extra={"shape": "Integer"})]
 PositiveLong = Annotated[int, Meta(ge=1)]
-"""Capacity units: a Long of Java in the API model, like every number without a named shape."""
+"""Capacity units, and dimensions of vectors: a Long of Java in the API model, like every `int` without a `shape`."""
 
 # --- legacy parameters --------------------------------------------------------------------------
 

@@ -9,14 +9,20 @@ from hashrange.operations.overlong_deadlines import shorten_overlong_deadlines
 from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.service.service import Service
 from hashrange.settings import Settings
+from hashrange.store.copying import Checkpoint
 from hashrange.store.embedded.opening import open_store
 from hashrange.tables.partitions import one_partition, partitions_of_service
 
 
 async def open_service(
-    settings: Settings, clock: Clock, operations: Mapping[str, Operation] = ALL_OPERATIONS
+    settings: Settings,
+    clock: Clock,
+    operations: Mapping[str, Operation] = ALL_OPERATIONS,
+    checkpoint: Checkpoint | None = None,
 ) -> Service:
     """Open a service over the store of these settings, on the running loop; jobs do not run yet. Raises StorageError.
+
+    `checkpoint`: serve a fork that begins with this content, instead of the settings' `data_dir`.
 
     The caller has to close the service's store.
     """
@@ -31,6 +37,7 @@ async def open_service(
         ttl_delay_seconds=settings.ttl_delay_seconds,
         partition_size_max_bytes=settings.partition_size_bytes,
         initial_partitions=partitions_of_service if settings.initial_partitions == "service" else one_partition,
+        checkpoint=checkpoint,
     )
     try:
         tables = [table.schema for table in store.catalog.all_tables()]

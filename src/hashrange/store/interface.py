@@ -26,6 +26,7 @@ import msgspec
 from hashrange.errors import ApiError, HashrangeError, StorageError
 from hashrange.items.types import Key, Row
 from hashrange.soon import Soon
+from hashrange.store.copying import Copying
 from hashrange.store.request_ids import RequestId
 from hashrange.tables.change import Change, Origin, Plan
 from hashrange.tables.open_table import OpenTable
@@ -379,8 +380,8 @@ class Maintenance(Protocol):
         ...
 
 
-class WholeStore(Store, Durability, Maintenance, Protocol):
-    """`Store`, `Durability` and `Maintenance` in one object, as on one machine. Callers need only one of the three."""
+class WholeStore(Store, Durability, Maintenance, Copying, Protocol):
+    """All four in one object, as on one machine. Callers need only one of the four."""
 
     async def close(self) -> None:
         """Make all commits durable and release the data folder."""

@@ -19,6 +19,7 @@ from hashrange.errors import ApiError, StorageError, TransactionConflictExceptio
 from hashrange.items.types import Key, Row
 from hashrange.messages.transactions import CONFLICT, IN_PROGRESS
 from hashrange.soon import settled
+from hashrange.store.copying import Checkpoint
 from hashrange.store.interface import (
     Backfill,
     Backfilled,
@@ -303,6 +304,15 @@ class SuspendingStore:
         """Calls the inner store, after a pause."""
         await self.suspend()
         return await self.inner.settle()
+
+    async def checkpoint(self) -> Checkpoint:
+        """Calls the inner store, after a pause."""
+        await self.suspend()
+        return await self.inner.checkpoint()
+
+    def restore(self, checkpoint: Checkpoint | None) -> None:
+        """Delegates to the inner store."""
+        self.inner.restore(checkpoint)
 
     async def propagate(self) -> None:
         """Write all delayed entries of global indexes, advancing virtual time until they are due. For tests only."""

@@ -19,4 +19,5 @@ class WrappedStore:
         self.tend_streams = inner.tend_streams
         self.split_partitions, self.split_partition = inner.split_partitions, inner.split_partition
         self.settle, self.on_work = inner.settle, inner.on_work
+        self.checkpoint, self.restore = inner.checkpoint, inner.restore
         self.close = inner.close

@@ -1,7 +1,8 @@
 """Is a parsed statement valid? Static checks of functions, paths, operands and actions, without the table.
 
-Checks and order are those of expressions; some messages are PartiQL's own. Source: service behaviour, captures to
-Oct 2026; the order among several faults is unconfirmed.
+Checks and order are those of conditions, then those of updates, but reserved words and redundant parentheses are
+allowed; some messages are PartiQL's own. Source: service behaviour, captures to Oct 2026; the order among several
+faults is unconfirmed.
 """
 
 from hashrange.errors import RequestFault
@@ -41,7 +42,7 @@ def _check_known(placed: PlacedCall) -> None:
 
 
 def _check_placement(reader: StatementReader) -> None:
-    """Refuse size() as a condition, list_append outside SET, and condition functions as operands.
+    """Refuse size() as a condition, list_append in a condition, and calls (except size) as arguments or in comparisons.
 
     If several calls are misplaced, the one whose `)` comes first is reported.
     """

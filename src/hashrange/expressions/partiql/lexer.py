@@ -36,7 +36,7 @@ _EXPONENT_MAX = 2**31 - 1
 
 
 def read_statement_tokens(text: str) -> list[Token]:
-    """Return a statement's tokens and an END token; refuses characters that begin no token. 0.6 µs a token."""
+    """Return a statement's tokens and an END token; refuses characters that begin no token, and large exponents. 0.6 µs a token."""
     tokens: list[Token] = []
     new: Callable[..., Token] = tuple.__new__  # takes half the time of Token(…)
     for match in _TOKEN.finditer(text):
@@ -78,7 +78,7 @@ def place_of(text: str, start: int, end: int) -> str:
 
 
 def _check_exponent(text: str) -> None:
-    """Refuse exponents and scales that do not fit into 32 bits."""
+    """Refuse an exponent whose magnitude, plus the number of digits after the point, exceeds _EXPONENT_MAX."""
     mantissa, _, digits = text.lower().partition("e")
     if not digits:
         return

@@ -2,7 +2,8 @@
 
     select = SELECT * | path, … FROM source [WHERE condition] [ORDER BY key [ASC | DESC], …]
     insert = INSERT INTO table VALUE {…}
-    update = UPDATE source {SET path = value, … | REMOVE path} [WHERE condition] [RETURNING ALL | MODIFIED OLD | NEW *]
+    update = UPDATE source action … [WHERE condition] [RETURNING (ALL | MODIFIED) (OLD | NEW) *]
+    action = SET path = value, … | REMOVE path
     delete = DELETE FROM source [WHERE condition] [RETURNING ALL OLD *]
     exists = EXISTS(select)
     source = table | table.index
@@ -127,7 +128,7 @@ def _read_projection(reader: StatementReader) -> tuple[tuple[DocumentPath, ...],
 def _read_projected(reader: StatementReader) -> DocumentPath | RequestFault:
     """Read one path of a SELECT list; refuses computed or renamed elements.
 
-    If an element is only a function or literal, its fault is returned: it is reported only once the table is found.
+    If `_skip_computed` can step over the element, its fault is returned: it is reported only once the table is found.
     """
     kind, text, _, _ = reader.token
     is_call = reader.is_call()
@@ -150,7 +151,7 @@ def _read_projected(reader: StatementReader) -> DocumentPath | RequestFault:
 
 
 def _skip_computed(reader: StatementReader) -> bool:
-    """Step over a literal or function call; False if its brackets do not close."""
+    """Step over a literal of one token, a `?`, a call or text in parentheses; False if the parentheses do not close."""
     depth = 0
     while reader.token.kind != END:
         spend(1)

@@ -78,11 +78,11 @@ class StatementReader:
         self.depth = 0
         self.parameter_count = 0
         self.data: dict[str, Data] = {}
-        """Value token → its literal or parameter."""
+        """Value token (`?0`, `?1`, …) → the literal or parameter that it stands for."""
         self.paths: list[DocumentPath] = []
         self.calls: list[PlacedCall] = []
         self.operand_calls: list[FunctionCall] = []
-        """Calls found where an operand of a condition is expected."""
+        """Calls found as operands of conditions or arguments of other calls."""
         self.conditions: list[ConditionNode] = []
         """Every condition in the text, each after the conditions that it consists of."""
         self.operator_count = 0
@@ -116,7 +116,7 @@ class StatementReader:
         raise not_well_formed(detail)
 
     def is_operator(self) -> bool:
-        """True if the current token is an operator that may follow an operand."""
+        """True if the current token is a keyword in OPERATOR_WORDS or a symbol in _OPERATORS."""
         kind, text, _, _ = self.token
         return text in (OPERATOR_WORDS if kind == KEYWORD else _OPERATORS if kind == SYMBOL else ())
 

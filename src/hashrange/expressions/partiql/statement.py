@@ -1,8 +1,8 @@
 """How is a PartiQL statement compiled? Text and types of parameters become a Statement, which is cached.
 
-Order of checks: one type per parameter → text → number of parameters → their values → static checks. Tables are unknown
-here: operations find out which conditions fix a key. Source: service behaviour, captures to Oct 2026; the order is
-partly unconfirmed.
+Order of checks: more parameters than characters → text that is not UTF-8 → one type per parameter → syntax → number of
+parameters → their values → static checks. Tables are unknown here: operations find out which conditions fix a key.
+Source: service behaviour, captures to Oct 2026; the order is partly unconfirmed.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -74,7 +74,10 @@ class ValueTable:
                 self.built.append((token, compile_build(one)))
 
     def fill(self, parameters: RawParameters | None) -> dict[str, Value]:
-        """Return every token's canonical value; raises the fault of the first faulty parameter."""
+        """Return every token's canonical value.
+
+        If one is faulty, raises the fault of the request's first faulty parameter, or if there is none, of this value.
+        """
         if parameters is None:
             return self.constants
         try:
@@ -147,7 +150,7 @@ class Statement:
         """Checks of the request's values, which also run for each request that finds the statement in the cache."""
         self._conditions = reader.conditions
         self.attached_values: dict[object, Any] = {}
-        """A cache (`LastTableCache`) → the result that it keeps for this statement, as long as the statement lives."""
+        """A `LastTableCache` → the last table used with this statement, and the result that the cache keeps for both."""
 
     def values(self, parameters: RawParameters | None) -> dict[str, Value]:
         """Return every value token's canonical value; raises faults of parameters, then of `value_checks`."""
@@ -213,7 +216,7 @@ def _compile(text: str, parameters: RawParameters) -> Statement:
 
 
 def check_statement_parameters(parameters: RawParameters) -> None:
-    """Raise the fault of the first faulty parameter in the request; `ValueTable.fill` may check in another order."""
+    """Raise the fault of the request's first faulty parameter, if any."""
     for parameter in parameters:
         check_value(parameter)
 

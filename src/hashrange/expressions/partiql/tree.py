@@ -1,7 +1,7 @@
 """Which nodes does a parsed statement have? Those of `expressions.tree`, and PartiQL's own.
 
-PartiQL's own nodes are data (literals and parameters), tables or indexes, and five kinds of statement.
-Conditions hold values as ValueTokens, like `:v` in expressions; each token stands for `Data`.
+PartiQL's own nodes are data (literals and parameters), tables or indexes, clauses, and five kinds of statement.
+Conditions and SET values hold values as ValueTokens, like `:v` in expressions; each token stands for `Data`.
 """
 
 from typing import Literal, NamedTuple, TypeAlias
@@ -18,7 +18,7 @@ class Constant(NamedTuple):
 
 
 class Parameter(NamedTuple):
-    """The `?` at a position, counted from 0, and the type of the value that the request gives for it."""
+    """The `?` number `position` of the statement, counted from 0, and the type of the value that the request gives for it."""
 
     position: int
     type_name: str

@@ -1,6 +1,6 @@
-"""Which conditions does PartiQL write differently from expressions? `path IS type`, and `function(…) = true` or false.
+"""How are `path IS type` and `function(…) = true` (or false) read, which expressions lack? They become nodes of expressions.
 
-Both become nodes of expressions: `a IS STRING` is attribute_type, `begins_with(a, 'x') = false` is NOT begins_with.
+`a IS STRING` is attribute_type, `begins_with(a, 'x') = false` is NOT begins_with.
 Source: service behaviour, captures to Oct 2026; the types STRING, BOOL, NULL and MISSING are confirmed.
 """
 
@@ -82,7 +82,7 @@ def _read_type_name(reader: StatementReader) -> str:
 
 
 def read_boolean_comparison(reader: StatementReader, operator: str, left: Node, right: Node) -> ConditionNode | None:
-    """The condition equivalent to `function(…) = true`; None for a comparison that is not of this kind.
+    """The condition equivalent to a comparison such as `function(…) = true`; None for a comparison that is not of this kind.
 
     The operands may be swapped, the operator `<>` or `!=`, and the value `false` or a parameter of type BOOL.
     """

@@ -32,7 +32,7 @@ _ARN = re.compile(r"arn:[^:]*:[^:]*:[^:]*:[^:]*:(.+)", re.DOTALL).fullmatch
 _STREAM_ACTIONS = {"describestream", "getrecords", "getsharditerator"}
 _POLICY_ACTIONS = {"getresourcepolicy", "putresourcepolicy", "deleteresourcepolicy"}
 _ACCOUNT_ACTIONS = {"liststreams"}
-"""Actions on an account and not on a table or stream: refused in every resource policy."""
+"""The actions on an account that every resource policy refuses; others, such as ListTables, are allowed."""
 
 
 def as_list(value: str | list[str]) -> list[str]:
@@ -129,7 +129,10 @@ def _as_text(value: object) -> object:
 
 
 def _check_actions(statement: PolicyStatement, kind: ResourceKind) -> None:
-    """Refuse actions of other services or on accounts and, in a table's policy, on streams; wildcards are allowed."""
+    """Refuse actions of other services, ListStreams and, in a table's policy, the actions on streams.
+
+    Wildcards and unknown names of letters are allowed.
+    """
     actions = patterns_of(statement, "Action")
     refused = _ACCOUNT_ACTIONS | _STREAM_ACTIONS if kind == "table" else _ACCOUNT_ACTIONS
     invalid = []
@@ -142,10 +145,10 @@ def _check_actions(statement: PolicyStatement, kind: ResourceKind) -> None:
 
 
 def _check_resources(statement: PolicyStatement, kind: ResourceKind) -> None:
-    """Refuse ARNs of streams in a table's policy; in a stream's policy, refuse ARNs of anything else.
+    """Refuse all but `*` and ARNs; refuse ARNs of streams in a table's policy, all other ARNs in a stream's policy.
 
-    In a stream's policy, every ARN is refused if the statement has an action on tables. `*` is always allowed; the
-    resources need not exist.
+    In a stream's policy, an ARN with `*` in its last part is allowed too, but every ARN is refused if the statement
+    has an action on tables. The resources need not exist.
     """
     has_table_actions = any(
         name not in _STREAM_ACTIONS | _POLICY_ACTIONS and "*" not in name and "?" not in name

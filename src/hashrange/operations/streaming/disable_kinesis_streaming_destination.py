@@ -16,7 +16,7 @@ from hashrange.operations.operation import Operation, Scope
 
 
 class EnableKinesisStreamingConfiguration(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The precision of the creation times in stream records."""
+    """The precision of the creation times in the Kinesis stream's records."""
 
     ApproximateCreationDateTimePrecision: Literal["MILLISECOND", "MICROSECOND"] | None = None
 

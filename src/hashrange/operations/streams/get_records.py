@@ -34,7 +34,10 @@ class GetRecordsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 async def get_records(scope: Scope, request: GetRecordsRequest) -> Reply:
-    """Return at most 1,000 records or 1 MB. Takes one seek and, per record, 1 µs and another 3.5 µs for its JSON."""
+    """Return at most Limit (or 1,000) records, and 1 MB of them as stored unless the first is longer.
+
+    Takes one seek and, per record, 1 µs and another 3.5 µs for its JSON.
+    """
     now_seconds = scope.clock.service_time()
     arn, position = decode_iterator(request.ShardIterator, now_seconds)
     stream = find_stream(scope, arn)

@@ -1,9 +1,9 @@
-"""What is in a shard iterator? A position in a shard and its time of issue, all that GetRecords needs; opaque to clients.
+"""What is in a shard iterator? The stream's ARN, a position in a shard and the time of issue: all that GetRecords needs; opaque to clients.
 
     ARN | 1 | base64 of: version 1 (1 byte) ‖ `is_horizon` (1) ‖ stream id (4) ‖ shard number (4) ‖
     sequence number (12) ‖ milliseconds (8) ‖ CRC-32 (4)
 
-The checksum covers everything before it, including the ARN, so that a damaged iterator is recognised. Iterators stay
+The checksum covers the ARN and all fields before the checksum, so that a damaged iterator is recognised. Iterators stay
 valid over a restart.
 """
 
@@ -32,7 +32,7 @@ class Position(NamedTuple):
     first: Sequence
     """Read from the record with this sequence number; if there is none, from the next record."""
     is_horizon: bool = False
-    """True: ignore `first`, and read from the shard's oldest record that is readable when GetRecords is called."""
+    """True: read from the oldest record that is readable when GetRecords is called; `first` is then the shard's."""
 
 
 def encode_iterator(arn: str, position: Position, now_seconds: float) -> str:

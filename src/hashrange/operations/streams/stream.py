@@ -44,6 +44,6 @@ def is_readable(stream: Stream, now_seconds: float) -> bool:
 
 
 def readable_shards(scope: Scope, stream: Stream) -> Sequence[Shard]:
-    """The stream's shards that may still hold a record, oldest first."""
+    """The stream's shards that may still hold a readable record, oldest first."""
     oldest = horizon(scope.clock.service_time())
     return [one for one in scope.store.streams.shards(stream) if one.last is None or one.last > oldest]

@@ -1,8 +1,9 @@
 """CreateTable: create a table.
 
-Order of checks: member constraints (slow path) → checks of the request alone (`create_table_checks`) → the resource
-policy → unimplemented members → the name is free → the account's quota of tables. The reply says CREATING; the table is
-ACTIVE after the configured delay; with a delay of zero, the next call already finds it ACTIVE.
+Order of checks: member constraints (slow path) → TableName is a name or a table's ARN → checks of the request alone
+(`create_table_checks`) → the resource policy → unimplemented members → the name is free → the account's quota of
+tables. The reply says CREATING; the table is ACTIVE after the configured delay; with a delay of zero, the next call
+already finds it ACTIVE.
 """
 
 import msgspec

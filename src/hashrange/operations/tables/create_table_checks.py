@@ -1,9 +1,9 @@
-"""May this table be created? The checks of CreateTable that need only the request, in the service's order.
+"""May this table be created? The checks of CreateTable that need only the request, in the service's order; UpdateTable shares those of global indexes.
 
 Order: billing and throughput → attribute definitions against table keys → key schema → global indexes → local indexes
 → repeated index names → unused definitions → numbers of indexes and of projected attributes → stream, encryption, tags.
-Member constraints are already checked. Source: service behaviour, captures to October 2026; the order inside a group
-follows the order of the request.
+Member constraints are already checked, except the pattern of index names, which is checked first. Each check takes
+indexes and tags in the order of the request. Source: service behaviour, captures to October 2026.
 """
 
 import re
@@ -24,7 +24,7 @@ _INDEX_NAME = re.compile(NAME_PATTERN).fullmatch
 
 AnyIndex = LocalSecondaryIndex | GlobalSecondaryIndex
 Defined = Mapping[str, object]
-"""Names of the defined attributes, in the order of the request."""
+"""Names of the defined attributes, in the order of the request; the values mean nothing."""
 
 
 def check_creation(request: CreateTableRequest) -> None:

@@ -33,7 +33,7 @@ def make_table(
     now_seconds: float,
     active_at_seconds: float,
 ) -> Table:
-    """The table that the request describes, CREATING until `active_at_seconds`."""
+    """The table that the request describes, without its resource policy; CREATING until `active_at_seconds`."""
     types: dict[str, KeyType] = {
         definition.AttributeName: definition.AttributeType for definition in request.AttributeDefinitions
     }
@@ -114,7 +114,7 @@ def on_demand_maximum(
 def encryption(given: SSESpecification | None, account: str, region: str) -> tuple[schema.SseType | None, str | None]:
     """Type and key ARN of the requested encryption; None for both if it is off.
 
-    If no key is named, the ARN is that of the account's DynamoDB key.
+    If no key is named, the ARN has a made-up key id, always the same for the account and Region.
     """
     if given is None or not given.Enabled:
         return None, None
@@ -131,7 +131,7 @@ def encryption(given: SSESpecification | None, account: str, region: str) -> tup
 def global_index(
     index: GlobalSecondaryIndex | CreateGlobalSecondaryIndexAction, index_id: int, types: dict[str, KeyType]
 ) -> Index:
-    """The requested global index, in state ACTIVE."""
+    """The global index that a CreateTable or UpdateTable requests, as ACTIVE; UpdateTable then sets CREATING."""
     maximum_read, maximum_write = on_demand_maximum(index.OnDemandThroughput, None, None)
     warm = index.WarmThroughput
     return Index(

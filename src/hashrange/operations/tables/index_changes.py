@@ -1,7 +1,7 @@
-"""Which table fields change at once when UpdateTable creates or deletes a global index? A deleted index goes later (`tables/states.py`).
+"""Which table fields change when UpdateTable creates or deletes a global index? `indexes`; for a new index also attribute types and the next index id.
 
-A created index is CREATING until a job (`jobs`) has made its entries. A deleted index is DELETING, without entries,
-until its deadline.
+A created index is CREATING until all its entries are made. A deleted index is DELETING, without entries, until its
+deadline; then `tables/states.py` leaves it out.
 """
 
 from typing import Any

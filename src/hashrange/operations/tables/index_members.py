@@ -1,8 +1,8 @@
-"""Which structures declare an index? The nested members that describe local, global and vector indexes.
+"""Which structures declare or change indexes? The nested members for local, global and vector indexes.
 
-Members stand in the order in which the service reports their faults. This order differs between an index created with
-its table and an index added later. Source: service model of November 2026 and captures of aggregated constraint
-messages.
+Members stand in the order in which the service reports their faults. For global indexes this order differs between an
+index created with its table and an index added later. Source: service model of November 2026 and captures of
+aggregated constraint messages.
 """
 
 from typing import Annotated, Literal

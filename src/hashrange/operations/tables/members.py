@@ -53,7 +53,7 @@ class ProvisionedThroughput(msgspec.Struct, frozen=True, kw_only=True, gc=False)
 
 
 class OnDemandThroughput(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Maximum request units per second; -1 removes the maximum."""
+    """Maximum request units per second; -1: no maximum."""
 
     MaxReadRequestUnits: int | None = None
     MaxWriteRequestUnits: int | None = None

@@ -1,4 +1,4 @@
-"""Which structures describe replicas in other Regions? Declared so that they are validated; nothing uses them yet.
+"""Which structures describe replicas in other Regions? They are validated, but requests that contain them are refused as not supported yet.
 
 Source: service model of November 2026.
 """
@@ -16,13 +16,13 @@ MultiRegionConsistency = Literal["EVENTUAL", "STRONG"]
 
 
 class ProvisionedThroughputOverride(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Read capacity of one replica."""
+    """Read capacity of one replica, or of a global index in it."""
 
     ReadCapacityUnits: PositiveLong | None = None
 
 
 class OnDemandThroughputOverride(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Maximum read request units of one replica."""
+    """Maximum read request units of one replica, or of a global index in it."""
 
     MaxReadRequestUnits: int | None = None
 

@@ -1,6 +1,6 @@
 """Which members do CreateTable and UpdateTable requests have? All of the service model, even unimplemented ones.
 
-The other control-plane operations declare their few members in their own files.
+The other control-plane operations declare their few members in their own files, or take them from `TableRequest`.
 """
 
 from typing import Annotated

@@ -17,7 +17,7 @@ _RESERVED_TAG_PREFIX = "aws:"
 
 
 def check_stream(stream: StreamSpecification | None) -> None:
-    """CreateTable: require a view type if the stream is on, refuse one if it is off."""
+    """CreateTable: require a view type if StreamEnabled is true, refuse one if it is false."""
     if stream is None:
         return
     if not stream.StreamEnabled and stream.StreamViewType is not None:
@@ -27,7 +27,7 @@ def check_stream(stream: StreamSpecification | None) -> None:
 
 
 def check_stream_change(stream: StreamSpecification | None) -> None:
-    """UpdateTable: require a view type if the stream is on, refuse one if it is off."""
+    """UpdateTable: require a view type if StreamEnabled is true, refuse one if it is false."""
     if stream is None:
         return
     if not stream.StreamEnabled and stream.StreamViewType is not None:
@@ -37,7 +37,7 @@ def check_stream_change(stream: StreamSpecification | None) -> None:
 
 
 def check_encryption(encryption: SSESpecification | None) -> None:
-    """Refuse SSEType AES256, and a type or key while encryption is off."""
+    """Refuse SSEType AES256, and a type or key unless Enabled is true."""
     if encryption is None:
         return
     if encryption.SSEType == "AES256":

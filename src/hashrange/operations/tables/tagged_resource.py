@@ -1,4 +1,4 @@
-"""Which table does an ARN in a request name? Order of checks: the ARN is complete → it names a table of the caller's account → the table exists.
+"""Which table does an ARN name, in requests on tags, exports and imports? Order of checks: an ARN → complete → a table's → of the caller's account → the table exists.
 
 Source: service behaviour, captures to October 2026.
 """
@@ -19,7 +19,7 @@ _TABLE_ARN = re.compile(rf"arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:([0-9]{{12}}):tabl
 
 
 def check_arn(scope: Scope, arn: str, operation: str) -> None:
-    """Raise ValidationException for a text that is no ARN, or an ARN of no table.
+    """Raise ValidationException for a text that is no ARN, or an ARN of something other than a table.
 
     Raises AccessDeniedException for an incomplete ARN or another account. The table need not exist. `operation`: the
     API operation's name, for the message.

@@ -1,8 +1,8 @@
 """Does UpdateTable allow the requested change? Checks of the request, then against the table; `updated_table.py` refuses changes that come too soon.
 
-Of the request: a change is requested → billing and throughput → shape of the index updates → stream and
-encryption. Against the table: billing and throughput → index rules → stream and encryption. Source: service
-behaviour, captures to October 2026.
+Of the request: a change is requested → index names → billing and throughput → shape of the index updates → attribute
+definitions → stream and encryption. Against the table: billing and throughput → attribute definitions → index rules →
+stream and encryption. Source: service behaviour, captures to October 2026.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -184,9 +184,10 @@ def _check_indexes(
     table: Table,
     billing_mode: str,
 ) -> None:
-    """Require that updated and deleted indexes exist, and that created indexes are new and have defined keys.
+    """Require that updated and deleted global indexes exist, and that created indexes are new and have defined keys.
 
-    Then check how many indexes are created or deleted at once, and the limits of a table's indexes.
+    Also checks their throughput; then how many indexes are created or deleted at once, and the limits of a table's
+    indexes.
     """
     indexes = {index.name: index for index in table.indexes}
     defined = dict.fromkeys(definition.AttributeName for definition in walk(definitions))

@@ -107,7 +107,7 @@ def time_text(at_seconds: float) -> str:
 
 
 def _mode_changes(request: UpdateTableRequest, table: Table, now_seconds: float) -> dict[str, Any]:
-    """Field → value of each table field that changes with the billing mode.
+    """Field → value of each table field, except `indexes`, that changes with the billing mode.
 
     Raises LimitExceededException for a switch to on-demand after too many earlier ones.
     """

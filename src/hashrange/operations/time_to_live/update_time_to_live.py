@@ -62,7 +62,7 @@ def _refuse(
 ) -> None:
     """Raise ValidationException for turning on what is on, or turning off what is off or has another attribute.
 
-    `now` is the current time to live. Also raises it within `cooldown_seconds` of the last change.
+    `now` is the current time to live. Also raises ValidationException within `cooldown_seconds` of the last change.
     """
     is_on = now is not None and now.state != "DISABLED"
     is_same = now is not None and now.attribute == wanted.AttributeName

@@ -1,7 +1,7 @@
 """What may a transaction do to an item? Structs of its four actions, and the TransactionStep of each.
 
-An action that does not fit its table gets a plan that refuses, so that the fault becomes a cancellation reason.
-Source: service behaviour, captures to Oct 2026.
+An action that does not fit its table gets a plan that refuses, so that the fault becomes a cancellation reason; only
+an empty value of a key or index key refuses the whole request. Source: service behaviour, captures to Oct 2026.
 """
 
 from collections.abc import Iterator
@@ -109,7 +109,7 @@ def check_action(element: TransactWriteItem) -> Action:
 def step_of(table: OpenTable, action: Action) -> TransactionStep:
     """The TransactionStep of an action; if the action does not fit the table, the plan of the step refuses.
 
-    Raises ValidationException for an item whose row would be too long.
+    Raises ValidationException for a put that fits the table, if the JSON of its item exceeds ROW_MAX_BYTES.
     """
     try:
         key = key_of_item(table, action)

@@ -16,7 +16,7 @@ CODES = {
     "TransactionConflictException": "TransactionConflict",
     "ValidationException": "ValidationError",
 }
-"""Code of an error → code of a cancellation reason, and of a statement's error in BatchExecuteStatement."""
+"""Code of an error → code of a cancellation reason; BatchExecuteStatement has these and two more for its statements."""
 
 
 def cancelled(refusals: list[ApiError | None]) -> ApiError:

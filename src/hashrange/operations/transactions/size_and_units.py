@@ -16,7 +16,7 @@ from hashrange.store.interface import Transacted, TransactionStep
 
 
 def check_read_size(rows: Sequence[Row | None]) -> None:
-    """Raise ValidationException if all items exceed 4 MB, or if all rows, or their JSON, exceed REPLY_JSON_MAX_BYTES.
+    """Raise ValidationException if the items together exceed 4 MB, or the rows or their JSON REPLY_JSON_MAX_BYTES.
 
     Whole items count, even if a projection returns only some of their attributes.
     """
@@ -36,7 +36,7 @@ def record_written_usage(
     """Record the usage of a transaction's writes and checks.
 
     `names` holds, for each transaction step, the table's name or ARN as the reply reports it. A replay consumes as much
-    as reading the items.
+    as a transaction that reads the items.
     """
     if transacted.report is None:
         meter += [

@@ -1,7 +1,7 @@
 """Does a request repeat an earlier transaction? Its idempotency token says: ClientRequestToken, and a digest of what must be equal.
 
-The digest covers what the reply holds (ReturnConsumedCapacity, ReturnItemCollectionMetrics), then all actions or
-statements. Here is also what a repeated request, a replay, consumes.
+The digest covers the members that decide what the reply holds (ReturnConsumedCapacity, ReturnItemCollectionMetrics),
+then all actions or statements. Here is also what a repeated request, a replay, consumes.
 """
 
 from collections.abc import Sequence
@@ -72,7 +72,7 @@ def begin_digest(request: TokenRequest) -> ContentDigest | None:
 
 
 def replay_units(report: bytes) -> TableUnits:
-    """Table name → units that a replay consumes: those of reading the same items. `report`: `Transacted.report`."""
+    """Table name → units of a replay: those of transactional reads of the items. `report`: `Transacted.report`."""
     return _decode_report(report)
 
 

@@ -1,7 +1,9 @@
 """TransactGetItems: up to 100 distinct items as of one point in time.
 
-Order of checks: per action, in the order of the request, parameters → Key values → ProjectionExpression; then items
-named twice → all tables exist. Keys and projections that do not fit a table's keys become cancellation reasons.
+Order of checks: per action, in the order of the request, parameters → Key values (nesting that is too deep only after
+a projection that cannot be parsed) → ProjectionExpression; then items named twice → all tables exist. Keys and
+projections that do not fit a table's keys become cancellation reasons; only an empty key value refuses the whole
+request. Last: the size of all items.
 """
 
 from typing import Annotated

@@ -1,12 +1,14 @@
 """TransactWriteItems: up to 100 puts, updates, deletes and checks of distinct items, all or none.
 
 Order of checks: per element, in the order of the request, exactly one action → parameters → values (nesting that is too
-deep only after expressions that cannot be parsed) → item size → expressions; then the size of all puts → items named
-twice → all tables exist → a ClientRequestToken that was used before belongs to an equal request. Faults that depend on
-a table's keys, or appear at run time, become cancellation reasons: of keys, of index keys' types, of expressions that
-use key attributes, of conditions that are false, of updates that cannot be applied to the item.
-Two faults come before all reasons and refuse the whole request: empty key values, and an update statement that is too
-large although the new item is not. Last, if nothing else refuses: the size of all items, then the sizes of item
+deep only after expressions that cannot be parsed) → item size → expressions; then the size of all puts → the length of
+each put item's JSON → items named twice → all tables exist → a ClientRequestToken that was used before belongs to an
+equal request. Faults that depend on a table's keys, or appear at run time, become cancellation reasons: of keys, of
+index keys' types, of expressions that use key attributes, of conditions that are false, of updates that cannot be
+applied to the item.
+Three faults come before all reasons and refuse the whole request: empty values of keys or index keys, an update
+statement that is too large although the new item is not, and items that are too large together and would be returned
+in the reasons. Last, if nothing else refuses: the size of all items and the bytes to store, then the sizes of item
 collections.
 
 Our choices, unconfirmed: items named twice are reported before a missing table; faults of a Put's keys are
@@ -69,7 +71,7 @@ async def transact_write_items(scope: Scope, request: TransactWriteItemsRequest,
 def _checked_actions(elements: list[TransactWriteItem], content: ContentDigest | None) -> list[Action]:
     """Actions of the request, in its order, each checked by itself; the elements are added to the digest `content`.
 
-    Raises ApiError for the first fault, then for puts that are too large together.
+    Raises the first fault of an element, then ValidationException for puts that are too large together.
     """
     actions = []
     put_bytes = 0
@@ -87,8 +89,8 @@ def _checked_actions(elements: list[TransactWriteItem], content: ContentDigest |
 def _planned_steps(scope: Scope, actions: list[Action]) -> list[TransactionStep]:
     """Transaction steps of the actions.
 
-    Raises Malformed for a table name that is too long or has invalid characters, and ApiError for an item whose row
-    would be too long, whichever comes first; then ApiError for items named twice, then for missing tables.
+    Raises Malformed for a table name that is too long or has invalid characters, and ApiError for a put item whose
+    JSON exceeds ROW_MAX_BYTES, whichever comes first; then ApiError for items named twice, then for missing tables.
     """
     steps = []
     places: list[object] = []

@@ -8,6 +8,7 @@ to the running server, and the next one deletes what is left of them. See docs/a
 import asyncio
 from typing import NamedTuple, Protocol
 
+from hashrange.store.copying import Checkpoint
 from hashrange.store.embedded import copy_folders, files
 from hashrange.store.embedded.engine import (
     Engine,
@@ -81,13 +82,13 @@ def remove_home(home: Home) -> None:
         files.remove_folder(home.data_dir)
 
 
-class Checkpoint:
-    """The content of a store at one moment, until `release`."""
+class EngineCheckpoint:
+    """The content of a store at one moment, until `release`. Its engine is opened when it is first copied."""
 
     def __init__(self, home: Home) -> None:
-        """Open the engine in `home`, which belongs to the checkpoint from now on. Raises StorageError."""
+        """`home`, with a linked engine that is not open, belongs to the checkpoint from now on."""
         self._home = home
-        self._engine = open_home(home)
+        self._engine: Engine | None = None
 
     @property
     def place(self) -> str:
@@ -95,17 +96,21 @@ class Checkpoint:
         return self._home.place
 
     def copy(self) -> Home:
-        """Link the content to a new home. Raises OSError and the engine's bare exceptions."""
+        """Link the content to a new home. Raises StorageError, OSError and the engine's bare exceptions."""
+        if self._engine is None:
+            self._engine = open_home(self._home)
         return copy_home(self._engine, self._home)
 
     def release(self) -> None:
         """Free what only the checkpoint holds; stores that were made from it keep their content."""
-        close_engine(self._engine, self._home.place, may_fail=True)
+        if self._engine is not None:
+            close_engine(self._engine, self._home.place, may_fail=True)
         remove_home(self._home)
 
 
 def fork_home(checkpoint: Checkpoint) -> Home:
     """Link the content of `checkpoint` to a home for another store. Raises StorageError."""
+    assert isinstance(checkpoint, EngineCheckpoint), "a checkpoint of another kind of store"
     try:
         return checkpoint.copy()
     except Exception as error:
@@ -144,7 +149,7 @@ class Copies:
         if self._home.memory is not None or self._home.is_copy:
             remove_home(self._home)
 
-    async def checkpoint(self) -> Checkpoint:
+    async def checkpoint(self) -> EngineCheckpoint:
         """Copy the whole content, as of the last commit when this method returns. Raises StorageError."""
         site = self._site
         generation = site.health.generation
@@ -152,7 +157,7 @@ class Copies:
             if (site.engine.property_int_value("rocksdb.cur-size-all-mem-tables") or 0) > UNFLUSHED_BYTES_MAX:
                 await asyncio.wrap_future(site.housekeeper.run(site.engine.flush))
                 site.health.require(generation)
-            return Checkpoint(copy_home(site.engine, self._home))
+            return EngineCheckpoint(copy_home(site.engine, self._home))
         except Exception as error:
             raise site.fail(error) from error
 
@@ -162,6 +167,7 @@ class Copies:
         Positions go on; all else is as when the checkpoint was made. A request that is suspended meanwhile raises
         StorageError; its client may send it again. Raises StorageError.
         """
+        assert isinstance(checkpoint, EngineCheckpoint | None), "a checkpoint of another kind of store"
         try:
             home = empty_home_beside(self._home) if checkpoint is None else checkpoint.copy()
             if self._lock is None:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from hashrange.clock import Clock
 from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES, PARTITION_SIZE_MAX_BYTES
+from hashrange.store.copying import Checkpoint
 from hashrange.store.embedded import files, identity
-from hashrange.store.embedded.checkpoints import Checkpoint, fork_home, home_in
+from hashrange.store.embedded.checkpoints import fork_home, home_in
 from hashrange.store.embedded.participant import DrawDelay, Options
 from hashrange.store.embedded.participants import PARTICIPANTS, MakeParticipant
 from hashrange.store.embedded.store import EmbeddedStore

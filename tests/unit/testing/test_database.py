@@ -1,0 +1,81 @@
+"""A database inside a test: clients, and its content copied, restored, forked and emptied."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from hashrange.testing.database import Database, server
+
+
+@pytest.fixture
+def database() -> Iterator[Database]:
+    with server() as database:
+        yield database
+
+
+def create(client: Any, name: str = "music") -> None:
+    client.create_table(
+        TableName=name,
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+        StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"},
+    )
+
+
+def put(client: Any, *keys: str) -> None:
+    for key in keys:
+        client.put_item(TableName="music", Item={"pk": {"S": key}})
+
+
+def keys_of(client: Any) -> list[str]:
+    return sorted(item["pk"]["S"] for item in client.scan(TableName="music")["Items"])
+
+
+def test_clients_and_resources_see_the_same_tables(database: Database) -> None:
+    create(database.client())
+    table = database.resource().Table("music")
+    table.put_item(Item={"pk": "a"})
+    assert keys_of(database.client()) == ["a"]
+    assert len(database.client("dynamodbstreams").list_streams()["Streams"]) == 1
+
+
+def test_an_emptied_database_has_no_tables_and_takes_new_ones(database: Database) -> None:
+    client = database.client()
+    create(client)
+    put(client, "a")
+    database.reset()
+    assert client.list_tables()["TableNames"] == []
+    assert database.client("dynamodbstreams").list_streams()["Streams"] == []
+    create(client)
+    assert keys_of(client) == []
+
+
+def test_a_snapshot_is_restored_as_often_as_one_likes(database: Database) -> None:
+    client = database.client()
+    create(client)
+    put(client, "a")
+    snapshot = database.snapshot()
+    for _ in range(2):
+        put(client, "b")
+        client.delete_item(TableName="music", Key={"pk": {"S": "a"}})
+        assert keys_of(client) == ["b"]
+        database.restore(snapshot)
+        assert keys_of(client) == ["a"]
+    snapshot.release()
+    assert keys_of(client) == ["a"]
+
+
+def test_forks_begin_alike_and_go_their_own_ways(database: Database) -> None:
+    client = database.client()
+    create(client)
+    put(client, "a")
+    with database.fork() as first, database.fork() as second:
+        put(first.client(), "b")
+        put(second.client(), "c")
+        put(client, "d")
+        assert [keys_of(one.client()) for one in (first, second)] == [["a", "b"], ["a", "c"]]
+        with first.fork() as grandchild:
+            assert keys_of(grandchild.client()) == ["a", "b"]
+    assert keys_of(client) == ["a", "d"]
