@@ -1,11 +1,12 @@
-"""What time is it? These clocks are the only readers of time in Hashrange.
+"""What time is it? These clocks are the only readers of time in Hashrange, apart from the event loop's own clock.
 
 Each clock has three readings, which must not be mixed: service time (the database's own: TTL, states, created-at; may
 be virtual), wall time (HTTP Date, signature skew, access log) and monotonic time (time-outs). A machine's clock may be
 set back, but service time never goes back, and on a machine it never stands still. So a table that was ACTIVE stays so,
 and no delay takes longer than its length. A movable clock is a machine's clock whose service time can be moved ahead
 while it runs. A virtual clock moves service time alone (`advance`), for states, tokens, retention and delays, or all
-three readings (`advance_all`), for time-outs and signatures too. Code that waits registers with `on_advance`.
+three readings (`advance_all`), for time-outs and signatures too. Code that waits for service time
+registers with `on_advance`.
 """
 
 import time
@@ -43,7 +44,7 @@ class Clock(Protocol):
         ...
 
     def on_advance(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Call `callback` after each move of service time, until the returned function is called."""
+        """Call `callback` after each call that advances service time, until the returned function is called."""
         ...
 
 
@@ -118,8 +119,8 @@ class MovableClock:
 class VirtualClock:
     """A clock that moves only by `advance` and `advance_all`, so tests never sleep.
 
-    Advancing by a delay at once reaches the end of the delay; advancing by parts of it may, because of rounding, end
-    about 0.1 µs earlier or later. Callbacks of `on_advance` run on the thread that moves the clock.
+    One advance by a whole delay reaches its end; several advances by parts of the delay may, because of rounding, end
+    some 0.1 µs earlier or later. Callbacks of `on_advance` run on the thread that moves the clock.
     """
 
     is_virtual = True

@@ -1,12 +1,13 @@
-"""Which errors exist, and who receives each? ApiError the client, StorageError the operator, Malformed the slow path.
+"""Which errors do packages share, and who receives each? ApiError the client, StorageError the operator, Malformed the slow path.
 
     HashrangeError
-    ├── ApiError              sent to the client; one class per code, the class name is the code
+    ├── ApiError              sent to the client; the class name is the code, except below ValidationException
     │   ├── ValidationException
     │   │   ├── RequestFault  worded per operation, in one of two layers' words, with or without a prefix
     │   │   └── WholeRequestFault   refuses a whole transaction, instead of being one action's cancellation reason
     │   └── …
     ├── StorageError          for the operator; the client gets InternalServerError
+    ├── Abandoned             internal: the client has left
     └── Malformed             internal: the slow path words the request's first fault
 
 An `AssertionError` is a bug of Hashrange. Messages live in `hashrange.messages`; this file must not hold any.
@@ -21,7 +22,7 @@ DYNAMODB = "com.amazonaws.dynamodb.v20120810"
 
 
 class HashrangeError(Exception):
-    """The base class of all errors that Hashrange raises on purpose."""
+    """The base class of errors that Hashrange raises on purpose, except some that one package raises and catches."""
 
 
 class ApiError(HashrangeError):
@@ -54,14 +55,14 @@ class ApiError(HashrangeError):
 
 
 class SerializationException(ApiError):
-    """The body is not JSON, or a member has the wrong JSON type."""
+    """The body is no JSON object or has invalid chunks, or a member does not fit its declared JSON type."""
 
     namespace = CORAL_SERVICE
     message_member = "Message"
 
 
 class UnknownOperationException(ApiError):
-    """The target names no operation of the API; the reply has no message."""
+    """X-Amz-Target is missing or names no operation of the API; the reply has no message."""
 
     namespace = CORAL_SERVICE
 
@@ -73,7 +74,7 @@ class UnsupportedOperationException(ApiError):
 
 
 class AccessDeniedException(ApiError):
-    """The caller may not make this call."""
+    """The caller may not do this: an ARN is incomplete or of another account, or a policy would lock the caller out."""
 
     namespace = CORAL_SERVICE
     message_member = "Message"
@@ -86,21 +87,21 @@ class MissingAuthenticationTokenException(ApiError):
 
 
 class IncompleteSignatureException(ApiError):
-    """The signature lacks a part such as `Credential`, or a part is malformed."""
+    """The signature lacks a part such as `Credential`, or a part is malformed or not supported."""
 
     namespace = CORAL_SERVICE
 
 
 class InvalidSignatureException(ApiError):
-    """The signature could be parsed, but is refused: it does not match, has expired or is not valid yet, is for another
-    Region, service or day, or does not sign the host; or header and query both have one.
+    """The signature, or that of a chunk, does not match; or it has expired or is not valid yet, is for another Region,
+    service, day or terminator, or does not sign the host; or header and query both have one.
     """
 
     namespace = CORAL_SERVICE
 
 
 class UnrecognizedClientException(ApiError):
-    """The access key or session token is unknown."""
+    """The access key is unknown, or the session token is not that of the key."""
 
     namespace = CORAL_SERVICE
 
@@ -112,13 +113,13 @@ class ExpiredTokenException(ApiError):
 
 
 class ValidationException(ApiError):
-    """The request is well-formed JSON but not acceptable; the message, unlike a RequestFault's, is sent unchanged."""
+    """The request is well-formed JSON but not acceptable; unlike a RequestFault, it has one message for both layers."""
 
     namespace = CORAL_VALIDATE
 
 
 class WholeRequestFault(ValidationException):
-    """A fault of one action that refuses the whole transaction by itself, instead of being a cancellation reason."""
+    """A fault of one action; in a transaction, it refuses the whole request instead of being a cancellation reason."""
 
     @property
     def code(self) -> str:
@@ -128,8 +129,8 @@ class WholeRequestFault(ValidationException):
 class RequestFault(ValidationException):
     """A fault found by request validation; its wording depends on the validation layer that checks the request.
 
-    `message`: the current layer's wording. `older`: the wording for operations that still use the older layer
-    (BatchWriteItem, Scan, …), if it differs. `is_always_bare`: `message` never gets the envelope, which is the prefix
+    `message`: the current layer's wording. `older`: the older layer's wording (for BatchWriteItem, Scan, …), if it
+    differs. `is_always_bare`: `message` never gets the envelope, which is the prefix
     "1 validation error detected: ". Source: errors.md section 3.
     """
 
@@ -146,7 +147,7 @@ class RequestFault(ValidationException):
 class NumberFault(RequestFault):
     """A number that is malformed, too precise or out of range.
 
-    In an ExclusiveStartKey, its message lacks the prefix START_KEY_VALUE that other faults get.
+    In an ExclusiveStartKey, its message lacks the prefix START_KEY_VALUE that most other faults get.
     """
 
 
@@ -172,7 +173,7 @@ class NumberSetFault(RequestFault):
 
 
 class ResourceNotFoundException(ApiError):
-    """The table, index or resource does not exist."""
+    """The table, index or other resource does not exist or, for some operations, is being created or deleted."""
 
 
 class TableNotFoundException(ApiError):
@@ -184,7 +185,7 @@ class PolicyNotFoundException(ApiError):
 
 
 class ResourceInUseException(ApiError):
-    """The table or policy exists already, or is in a state that forbids the call."""
+    """The table exists already; or it, an index or a policy is in a state that forbids the call."""
 
 
 class ItemRefusal(ApiError):
@@ -209,11 +210,11 @@ class ExpiredIteratorException(ApiError):
 
 
 class TrimmedDataAccessException(ApiError):
-    """Stream records at the requested position were too old and are deleted."""
+    """The requested position of a stream is too old: its records can no longer be read."""
 
 
 class LimitExceededException(ApiError):
-    """A quota of the account or table is exhausted."""
+    """A quota of the account or table is exhausted, or a table's indexes would change more than one at a time."""
 
 
 class ItemCollectionSizeLimitExceededException(ApiError):
@@ -227,7 +228,7 @@ class TransactionCanceledException(ApiError):
 
 
 class TransactionConflictException(ApiError):
-    """A single write conflicts with a transaction in progress on its item; the client may retry."""
+    """A call conflicts with a transaction in progress on its item, or a transaction with a write; clients may retry."""
 
 
 class ProvisionedThroughputExceededException(ApiError):
@@ -257,15 +258,15 @@ class InternalServerError(ApiError):
 
 
 THROTTLED = (ProvisionedThroughputExceededException, ThrottlingException)
-"""Errors for exhausted capacity. BatchWriteItem returns the refused writes as unprocessed, or raises the error if it
-wrote nothing."""
+"""Errors for exhausted capacity, which the embedded store never raises. BatchWriteItem returns the refused writes as
+unprocessed, or raises the error if it wrote nothing."""
 
 
 # --- the operator's errors ----------------------------------------------------------------------
 
 
 class StorageError(HashrangeError):
-    """The storage engine failed. The message tells the operator what to do."""
+    """The storage engine failed, or the data folder cannot be used. The message is for the operator."""
 
 
 class StorageCorruption(StorageError):
@@ -277,7 +278,7 @@ class StorageFull(StorageError):
 
 
 class StorageReadOnly(StorageError):
-    """The data folder is not writable."""
+    """The data folder is not writable or, for tools that only read it, not readable."""
 
 
 class StorageLocked(StorageError):
@@ -297,7 +298,7 @@ class StorageBusy(StorageError):
 
 
 class OutcomeUnknown(StorageError):
-    """A write may or may not have taken place, and the store could not find out in time."""
+    """A write may or may not have taken place, and the store could not find out which."""
 
 
 class Abandoned(HashrangeError):
@@ -308,9 +309,10 @@ class Abandoned(HashrangeError):
 
 
 class Malformed(HashrangeError):
-    """The request has a fault that the fast path does not word itself.
+    """The request has, or may have, a fault that the fast path does not word itself.
 
-    The slow path then reads the body again, finds the first fault in the service's order and words it.
+    The slow path then reads the body again and words the first fault in the service's order; if it finds none, the
+    operation runs again.
     """
 
 

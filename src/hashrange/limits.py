@@ -1,11 +1,12 @@
-"""Which numbers limit a request? Every limit of the service, with its unit in its name and its source beside it."""
+"""Which numbers limit a request? The service's limits, with their sources, and our own bounds; sizes and times have their unit in the name."""
 
 # --- requests ---
 
 BODY_BYTES_MAX = 16 * 1024 * 1024
 """Length of a request body; a longer one is answered with status 413. Source: limits.md, "Any request body"."""
 SKEW_SECONDS_MAX = 15 * 60
-"""Greatest difference between the date of a signed request and the clock. Source: signing.md 4."""
+"""Greatest difference between the date of a signed request and the clock; a presigned request may be older. Source:
+signing.md 4."""
 EXPIRES_SECONDS_MAX = 7 * 24 * 3600
 """The longest time for which a presigned request may be valid. Source: signing.md."""
 CONSTRAINT_ERRORS_MAX = 10
@@ -15,16 +16,17 @@ MESSAGE_CHARACTERS_MAX = 100_000
 the service's is unconfirmed."""
 MEMBERS_INSPECTED_MAX = 5_000
 """Once the slow path has inspected this many members of a request's lists and maps, it cuts each over-long one to one
-member more than allowed: our own bound. Printed with 20 characters each, so many members already fill a message."""
+member more than allowed (strings: STRINGS_KEPT_MIN): our own bound. This many members, of 20 characters each when
+printed, fill a message."""
 STRINGS_KEPT_MIN = MESSAGE_CHARACTERS_MAX // 2
 """An over-long list or map of strings keeps more members than this when the slow path cuts it: printed with two
-characters each, so many members already fill a message."""
+characters each, this many members fill a message."""
 STRUCTURES_MAX = 1_000
-"""Greatest length of a list of structures if the API model declares none: our own bound, far beyond what any operation
-accepts."""
+"""Greatest length of a list of structures if the API model declares no length: our own bound, far beyond what any
+operation accepts."""
 STRUCTURES_BY_NAME_MAX = 110_000
 """Greatest length of a map whose values are structures, if the API model declares no length: our own bound. Such maps
-have attribute names as keys (Expected, AttributeUpdates, KeyConditions)."""
+have attribute names as keys (Expected, AttributeUpdates, …)."""
 TABLE_NAME_LENGTH_MIN = 3
 """Least number of characters in the name of a table or index."""
 TABLE_NAME_LENGTH_MAX = 255
@@ -76,13 +78,14 @@ RESOURCE_POLICY_MAX_BYTES = 20_480
 ITEM_SIZE_MAX_BYTES = 400 * 1024
 """Size of one item: the sizes of its attributes' names and values."""
 PAGE_SIZE_MAX_BYTES = 1024 * 1024
-"""Sum of the item sizes that one page of a Query or Scan evaluates; the item that reaches the limit is still on it."""
+"""Sum of the item sizes that one page of a Query, Scan or SELECT evaluates, with the item that reaches the limit."""
 READ_UNIT_BYTES = 4096
 WRITE_UNIT_BYTES = 1024
 BATCH_GET_KEYS_MAX = 100
 """Keys of one BatchGetItem, over all its tables."""
 BATCH_GET_SIZE_MAX_BYTES = 16 * 1024 * 1024
-"""Sum of the item sizes in one reply of BatchGetItem; the item that would exceed it becomes an unprocessed key."""
+"""Sum of the whole sizes of the items in one reply of BatchGetItem; all keys from the item that would exceed it on are
+unprocessed."""
 BATCH_GET_PARTITION_MAX_BYTES = 1024 * 1024
 """Sum of the sizes of the items with one partition key value that one BatchGetItem reads from a table."""
 BATCH_WRITE_REQUESTS_MAX = 25
@@ -127,7 +130,7 @@ PARTITION_SIZE_MAX_BYTES = 10 * 1024**3
 PARTITION_READ_UNITS, PARTITION_WRITE_UNITS = 3_000, 1_000
 """Read units, and write units, that one partition of the service serves per second."""
 ON_DEMAND_PARTITIONS = 4
-"""Partitions of a new on-demand table in the service."""
+"""Partitions of a new on-demand table in the service, at least."""
 PARTITIONS_MAX = 4_096
 """Partitions of one table or index: our own bound."""
 
@@ -155,8 +158,8 @@ TRANSACTION_ACTIONS_MAX = 100
 TRANSACTION_SIZE_MAX_BYTES = 4 * 1024 * 1024
 """Sum of the sizes of the items that one transaction reads or writes."""
 TRANSACTION_COMMIT_MAX_BYTES = 14 * 1024 * 1024
-"""Bytes that one transaction stores: its rows and their images in streams. Our own bound, which only items of very many
-tiny values reach."""
+"""Bytes of rows, and of their images in streams, that one transaction stores; index entries do not count. Our own
+bound, which only items of very many tiny values reach."""
 TOKEN_LIFE_SECONDS = 600
 """Time after a transaction in which a request with the same ClientRequestToken starts no second transaction."""
 TRANSACTION_FACTOR = 2
@@ -189,12 +192,12 @@ time."""
 
 REQUEST_MEMBERS_MAX = 420_000
 """Commas and colons outside the strings of a request's JSON, plus lists directly inside lists, as in no valid request.
-One item exceeds this only if it consists of lists of empty strings or nulls."""
+One item exceeds this only if it consists mostly of lists of empty strings, empty binaries or sets of one of these."""
 ROW_MAX_BYTES = 4 * 1024 * 1024
-"""Bytes of an item's JSON at rest. Only items with tens of thousands of numbers like 1E-130 reach this limit: in a
-list, each counts 3 bytes and is written with 131 digits."""
+"""Bytes of an item's canonical JSON, before it is packed. Hardly any items reach this limit but those with tens of
+thousands of numbers like 1E-130: in a list, each counts 3 bytes and is written with 131 digits."""
 REPLY_JSON_MAX_BYTES = 32 * 1024 * 1024
 """Bytes of the JSON of all items in one reply; the item that reaches the limit may still be in the reply. The JSON of
-an item of very many tiny values is up to nine times its DynamoDB size, and up to 67 times for numbers like 1E-130."""
+an item of very many tiny values is up to twelve times its DynamoDB size, and up to 67 times for numbers like 1E-130."""
 LEGACY_CONDITIONS_MAX = 1_000
 """Attributes that one of Expected, QueryFilter, ScanFilter and KeyConditions may name."""

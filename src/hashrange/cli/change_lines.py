@@ -1,9 +1,10 @@
-"""How does `hashrange tail` show a change? As one line: time, event, key, and the attributes that changed.
+"""How does `hashrange tail` show a change? As one line: time, event, key, and what the record tells of the other attributes.
 
     2026-11-22 20:20:22  MODIFY  pk "user-1": visits 1 → 2, + email "a@b.c", - name "Ada"
 
-Time is UTC. Values are written as in PartiQL, but with the quotation marks of JSON. Maps are compared member by member,
-other values as a whole. Long values are cut, and characters that a terminal would take as instructions are escaped.
+Time is UTC. Values are written much as in PartiQL, but with the quotation marks of JSON. Maps are compared member by
+member, other values as a whole. Long values are cut, and characters that a terminal would take as instructions are
+escaped.
 """
 
 import json

@@ -38,5 +38,5 @@ def build_parser() -> CommandParser:
 
 
 def show_progress(row_count: int) -> None:
-    """Print the number of rows read on standard error, in a line that the next call overwrites."""
+    """Print on standard error how many rows have been found sound, in a line that the next call overwrites."""
     print(f"\r{row_count:,} rows", end="\r", file=sys.stderr, flush=True)

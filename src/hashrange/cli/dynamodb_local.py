@@ -1,6 +1,6 @@
-"""How are DynamoDB Local's flags understood? They are translated to Hashrange's, so that it is a drop-in replacement.
+"""How are DynamoDB Local's flags understood? They are replaced by Hashrange's or ignored, so that Hashrange is a drop-in replacement.
 
-`-jar DynamoDBLocal.jar`, `-Djava.library.path=…` and `-Xmx…` are accepted too: compose files pass them with the flags.
+`-jar DynamoDBLocal.jar`, `-Djava.library.path=…` and `-Xmx…` are ignored too: compose files pass them with the flags.
 """
 
 from collections.abc import Iterator
@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from hashrange.cli.parsing import UsageError
 
 DELAY_SECONDS = 3
-"""How long tables stay CREATING with `-delayTransientStatuses`; in DynamoDB Local they do so for some seconds too."""
+"""How long tables stay CREATING, UPDATING and DELETING with `-delayTransientStatuses`."""
 
 WITH_VALUE = {"-port": "--port", "-dbPath": "--data-dir"}
 WITHOUT_VALUE = {"-inMemory": "--in-memory", "-sharedDb": "--shared-db", "-help": "--help"}
 WITHOUT_EFFECT = frozenset({"-disableTelemetry", "-optimizeDbBeforeStartup"})
-"""Flags that are ignored: Hashrange sends no telemetry, and its engine optimizes itself."""
+"""Flags without a value that are ignored: Hashrange sends no telemetry, and its engine optimizes itself."""
 JAVA_PREFIXES = ("-D", "-Xm", "-Xs", "-XX:")
 
 
@@ -25,7 +25,7 @@ def is_dynamodb_local(words: list[str]) -> bool:
 def translate(words: list[str]) -> list[str]:
     """The command line with DynamoDB Local's flags replaced by Hashrange's; both may be mixed.
 
-    Raises UsageError for an unknown flag with one dash, or one without its value.
+    Raises UsageError for an unknown flag with one dash, or a known one without its value.
     """
     return [word for part in _parts(iter(words)) for word in part]
 
@@ -39,7 +39,7 @@ def _parts(words: Iterator[str]) -> Iterator[list[str]]:
         elif word == "-delayTransientStatuses":
             yield ["--table-state-delay", str(DELAY_SECONDS)]
         elif word in {"-cors", "-jar"}:
-            _value(word, words)  # both are ignored: requests of every origin are answered, no jar file is needed
+            _value(word, words)  # `-cors` and `-jar` are ignored: every origin is answered, no jar file is needed
         elif word in WITHOUT_EFFECT or word.startswith(JAVA_PREFIXES):
             continue
         elif word.startswith("-") and not word.startswith("--") and len(word) > 2:

@@ -1,7 +1,8 @@
 """Which records of a stream are new? Each call of `Following.look` reads on in all shards, children after parents.
 
 All changes of an item are in a shard and its descendants, so reading a parent to its end before its children keeps the
-changes in order. Each record is read once. No function here waits; the caller decides when to call `look` again.
+changes in order. Each record is read once. No function here waits for new records; the caller decides when to call
+`look` again.
 Source for the members of requests and replies: developer guide, "Streams" record of 2026.
 """
 
@@ -22,16 +23,16 @@ class Asking(Protocol):
 
     @property
     def replied_at_seconds(self) -> float:
-        """Time of the server's last reply, in whole seconds by the server's clock."""
+        """Time of the last reply, in whole seconds since the epoch; by the server's clock if the reply tells it."""
         ...
 
     def ask(self, operation: str, service: str = ..., **members: Any) -> Any:
-        """Send a request; returns the reply. Raises RefusedRequest if the server refuses it."""
+        """Send a request; returns the reply. Raises RefusedRequest if it is refused, RemoteError if unanswered."""
         ...
 
 
 class StreamGone(Exception):
-    """The stream no longer exists: it ended more than a day ago."""
+    """The stream, or a shard to be read, no longer exists; in most cases it ended more than a day ago."""
 
 
 class FollowedShard:
@@ -47,9 +48,9 @@ class FollowedShard:
         """Members of a GetShardIterator request for an iterator at the next record to read."""
         self.iterator: str | None = None
         self.is_at_end = False
-        """True once the shard's records that existed when following began have been read."""
+        """True if the last reply shows that the shard's records that existed when following began have been read."""
         self.is_drained = False
-        """True if the shard is closed and read to its end, or was closed before following began (and is skipped)."""
+        """True if the shard is closed and read to its end, or skipped, as it closed before the records to follow."""
 
 
 class Following:
@@ -74,7 +75,7 @@ class Following:
 
     @property
     def is_at_end(self) -> bool:
-        """True once the stream's records that existed when following began have been read."""
+        """True if the last replies show that the stream's records that existed when following began have been read."""
         return not self._lacks_children() and all(one.is_drained or one.is_at_end for one in self._shards.values())
 
     @property
@@ -147,7 +148,8 @@ class Following:
         shard.is_at_end = not records
         if records:
             last = records[-1]["dynamodb"]
-            # Constant writes leave no reply empty: one not full, with a record after the start, counts as the end too.
+            # With constant writes no reply is empty, so the end is also a reply that is not full and whose last record
+            # was written after following began.
             is_newer = last["ApproximateCreationDateTime"] > self._began_at_seconds
             shard.is_at_end = is_newer and len(records) < PAGE_RECORDS_MAX
             shard.place = {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": last["SequenceNumber"]}

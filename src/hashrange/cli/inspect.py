@@ -18,7 +18,7 @@ Changes nothing. Stop the server first: a folder has one user at a time.
 
 
 def run(words: list[str]) -> int:
-    """Show the tables of a data folder, one table or one item; returns the exit code."""
+    """Show all tables of a data folder, those of one name, or their items at one key; returns the exit code."""
     options = parse(build_parser(), words)
     if options.key is None:
         return show_tables(options.data_dir, options.table)
@@ -84,9 +84,9 @@ def key_text(keys: KeySchema) -> str:
 
 
 def show_item(data_dir: str, table_name: str, key: dict[str, dict[str, str]]) -> int:
-    """Print the item at `key`, in DynamoDB's JSON, of every table of that name; returns the exit code.
+    """Print the item at `key`, in DynamoDB's JSON, of every table named `table_name`; returns the exit code.
 
-    The code is FAILED if no table has such an item, WRONG_USE if `key` does not fit a table.
+    The code is FAILED if no table has such an item, WRONG_USE if `key` does not fit one of the tables.
     """
     from hashrange.store.embedded.inspect import inspect_row
 

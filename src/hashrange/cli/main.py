@@ -1,7 +1,7 @@
-"""Which command does a command line run? Finds it, runs it, and turns an error into one sentence and an exit code.
+"""Which command does a command line run? Finds it, runs it, and turns a HashrangeError into one sentence and an exit code.
 
-Exit codes: 0 done; 1 the command failed, or a check found faults; 2 the command line, a setting, or a file that a
-setting names is wrong; 130 interrupted; 141 nobody reads the output.
+Exit codes: 0 done; 1 the command failed, or a check found faults; 2 the command line, a setting, or a file or
+folder that one of them names is wrong; 130 interrupted; 141 nobody reads the output.
 Only the chosen command's file is imported: `hashrange serve` must be ready in 150 ms.
 """
 

@@ -1,4 +1,4 @@
-"""How do commands write to standard output? With `say`, so that failures show a sentence, not a traceback."""
+"""How do commands write to standard output? With `say`, so that a failed write never shows a traceback."""
 
 from hashrange.errors import HashrangeError
 

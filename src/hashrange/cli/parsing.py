@@ -1,4 +1,4 @@
-"""How is a command's line parsed? Each command has a `CommandParser`, which refuses unknown words in one sentence."""
+"""How is a command's line parsed? By `parse`, with a `CommandParser` for each command; the first fault is reported in one sentence."""
 
 import argparse
 from collections.abc import Sequence
@@ -9,11 +9,11 @@ from hashrange.errors import HashrangeError
 
 
 class UsageError(HashrangeError):
-    """The command line or a setting is wrong: the message names the word, the reason and a remedy."""
+    """The command line or a setting is wrong. The message says what is wrong and, in most cases, gives a remedy."""
 
 
 class CommandParser(argparse.ArgumentParser):
-    """argparse's parser, with faults raised as UsageError."""
+    """argparse's parser; with `parse`, faults are raised as UsageError."""
 
     def print_help(self, file: Any = None) -> None:
         """Print the help to standard output. Raises OutputError, where argparse itself would ignore the failure."""
@@ -28,7 +28,9 @@ class CommandParser(argparse.ArgumentParser):
         )
 
     def refuse(self, argument: str | None, message: str) -> NoReturn:
-        """Raise UsageError for a missing or surplus value. `argument`: all flags of the option, joined by slashes."""
+        """Raise UsageError for a missing or surplus value. `argument`: all flags of the option, joined by slashes; None
+        for a fault of the whole line, which `error` reports.
+        """
         action = next((each for each in self._actions if "/".join(each.option_strings) == argument), None)
         if action is None:
             self.error(message)
@@ -42,7 +44,7 @@ class CommandParser(argparse.ArgumentParser):
 
 
 def command_parser(name: str, description: str, example: str) -> CommandParser:
-    """A parser for `hashrange NAME`, still without arguments; options that are not given are left out of its result."""
+    """A parser for `hashrange NAME`, still without arguments; its result omits options without value and default."""
     return CommandParser(
         prog=f"hashrange {name}",
         description=description,
@@ -55,7 +57,7 @@ def command_parser(name: str, description: str, example: str) -> CommandParser:
 
 
 def parse(parser: CommandParser, words: Sequence[str]) -> argparse.Namespace:
-    """The parsed arguments; raises UsageError for unknown words, and for missing or surplus values."""
+    """The parsed arguments; raises UsageError for unknown words, missing arguments, and missing or surplus values."""
     try:
         arguments, unknown = parser.parse_known_args(words)
     except argparse.ArgumentError as error:

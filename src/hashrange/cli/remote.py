@@ -25,7 +25,7 @@ DEFAULT_ENDPOINT = "http://127.0.0.1:8000"
 DEFAULT_REGION = "us-east-1"
 PLACEHOLDER_KEY = "hashrange"
 REPLY_SECONDS_MAX = 60.0
-"""Time to wait for a reply; then the server is reported as not answering."""
+"""Time to wait for a connection, or for further bytes of a reply; then the server is reported as not answering."""
 
 _KEY_FAULTS = {
     "UnrecognizedClientException",
@@ -36,7 +36,7 @@ _KEY_FAULTS = {
 
 
 class RemoteError(HashrangeError):
-    """No server answers, or what answers is not DynamoDB. The message says which it is, with a remedy."""
+    """No server answers, what answers is not DynamoDB, or the server refused (RefusedRequest), as the message says."""
 
 
 class RefusedRequest(RemoteError):
@@ -63,7 +63,7 @@ class Remote:
         self._wall_time = SystemClock.wall_time
         self._connection: HTTPConnection | None = None
         self.replied_at_seconds = 0.0
-        """Seconds since the epoch in the Date header of the last reply, or the local time if it had none; 0 before."""
+        """Date header of the last reply, in seconds since the epoch; local time if the reply had none; 0 at first."""
 
     def ask(self, operation: str, service: str = "dynamodb", **members: Any) -> Any:
         """Send a request; returns the reply. Raises RefusedRequest if refused, RemoteError if no DynamoDB answers.
@@ -98,7 +98,7 @@ class Remote:
                 make = HTTPSConnection if self._url.scheme == "https" else HTTPConnection
                 self._connection = make(self._url.hostname or "", self._url.port, timeout=REPLY_SECONDS_MAX)
             self._connection.request("POST", "/", body, dict(headers))
-            # Without `with`, the reply's finalizer could lose a KeyboardInterrupt.
+            # Without `with`, the reply's finalizer may close it, and Python ignores a KeyboardInterrupt in a finalizer.
             with self._connection.getresponse() as reply:
                 date = reply.getheader("Date")
                 self.replied_at_seconds = parsedate_to_datetime(date).timestamp() if date else self._wall_time() // 1

@@ -16,14 +16,14 @@ CONFIG_VARIABLE = "HASHRANGE_CONFIG"
 PREFIX = "HASHRANGE_"
 TESTS_PREFIXES = ("HASHRANGE_CI", "HASHRANGE_FUZZ_", "HASHRANGE_TEST_", "HASHRANGE_SOAK", "HASHRANGE_BENCH_")
 KUBERNETES_PREFIXES = ("HASHRANGE_SERVICE_", "HASHRANGE_PORT_")
-"""Prefixes of variables that Kubernetes sets in pods next to a service `hashrange`, besides HASHRANGE_PORT=tcp://…; all
-are ignored."""
+"""Prefixes of variables that Kubernetes sets in the pods of a namespace with a service `hashrange`, besides
+HASHRANGE_PORT=tcp://…; all are ignored."""
 TRUE_WORDS = frozenset({"true", "1", "yes", "on"})
 FALSE_WORDS = frozenset({"false", "0", "no", "off", ""})
 
 
 class Loaded(NamedTuple):
-    """The settings that take effect, and warnings about them for the operator."""
+    """The settings that take effect, and warnings for the operator about unknown environment variables."""
 
     settings: Settings
     warnings: list[str]
@@ -59,7 +59,7 @@ def load_settings(flags: Mapping[str, Any], environment: Mapping[str, str], conf
 def _merge(chosen: dict[str, Any], found: dict[str, Any], source: str) -> None:
     """Let `found`, the values of `source`, override those of earlier sources; a `data_dir` also overrides `in_memory`.
 
-    Raises UsageError if `found` has both.
+    Raises UsageError if `found` has a `data_dir` and a true `in_memory`.
     """
     if found.get("in_memory") and "data_dir" in found:
         raise UsageError(f"{source} asks for both in_memory and data_dir ({found['data_dir']}); keep one of them.")
@@ -93,9 +93,9 @@ def _read_file(path: str, by_key: Mapping[str, Option]) -> dict[str, Any]:
 def _read_environment(
     environment: Mapping[str, str], by_key: Mapping[str, Option], warnings: list[str]
 ) -> dict[str, Any]:
-    """The option values among HASHRANGE_… variables; an empty variable counts as not set. Raises UsageError.
+    """The option values among HASHRANGE_… variables; an empty one counts as unset. Raises UsageError for a wrong value.
 
-    Appends a warning to `warnings` for each other variable, except HASHRANGE_CONFIG and those of tests or Kubernetes.
+    Appends a warning to `warnings` for each other such variable but HASHRANGE_CONFIG and those of tests or Kubernetes.
     """
     by_variable = {option.variable: option for option in by_key.values()}
     found = {}
@@ -136,7 +136,7 @@ def _parsed(option: Option, name: str, value: Any) -> Any:
 
 
 def _checked(option: Option, name: str, value: Any) -> Any:
-    """Return the value; if the option is a choice, in lower case. Raises UsageError for a value that the option refuses."""
+    """Return the value; that of a choice stripped and in lower case. Raises UsageError for a value not allowed."""
     if option.kind == "choice" and isinstance(value, str):
         chosen = value.strip().lower()
         value = chosen if chosen in option.choices else value

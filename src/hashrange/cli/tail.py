@@ -24,8 +24,8 @@ ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL")
 REGION_VARIABLES = ("AWS_REGION", "AWS_DEFAULT_REGION")
 
 PAUSE_SECONDS = 0.25
-"""Pause after a call of `Following.look` without new records: at most four GetRecords per second and shard; the service
-allows five."""
+"""Pause after a call of `Following.look` without new records, so that an idle stream gets at most four GetRecords per
+second and shard; the service allows five."""
 NAMES_TOLD_MAX = 10
 TRIMMED = (
     "changes of table {table} were missed: they are kept for 24 hours, and this was stopped for longer. Start it again."
@@ -33,7 +33,7 @@ TRIMMED = (
 
 
 def run(words: list[str]) -> int:
-    """Print changes until interrupted, or with `--once` the changes that the stream holds; returns the exit code."""
+    """Print changes until interrupted or the stream ends, or with `--once` those it holds; returns the exit code."""
     options = parse(build_parser(), words)
     environment = current_environment()
     first = next((environment[name] for name in ENDPOINT_VARIABLES if environment.get(name)), DEFAULT_ENDPOINT)
@@ -125,7 +125,7 @@ def show(records: list[Record], *, is_json: bool) -> None:
 
 
 def pause() -> None:
-    """Wait PAUSE_SECONDS; raises OutputError as soon as nobody reads standard output any more."""
+    """Wait PAUSE_SECONDS; where `poll` can watch standard output, raises OutputError once nobody reads it any more."""
     if not hasattr(select, "poll"):
         threading.Event().wait(PAUSE_SECONDS)
         return
@@ -143,7 +143,7 @@ def pause() -> None:
 
 
 def find_stream_arn(server: Remote, table_name: str) -> str | None:
-    """ARN of the table's stream; None, after printing the reason, if table or stream is missing. Raises RemoteError."""
+    """ARN of the table's stream; None, after printing why, if there is no table or no stream. Raises RemoteError."""
     try:
         table = server.ask("DescribeTable", TableName=table_name)["Table"]
     except RefusedRequest as refusal:

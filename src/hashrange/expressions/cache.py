@@ -1,8 +1,8 @@
-"""How long are compiled expressions kept? Until newer ones displace them: each kind has one bounded cache for all requests.
+"""How long are compiled expressions kept? Until newer ones displace them: each cache is bounded, and shared by all requests.
 
-A cache key holds everything that the compiled expression depends on: the parameter's name, text, names, and the *type*
-of each value. The number of entries and the length of their keys are bounded, so long expressions cannot fill the
-memory. Faults are not cached.
+A cache key holds everything that the compiled expression depends on, such as the parameter's name, text, names, and
+the *type* of each value. The number of entries and the length of their keys are bounded, so long expressions cannot
+fill the memory. Faults are not cached.
 """
 
 from typing import Generic, TypeVar
@@ -14,7 +14,7 @@ Compiled = TypeVar("Compiled")
 
 ENTRIES_MAX = 1_024
 TEXT_MAX_CHARACTERS = 131_072
-"""Maximum characters of all keys in one cache. A compiled expression takes some 100 bytes per character of its key."""
+"""Maximum characters of all keys of a cache. A compiled expression takes some 100 bytes per character of its key."""
 KEY_MAX_CHARACTERS = 8_192
 """Expressions whose key has more characters are not cached but compiled each time."""
 KEY_TOKENS_MAX = 2_048

@@ -1,6 +1,7 @@
 """Is a parsed expression valid? The static checks, with the service's messages.
 
-Each check raises RequestFault for the first fault in text order (calls in the order of their closing parentheses).
+Each check raises RequestFault for the first fault in text order (calls in the order of their closing parentheses;
+`check_disjoint` in its own order).
 Compilers call the checks in the service's order, which differs by kind of expression. Source: service behaviour,
 captures to Oct 2026.
 """
@@ -49,7 +50,7 @@ def check_parentheses(parser: ExpressionParser) -> None:
 
 
 def check_operator_count(parser: ParsedFacts) -> None:
-    """Refuse more operators and functions than an expression may have."""
+    """Refuse more operators and functions together than an expression may have."""
     if parser.operator_count > EXPRESSION_OPERATORS_MAX:
         raise fault(parser.kind, TOO_MANY_OPERATORS.format(count=parser.operator_count))
 
@@ -124,7 +125,7 @@ def path_required_fault(kind: str, operator: str) -> RequestFault:
 
 
 def check_distinct(kind: str, operator: str, first: Node, others: Iterable[Node]) -> None:
-    """Refuse an operator or function whose first operand is a document path that its other operands repeat."""
+    """Refuse an operator or function whose first operand is a document path that another operand repeats."""
     if isinstance(first, DocumentPath):
         for other in others:
             if isinstance(other, DocumentPath) and other.elements == first.elements:
@@ -168,7 +169,7 @@ class _PathNode:
 
 
 def check_disjoint(kind: str, paths: Iterable[DocumentPath]) -> None:
-    """Refuse two paths of which one equals or begins the other; if none do, two that use a value as map and as list.
+    """Refuse two paths of which one equals or begins the other; if none exist, two that use one value as map and list.
 
     The time is linear in the number of elements of all paths.
     """

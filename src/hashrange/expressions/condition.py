@@ -3,8 +3,8 @@
 A comparison with a missing operand is false, except `<>`: as the negation of `=` it is true, unless the missing operand
 is a size().
 Static checks, in order: redundant parentheses, number of operators, unknown functions, misplaced functions, reserved
-words, paths; then per comparison or function call undefined names and values, numbers of operands, operands that must
-differ, types. Source: service behaviour, captures to Oct 2026.
+words, paths; then per comparison or function call undefined names and values, numbers of operands and operands of
+size(), operands that must differ, types, values. Source: service behaviour, captures to Oct 2026.
 """
 
 from collections.abc import Callable
@@ -64,7 +64,7 @@ def compile_condition(
 ) -> CompiledCondition:
     """Compile a condition; `kind` is the parameter's name, `values` are canonical.
 
-    Raises RequestFault for the first static fault. Cached: a hit costs about 1 µs.
+    Raises RequestFault for the first fault. Cached: a hit costs about 1 µs.
     """
     key = cache_key(kind, text, names, values)
     condition = _cached(key)
@@ -81,7 +81,7 @@ def read_checked_condition(
 ) -> tuple[ExpressionParser, ConditionNode, tuple[ValueCheck, ...]]:
     """Parse a condition and run its static checks. Raises RequestFault for the first fault.
 
-    Returns the parser, the tree, and the checks to repeat on the values of each later request.
+    Returns the parser, the tree, and the checks to repeat on the values of later requests with this condition.
     """
     parser = ExpressionParser(kind, text, names, values, CONDITION_KEYWORDS)
     root = parser.read_condition()

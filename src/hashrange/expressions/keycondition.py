@@ -1,4 +1,4 @@
-"""Which keys does a Query read? KeyConditionExpression is compiled to a few terms, each a condition on one key attribute.
+"""Which keys does a Query read? KeyConditionExpression is compiled to a few terms, each a condition on one attribute.
 
 Key conditions are parsed and checked like all conditions; then further checks leave only terms that are joined by AND
 and compare one attribute with values. Callers check against the table which attributes are keys, and their types.
@@ -138,7 +138,7 @@ def _read_key_first(operator: str, first: Operand, others: tuple[Operand, ...]) 
 
 
 def _check_operands(operands: tuple[Operand, ...]) -> None:
-    """Refuse a term of a key condition whose operands are functions, nested paths, or more than one attribute."""
+    """Refuse a term of a key condition if an operand is a function or nested path, or if several are attributes."""
     if any(isinstance(operand, FunctionCall) for operand in operands):
         raise RequestFault(KEY_NESTED_OPERATION)
     paths = [operand for operand in operands if isinstance(operand, DocumentPath)]

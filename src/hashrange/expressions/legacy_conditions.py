@@ -2,8 +2,8 @@
 
 Trees and terms are those of expressions, so each rule of evaluation exists once; values get the tokens `:0`, `:1`, ….
 Attribute names are top-level and literal, dots included. Callers have checked the JSON types of the maps; members that
-are None count as absent. Order of checks: per condition which members are given, their values, number and types of the
-arguments; then ConditionalOperator. Source: service behaviour, captures to Oct 2026.
+are None count as absent. Order of checks: number of conditions; per condition which members are given, their values,
+number, types and order of the arguments; then ConditionalOperator. Source: service behaviour, captures to Oct 2026.
 """
 
 from collections.abc import Mapping
@@ -138,7 +138,7 @@ def _check_count(conditions: LegacyMap | None) -> None:
 
 
 def _read_expected(name: str, members: Mapping[str, Any]) -> _Asked:
-    """Check one Expected entry: Value or Exists, or an operator with arguments."""
+    """Check one Expected entry: Exists, Value or both, or an operator with Value or AttributeValueList."""
     value, exists = members.get("Value"), members.get("Exists")
     operator, arguments = members.get("ComparisonOperator"), members.get("AttributeValueList")
     if value is not None and arguments is not None:
@@ -211,7 +211,7 @@ def _condition(kind: str, asked: list[_Asked], operator: str | None) -> Compiled
 
 
 def _bind(test: Test, own_values: dict[str, Value]) -> Test:
-    """Return `test` with `own_values` in place of the values that it is called with."""
+    """Return a test that calls `test` with `own_values` and ignores the values that it is called with itself."""
     return lambda item, _values: test(item, own_values)
 
 

@@ -1,8 +1,8 @@
 """How does AttributeUpdates change an item? PUT, ADD or DELETE of each attribute, compiled to a CompiledUpdate.
 
 Unlike in expressions, ADD also appends to lists, and if the stored value has another type, the message differs. Order
-of checks, per attribute: name, value, whether the action allows the value's type. Source: service behaviour, captures
-to Oct 2026.
+of checks, per attribute: name, whether a needed value is given, value, whether the action allows the value's type.
+Source: service behaviour, captures to Oct 2026.
 """
 
 from collections.abc import Mapping
@@ -71,7 +71,7 @@ def attribute_updates(updates: LegacyMap) -> CompiledUpdate:
 
 
 def _bind(apply: Apply, own_values: dict[str, Value]) -> Apply:
-    """Return `apply` with `own_values` in place of the values that it is called with."""
+    """Return a function that calls `apply` with `own_values` and ignores the values that it is called with itself."""
 
     def apply_own(item: Item, _values: dict[str, Value]) -> Item:
         return apply(item, own_values)

@@ -260,8 +260,9 @@ class ExpressionParser:
             return True
 
     def _is_operator(self, frame: _Frame, text: str) -> bool:
-        """True if the symbol `text` is an operator of this kind of expression. Raises a syntax error for an operator where
-        none may stand.
+        """True if the symbol `text` is an operator of this kind of expression.
+
+        Raises a syntax error for an operator where none may stand.
         """
         if self.keywords is UPDATE_KEYWORDS:
             if text not in "+-":

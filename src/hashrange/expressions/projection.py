@@ -85,7 +85,10 @@ def read_projection(parser: ExpressionParser) -> None:
 
 
 def compile_project(paths: list[Path]) -> Project:
-    """Return a function that keeps only the parts of an item at `paths`, which must not overlap or conflict; top-level paths may repeat."""
+    """Return a function that keeps only the parts of an item at `paths`.
+
+    Paths must not overlap or conflict; if all are top-level names, they may repeat.
+    """
     if all(len(path) == 1 for path in walk(paths)):
         names = list(dict.fromkeys([str(path[0]) for path in walk(paths)]))
         return lambda item: {name: item[name] for name in walk(names) if name in item}

@@ -1,4 +1,4 @@
-"""Are a condition's terms (comparisons and calls) valid? Checks per term: names and values, number, difference and types of operands.
+"""Are a condition's terms (comparisons and calls) valid? Checks per term: names and values; number, repetition and types of operands.
 
 Source: service behaviour, captures to Oct 2026.
 """

@@ -20,7 +20,7 @@ class DocumentPath(NamedTuple):
 
 
 class ValueToken(NamedTuple):
-    """A `:token` (PartiQL: `?0`, `?1`, …) and the type of its value; `type_name` is None if the token is not defined."""
+    """A `:token` (PartiQL: `?0`, `?1`, …) and its value's type; `type_name` is None if the token is not defined."""
 
     token: str
     type_name: str | None

@@ -60,7 +60,7 @@ class CompiledUpdate:
 
     `apply` returns a new item, which shares unchanged parts with the old one. If there is no item, `apply` is called
     with an empty one, and the new item lacks its key. `apply` raises ValidationException if the item lacks a value that
-    the update needs, or has one of a wrong type, or if a number or the copied values become too large.
+    the update needs, or has one of a wrong type, or if a computed number or the copied values exceed a limit.
     """
 
     __slots__ = (
@@ -108,7 +108,7 @@ class CompiledUpdate:
         self.updated_new: Callable[[Item], Item] = compile_project(written)
         """Function from the new item to the parts of it that UPDATED_NEW returns."""
         self.statement_size_bytes = statement_size_bytes
-        """Function `(values, item=None)` → size in bytes of the update itself, which is compared with the item size limit."""
+        """Function `(values, item=None)` → size in bytes of update and values, compared with the item size limit."""
         self.used_names = used_names
         self.used_values = used_values
 

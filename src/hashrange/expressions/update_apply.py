@@ -72,7 +72,7 @@ def _assignment_tree(actions: list[tuple[Path, Assignment]]) -> AssignmentTree:
 
 
 def _by_index(pair: tuple[Path, Assignment]) -> list[int]:
-    """Sort key of an action: its list indices (names keep text order, as the sort is stable)."""
+    """Sort key of an action: the list indices of its path, with -1 in place of each name."""
     return [element if isinstance(element, int) else -1 for element in pair[0]]
 
 
@@ -84,7 +84,7 @@ def _has_only_removals(branch: AssignmentTree) -> bool:
 def _change_value(value: Value, branch: AssignmentTree, item: Item, values: Values) -> Value:
     """Apply the actions of `branch` to a copy of a map or list.
 
-    Raises ValidationException if a path leads through a missing value or one of a wrong type.
+    Raises ValidationException if a path leads through a missing value or one of a wrong type, or as an assignment does.
     """
     if isinstance(next(iter(branch)), int):
         return _change_list(value, branch, item, values)

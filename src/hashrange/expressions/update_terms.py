@@ -24,7 +24,7 @@ _LONG_TYPE_NAMES = {
 
 
 def check_actions(kind: str, sets: list[SetAction], additions: list[ValueAction], deletions: list[ValueAction]) -> None:
-    """Refuse actions whose operands are wrong for every item."""
+    """Refuse actions whose operands or functions are wrong for every item."""
     for operator, actions, allowed in (("ADD", additions, ("N", *SET_TYPES)), ("DELETE", deletions, SET_TYPES)):
         for _, value in actions:
             type_name = value.type_name

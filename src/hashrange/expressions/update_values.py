@@ -1,4 +1,4 @@
-"""Which value does an update action compute? Each action becomes a closure over (old value, item, values).
+"""Which value does an update action compute? Each action becomes a function of (old value, item, values).
 
 Operands read the item as it was before the update. Errors raised here are the service's run-time errors:
 their messages never begin with "1 validation error detected: ". Source: service behaviour, captures to Oct 2026.
@@ -29,12 +29,12 @@ def compile_set(operand: Operand) -> Assignment:
 
 
 def remove(_old: Value | None, _item: Item, _values: Values) -> None:
-    """The assignment of REMOVE: returns None."""
+    """The assignment of REMOVE, and of a legacy DELETE without a value: returns None."""
     return
 
 
 def compile_add(token: str, *, is_legacy: bool = False) -> Assignment:
-    """Compile ADD: sum of numbers, union of sets; the given value if there was none. Legacy: also appends to lists."""
+    """Compile ADD: sum of numbers, union of sets; without an old value, the given one. Legacy: appends to lists too."""
 
     def add(old: Value | None, _item: Item, values: Values) -> Value:
         value = values[token]
@@ -70,7 +70,8 @@ def compile_delete(token: str, *, is_legacy: bool = False) -> Assignment:
 def compile_value(operand: Operand) -> Compute:
     """Compile a SET value to a function of item and values.
 
-    The function raises ValidationException if the item lacks an operand or has one of a wrong type.
+    The function raises ValidationException if the item lacks an operand, an operand has a wrong type, or a result is
+    out of range or too precise.
     """
     if isinstance(operand, ValueToken):
         token = operand.token

@@ -16,7 +16,7 @@ from hashrange.items.types import SET_TYPES, Value
 
 ORDERED_TYPES = frozenset(("S", "N", "B"))
 SURELY_QUICK_LENGTH = 4_096
-"""Searching for a part of fewer characters or bytes takes well under a millisecond, even in the longest text."""
+"""Searching for a part of fewer characters or bytes takes at most 2 ms, even in the longest text."""
 NAIVE_PLACES_MAX, QUICK_COMPARISONS = 2_000, 1_000_000
 """NAIVE_PLACES_MAX: Python's search of a text compares all of the wanted part at no more than this many positions.
 

@@ -1,8 +1,8 @@
 """What are the canonical bytes of a value? JSON without blanks, with the names of every map sorted: equal values, equal bytes.
 
-The only encoder of rows, of requests whose digest an idempotency token contains, of key maps that are compared before
-their table is found, and of PartiQL's NextTokens. msgspec can sort names, but for some orders of names its time grows
-with the square of a map's length (40,000 names: 3.5 s), and a call cannot give way. So each call of msgspec gets few
+The only encoder of stored rows, of requests whose digest an idempotency token contains, of key maps that are compared
+without their table, and of PartiQL's NextTokens. msgspec can sort names, but for some orders of names its time grows
+with the square of a map's length (40,000 names: 3.5 s), and a call cannot give way. So each call that sorts gets few
 values.
 """
 
@@ -18,9 +18,9 @@ from hashrange.items.types import Item
 SURELY_QUICK_BYTES = 4_096
 """Up to this DynamoDB size, or length of JSON, msgspec encodes a value in some milliseconds, in any order of names."""
 FEW_VALUES = 4_096
-"""One call of msgspec encodes at most this many values, counted at all levels; it takes at most 1 ms."""
+"""Of a larger value, one call that sorts encodes at most this many values, counted at all levels, in at most 1 ms."""
 SORTED_NAMES_MAX = 512
-"""Names of one map, or elements of one list, that one call of msgspec encodes; it sorts names in at most 1 ms."""
+"""Of a larger value, one call encodes at most this many names of a map or elements of a list, sorted in up to 1 ms."""
 _SOME = 512
 """Members of one list or map that are encoded in one call if they hold at most FEW_VALUES values."""
 _ONLY_MAPS = {dict}

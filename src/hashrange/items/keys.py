@@ -16,7 +16,7 @@ from typing import Any
 from hashrange.items.numbers import encode_number
 
 _md5: Any = import_module("_md5").md5 if find_spec("_md5") else hashlib.md5
-"""Python's own MD5: for few bytes it costs a third of OpenSSL's, and it does not depend on what OpenSSL permits."""
+"""Python's own MD5, if there is one: for few bytes it costs a third of OpenSSL's, which may also be forbidden."""
 
 _HASH_SEED = b"Outliers"
 _LENGTHS = [length.to_bytes(2, "big") for length in range(2049)]

@@ -2,7 +2,8 @@
 
 One msgspec call decodes a whole value: up to 0.1 s for an item of 400 KB that consists of small values. So a long map
 or list is cut between two members. The cut is a guess: the text before it is decoded as a complete map or list, which
-succeeds only if the guess is right. If decoding fails, msgspec finds where each member begins. Must not know rows.
+succeeds only if the guess is right. If decoding fails, or no place for a cut is found, msgspec finds where each member
+begins, and the members are decoded one by one. Must not know rows.
 """
 
 from typing import Any
@@ -14,7 +15,7 @@ from hashrange.items.types import Item, Value
 
 CUT_BYTES = PIECE_BYTES
 """A piece of the JSON of a long map or list, which one call decodes, has at least this many bytes (the last piece may
-have fewer), and at most twice as many.
+have fewer), and at most twice as many, unless members are decoded one by one.
 """
 _OPEN_BYTES = len(b'{"L":[')
 """Length of the JSON before the first member of a list or map value; two bytes follow the last member."""

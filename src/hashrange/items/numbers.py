@@ -1,4 +1,4 @@
-"""What is a DynamoDB number? Decimal text of at most 38 significant digits, from 1E-130 to 9.99…E+125, or zero; also sizes, exact sums, and bytes that sort.
+"""What is a DynamoDB number? Decimal text of at most 38 significant digits, of magnitude 1E-130 to 9.99…E+125, or zero; also sizes, exact sums, and bytes that sort.
 
 Canonical text is plain decimal, without exponent, needless zeros or signs: `1.50` → `1.5`, `1E3` → `1000`, `-0` → `0`.
 So two numbers are equal exactly when their canonical texts are. A number in a request is refused with NumberFault, a
@@ -28,8 +28,8 @@ _SHORT = NUMBER_DIGITS_MAX
 """Canonical text of at most this many characters has an allowed number of digits and is in range."""
 _is_canonical = re.compile(r"-?(?:[1-9][0-9]*(?:\.[0-9]*[1-9])?|0\.[0-9]*[1-9])|0").fullmatch
 _split = re.compile(r"([+-]?)([0-9]*+)(?:\.([0-9]*+))?+(?:[eE]([+-]?)([0-9]++))?+").fullmatch
-"""Matches a number; groups: sign, whole digits, fraction, sign and digits of the exponent. All quantifiers are
-possessive: a wrong character must not cause backtracking.
+"""Matches a number, or a text that only lacks its digits; groups: sign, whole digits, fraction, sign and digits of the
+exponent. Repetitions are possessive: a wrong character must not cause backtracking.
 """
 
 _PIECE_CHARACTERS = 64 * 1024
@@ -39,10 +39,10 @@ _QUICK_CHARACTERS = 256
 _INT32_MAX = 2**31 - 1
 _INT64_MAX = 2**63 - 1
 _EXPONENT_DIGITS_MAX = 19
-"""Decimal digits of the largest int64; a number with a larger exponent is reported as not convertible."""
+"""Decimal digits of the largest int64; a number whose exponent is no int64 is reported as not convertible."""
 
 _EXACT = Context(prec=300, Emax=999, Emin=-999, traps=[Inexact, InvalidOperation, Overflow])
-"""Context for the exact sum of any two numbers, which has up to 126 digits before the point and 167 after it."""
+"""Context for the exact sum of any two numbers, which has up to 127 digits before the point and 167 after it."""
 _PLAIN_MAX = 18
 """Whole numbers of at most this many characters are added or subtracted as Python integers."""
 
@@ -190,8 +190,8 @@ def _not_convertible(text: str) -> NumberFault | Malformed:
 def _out_of_range(text: str, exponent: int, fraction_digits: int, first_exponent: int) -> NumberFault:
     """The NumberFault of a number out of range.
 
-    The older layer's exponents have 32 bits. It reports a text whose exponent or scale (fraction digits minus exponent)
-    does not fit as not convertible, and an overflow as underflow if only the exponent of the first digit does not fit.
+    The older layer's exponents go up to 2^31 - 1. It reports a text whose exponent or scale (fraction digits minus
+    exponent) is larger as not convertible, and an overflow as underflow if only the first digit's exponent is as large.
     """
     message = NUMBER_OVERFLOW if first_exponent > NUMBER_EXPONENT_MAX else NUMBER_UNDERFLOW
     if not (-_INT32_MAX <= exponent <= _INT32_MAX and fraction_digits - exponent <= _INT32_MAX):
@@ -203,7 +203,7 @@ def _out_of_range(text: str, exponent: int, fraction_digits: int, first_exponent
 
 
 def number_size_bytes(canonical: str) -> int:
-    """DynamoDB size: 1 byte, plus 1 per pair of significant digits on each side of the point, plus 1 if negative."""
+    """DynamoDB size: 1 byte, 1 per two significant digits (rounded up) on each side of the point, 1 if negative."""
     if canonical.isdigit():
         return 1 + (len(canonical.rstrip("0")) + 1) // 2
     size_bytes = 1

@@ -31,7 +31,8 @@ _WORDS = (
 )  # fmt: skip
 """Texts that single bytes replace, in the order of replacement: a text comes before the texts that it contains.
 
-The runs of zeros are for numbers like 1E-130: each counts 3 bytes in an item's size, but has 130 zeros in its JSON.
+The runs of zeros are for numbers like 1E-130: in a list, each counts 3 bytes of an item's size, but has 130 zeros in
+its JSON.
 """
 
 SubstitutionTable = dict[bytes, bytes]
@@ -60,7 +61,7 @@ def unpack(packed: bytes, table: SubstitutionTable = SUBSTITUTIONS) -> bytes:
 
 
 def unpacked_bytes(packed: bytes, table: SubstitutionTable = SUBSTITUTIONS) -> int:
-    """The length of packed JSON once unpacked, without unpacking it. 1 to 4 ns a packed byte; gives way."""
+    """The length of packed JSON once unpacked, without unpacking it. 1 to 7 ns a packed byte; gives way."""
     size_bytes = len(packed)
     added = _ADDED if table is SUBSTITUTIONS else _added(table)
     for piece in _pieces(packed):

@@ -1,7 +1,7 @@
 """How are the bytes of a row laid out? Version, item size, the item's JSON; in some versions, metadata of the last write follows.
 
 Metadata is ignored when items are compared, and no reply contains it. Rows of PLAIN_VERSION have kept the original
-layout. JSON that is much longer than its item's size is packed; the version says so. Layout: docs/formats/rows.md.
+layout. Long JSON that is much longer than its item's size is packed; the version says so. Layout: docs/formats/rows.md.
 """
 
 from collections.abc import Collection, Iterable
@@ -19,7 +19,7 @@ METADATA_VERSION = 2
 PACKED_VERSION, PACKED_METADATA_VERSION = 5, 6
 """PACKED_VERSION: version of a row with packed JSON and without metadata. PACKED_METADATA_VERSION: with metadata."""
 PACKED_OF_FORMAT_7_VERSION, PACKED_METADATA_OF_FORMAT_7_VERSION = 3, 4
-"""Versions of rows in data folders of format 7, whose JSON is packed with SUBSTITUTIONS_OF_FORMAT_7.
+"""Versions of rows written in data folders of format 7; their JSON is packed with SUBSTITUTIONS_OF_FORMAT_7.
 
 PACKED_OF_FORMAT_7_VERSION: without metadata. PACKED_METADATA_OF_FORMAT_7_VERSION: with metadata.
 """
@@ -86,7 +86,7 @@ def row_sizes_bytes(rows: Iterable[Row]) -> list[int]:
 
 
 def row_json(row: Row) -> bytes:
-    """The item's JSON for replies. 0.1 µs for 1.1 KB; a packed row is unpacked in 1 to 20 ms, giving way."""
+    """The item's JSON for replies. 0.1 µs for 1.1 KB; a packed row is unpacked in at most 40 ms, giving way."""
     return row[ROW_HEADER_BYTES:] if row[0] == PLAIN_VERSION else _other_json(row)
 
 
@@ -101,7 +101,7 @@ def row_json_view(row: Row) -> memoryview:
 
 
 def row_json_bytes(row: Row) -> int:
-    """The length of the item's JSON in bytes, without unpacking it. 0.1 µs; up to 2 ms for a packed row, giving way."""
+    """The length of the item's JSON in bytes, without unpacking it. 0.1 µs; a packed row: up to 30 ms, giving way."""
     if row[0] == PLAIN_VERSION:
         return len(row) - ROW_HEADER_BYTES
     stored, table = _stored_json(row), _TABLES.get(row[0])

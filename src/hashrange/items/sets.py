@@ -1,8 +1,9 @@
 """Is a set valid, and what is its canonical form? Its members sorted, without repeats: SS and BS by bytes, NS by value.
 
 Each `canonical_…` function takes the list in a set value, and returns the canonical list (the same object if it was
-canonical) and its size in bytes. It raises Malformed for anything but a list of strings of the type, RequestFault for
-an empty set, NumberFault for an invalid number, SetRepeatFault for a repeated member.
+canonical) and its size in bytes. It raises Malformed for anything but a list of strings (BS: base64), RequestFault for
+an empty set, NumberFault for an invalid number, SetRepeatFault for a repeated member, UnicodeEncodeError for an SS
+with text that is not Unicode.
 Source: service behaviour, captures to Oct 2026.
 """
 
@@ -76,7 +77,7 @@ def check_members(type_name: str, members: Any) -> None:
 
 
 def _repeats(message: str, separator: str, members: Members, order: list[_Order]) -> SetRepeatFault:
-    """The SetRepeatFault of a set. It lists members before the first repeat, sorted, then those from it on as given.
+    """The SetRepeatFault of a set. Its message lists members before the first repeat sorted, all further ones as given.
 
     The older wording lists all members as given. `order` has a sort key for each member.
     """

@@ -1,8 +1,8 @@
 """When does long work give way to other requests? It counts its steps, and looks at the clock every 100 steps.
 
-Every walk that may be long, over values, conditions, rows and results, calls `spend` or iterates over `walk(members)`;
-one step is about a microsecond of work. A look calls the function that `install` has set: a worker of the server
-(`service/workers.py`) gives way once its slice of time is over, and continues in a later turn of the event loop.
+Every walk that may be long, over values, conditions, rows and results, calls a function of this file, mostly `spend` or
+`walk`; one step is about a microsecond of work. A look calls the function that `install` has set: a worker of the
+server (`service/workers.py`) gives way once its slice of time is over, and continues in a later turn of the event loop.
 Without `install`, or outside workers (the command line, most tests), a look does nothing. Before one call that reads or
 writes 32 KB of JSON or more, work gives way without a look. Must not know an event loop.
 
@@ -53,8 +53,8 @@ _undisturbed: set[int] = set()
 def install(look: Callable[[], None], queue: Callable[[int], None]) -> None:
     """Set two functions, both of which may let other requests run.
 
-    `look` is called every LOOK_STEPS steps; `queue`, with a size in bytes, before one call reads or writes JSON of at
-    least PIECE_BYTES, and when a reply grows above REPLY_BYTES.
+    `look` is called every LOOK_STEPS steps, and by `steps.look`; `queue`, with a size in bytes, before one call reads
+    or writes JSON of at least PIECE_BYTES, and when a reply grows above REPLY_BYTES.
     """
     global _look, _queue
     _look, _queue = look, queue
@@ -137,7 +137,7 @@ class _Undisturbed:
 
 
 undisturbed = _Undisturbed()
-"""`with undisturbed:` prevents giving way while short work reads a row and commits a change. Not nested. 0.3 µs."""
+"""`with undisturbed:` prevents giving way while a commit is put together and written. Not nested. 0.3 µs."""
 
 
 def gave_way() -> int:

@@ -19,8 +19,8 @@ Item = dict[str, Value]
 """Attribute name → value."""
 
 Row = NewType("Row", bytes)
-"""A stored item or index entry: version byte ‖ 4 bytes DynamoDB item size ‖ canonical JSON, perhaps packed ‖ perhaps
-metadata (`items.row_layout`).
+"""A stored item or index entry, or for a reply a part of one: version byte ‖ 4 bytes DynamoDB item size ‖ canonical
+JSON, perhaps packed ‖ perhaps metadata (`items.row_layout`).
 """
 
 Key = NewType("Key", bytes)

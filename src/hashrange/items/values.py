@@ -64,7 +64,7 @@ def check_value(value: dict[str, Any]) -> tuple[Value, int]:
 def check_values(values: dict[str, Any]) -> dict[str, Value]:
     """The canonical ExpressionAttributeValues.
 
-    Raises RequestFault, whose older wording names the value's token, or Malformed.
+    Raises the RequestFault that `_expression_value_fault` returns, or Malformed.
     """
     changed: dict[str, Value] | None = None
     members = values.items()

@@ -1,4 +1,4 @@
-"""Which job deletes expired items (time to live)? `Expiry`, in the order of their expiry times, a few at a time.
+"""Which job deletes expired items (time to live)? `Expiry`, a few of one table at a time, in the order of their expiry times.
 
 A table's queue of expiries has a row for each item that expires. The job rests until a row is due; nothing polls.
 """
@@ -6,7 +6,7 @@ A table's queue of expiries has a row for each item that expires. The job rests 
 from hashrange.store.interface import Maintenance
 
 SLICE_ROWS = 64
-"""Rows of the queues of expiries that one slice handles: about 2 ms for small items without indexes."""
+"""Rows of one queue of expiries that one slice handles at most: about 2 ms for small items without indexes."""
 
 
 class Expiry:
@@ -19,8 +19,9 @@ class Expiry:
         self._maintenance = maintenance
 
     async def run_slice(self) -> float | None:
-        """Delete the expired items that at most SLICE_ROWS due rows of the queues name.
+        """Delete the expired items that at most SLICE_ROWS due rows of one queue name.
 
-        Returns the seconds of service time until a row is due, 0 if any row was; None if the queues are empty.
+        Returns the seconds of service time until a row is due, 0 if any row was; None if the queues are empty or still
+        being filled.
         """
         return await self._maintenance.expire(self._maintenance.lease(), SLICE_ROWS)

@@ -2,6 +2,7 @@
 
 It also fills the queue of expiries (a row for each item that expires) of a table whose time to live was turned on. The
 store does each slice in one commit, which records how far the slice came; after a kill, the next slice continues there.
+After a restart, backfills in progress continue first, in the order of table ids.
 Nothing is filled from a table that is still UPDATING: resources for the index are being allocated.
 """
 

@@ -1,16 +1,17 @@
 """Which job writes delayed index entries? `IndexDelay`, in the order of the commits that they follow from.
 
-Entries are delayed only if `index_delay_seconds` is set, which lets people test against eventual consistency.
+Entries of global indexes are delayed if `index_delay_seconds` is set, which lets people test against eventual
+consistency. The job also writes late entries that a failed request has left, one per slice.
 """
 
 from hashrange.store.interface import Maintenance
 
 SLICE_COMMITS = 128
-"""Commits whose delayed entries one slice writes: about 1 ms."""
+"""Commits whose delayed entries one slice writes at most: about 1 ms."""
 
 
 class IndexDelay:
-    """The job that writes delayed index entries once they are due."""
+    """The job that writes delayed index entries once they are due, and late ones that a failed request has left."""
 
     name = "index delay"
     waits_for_service_time = True

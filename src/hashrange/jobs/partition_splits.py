@@ -14,5 +14,5 @@ class PartitionSplits:
         self._maintenance = maintenance
 
     async def run_slice(self) -> float | None:
-        """Split one partition of a source whose partitions are too large; returns AT_ONCE, None if none was split."""
+        """Split one partition of a source that has outgrown its partitions; returns AT_ONCE, None if none was split."""
         return AT_ONCE if await self._maintenance.split_partitions(self._maintenance.lease()) else None

@@ -1,7 +1,8 @@
 """How are a server's jobs run? By a `Runner`, in one task per job: slice, pause, slice, until the server stops.
 
 Requests that waited for a slice to end run after the slice. The longer they take, the longer the job then pauses; it
-does not pause if no request waited. A failed job is tried again a second later; no failure of a job may end the server.
+does not pause if no request waited. A failed job is tried again a second later, or once woken; no failure of a job may
+end the server.
 
 A job rests when it has nothing to do until time passes or `Runner.wake` is called. Virtual service time passes only
 when it is moved, which wakes every job; `until_at_rest` returns when all jobs rest again.
@@ -22,7 +23,8 @@ PAUSE_SECONDS = 0.001
 """Shortest pause between two slices of a job that has more to do, if requests waited."""
 PAUSE_SECONDS_MAX = 0.02
 PAUSE_FACTOR = 8
-"""The pause is this many times the time spent on requests that waited for the slice to end."""
+"""The pause is this many times the time spent on requests that waited for the slice to end, but at least PAUSE_SECONDS
+and at most PAUSE_SECONDS_MAX."""
 RETRY_SECONDS = 1.0
 """Pause after a failed slice, in real time, unless the job is woken earlier."""
 

@@ -13,5 +13,5 @@ class SettleWhenIdle:
         self._maintenance = maintenance
 
     async def run_slice(self) -> float | None:
-        """Merge if no write came since the last slice; returns the seconds of real time until the next slice."""
+        """Merge once, if no write came since the last slice; returns the seconds of real time until the next slice."""
         return await self._maintenance.settle()

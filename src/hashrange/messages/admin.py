@@ -1,4 +1,4 @@
-"""Which error messages does the admin API send? Our own, for operators; each says how to solve the problem."""
+"""Which error messages does the admin API send? Our own, for operators; most say how to solve the problem."""
 
 NOT_LOCAL = (
     "The admin API answers only clients on the server's own machine. To let others in, start the server with"

@@ -7,7 +7,7 @@ UNKNOWN_OPERATION_BODY = b"<UnknownOperationException/>\n"
 # Service behaviour, captures to Oct 2026 (errors.md 1, HTTP status 500).
 INTERNAL_ERROR = "The server encountered an internal error trying to fulfill the request."
 
-# Our own wording, from MALFORMED_REQUEST to REQUEST_TOO_SLOW: the service answers these cases with only a status.
+# Our own wording, from MALFORMED_REQUEST to REQUEST_TOO_SLOW: no text of the service is known for these cases.
 MALFORMED_REQUEST = b"Bad Request\n"
 BODY_TOO_LARGE = b"Request Entity Too Large\n"
 TOO_MANY_CONNECTIONS = b"Service Unavailable: the limit of open connections is reached\n"

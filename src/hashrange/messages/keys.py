@@ -7,7 +7,8 @@ _INVALID_PARAMETERS = "One or more parameter values were invalid: "
 _NOT_VALID = "One or more parameter values are not valid. "
 
 KEY_SCHEMA_MISMATCH = "The provided key element does not match the schema"
-"""For a key map with missing, additional or wrongly typed attributes."""
+"""For a key map with missing, additional or wrongly typed attributes; in BatchWriteItem also for an item to
+be put whose key attributes are missing or wrongly typed."""
 
 ITEM_KEY_MISSING = _INVALID_PARAMETERS + "Missing the key {name} in the item"
 ITEM_KEY_TYPE = _INVALID_PARAMETERS + "Type mismatch for key {name} expected: {expected} actual: {actual}"

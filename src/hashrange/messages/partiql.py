@@ -1,7 +1,7 @@
-"""Which error messages concern PartiQL statements? The service's, each defined once.
+"""Which error messages concern PartiQL statements? The service's, except for one of our own; each is defined once.
 
 Source: service behaviour, captures to Oct 2026; fields in braces are filled in where the error is raised. `{place}` is
-`line:column:length` of the faulty text. `(unconfirmed)` marks wording that no capture covers.
+`line:column:length` of a part of the statement. `(unconfirmed)` marks wording that no capture covers.
 """
 
 # --- statements that cannot be parsed -----------------------------------------------------------
@@ -17,7 +17,8 @@ EXPECTED_TYPE_NAME = "Expected type name"
 EXPECTED_IDENTIFIER = "Expected identifier for simple path"
 INVALID_DOT_COMPONENT = "Invalid path dot component"
 UNREADABLE = ""
-"""`detail` is empty for a character that begins no token, an unclosed comment or quote, an exponent beyond 32 bits."""
+"""The `detail` of NOT_WELL_FORMED for a character that begins no token, an unclosed comment or quote, an exponent
+beyond 32 bits."""
 
 # (unconfirmed), from EXPECTED_MARK to EXPECTED_ROW: wording of PartiQL's reference grammar, which fits all captures
 EXPECTED_MARK = "Expected {mark}"
@@ -46,7 +47,8 @@ EMPTY_BAG = "Empty bags are not supported"
 MIXED_BAG = "Bags with members of different types are not supported"  # wording (unconfirmed)
 BAG_MEMBER = "Unsupported data type in a bag: {data}"  # wording (unconfirmed)
 UNDER_KEY = "{message} under {key}"
-"""`message`: the fault of a literal. `key`: path of the fault in the literal, such as `root`, `root.x`, `root[1]`."""
+"""`message`: the fault of a number, or too deep nesting, in a literal. `key`: path of the number in the literal, such
+as `root`, `root.x`, `root[1]`; for nesting always `root`."""
 SOURCE_TOO_LONG = "A path may contain at most 2 components in the FROM clause"
 INSERT_INTO_INDEX = "FROM clause may only contain a single table name"
 PATH_COMPONENT_EMPTY = "Path component cannot be an empty string"

@@ -1,7 +1,7 @@
 """Which error messages concern the form of a request? JSON types and member constraints.
 
-Only the texts: `hashrange.wire` decides the order of checks. Source: service behaviour, captures to October 2026, typos
-and double blanks included.
+Only the texts: `hashrange.wire` decides the order of checks. Source: service behaviour, captures to October 2026,
+typos included.
 """
 
 # --- JSON types (SerializationException) ----------------------------------------------------------
@@ -14,7 +14,8 @@ UNEXPECTED_STRUCTURE = "Start of structure or map found where not expected"
 UNEXPECTED_FIELD_TYPE = "Unexpected field type"
 """For a scalar where a list, map or structure is declared as a structure's member."""
 UNEXPECTED_VALUE_TYPE = "Unexpected value type in payload"
-"""For a scalar where a structure is declared as a list's or map's member."""
+"""For a scalar where a structure is declared as a list's or map's member; for a null in a list of scalars or
+structures."""
 UNRECOGNIZED_COLLECTION_OF_CLASS = "Unrecognized collection type class {java_type}"
 UNRECOGNIZED_COLLECTION = "Unrecognized collection type {java_type}"
 """For a list where a map is declared; `java_type` is the map's generic type (JAVA_MAP)."""
@@ -23,7 +24,7 @@ GENERIC_MEMBER = (
     "(sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl and java.lang.Class are in module java.base "
     "of loader 'bootstrap')"
 )
-"""For a scalar or null in a list, or a scalar in a map, whose members are declared to be lists or maps: `"Keys": [5]`."""
+"""For a scalar or null in a list, or a scalar in a map, whose members are declared as lists or maps: `"Keys": [5]`."""
 
 JAVA_SCALAR = "java.lang.{type}"
 JAVA_BLOB = "java.nio.ByteBuffer"

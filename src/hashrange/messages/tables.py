@@ -1,6 +1,6 @@
 """Which error messages do control-plane operations send? Each is defined once, with `str.format` fields.
 
-Source: service behaviour, captures to October 2026 (control-plane wording), unless a comment says "our own".
+Source: service behaviour, captures to October 2026 (control-plane wording), unless a comment says otherwise.
 """
 
 _INVALID = "One or more parameter values were invalid: "
@@ -53,7 +53,7 @@ ON_DEMAND_MAXIMUM_PROVISIONED_UPDATE = (
     _INVALID + "{member} for OnDemandThroughput cannot be specified when the table BillingMode is PROVISIONED"
 )
 ON_DEMAND_MAXIMUM_RANGE = _INVALID + "Requested {member} for OnDemandThroughput for {subject} is outside of valid range"
-# Our own wording: the service's is not captured.
+# Our own wording of WARM_THROUGHPUT_LOW and WARM_THROUGHPUT_RANGE: the service's is not captured.
 WARM_THROUGHPUT_LOW = (
     _INVALID + "Requested {member} for WarmThroughput for {subject} is lower than the current value {current}"
 )
@@ -71,7 +71,7 @@ THROUGHPUT_UNCHANGED = (
     "Current WriteCapacityUnits provisioned for the {kind}: {write}. Requested WriteCapacityUnits: {write}. "
     "Refer to the Amazon DynamoDB Developer Guide for current limits and how to request higher limits."
 )
-# The service's wording as users report it, with times in UTC.
+# TOO_MANY_DECREASES and TOO_MANY_SWITCHES: the service's wording as users report it, with times in UTC.
 TOO_MANY_DECREASES = (
     "Subscriber limit exceeded: Provisioned throughput decreases are limited within a given UTC day. After the first "
     "{held} decreases, each subsequent decrease in the same UTC day can be performed at most once every 3600 seconds. "
@@ -110,7 +110,7 @@ INDEX_UPDATE_NOTHING = (
 STREAM_OFF_WITH_VIEW = _INVALID + "StreamViewType must not be specified when StreamEnabled is false"
 STREAM_ALREADY_ON = "Table already has an enabled stream: {arn}"
 STREAM_ALREADY_OFF = "Table has no stream to disable: {name}"
-# The service's wording as users report it.
+# ALREADY_ENCRYPTED and ALREADY_DEFAULT_ENCRYPTED: the service's wording as users report it.
 ALREADY_ENCRYPTED = _INVALID + "Table is already encrypted by given KMSMasterKey"
 ALREADY_DEFAULT_ENCRYPTED = _INVALID + "Table is already encrypted by default"
 

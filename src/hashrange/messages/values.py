@@ -1,8 +1,8 @@
 """Which error messages concern attribute values? The service's, each defined once.
 
 Source: service behaviour, captures to Oct 2026 (attribute value content, number limits), double blanks included. If the
-older layer words a fault differently, its message has the suffix `_OLDER`. Fields in braces are filled in where the
-error is raised; `(unconfirmed)` marks wording that no capture covers.
+older layer has another message for a fault, that message has the suffix `_OLDER`. Fields in braces are filled in where
+the error is raised; `(unconfirmed)` marks wording that no capture covers.
 """
 
 _INVALID_PARAMETERS = "One or more parameter values were invalid: "
@@ -22,7 +22,8 @@ ATTRIBUTE_NAME_TOO_LONG = _INVALID_PARAMETERS + "Attribute name is too large, mu
 """(unconfirmed): no capture covers this message."""
 
 EXPRESSION_VALUE_OLDER = "ExpressionAttributeValues contains invalid value: {message} for key {token}"
-"""The older layer's message for any fault of a value in ExpressionAttributeValues; `message` words the fault."""
+"""The older layer's message for a fault of a value in ExpressionAttributeValues, except one nesting level too many;
+`message` words the fault."""
 
 # --- sets ---------------------------------------------------------------------------------------
 

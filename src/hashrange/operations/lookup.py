@@ -40,8 +40,8 @@ def find_active_table(scope: Scope, name_or_arn: str) -> OpenTable | None:
 async def find_table(scope: Scope, name_or_arn: str) -> Table | None:
     """The table in any state, or None if it does not exist; for the control plane.
 
-    First purges the table or its indexes, if their deletion deadline has passed. Raises `Malformed` for a name that is
-    neither an ARN nor 3 to 255 allowed characters.
+    First purges the table or its indexes, if their deletion deadline has passed. Raises `Malformed` for a name, plain
+    or in a table's ARN, that is not 3 to 255 allowed characters.
     """
     table_name(name_or_arn)
     opened = scope.tables.get(name_or_arn)

@@ -1,7 +1,7 @@
 """How much capacity has a request consumed? Each operation records the units once, whether or not the client requested ConsumedCapacity.
 
-The meter is read for replies (`consumed`), for the access log, and by code that counts or limits capacity. Units are
-those of `tables.capacity`; source: service behaviour, captures to Oct 2026.
+The meter is read for replies (`consumed`) and for the access log. Units are those of `tables.capacity` and
+`tables.transaction_capacity`; source: service behaviour, captures to Oct 2026.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""How does a request name its tables? Functions and rules for operation records (`Operation`), one for each member that may hold the name."""
+"""How does a request name its tables? Functions and rules for operation records (`Operation`): TableName, TableArn, ResourceArn or StreamArn holds the name."""
 
 from collections.abc import Iterable
 from typing import Protocol

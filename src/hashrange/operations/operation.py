@@ -1,7 +1,7 @@
 """What is an operation of the API? A record of its request struct, its function, and properties that other code needs.
 
-One file per API operation under `operations/` holds the request struct, the function and an `OPERATION`; dispatch,
-metrics and docs use these records.
+One file per implemented operation under `operations/` holds the request struct, the function and an `OPERATION`;
+dispatch, metrics and docs use these records.
 
 Request structs: `msgspec.Struct(frozen=True, kw_only=True, gc=False)`, members by the service's own names, in the order
 in which the service reports their faults. A required member has no default; an optional one is `T | None = None` (null
@@ -28,7 +28,7 @@ prefix "1 validation error detected: "; "older": in the older layer's words."""
 
 
 class Scope:
-    """Everything that an operation may use: account, Region, store, clock. Made once for each account and Region."""
+    """Everything that an operation may use: account, Region, store, clock, settings. One per account and Region."""
 
     __slots__ = ("account", "clock", "maintenance", "region", "settings", "store", "tables")
 
@@ -70,8 +70,8 @@ class Operation(msgspec.Struct, frozen=True):
     is_eventual: Callable[[Any], bool] | None = None
     """True for requests whose reply need not wait until what they read is durable (eventually consistent reads).
 
-    Replies to other requests need not wait either if the operation has no `writes` and all commits to the request's
-    `tables` are durable. None: all replies of the operation wait until all commits are durable."""
+    Replies to other requests need not wait either if the operation has no `writes`, the request's `tables` exist, are
+    given by name, and have only durable commits. None: all replies wait until all commits are durable."""
     element_type: type[msgspec.Struct] | None = None
     """Struct of a list's elements, such as those of TransactItems. In a large body they are decoded one by one, and the
     limit of JSON members holds for each element by itself. None: the limit holds for the whole body."""

@@ -1,8 +1,8 @@
-"""How is a request authenticated? By its signature, whose access key and Region give the Scope. The signer is then cached.
+"""How is a request authenticated? By its signature. The account of its access key, and its Region, give the Scope. Most signers are cached.
 
 Without a credentials file, the syntax, date and credential scope of a signature are checked, but not the signature
-itself. With one, these are checked next, in this order: access key, Regions of the key, signature, session token,
-expiry (signing.md 2, steps 9 to 11). The Region is that of the credential scope.
+itself. With one, these are checked next, in this order: access key, Regions of the key, signature, signatures of the
+body's chunks, session token, expiry (signing.md 2, steps 9 to 11). The Region is that of the credential scope.
 """
 
 from collections.abc import Mapping
@@ -39,8 +39,8 @@ class Access:
     def authorize(self, request: HttpRequest, service: str) -> Scope:
         """Return the Scope of the sender, who must have signed for the signing name `service` (such as `dynamodb`).
 
-        Raises the errors of signing.md 3. With a cached Authorization header it takes 5 µs, or under 1 µs if signatures
-        are not verified.
+        Raises the errors of signing.md 3. If the date and the signer are cached, it takes 5 µs, or under 1 µs if
+        signatures are not verified.
         """
         values = request.values
         layout = request.layout
@@ -65,7 +65,7 @@ class Access:
         return scope
 
     def _authorize_carefully(self, request: HttpRequest, service: str) -> Scope:
-        """Return the Scope after every check, in the service's order. Caches the signer for `authorize`'s fast path."""
+        """Return the Scope after every check, in the service's order. Unless presigned, calls `_remember`."""
         claim = read_claim(request, self._wall_time(), service)
         credential: Credential | None = None
         account = ACCOUNT

@@ -1,4 +1,4 @@
-"""How is a request logged? By one line in the access log, which is off by default: a line costs as much as a request."""
+"""How is a request logged? By one line in the access log, which is off by default: a line costs as much as a small request."""
 
 import logging
 import re
@@ -22,8 +22,9 @@ def log_access(request: HttpRequest | None, status: int, body: bytes, peer: Peer
 
     The fields are: client, method, URL, target, status, length of `body`, request id, and the fields in `used`: table,
     units read, units written (`- - -` if `used` is empty, because no operation was reached). The line of an error ends
-    with its exception: `… 400 128 <request id> music - - ValidationException`. Input that was refused before it became
-    a request (`request` is None) is logged as `127.0.0.1 - - - 400 49 - - - -`. URL and target are escaped.
+    with the exception that its body names, if any: `… 400 128 <request id> music - - ValidationException`. Input that
+    was refused before it became a request (`request` is None) is logged as `127.0.0.1 - - - 400 49 - - - -`. URL and
+    target are escaped.
     """
     used = used or NOTHING_USED
     host = peer[0] if peer else "-"
@@ -44,4 +45,4 @@ def printable(sent: bytes) -> str:
 
 
 AccessLog = Callable[[HttpRequest | None, int, bytes, Peer, str], None]
-"""A function with the parameters of `log_access`, called for each reply and refusal."""
+"""A function with the parameters of `log_access`, called for each reply and refusal that is sent."""

@@ -1,4 +1,4 @@
-"""How does a server start and stop? The composition root: settings in, a listening server out.
+"""How are store, service and server put together? The composition root: it opens them from settings, runs and closes them.
 
 Only this file connects a service with a server. It prints nothing: it passes the endpoint's URL to `on_ready`.
 """
@@ -29,7 +29,8 @@ async def serve(
     """Open the store and serve until SIGTERM or SIGINT; then answer begun requests, make commits durable, and close.
 
     Raises StorageError, CredentialsFileError, TlsFilesError or ListenError if the server cannot start. Once it listens,
-    `on_ready` is called with the endpoint's URL; an exception of `on_ready` ends the server.
+    `on_ready` is called with the endpoint's URL; an exception of `on_ready` ends the server. Closing may raise
+    StorageError too.
     """
     clock = clock or (MovableClock(SystemClock()) if settings.admin else SystemClock())
     loop = asyncio.get_running_loop()

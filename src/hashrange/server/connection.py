@@ -55,7 +55,7 @@ class Connection(asyncio.Protocol):
         """The refusal that waits to be sent, while REFUSED."""
         self.last_reply = NONE
         self.reply_bytes = 0
-        """Length of the last reply's body, all of which stays in memory until its last byte is sent."""
+        """Length of the last reply's body before compression; the body stays in memory until its last byte is sent."""
         self.active_at_seconds = self.since_seconds = connections.tick_seconds
         self.share = Share(connections.receive_budget)
 
@@ -160,7 +160,7 @@ class Connection(asyncio.Protocol):
             self.refuse(outcome)
 
     def reach_end(self) -> None:
-        """Process the end of input, after all earlier bytes; `incoming.py` calls `take` next."""
+        """Note the end of input, queued behind all earlier bytes; `incoming.py` calls `take` next."""
         self.input = states.REACH_END[self.input]
 
     def read_on(self) -> None:
@@ -226,7 +226,7 @@ class Connection(asyncio.Protocol):
         return request
 
     def take_rest(self) -> None:
-        """Parse more of a long read, or close after the end of input. Never raises: other connections wait."""
+        """Parse more of a long read, or close after the end of input. An error of parsing ends only this connection."""
         try:
             if self.reading.rest:
                 self.read_on()
@@ -296,7 +296,7 @@ class Connection(asyncio.Protocol):
         return bool(self.ready or self.reading.rest or self.unparsed_bytes)
 
     def go_on(self) -> None:
-        """Do what `next_step` chooses, then pause or resume reading. Called when its choice may have changed."""
+        """Do what `next_step` chooses; except for ASK_FOR_TURN, call `listen` too. Called if the choice may change."""
         if self.receiving is BETWEEN and self.reading.url and not self.has_more:
             self.look_inside()  # the unfinished request began behind complete ones, which have all been taken
         reading = self.reading
@@ -316,7 +316,7 @@ class Connection(asyncio.Protocol):
         self.listen()
 
     def listen(self) -> None:
-        """Pause or resume reading from the client as `is_listened_to` says; do nothing once input has ended."""
+        """Pause or resume reading from the client as `is_listened_to` says, unless input or connection has ended."""
         if self.receiving in states.OVER or self.transport.is_closing():
             return
         has_long_read = self.unparsed_bytes > 0 or bool(self.reading.rest)
@@ -362,7 +362,7 @@ class Connection(asyncio.Protocol):
             self.close()
 
     def stop(self) -> None:
-        """The server stops: close if no request waits to be answered; else `respond` closes after the next reply."""
+        """The server stops: close if no request is unanswered and no long read unparsed; else after the next reply."""
         if self.answering is IDLE and not self.has_more and self.receiving not in states.OVER:
             self.close()
 

@@ -1,22 +1,23 @@
 """Which states does a connection have, which events change them, and what does it do next? Pure state machines.
 
-Four state machines, one for each question. They are independent; the functions at the end of this file combine them.
+The four state machines are independent; the functions at the end of this file combine them.
 
 `Receiving`: how are received bytes handled?
 
-    BETWEEN    No unfinished request has been received, except behind complete requests that wait to be answered.
+    BETWEEN    No unfinished request has been received, except behind complete requests not yet answered.
     INSIDE     A read has ended inside a request. The request's deadline runs.
     WAITING    The request has a large body, which waits for memory (`receive_budget.py`). It is not parsed meanwhile.
-    REFUSED    The client has sent a malformed request, too much or too slowly, or too many clients are connected. The
-               refusal follows all due replies; nothing more is parsed.
-    LINGERING  The refusal is sent. Further bytes are read and dropped, or the client might never see the refusal.
-    CLOSING    The server has closed the connection. Written bytes are still sent; nothing is parsed or answered.
+    REFUSED    The client has sent a malformed request, too much or too slowly; or no memory is left, too many clients
+               are connected, or the server stops. The refusal follows all due replies; nothing more is parsed.
+    LINGERING  The refusal is sent. Further bytes are read and dropped: otherwise the client may never see the refusal.
+    CLOSING    The server has closed the connection. Written bytes are still sent, except after CUT_OFF; nothing is
+               parsed or answered.
     GONE       The connection is lost. Final.
 
 `Answering`: IDLE, or BUSY with exactly one request.
 `Sending`: FLOWING, or BLOCKED because the client does not read its replies.
 `Input`: LISTENING to the client; PAUSED; ENDING once the client has ended its input; ENDED once that end has been
-processed, after everything received before. ENDED is final.
+taken from the queue of `incoming.py`, behind all earlier input. ENDED is final.
 
 An event is a dict from each state in which it can occur to the next state: `state = EVENT[state]`. Any other state
 raises KeyError: a bug of the server, which costs one connection.
@@ -84,13 +85,13 @@ BEGIN = {BETWEEN: INSIDE}
 COMPLETE = {INSIDE: BETWEEN}
 """The request being received is complete."""
 WAIT = {INSIDE: WAITING}
-"""No memory is free for the request's body."""
+"""The request's body has to wait for memory."""
 LET_IN = {WAITING: INSIDE}
 """Memory for the waiting body has been reserved."""
 REFUSE = {BETWEEN: REFUSED, INSIDE: REFUSED, WAITING: REFUSED}
-"""The client has sent a malformed request, too much, or too slowly, or too many clients are connected."""
+"""The client is refused: malformed, too large or too slow input, no memory, too many clients, or a stopping server."""
 REFUSAL_SENT = {REFUSED: LINGERING}
-"""The refusal, and all replies before it, have been sent."""
+"""The refusal is written, behind all due replies."""
 CLOSE = dict.fromkeys((BETWEEN, INSIDE, WAITING, REFUSED, LINGERING), CLOSING)
 """The server closes the connection after sending what is written."""
 CUT_OFF = dict.fromkeys((BETWEEN, INSIDE, WAITING, REFUSED, LINGERING, CLOSING), CLOSING) | {GONE: GONE}
@@ -117,7 +118,7 @@ RESUME = {PAUSED: LISTENING}
 END = {LISTENING: ENDING, PAUSED: ENDING}
 """The client has ended its input. Under TLS this may happen while reading is paused."""
 REACH_END = {ENDING: ENDED}
-"""The end of input is processed, after everything received before."""
+"""The end of input is taken from the queue of `incoming.py`, behind all earlier input."""
 
 
 # --- functions of several states ----------------------------------------------------------------
@@ -128,7 +129,7 @@ def is_listened_to(
 ) -> bool:
     """True if the server should read from the client: not while replies are unread or received data waits.
 
-    `has_requests`: complete requests wait behind the one being answered. `has_long_read`: a long read (more than
+    `has_requests`: complete requests wait, besides one being answered. `has_long_read`: a long read (more than
     `reading.PIECE_BYTES`), or part of one, waits to be parsed. `is_held`: the client is not read before a later turn,
     because the long reads of all connections have reached their limit (`long_reads.py`).
     """
@@ -145,7 +146,7 @@ class ConnectionStep(StrEnum):
     SEND_REFUSAL = auto()
     """Send the refusal: no reply is due before it."""
     FINISH = auto()
-    """Close: the client has ended its input and has all its replies."""
+    """Close: the client has ended its input, and all its requests are answered."""
     SEND_CONTINUE = auto()
     """Send `100 Continue`: the client holds back its body until then."""
 
@@ -163,10 +164,12 @@ def next_step(
     has_rest: bool,
     holds_back: bool,
 ) -> ConnectionStep:
-    """Return the connection's next step: NOTHING while a request is being answered.
+    """Return the connection's next step: NOTHING while a request is being answered, or if the connection is closed.
 
-    Order of precedence: complete requests (`has_requests`), the unparsed rest of a long read (`has_rest`), the refusal,
-    the end of input, `100 Continue` (`holds_back`: the client sends its body only after that line).
+    Order of precedence: complete requests (`has_requests`), the unparsed rest of a long read (`has_rest`), sending the
+    refusal (REFUSED), the end of input, `100 Continue` (`holds_back`: the client sends its body only after that line).
+    Requests and rest wait, and with them all that follows, while replies are unread; the rest also while a body waits
+    for memory.
     """
     if answering is BUSY or receiving in OVER:
         return NOTHING

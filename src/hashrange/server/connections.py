@@ -29,7 +29,7 @@ class OpenConnection(Timed, Protocol):
     transport: asyncio.Transport
 
     def stop(self) -> None:
-        """Close the connection; if requests wait to be answered, after the next reply."""
+        """Close the connection; if requests or long reads wait, after the next reply."""
 
 
 class Connections:
@@ -46,7 +46,7 @@ class Connections:
         self.unread = Unread()
         self.long_reads = LongReads()
         self.piece = memoryview(bytearray(PIECE_BYTES))
-        """Buffer of each connection's first read; its bytes are copied at once. Each Connections has its own buffer."""
+        """Buffer that all these connections share for their first reads; the bytes read are copied at once."""
         self.open: set[OpenConnection] = set()
         self.turned_away: set[OpenConnection] = set()
         """Connections refused when they were made, because too many were open or the server is stopping, and not lost yet."""
@@ -69,7 +69,7 @@ class Connections:
         self.long_reads.take_turns(loop.call_soon)
 
     def everyone(self) -> list[OpenConnection]:
-        """Return every connection that is not lost yet, the refused ones last."""
+        """Return every connection that is not lost yet, those in `turned_away` last."""
         return [*self.open, *self.turned_away]
 
     def sweep(self) -> bool:

@@ -1,4 +1,4 @@
-"""Which access keys are accepted? Those in the credentials file (TOML or JSON), which is read and checked here.
+"""Which access keys are accepted? Those in the credentials file (TOML or JSON), which this file reads and checks; without one, every key.
 
     [[credential]]
     access_key = "AKIDEXAMPLE"
@@ -25,14 +25,14 @@ ACCOUNT = "000000000000"
 """The account of a credential that names none, and of all clients while no credentials are configured."""
 
 _is_signable = re.compile(r"[!-+.0-~-]+").fullmatch
-"""Matches access keys that can be part of a signature's Credential: ASCII without blanks, commas and slashes, which
-would end the key there."""
+"""Matches access keys that can be part of a signature's Credential: printable ASCII without blanks, commas and
+slashes, which would end the key there."""
 _is_region = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_-]{0,62}").fullmatch
 """Matches the names of Regions that `wire.sigv4` accepts in a signature."""
 
 
 class CredentialsFileError(SettingUnusable):
-    """The credentials file cannot be used; the message names the file, the reason and the remedy."""
+    """The credentials file cannot be used; the message names the file, the reason and mostly the remedy."""
 
 
 class Credential(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -79,7 +79,7 @@ def read_credentials(path: str) -> dict[str, Credential]:
 
 
 def _check_use(path: str, credential: Credential) -> None:
-    """Raise CredentialsFileError for a credential that no request can be signed with."""
+    """Raise CredentialsFileError for an access key or Region that no signature can have, or an empty `regions`."""
     if not _is_signable(credential.access_key):
         raise CredentialsFileError(
             f'the credentials file {path} has the access key "{credential.access_key}", which cannot stand in a signature.'

@@ -1,6 +1,6 @@
-"""Which connections have missed a deadline, and how are they ended? Each state has a limit, a constant of `slow_clients.py`.
+"""Which connections have missed a deadline, and how are they ended? Most states have a limit, a constant of `slow_clients.py`.
 
-The first row that fits the connection's states applies.
+The first row that fits the connection's states applies. The time of the last received bytes is `active_at_seconds`.
 
 | state | counted from | at most | then |
 |---|---|---|---|
@@ -10,7 +10,7 @@ The first row that fits the connection's states applies.
 | BETWEEN, nothing waits to be parsed or answered | the last received bytes | `IDLE_SECONDS_MAX` | closed |
 | INSIDE | the state's beginning | as `is_request_too_slow` decides | refused |
 | WAITING | the last received bytes | `MEMORY_WAIT_SECONDS_MAX` | refused |
-| REFUSED | | none: replies are due, so the connection is BUSY or BLOCKED | |
+| REFUSED | | none: replies are due, so the connection is BUSY, BLOCKED or queued in `incoming.py` | |
 | LINGERING | the state's beginning: the refusal was sent | `LINGER_SECONDS` | cut off |
 | CLOSING | the state's beginning | `WRITE_SECONDS_MAX` | cut off |
 
@@ -49,7 +49,7 @@ class Timed(Protocol):
     reading: Reading
     share: Share
     active_at_seconds: float
-    """Time at which the client's last bytes were read."""
+    """Time of connecting, of the client's last bytes, or of reserving memory for a waiting body: the latest."""
     since_seconds: float
     """Time at which the connection last entered the state INSIDE, LINGERING or CLOSING."""
 

@@ -1,6 +1,6 @@
 """How many connections may be open at a time? So many that the storage engine and the process keep enough file descriptors.
 
-Idle connections cost nothing but descriptors, and could use all of them; then the engine could open no file, and the
+Idle connections cost little but descriptors, and could use all of them; then the engine could open no file, and the
 requests of all clients would fail.
 """
 
@@ -16,7 +16,7 @@ listeners, lock, logs); merges of data files open some more."""
 TURNED_AWAY_MAX = 32
 """Connections above the limit whose clients get time to read the refusal; others are closed once it is written."""
 ACCEPTED_MAX = 32
-"""Descriptors kept for connections that are accepted but not counted yet; `acceptor.py` accepts 16 at once."""
+"""Descriptors for connections that are accepted but not counted yet; `acceptor.py` accepts 16 at once per socket."""
 DESCRIPTORS_MIN = 256
 """Fewest descriptors with which the server starts; with fewer, too few would be left for connections."""
 FEW_CONNECTIONS = 1024
@@ -31,7 +31,7 @@ class DescriptorsTooFewError(HashrangeError):
 
 
 def reserve_of(descriptors: int | None) -> int:
-    """Number of descriptors, out of `descriptors` (None: unlimited), that are kept for other uses than connections."""
+    """Number of descriptors, out of `descriptors` (None: unlimited), kept for other uses than served connections."""
     return open_files_max(descriptors) + OTHER_FILES + TURNED_AWAY_MAX + ACCEPTED_MAX
 
 

@@ -2,7 +2,7 @@
 
 The event loop's library reads up to 256 KB of each readable connection in one pass: 300 new clients that send 400 KB
 each would hold the loop for 80 ms. Reading a piece of each takes 1 ms, and shows which clients send long requests
-(`long_reads.py`).
+(`long_reads.py`). With TLS, `handshakes.py` receives the first data, and this file is not used.
 """
 
 import asyncio

@@ -1,13 +1,13 @@
 """Which protocol handles a request, and when does the request begin? Requests in, calls of the service out, in groups as received.
 
-A protocol is a file or folder below `protocols`, with a class that implements `WireProtocol`. A request goes to the
-protocol that names its target. If none does, the protocols are asked in order, and the last claims everything. Each
-listener has its own front.
+A protocol is a class below `protocols` that implements `WireProtocol`. A request goes to the protocol that names its
+target (X-Amz-Target). If none does, the protocols are asked in order, and the last claims everything. Each listener has
+its own front.
 
 Quick requests, small ones for a single item, begin first: the smallest at once, but only reads while a crowd of other
 requests waits behind them. Other requests begin in order while the turn's slice lasts, and then in later turns: three
 hundred transactions that arrive together take half a second, and no GetItem waits for more than one of them. The number
-of requests that have begun is limited, because decoding a request takes thirty times the memory of its body.
+of other requests that have begun is limited, because a decoded request may take thirty times the memory of its body.
 """
 
 from collections import deque
@@ -22,7 +22,7 @@ from hashrange.service.service import Service
 from hashrange.wire.http import HttpRequest
 
 QUICK_BYTES = 8 * 1024
-"""Longest body of a quick request: one for a target in `quick_targets`, not compressed, that begins before all others."""
+"""Longest body of a quick request: one for a target in `quick_targets`, not compressed. It begins before others."""
 QUICKEST_BYTES = 1024
 """Longest body of a quick request that begins at once. Longer ones wait: 300 of 3 KB with number sets take 150 ms."""
 CROWD = 32
@@ -97,7 +97,8 @@ class Front:
     def set_crowd_counter(self, count_behind: Callable[[], int]) -> None:
         """Set the function that counts the inputs behind the group being answered (`Incoming.count_behind`).
 
-        An input is what one read brought, or a request to be taken; more than `CROWD` inputs are a crowd.
+        An input is what one read brought, the end of what a client sends, or a request to be taken; more than `CROWD`
+        inputs are a crowd.
         """
         self._count_behind = count_behind
 
@@ -137,7 +138,10 @@ class Front:
                 return
 
     def _go_on(self, requests: deque[tuple[HttpRequest, Respond]], calls: deque[Call]) -> None:
-        """In a worker: prepare `requests` that begin at once, run `calls`, then serve the queues if no crowd waits."""
+        """In a worker: prepare `requests` that begin at once, run `calls`.
+
+        Then serve each queue once, unless a crowd waits or `_begin_waiting` is scheduled.
+        """
         self._sort_out(requests, calls)
         if calls:
             self._service.run_in_worker(calls)
@@ -220,4 +224,4 @@ class Front:
             if call is not None:
                 prepared.append(call)
             if len(request.body) > QUICK_BYTES:
-                break  # run this request first: decoded, a large body takes thirty times as much memory
+                break  # run this request before preparing more: decoded, its body may take thirty times as much memory

@@ -21,7 +21,7 @@ from hashrange.server.slow_clients import HEAD_SECONDS_MAX
 from hashrange.server.tls_sending import TlsProtocol
 
 HANDSHAKE_SECONDS_MAX = HEAD_SECONDS_MAX
-"""Longest time until a client's first record is complete, and again from the start of TLS to the handshake's end."""
+"""Longest time from the connection's beginning to the start of TLS, and again from there to the handshake's end."""
 TLS_END_SECONDS_MAX = 1.0
 """Longest wait for the client to end TLS after the server has ended it; clients with idle connections never do."""
 SLICE_SECONDS_MAX = 0.002
@@ -206,7 +206,7 @@ class Handshake(asyncio.Protocol):
 
 
 class Handshakes:
-    """All handshakes that are not done, and the queues of those that have a complete record."""
+    """All handshakes that are not done, and the queues of those that can continue (`ask_for_turn`)."""
 
     __slots__ = (
         "_all",
@@ -225,10 +225,10 @@ class Handshakes:
         self.context = context
         self._all: set[Handshake] = set()
         self._silent: OrderedDict[Handshake, asyncio.TimerHandle] = OrderedDict()
-        """Handshakes without a complete first record, oldest first, each with the timer that ends it."""
+        """Handshakes whose TLS has not begun, oldest first, each with the timer that ends it."""
         self._begun: deque[Handshake] = deque()
         self._new: deque[Handshake] = deque()
-        """Queued handshakes whose TLS has not begun, served after `_begun`: so begun ones end before others begin."""
+        """Queued handshakes whose TLS has not begun, served after `_begun`, those whose TLS has begun."""
         self._is_turn_due = False
 
     def take_turns(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -237,7 +237,7 @@ class Handshakes:
         self._call_later = loop.call_later
 
     def admit(self, handshake: Handshake) -> None:
-        """Add a handshake. If there are now too many connections of all kinds, end the longest silent handshake."""
+        """Add a handshake. If there are now too many connections of all kinds, end the oldest one in `_silent`."""
         self._all.add(handshake)
         self._silent[handshake] = self._call_later(HANDSHAKE_SECONDS_MAX, handshake.end)
         connections = self.connections
@@ -246,13 +246,13 @@ class Handshakes:
             next(iter(self._silent)).end()
 
     def is_silent_no_more(self, handshake: Handshake) -> None:
-        """Cancel a handshake's timer: its first record is complete, or its connection is gone."""
+        """Cancel a handshake's timer: TLS begins with the first record, or the handshake has ended."""
         timer = self._silent.pop(handshake, None)
         if timer is not None:
             timer.cancel()
 
     def forget(self, handshake: Handshake) -> None:
-        """Remove a handshake that is done, or whose connection is gone."""
+        """Remove a handshake that is done or ended, or whose connection is gone."""
         self._all.discard(handshake)
         self.is_silent_no_more(handshake)
 

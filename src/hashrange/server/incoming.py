@@ -1,10 +1,11 @@
 """When are requests answered? Once per turn of the event loop, the requests of many connections together, stage by stage.
 
-All input that one pass over the sockets brings is parsed, then authenticated and decoded, then run, then answered. Each
-stage finds its code in the processor's caches from the request before, which saves a tenth to a fifth of all CPU. If
-only one connection is open, it is answered at once. Connections that have had no reply yet are answered after the
-others, then connections whose last reply was large (a hundred replies of 1 MB take half a second), then long reads,
-those of more than `PIECE_BYTES` (a hundred take 50 ms). Measurements: docs/adr/0019-turns.md.
+The input that one pass over the sockets brings is divided into groups of up to 16 reads. A group is parsed, then
+authenticated and decoded, then run, then answered. Each stage finds its code in the processor's caches from the request
+before, which saves a tenth to a fifth of all CPU. If only one connection is open, it is answered at once. Connections
+that have had no reply yet are answered after the others, then connections whose last reply was large (a hundred replies
+of 1 MB take half a second), then long reads, those of more than `PIECE_BYTES` (a hundred take 50 ms).
+Measurements: docs/adr/0019-turns.md.
 """
 
 from collections import deque
@@ -27,9 +28,9 @@ TURN_SECONDS_MAX = 0.005
 """Time for input in one turn of the loop, which has other callbacks too; further input waits for the next turn."""
 
 Respond = Callable[..., None]
-"""respond(status, body, content_type=None, extra=b"", used=""): answers the request with which it is passed on.
+"""respond(status, body, content_type=None, extra=b"", used=""): answers the request that is passed on together with it.
 
-Never raises. `used`: tables and units for the access log (`access_log.py`)."""
+Never raises. `extra`: header lines with line ends. `used`: tables and units for the access log (`access_log.py`)."""
 Handle = Callable[[Sequence[tuple[HttpRequest, Respond]]], None]
 """Answers every request of a group, now or later."""
 
@@ -52,7 +53,7 @@ class AnsweredConnection(Protocol):
 
     @property
     def is_gone(self) -> bool:
-        """True if the client no longer waits for a reply."""
+        """True if the connection is closing or lost: a reply would not be sent."""
 
     @property
     def peer(self) -> Sequence[object] | None:
@@ -66,7 +67,7 @@ class AnsweredConnection(Protocol):
         """Parse bytes that the client has sent."""
 
     def reach_end(self) -> None:
-        """Process the end of the client's input, after all that it has sent."""
+        """Note the end of the client's input; called after `receive` has got all that the client has sent."""
 
     def lose(self, error: Exception) -> None:
         """End the connection after an internal error."""
@@ -79,7 +80,7 @@ class AnsweredConnection(Protocol):
 
 
 class Incoming:
-    """The received input of all connections, in order."""
+    """Queues of the received input of all connections, and of requests that wait."""
 
     __slots__ = (
         "_call_soon",
@@ -107,7 +108,7 @@ class Incoming:
         self._long: dict[AnsweredConnection, list[bytes | None]] = {}
         """Connections with long reads, and their input that is not parsed yet; their clients are not read meanwhile."""
         self._new: deque[tuple[AnsweredConnection, HttpRequest]] = deque()
-        """Requests of connections that have had no reply yet, answered after those of the other connections."""
+        """Requests of connections without a reply so far, answered after those with a small last reply."""
         self._dear: deque[tuple[AnsweredConnection, HttpRequest]] = deque()
         """Requests of connections whose last reply was large, answered after `_new` and before `_long`."""
         self._is_turning = False

@@ -123,7 +123,7 @@ class Server:
         self.service.workers.abandon()
 
     def _turn(self) -> None:
-        """Sweep the connections, and schedule the next sweep. Without open connections, collect garbage."""
+        """Sweep the connections, and schedule the next sweep. Without open connections, collect garbage if due."""
         has_more = self.connections.sweep()
         if not self.connections.open:
             collector.look_at_all()

@@ -19,7 +19,7 @@ _signed_service = re.compile(rb"Credential=[^/,\s]+/[0-9]+/[^/,\s]*/([a-z0-9-]{1
 
 
 class OtherServiceHint:
-    """Logs, once for each AWS service that is not served here, that its requests are refused."""
+    """Logs, once for each AWS service that is not served here (at most `HINTS_MAX`), that its requests are refused."""
 
     def __init__(self, served: Collection[str]) -> None:
         """`served`: signing names of the services that are served here."""
@@ -27,7 +27,7 @@ class OtherServiceHint:
         self._given: set[str] = set()
 
     def __call__(self, request: HttpRequest) -> None:
-        """Log a hint if the refused `request` was signed for a service that is not served here."""
+        """Log a hint, once for each service, if `request` was signed for a service that is not served here."""
         found = _signed_service(request.header(b"authorization") or b"")
         if found is None or len(self._given) >= HINTS_MAX:
             return

@@ -1,8 +1,9 @@
-"""When are replies written? A few together, at the end of a turn of the loop.
+"""When are replies written? A few together, at the end of a turn of the loop or earlier.
 
 A client that waits for its reply sleeps, and a write to its socket wakes it, which costs the server's CPU some 8 µs on
-a virtual machine. Replies written right after one another find the client awake. So replies are held until the loop has
-read all sockets, or until the first reply has waited for 0.5 ms. Measurements: docs/adr/0017-held-replies.md.
+a virtual machine. Replies written right after one another find the client awake. So replies are held until the turn
+ends, until `HELD_MAX` are held, or until a further reply comes at least 0.5 ms after the first.
+Measurements: docs/adr/0017-held-replies.md.
 """
 
 import asyncio
@@ -56,7 +57,7 @@ class Outgoing:
             self.flush()
 
     def flush(self) -> None:
-        """Write all held replies now."""
+        """Write all held replies now, except those of connections that are closing."""
         held = self._held
         if not held:
             return

@@ -19,8 +19,8 @@ from hashrange.server.slow_clients import Framing, head_bytes
 from hashrange.wire.http import HEAD_BYTES_MAX, HeaderLayout, HttpRequest, layout_of
 
 PIECE_BYTES = 8 * 1024
-"""Size of a piece. A *long read* brings more bytes than this; they are parsed in pieces, until one completes a request.
-Parsing all requests that fit into a piece takes 0.7 ms, all that fit into the longest read 23 ms."""
+"""Usual size of a piece. A *long read* brings more bytes than this; they are parsed in pieces, until one completes a
+request. Parsing all requests that fit into a piece takes 0.7 ms, all that fit into the longest read 23 ms."""
 PIECES_MAX = 4
 """Most pieces of a long read that are parsed in a row; fewer if one of them completes a request."""
 
@@ -64,9 +64,9 @@ class Reading:
         self.rest: bytes | memoryview = b""
         """Received bytes that are not parsed yet, usually of a long read."""
         self.message_bytes = 0
-        """Bytes received of a request that is not complete yet."""
+        """Bytes received of the unfinished request, except those parsed together with the end of an earlier request."""
         self.refusal = MALFORMED
-        """Refusal that `feed` returns if the parser raises an error."""
+        """Refusal that `feed` returns if the parser raises an error, except for a TLS handshake."""
         self.wants_continue = False
 
     def drop(self) -> None:
@@ -130,7 +130,7 @@ class Reading:
         return max(PIECE_BYTES, int(self.head_values[layout.content_length] or b"0") - len(self.body))
 
     def large_body_bytes(self) -> int:
-        """Size to reserve for the unfinished body: its length or, if unknown, the largest; 0 for a small body."""
+        """Size to reserve for the unfinished body: its length or, if unknown, the largest; 0 while it is small."""
         layout = self.layout
         if layout is None:
             return 0

@@ -1,9 +1,10 @@
 """How much received data may wait in memory, over all connections? Large bodies reserve memory; other input is counted.
 
 A large body is read once memory for all of it is reserved. Until then its connection waits, in order of arrival, and is
-not read. So every body that is being read can be finished, and a waiting connection holds only one read of its socket.
-A body of unknown length reserves the largest size allowed. Small bodies never wait. The bytes of all other unfinished
-requests are counted; above a sum that no ordinary load approaches, more input is refused.
+not read. So every body that is being read can be finished, and a waiting connection holds little more than one read of
+its socket. A body of unknown length reserves the largest size once more than `SMALL_BYTES` have come. Small bodies
+never wait. All other unfinished or unparsed input is counted; above a sum that no ordinary load approaches, more is
+refused.
 This file must not know sockets or requests.
 """
 
@@ -15,7 +16,8 @@ RECEIVE_BYTES_MAX = 128 * MIB
 SMALL_BYTES = 64 * 1024
 """Longest body that is small: it reserves no memory, and never waits for any."""
 BEGINNINGS_BYTES_MAX = 128 * MIB
-"""Limit for the sum of unfinished requests without a reservation and unparsed long reads: 500 of the longest reads."""
+"""Limit for the sum of unparsed long reads, and of unfinished requests and TLS handshakes without a reservation: 500 of
+the longest reads."""
 
 
 class ReceiveBudget:
@@ -53,7 +55,7 @@ class ReceiveBudget:
         return False
 
     def give_back(self, size_bytes: int) -> None:
-        """Free reserved memory, and reserve it for the connections that wait for memory, in the order in which they came."""
+        """Free reserved memory, and reserve it for the connections that wait for memory, in order of arrival."""
         self._free_bytes += size_bytes
         while self._waiting:
             share, (wanted_bytes, let_in) = next(iter(self._waiting.items()))
@@ -82,7 +84,7 @@ class Share:
         self.answering_bytes = 0
 
     def count(self, come_bytes: int) -> bool:
-        """Count `come_bytes`, received so far of a request without a reservation. False: no memory is left for them."""
+        """Count `come_bytes`, received so far of a request or handshake without reservation. False: no memory left."""
         if not self._budget.begin(come_bytes - self._counted_bytes):
             return False
         self._counted_bytes = come_bytes
@@ -107,7 +109,7 @@ class Share:
         self._uncount()
 
     def answer(self) -> None:
-        """All complete requests are answered: free their reservations."""
+        """All complete requests are answered or dropped: free their reservations."""
         freed_bytes, self.answering_bytes = self.answering_bytes, 0
         self._budget.give_back(freed_bytes)
 

@@ -1,4 +1,4 @@
-"""How slowly may a client send, and read its replies, and how much framing may a chunked body have? Limits and checks, pure.
+"""How slowly may a client send, and read its replies, and how much framing may a chunked body have? Limits, and checks without clock or sockets.
 
 Source of limits: operations.md 1.1.
 """
@@ -26,9 +26,9 @@ WRITE_SECONDS_MAX = 60.0
 """A client that leaves replies unread is cut off this long after the last bytes received from it. Also the longest time
 that closing a connection may take."""
 LINGER_SECONDS = 2.0
-"""Time after a refusal during which input is read and dropped: otherwise the client may never see the refusal."""
+"""Longest time after a refusal for which input is read and dropped: else the client may never see the refusal."""
 FRAME_BYTES_FREE = 16
-"""For each byte of data, this many framing bytes of the same read are not counted; a chunk of one byte has 5."""
+"""Each byte of data cancels this many framing bytes of its own read or earlier ones; a chunk of one byte has 5."""
 
 TRAILERS_MAX = 64
 
@@ -50,7 +50,10 @@ def head_bytes(url: bytes, names: Sequence[bytes], values: Sequence[bytes | None
 
 
 class Framing:
-    """Counts a chunked body's framing bytes: sizes, extensions, trailers. Their sum has the same limit as a head."""
+    """Counts a chunked body's framing bytes: sizes, extensions, trailers.
+
+    Less those cancelled by data, they have the same limit as a head.
+    """
 
     __slots__ = ("_body_bytes", "_frame_bytes", "_message_bytes", "head_bytes")
 
@@ -63,8 +66,8 @@ class Framing:
     def is_too_large(self, message_bytes: int, body_bytes: int, trailers: int) -> bool:
         """True if the framing exceeds its limits. Must be called after each read with the totals received so far.
 
-        Only complete trailers count in `trailers`. Data makes framing free (`FRAME_BYTES_FREE`) in the same read only,
-        so that no amount of data allows for endless trailers.
+        Only complete trailers count in `trailers`. Each byte of data cancels `FRAME_BYTES_FREE` framing bytes
+        of its own read or earlier ones, never of later ones, so that no amount of data allows for endless trailers.
         """
         data_bytes = body_bytes - self._body_bytes
         other_bytes = message_bytes - self._message_bytes - data_bytes

@@ -1,4 +1,4 @@
-"""With which certificate, private key and TLS versions does the server listen? A TLS context, made from the files in the settings."""
+"""With which certificate and private key does the server listen? Those of the files in the settings; the TLS versions are Python's defaults."""
 
 import ssl
 

@@ -1,8 +1,8 @@
 """How does the service represent a request? As a call: scope, operation, members, and the methods that get reply or error.
 
 Each protocol has its own subclass. In the turn in which the operation ends, the service calls `done` or `refuse`, which
-write the reply. Once everything that the reply depends on would survive a power cut, it calls `send`, which sends the
-reply. After an internal error it calls `fail` instead.
+write the reply. Once the commits that the reply waits for are durable, it calls `send`, which sends the reply. After an
+internal error it calls `fail` instead.
 """
 
 from typing import Any
@@ -25,9 +25,9 @@ class Call(msgspec.Struct, gc=False, eq=False):
     meter: Meter
     """Capacity that the operation has consumed so far."""
     position: int
-    """Number of the commit that the reply waits for; 0 if everything that the reply depends on is durable."""
+    """Number of the commit that the reply waits for; 0 if it need not wait for any."""
     is_explained: bool
-    """True once the slow path has read the request leniently, and found no fault that it can word."""
+    """True once the slow path has read the request, and found no fault that it can word."""
 
     @property
     def is_abandoned(self) -> bool:
@@ -44,7 +44,7 @@ class Call(msgspec.Struct, gc=False, eq=False):
         raise NotImplementedError
 
     def refuse(self, error: ApiError) -> None:
-        """Write the reply of an operation that refused with this error."""
+        """Write the reply that reports this error, the operation's or an earlier fault."""
         raise NotImplementedError
 
     def first_fault(self, error: ApiError | Malformed) -> ApiError | None:
@@ -60,5 +60,5 @@ class Call(msgspec.Struct, gc=False, eq=False):
         raise NotImplementedError
 
     def fail(self, error: BaseException) -> None:
-        """Report an internal error. Called instead of `done`, `refuse` and `send`, or of `send` alone."""
+        """Report an internal error. Called instead of `send`, whether or not `done` or `refuse` was called."""
         raise NotImplementedError

@@ -3,7 +3,7 @@
 Requests leave no cycles (`tests/unit/operations/test_garbage.py`), so the collector frees hardly anything, and objects
 that survive a run live long: opened tables, connections, compiled statements. In a server's own process (`settle`) the
 survivors are frozen after the run, and not examined again while a client is connected: 2,000 tables of twenty indexes
-would take 80 ms each time. When no client is connected, the collector examines everything. Inside another program's
+would take 80 ms each time. While no client is connected, all objects are sometimes examined. Inside another program's
 process nothing is frozen, because that program's cycles must be collected. While a large piece of JSON is decoded or
 written, the collector is off: it would examine the same objects again and again.
 """

@@ -30,8 +30,8 @@ class Driver:
         workers: Workers,
         call: Abandonable | None = None,
     ) -> None:
-        """`waits_for`: what the coroutine has yielded. `call`, if given: once its client has left, and if it changes
-        nothing, Abandoned is raised where the coroutine suspends or gives way.
+        """`waits_for`: what the coroutine has yielded; None also if it has not begun. `call`, if given: once its client
+        has left, and if it changes nothing, Abandoned is raised where the coroutine suspends or gives way.
         """
         self.call = call
         self.coroutine = coroutine

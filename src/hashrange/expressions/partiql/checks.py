@@ -42,7 +42,7 @@ def _check_known(placed: PlacedCall) -> None:
 
 
 def _check_placement(reader: StatementReader) -> None:
-    """Refuse size() as a condition, list_append in a condition, and calls (except size) as arguments or in comparisons.
+    """Refuse size() and list_append as conditions, and calls except size() as operands of conditions or calls.
 
     If several calls are misplaced, the one whose `)` comes first is reported.
     """

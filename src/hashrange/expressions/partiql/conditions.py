@@ -241,7 +241,7 @@ def _as_condition(reader: StatementReader, node: Node) -> ConditionNode:
 def _as_operand(reader: StatementReader, node: Node, in_condition: bool = True) -> Operand:
     """Return `node` as an operand; refuses conditions.
 
-    `in_condition`, also true in arguments of calls: refuse arithmetic too, and append a function call to `reader.operand_calls`.
+    `in_condition` (also true for arguments of calls): refuse arithmetic, and append a call to `reader.operand_calls`.
     """
     if isinstance(node, _CONDITIONS):
         reader.fail(UNEXPECTED_TERM)

@@ -1,8 +1,8 @@
 """How are PartiQL literals read, the item of an INSERT among them? They become values; literals that contain parameters become functions that build values.
 
 Literals are checked and made canonical once, when the statement is compiled. Literals that contain parameters are built
-and checked for each request, and so is an INSERT's item checked. A number's fault reports the number's path in the literal (`root[1]`). Source: service
-behaviour, captures to Oct 2026.
+and checked for each request; an INSERT's item is checked for each request, too. A number's fault reports the number's
+path in the literal (`root[1]`). Source: service behaviour, captures to Oct 2026.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,8 +1,8 @@
 """How is a PartiQL statement compiled? Text and types of parameters become a Statement, which is cached.
 
-Order of checks: more parameters than characters → text that is not UTF-8 → one type per parameter → syntax → number of
-parameters → their values → static checks. Tables are unknown here: operations find out which conditions fix a key.
-Source: service behaviour, captures to Oct 2026; the order is partly unconfirmed.
+Order of checks: no more parameters than characters → no lone surrogates in the text → one type per parameter → syntax →
+number of parameters → their values → static checks. Tables are unknown here: operations find out which conditions fix a
+key. Source: service behaviour, captures to Oct 2026; the order is partly unconfirmed.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -150,7 +150,7 @@ class Statement:
         """Checks of the request's values, which also run for each request that finds the statement in the cache."""
         self._conditions = reader.conditions
         self.attached_values: dict[object, Any] = {}
-        """A `LastTableCache` → the last table used with this statement, and the result that the cache keeps for both."""
+        """A `LastTableCache` → the last table used with this statement, and the result that it keeps for both."""
 
     def values(self, parameters: RawParameters | None) -> dict[str, Value]:
         """Return every value token's canonical value; raises faults of parameters, then of `value_checks`."""

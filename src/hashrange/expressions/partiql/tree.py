@@ -18,7 +18,7 @@ class Constant(NamedTuple):
 
 
 class Parameter(NamedTuple):
-    """The `?` number `position` of the statement, counted from 0, and the type of the value that the request gives for it."""
+    """The `?` number `position` of a statement, counted from 0, and the type of its value in the request."""
 
     position: int
     type_name: str

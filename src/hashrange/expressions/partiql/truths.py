@@ -82,7 +82,7 @@ def _read_type_name(reader: StatementReader) -> str:
 
 
 def read_boolean_comparison(reader: StatementReader, operator: str, left: Node, right: Node) -> ConditionNode | None:
-    """The condition equivalent to a comparison such as `function(…) = true`; None for a comparison that is not of this kind.
+    """The condition equivalent to a comparison such as `function(…) = true`; None for comparisons of other kinds.
 
     The operands may be swapped, the operator `<>` or `!=`, and the value `false` or a parameter of type BOOL.
     """

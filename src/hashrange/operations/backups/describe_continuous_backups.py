@@ -1,6 +1,6 @@
 """DescribeContinuousBackups: return whether a table can be restored to a point in time; none can yet.
 
-Order of checks: name → table exists (`TableNotFoundException`, as in all backup operations). As in the service,
+Order of checks: name → table exists (else `TableNotFoundException`, a code of backup operations). As in the service,
 continuous backups are always ENABLED; point-in-time recovery, the part that can be switched, is off.
 """
 
@@ -25,7 +25,7 @@ async def describe_continuous_backups(scope: Scope, request: DescribeContinuousB
 async def continuous_backups(scope: Scope, name_or_arn: str) -> Reply:
     """The reply for any table: point-in-time recovery is DISABLED, so the reply has no restorable times.
 
-    Raises TableNotFoundException for a missing table.
+    Raises TableNotFoundException for a missing table, Malformed for an impossible name.
     """
     if await find_table(scope, name_or_arn) is None:
         raise TableNotFoundException(say.BACKUP_TABLE_NOT_FOUND.format(name=table_name(name_or_arn)))

@@ -1,7 +1,7 @@
 """UpdateContinuousBackups: switch point-in-time recovery on or off. It is off for every table and cannot be switched on yet.
 
-Order of checks: name, member constraints → table exists (`TableNotFoundException`, as in all backup operations) → the
-request is supported.
+Order of checks: name, member constraints → table exists (else `TableNotFoundException`, a code of backup operations)
+→ the request is supported.
 """
 
 from typing import Annotated
@@ -34,7 +34,7 @@ class UpdateContinuousBackupsRequest(TableRequest, frozen=True, kw_only=True, gc
 async def update_continuous_backups(scope: Scope, request: UpdateContinuousBackupsRequest) -> Reply:
     """Accept switching off, which changes nothing; raises UnsupportedOperationException for switching on.
 
-    Raises TableNotFoundException for a missing table.
+    Raises TableNotFoundException for a missing table, Malformed for an impossible name.
     """
     reply = await continuous_backups(scope, request.TableName)
     if request.PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled:

@@ -34,7 +34,7 @@ async def describe_contributor_insights(scope: Scope, request: DescribeContribut
 async def contributor_insights(scope: Scope, request: WatchedRequest) -> Reply:
     """The reply: monitoring is DISABLED, without rules, mode or time, as it was never enabled.
 
-    Raises ResourceNotFoundException for a missing table or global index.
+    Raises ResourceNotFoundException for a missing table or global index, Malformed for an impossible table name.
     """
     table = await described_table(scope, request.TableName)
     reply: Reply = {"TableName": table.name}

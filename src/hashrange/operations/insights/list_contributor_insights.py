@@ -29,7 +29,8 @@ class ListContributorInsightsRequest(msgspec.Struct, frozen=True, kw_only=True, 
 async def list_contributor_insights(scope: Scope, request: ListContributorInsightsRequest) -> Reply:
     """Return an empty list without a further page.
 
-    Raises ValidationException for a NextToken, then ResourceNotFoundException for a missing table.
+    Raises Malformed for an impossible table name, then ValidationException for a NextToken, then
+    ResourceNotFoundException for a missing table.
     """
     if request.TableName is not None:
         table_name(request.TableName)

@@ -14,7 +14,7 @@ from hashrange.operations.reply import Reply
 
 
 class UpdateContributorInsightsRequest(WatchedRequest, frozen=True, kw_only=True, gc=False):
-    """The table by name or ARN, optionally a global index, and the action."""
+    """The table by name or ARN, optionally a global index, the action and its mode."""
 
     ContributorInsightsAction: Literal["ENABLE", "DISABLE"]
     ContributorInsightsMode: Literal["ACCESSED_AND_THROTTLED_KEYS", "THROTTLED_KEYS"] | None = None
@@ -23,7 +23,7 @@ class UpdateContributorInsightsRequest(WatchedRequest, frozen=True, kw_only=True
 async def update_contributor_insights(scope: Scope, request: UpdateContributorInsightsRequest) -> Reply:
     """Accept DISABLE, which changes nothing; raises UnsupportedOperationException for ENABLE.
 
-    Raises ResourceNotFoundException for a missing table or global index.
+    Raises ResourceNotFoundException for a missing table or global index, Malformed for an impossible table name.
     """
     reply = await contributor_insights(scope, request)
     if request.ContributorInsightsAction == "ENABLE":

@@ -104,8 +104,9 @@ def plan_update(
     """Plan to change or create the item if the condition holds (None: always).
 
     An update that only removes attributes or set members creates no item; without `update`, a missing item is created
-    with its key alone, and an existing item is kept. `is_heavy`: the update statement may be larger than an item may
-    be, so the plan measures it: set members that ADD adds count only if the old item lacks them.
+    with its key alone, and an existing item is kept. `is_heavy`: update and values (`expressions/statement_size.py`)
+    may be larger than an item may be, so the plan measures them: set members that ADD adds count only if the old item
+    lacks them.
     """
 
     def plan(old: Row | None) -> Planned | Row | None:
@@ -125,7 +126,7 @@ def plan_update(
 
 
 def _check_statement_size(update: CompiledUpdate, values: dict[str, Value], item: Item | None, key_item: Item) -> None:
-    """Raise ValidationException if the update statement is larger than an item may be.
+    """Raise ValidationException if update and values (`expressions/statement_size.py`) are larger than an item may be.
 
     If the new item is too large too, the error is a plain ValidationException; otherwise a WholeRequestFault, which
     is never a cancellation reason of a transaction. Called before the condition is tested.
@@ -144,7 +145,8 @@ def _check_statement_size(update: CompiledUpdate, values: dict[str, Value], item
 def _create(table: OpenTable, update: CompiledUpdate, values: dict[str, Value], key_item: Item) -> Planned:
     """Result of an update that creates the item.
 
-    Raises ValidationException for a new item that is too large, nested too deep, or does not fit the indexes' keys.
+    Raises ValidationException if the update fails, and for a new item that is too large, nested too deep, or does not
+    fit the indexes' keys.
     """
     new, size_bytes = _check_result({**key_item, **update.apply(NO_ITEM, values)})
     if size_bytes > ITEM_SIZE_MAX_BYTES:
@@ -160,7 +162,8 @@ def _change(
     """Result of updating an existing item.
 
     The new size is computed as the old size plus the growth of the update's target attributes. Raises
-    ValidationException for a new item that is too large, nested too deep, or does not fit the indexes' keys.
+    ValidationException if the update fails, and for a new item that is too large, nested too deep, or does not fit the
+    indexes' keys.
     """
     new = update.apply(item, values)
     size_bytes = old_size_bytes

@@ -52,7 +52,7 @@ ActionKind = Literal["put", "update", "delete", "check"]
 Dialect = Literal["API", "batch", "PartiQL"]
 """Kind of request that a write is part of. "batch": faults in the key attributes of a put item are worded like those of
 a key map. "PartiQL": a put refuses an existing item, a delete does not test its condition on a missing item, and the
-statement size of an update is not limited."""
+size of an update and its values (`expressions/statement_size.py`) is not limited, only that of the item."""
 
 
 class Action(msgspec.Struct, frozen=True, gc=False):
@@ -72,7 +72,7 @@ class Action(msgspec.Struct, frozen=True, gc=False):
     values: dict[str, Value]
     """Values of the tokens in `update` and `condition`."""
     on_failure: str | None
-    """The request's ReturnValuesOnConditionCheckFailure."""
+    """The requested ReturnValuesOnConditionCheckFailure; may be None instead if there is no condition."""
     dialect: Dialect = "API"
 
 
@@ -245,7 +245,7 @@ def check_fit(table: OpenTable, action: Action) -> None:
 
 
 def make_plan(table: OpenTable, action: Action) -> Plan:
-    """The plan of an action that fits its table. Raises ValidationException for a put whose row would be too long."""
+    """The plan of an action that fits its table. Raises ValidationException for a put with JSON above ROW_MAX_BYTES."""
     kind, condition = action.kind, action.condition
     if kind == "put":
         row = encode_row(action.item, action.size_bytes)

@@ -2,13 +2,15 @@
 
 Order of checks: AttributesToGet of one table mixed with ProjectionExpression of another; per table the same mixing in
 its own parameters → AttributesToGet repeats → ProjectionExpression → each key's values → keys repeated → number of keys
-of this and all earlier tables; then all tables exist → per table the keys fit its key schema.
+of this and all earlier tables; then all tables exist → per table the keys fit its key schema, the projection's paths do
+not lead into key attributes → keys repeated under another name of their table.
 
-Keys whose items do not fit the reply (16 MB in all, 1 MB of one partition), or that cannot be read because the
-engine stalls, are returned in UnprocessedKeys, in the form of the request.
+Keys whose items do not fit the reply (16 MB and 32 MB of JSON in all, 1 MB of one partition) are returned in
+UnprocessedKeys, in the form of the request; so are all keys from the first one that exceeds a limit in all, or that
+cannot be read because the engine stalls.
 Our choices, unconfirmed: a partition is an item collection, all items of one partition key value; the item
-that would exceed a limit is left out; a table named twice, by name and by ARN, appears in the reply under both names,
-and a key under both names counts as repeated.
+that would exceed 16 MB or 1 MB is left out; a table named twice, by name and by ARN, appears in the reply under both
+names, and a key under both names counts as repeated.
 """
 
 from collections.abc import Collection
@@ -99,7 +101,7 @@ class ReplyBudget:
         self.json_bytes = 0
         """JSON length in bytes of the items in the reply."""
         self.is_full = False
-        """True once an item exceeded the limit of the reply or could not be read; later keys are not processed."""
+        """True once an item did not fit the whole reply or could not be read; later keys are not processed."""
         self.stall: StorageBusy | None = None
         """The stall because of which an item could not be read; None if there was no stall."""
 
@@ -129,8 +131,8 @@ async def batch_get_item(scope: Scope, request: BatchGetItemRequest, meter: Mete
 def _checked_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead]:
     """Return the reads of the request, checked by itself and against its tables; raises the first fault.
 
-    `_usual_reads` is quick but finds repeated keys later than the service reports them, so `_located_reads` checks a
-    request with any fault again, in the service's order.
+    `_usual_reads` is quick but checks in another order than the service, so `_located_reads` checks a request with any
+    fault again, in the service's order, and every request with unusual key values.
     """
     if len(request.RequestItems) > 1:
         _refuse_mixing(request.RequestItems.values())

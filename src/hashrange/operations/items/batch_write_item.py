@@ -1,11 +1,11 @@
 """BatchWriteItem: up to 25 puts and deletes of whole items in several tables; each is atomic by itself, the batch is not.
 
 Order of checks: per table and write exactly one of PutRequest and DeleteRequest → values → item size; then number of
-writes → all tables exist → keys repeated → key schema and index keys. All checks come before the first write.
+writes → all tables exist → keys repeated → key schema and index keys. All these checks come before the first write.
 
 Our choices, unconfirmed: a repeated key is reported before a key that does not fit its table; a table
-named twice, by name and by ARN, is one table; a write that would make an item collection too large ends the request
-with an error: earlier writes stay, later ones are not done.
+named twice, by name and by ARN, is one table; a write that would make an item collection too large, or of an item with
+more JSON than ROW_MAX_BYTES, ends the request with an error: earlier writes stay, later ones are not done.
 """
 
 from typing import Annotated
@@ -80,7 +80,7 @@ class BatchWriteItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False)
 
 
 async def batch_write_item(scope: Scope, request: BatchWriteItemRequest, meter: Meter) -> Reply:
-    """Check everything, then commit one write after the other. 24 µs per item of 1 KB, in memory.
+    """Check the request, then commit one write after the other. 24 µs per item of 1 KB, in memory.
 
     UnprocessedItems are writes in conflict with a transaction, throttled writes, and all remaining writes once the
     engine stalls for longer than a request waits. If nothing was written, the error of a throttled write
@@ -176,7 +176,8 @@ def _located(actions: list[Action], tables: dict[str, OpenTable]) -> list[tuple[
 def _commit(scope: Scope, action: Action, table: OpenTable, key: Key, meter: Meter) -> Soon[Change]:
     """Commit one write to the table as it is now, since the table may have changed after the checks.
 
-    Raises ResourceNotFoundException if the table has been deleted or replaced by another one.
+    Raises ResourceNotFoundException if the table has been deleted or replaced by another one, and what `make_plan` and
+    `commit_write` raise.
     """
     current = find_active_table(scope, action.table_name)
     if current is None or current.table_id != table.table_id:

@@ -1,7 +1,7 @@
 """DeleteItem: remove one item by its primary key; a missing item is no error.
 
 Order of checks: mixing of parameters → Key values → ReturnValues → Expected → expressions → table → key schema →
-condition.
+the condition's paths into key attributes → condition.
 """
 
 import msgspec

@@ -1,4 +1,4 @@
-"""Which parameters may a request combine? Either legacy or expression members of its operation; messages list them in the order of this file.
+"""Which parameters may a request combine? Legacy or expression members, not both (exceptions: `sole_conflicts`); messages list them in the order of this file.
 
 Source: service behaviour, captures to Oct 2026.
 """

@@ -1,7 +1,7 @@
 """GetItem: one item by its primary key.
 
 Order of checks: mixing of parameters → Key values → AttributesToGet repeats → ProjectionExpression → table → key
-schema.
+schema → the projection's paths into key attributes.
 """
 
 from functools import partial

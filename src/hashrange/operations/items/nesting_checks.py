@@ -27,8 +27,8 @@ def check_map(
 ) -> tuple[Item, int]:
     """Run `check_item` on the item or key map of a single-item request or a transaction's action.
 
-    Instead of NestingFault, raises a fault that the older layer reports before it. `return_values` is ReturnValues of a
-    put or delete; None if it is not given, and for an update, which supports all its values.
+    Instead of NestingFault, raises a fault that the older layer reports before it, if there is one. `return_values` is
+    ReturnValues of a put or delete; None if it is not given, and for an update, which supports all its values.
     """
     try:
         return check_item(attributes)

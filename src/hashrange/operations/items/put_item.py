@@ -1,7 +1,8 @@
 """PutItem: create an item, or replace it whole.
 
 Order of checks: mixing of parameters → Item values → ReturnValues → item size → Expected → expressions → table →
-the item's key → index keys → condition → size of the item collection.
+the item's key → index keys → the condition's paths into key attributes → length of the item's JSON → condition → size
+of the item collection.
 """
 
 import msgspec

@@ -1,9 +1,10 @@
 """Query: the items of one partition key, in sort key order.
 
 Order of checks: mixing of parameters → QueryFilter and KeyConditions → AttributesToGet repeats → ExclusiveStartKey
-values → presence of a key condition → expressions (key condition parsed, filter, projection, unused names and values,
-shape of the key condition) → number of conditions → table → index → start key → key conditions → filter on keys →
-Select.
+values → presence of a key condition → expressions (values, key condition parsed, filter, projection, unused names and
+values, shape of the key condition) → number of conditions (with IndexName: after the index) → table → index → start
+key → key conditions → start key inside their span → the filter's paths into keys → filter on keys → the projection's
+paths into keys → Select → projection of the index.
 """
 
 import msgspec

@@ -1,8 +1,8 @@
 """How is a page of a Query or Scan read? Rows of a span until Limit, 1 MB, or 32 MB of their JSON, filtered and projected.
 
-Query, Scan and SELECT share one function. The limits count evaluated rows, before filter and projection. Long pages are
-read in slices, with other requests between them. Items fetched for entries of a local index end a page by the same
-limits of bytes (our choice: unconfirmed).
+Query, Scan and paged SELECTs share `read_page`. The limits count evaluated rows, before filter and projection. Long
+pages are read in slices, with other requests between them. Items fetched for entries of a local index end a page by the
+same limits of bytes (our choice: unconfirmed).
 """
 
 from functools import partial
@@ -68,7 +68,7 @@ class ReadPage(msgspec.Struct, frozen=True, gc=False):
 
     counted_json_bytes: int
     """JSON length in bytes of the evaluated rows, or of the items fetched for entries of a local index; 0 for
-    a short page of whole rows, which is not measured."""
+    a short page of whole rows, which is not measured. Select COUNT may leave out the page's first rows."""
 
     @property
     def json_bytes(self) -> int:
@@ -162,7 +162,7 @@ async def _read_slices(
     limit_bytes: int,
     limit_json_bytes: int,
 ) -> ReadPage:
-    """Read a page that takes several slices, or whose rows are decoded or measured; `first` is its first slice."""
+    """Read a page of several slices, of decoded or measured rows, or whose first slice (`first`) must be awaited."""
     store = scope.store
     is_raw = wanted.condition is None and (wanted.projection is None or wanted.is_count)
     slice_rows, slice_rows_max = FIRST_SLICE, DECODED_SLICE_ROWS_MAX

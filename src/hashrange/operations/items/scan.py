@@ -1,7 +1,8 @@
-"""Scan: all items of a table, or of one segment of it, in hash order.
+"""Scan: all items of a table or index, or of one segment of it, in hash order.
 
 Order of checks: legacy combined with expression parameters → AttributesToGet repeats → ScanFilter →
-ExclusiveStartKey values → Segment and TotalSegments → expressions → table → index → start key → Select.
+ExclusiveStartKey values → Segment and TotalSegments → expressions → table → index → start key → paths into keys →
+Select → projection of the index.
 """
 
 import msgspec

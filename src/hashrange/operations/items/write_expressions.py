@@ -48,7 +48,7 @@ class LegacyParameters(NamedTuple):
 
 _KNOWN: Cache[WriteExpressions] = Cache()
 UNCONDITIONAL = WriteExpressions(None, None)
-"""The compiled expressions of every write without expressions."""
+"""The compiled expressions of every write that has neither expressions nor legacy parameters."""
 
 
 def legacy_parameters(
@@ -89,7 +89,7 @@ def compile_expressions(
 ) -> tuple[WriteExpressions, dict[str, Value]]:
     """Compile the expressions of a request; returns them and its checked ExpressionAttributeValues.
 
-    Raises RequestFault for the first fault: values → update → condition → unused names and values.
+    Raises the first fault, RequestFault or Malformed: values → update → condition → unused names and values.
     """
     condition_text = request.ConditionExpression
     names, raw_values = request.ExpressionAttributeNames, request.ExpressionAttributeValues
@@ -108,8 +108,8 @@ def compile_expressions(
 def compile_legacy(legacy: LegacyParameters) -> WriteExpressions:
     """Compile legacy parameters, AttributeUpdates before Expected.
 
-    Raises the first fault: Malformed for a member of the wrong type or an unknown operator or action, else
-    ValidationException.
+    Raises the first fault: Malformed for a malformed value, a member of the wrong type, or an unknown operator or
+    action, else ValidationException.
     """
     update = None
     if legacy.updates is not None:

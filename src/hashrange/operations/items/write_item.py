@@ -1,4 +1,4 @@
-"""How is a planned write of one item committed, and what does its reply hold? Attributes, consumed capacity and metrics."""
+"""How is a write of one item committed, and what does its reply hold? Attributes and ItemCollectionMetrics; the meter records the capacity."""
 
 from collections.abc import Coroutine
 from typing import Any, Protocol
@@ -36,7 +36,7 @@ class ReplyOptions(Protocol):
 def write_item(scope: Scope, request: ReplyOptions, action: Action, meter: Meter) -> Soon[Reply]:
     """Commit the write of a single item and return the reply.
 
-    Raises the first fault of the action against the table, then what `commit_write` raises.
+    Raises ResourceNotFoundException, the first fault of the action against the table, then what `commit_write` raises.
     """
     table = find_active_table(scope, request.TableName)
     if table is None:
@@ -57,7 +57,7 @@ def _reply(request: ReplyOptions, action: Action, change: Change) -> Reply:
 
 
 async def _whole_reply(scope: Scope, request: ReplyOptions, action: Action, change: Soon[Change]) -> Reply:
-    """Wait for a write and return its reply, with ItemCollectionMetrics if requested."""
+    """Wait for a write and return its reply, with ItemCollectionMetrics if requested and there are local indexes."""
     change = await settled(change)
     reply = _reply(request, action, change)
     if request.ReturnItemCollectionMetrics == "SIZE" and change.table.has_item_collections:
@@ -94,7 +94,7 @@ async def _committed(coming: Coroutine[Any, Any, Change], table: OpenTable, name
 
 
 def _refused(table: OpenTable, name: str, refusal: ItemRefusal) -> Usage:
-    """Usage of a write that was refused because of the existing item: as much as writing that item."""
+    """Usage of a write refused because of the existing item or its absence: that of writing that item, or one unit."""
     return Usage(table, name, write_units(refusal.size_bytes, 0), (), True, False)
 
 

@@ -6,7 +6,7 @@ paths into keys → projection of the index. Source: service behaviour, captures
 
 When an index is read, a condition is tested on its entries: attributes that the index does not project count as
 missing, even if items are fetched. A read by an index's key may have conditions only on projected attributes, except in
-the branches of an OR.
+the branches of an OR that fixes the partition key.
 """
 
 from typing import Literal, NamedTuple
@@ -42,9 +42,10 @@ from hashrange.tables.open_table import OpenTable, ReadSource
 
 
 class KeyBranch(NamedTuple):
-    """A partition key value (its token) in a branch of an OR, with the branch's number and sort key condition.
+    """A partition key value (its token in `Statement.values`) in a branch of an OR, with the number and sort key
+    condition of the branch.
 
-    `has_range`: the branch has a condition on the sort key, even if it is none that a Query allows.
+    `has_range`: the branch has a condition that `count_range_conditions` counts, perhaps one that no Query allows (IN).
     """
 
     number: int
@@ -54,19 +55,19 @@ class KeyBranch(NamedTuple):
 
 
 class AccessPath(NamedTuple):
-    """How a SELECT reads its table. Each value is a token, a name that `Statement.values` maps to a request's value."""
+    """How a SELECT reads its table. Tokens stand for values: `Statement.values` returns the value of each token."""
 
     table: OpenTable
     source: ReadSource
     kind: Literal["lookup", "query", "scan"]
     partitions: tuple[str, ...]
-    """Tokens of the partition key values; empty for a scan."""
+    """Tokens (names in `Statement.values`) of the values that WHERE allows for the partition key; empty for a scan."""
     branches: tuple[KeyBranch, ...]
     """If an OR fixes the partition key and some branch has other conditions too: a KeyBranch for each partition key
     value. Otherwise empty. Branches with the same value are refused if one of them has a condition on the sort key."""
     sort_term: Term | None
     sort_choices: tuple[str, ...]
-    """Tokens of the values in `sort key IN […]`; empty without such a condition."""
+    """Tokens (names in `Statement.values`) of the values in `sort key IN […]`; empty without it, and for a scan."""
     partition_order: Literal["written", "ascending", "descending"]
     is_reverse: bool
     condition: CompiledCondition | None

@@ -1,8 +1,9 @@
 """BatchExecuteStatement: up to 25 statements, all reads or all writes, each by itself; errors are reported per statement.
 
 Order of checks: each statement by itself, in the order of the request → reads and writes mixed → each statement against
-its table → items named twice. A fault of one statement becomes its error; only mixed reads and writes, and items named
-twice, refuse the whole request. Reads must fix the primary key; ReturnValuesOnConditionCheckFailure has no effect.
+its table → items named twice. A fault of one statement becomes its error, except `Malformed`; mixed reads and writes,
+and items named twice, refuse the whole request too. Reads must fix the primary key;
+ReturnValuesOnConditionCheckFailure has no effect.
 
 Our choices, unconfirmed: ConsumedCapacity has a member for each statement that took effect, in order;
 failed statements do not count in the two checks of the whole request; once the reply has more than 32 MB of JSON, a
@@ -103,8 +104,8 @@ async def batch_execute_statement(scope: Scope, request: BatchExecuteStatementRe
 
 
 def _checked(requests: list[BatchStatementRequest], replies: list[Structure]) -> list[CheckedStatement]:
-    """The statements without faults; errors of faulty statements go to `replies`. Raises ValidationException for reads
-    mixed with writes.
+    """The statements that pass the checks without a table; errors of the others go to `replies`. Raises Malformed, then
+    ValidationException for reads mixed with writes.
     """
     checked = []
     for position, request in enumerate(requests):

@@ -2,7 +2,8 @@
 
 A SELECT reads as GetItem, Query or Scan do; a write is planned and committed as by PutItem, UpdateItem or DeleteItem.
 Order of checks: the statement's text → number of parameters → their values → static checks → a write has no NextToken →
-the table exists → faults of the statement against its table → the NextToken of a read.
+the table exists → faults of the statement against its table → the NextToken of a read → a strongly consistent read of
+a global index → a read's key values.
 """
 
 from functools import partial

@@ -1,9 +1,10 @@
 """ExecuteTransaction: up to 100 statements on distinct items, all reads or all writes (with EXISTS), all or none.
 
 Order of checks: each statement by itself, in the order of the request (a fault names the statement's number, except a
-fault of a parameter's value) → reads and writes mixed → each statement, in order, against what a transaction supports
-and against its table → items named twice. Faults of keys, and all faults at run time, become cancellation reasons, as
-in TransactWriteItems and TransactGetItems, whose code is shared. ClientRequestToken has an effect on writes only.
+fault of a parameter's value or an inserted item's size) → reads and writes mixed → size of all inserted items → each
+statement, in order, against what a transaction supports and against its table → items named twice. Faults of keys, and
+refusals of actions at run time, become cancellation reasons, as in TransactWriteItems and TransactGetItems, whose code
+is shared. ClientRequestToken has an effect on writes only.
 
 Our choices, unconfirmed: the order of these checks; ConsumedCapacity by table.
 """
@@ -91,7 +92,7 @@ async def execute_transaction(scope: Scope, request: ExecuteTransactionRequest, 
 
 
 def _compiled(requests: list[ParameterizedStatement]) -> list[Statement]:
-    """The compiled statements, in the order of the request; a fault is raised with its statement's number."""
+    """The compiled statements, in the order of the request; raises the first fault (`_numbered`) or Malformed."""
     statements = []
     for position, request in enumerate(requests):
         try:
@@ -115,7 +116,7 @@ def _fault(position: int, message: str) -> ValidationException:
 
 
 def _lookup(scope: Scope, position: int, statement: Statement, request: ParameterizedStatement) -> SelectedItem:
-    """The read of one SELECT, checked. Raises ApiError for its first fault, or if transactions do not support it."""
+    """The read of one SELECT, checked. Raises ApiError or Malformed, also if transactions do not support it."""
     try:
         values = statement.values(request.Parameters)
     except RequestFault as fault:
@@ -199,8 +200,8 @@ def _planned_steps(
 ) -> list[TransactionStep]:
     """Transaction steps of the statements.
 
-    Raises ApiError for the first statement whose table is missing, that transactions do not support, or whose item has
-    a row longer than ROW_MAX_BYTES; then for items named twice.
+    Raises ApiError for the first statement whose table is missing, that does not fit it, that transactions do not
+    support, or whose inserted item has more than ROW_MAX_BYTES of JSON; then for items named twice.
     """
     steps = []
     places = []
@@ -216,7 +217,9 @@ def _planned_steps(
 
 
 def _bound(scope: Scope, position: int, write: StatementWrite, on_failure: str | None) -> tuple[OpenTable, Action]:
-    """Table and action of a write. Raises ApiError for a missing table, or if transactions do not support the write."""
+    """Table and action of a write. Raises ApiError for a missing table, and for a write that does not fit the table or
+    that transactions do not support.
+    """
     statement = write.statement
     if statement.returning is not None:
         raise _fault(position, TRANSACTION_RETURNING)

@@ -1,6 +1,7 @@
 """How is work on a statement and its table done only once? Its result is cached with the statement, for the last table used.
 
-All requests share a compiled statement, which may be used with several tables: only the last table's result is kept.
+All requests share a compiled statement. The table that it names may be changed, and differs between accounts and
+Regions: only the last table's result is kept.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """What does a SELECT return? One item by its key, read as by GetItem, or a page of spans, read as by Query and Scan.
 
 Source: service behaviour, captures to Oct 2026. Our choices, unconfirmed: several partition key values are read in the
-order of the text unless ORDER BY names the partition key; a repeated value is read once; each value consumes capacity
+order of the text unless ORDER BY names the partition key; a repeated value is read once; each span consumes capacity
 like a Query of its own.
 """
 
@@ -57,7 +57,7 @@ def bound_read(table: OpenTable, statement: Statement) -> AccessPath:
 
 
 def is_key_read(access: AccessPath) -> bool:
-    """True if WHERE fixes the whole key of one item and nothing else: batches and transactions allow no filters."""
+    """True if WHERE fixes the whole key of one item and has no other condition: batches and transactions allow none."""
     return access.kind == "lookup" and access.condition is None
 
 
@@ -95,8 +95,8 @@ async def read_spans(
 ) -> SelectPage:
     """Read one page: spans one after the other, until `limit` evaluated items, 1 MB of them or 32 MB of their JSON.
 
-    Raises ValidationException for a strongly consistent read of a global index, values that do not fit the keys, or a
-    `start` that does not fit the spans.
+    Raises ValidationException for a strongly consistent read of a global index, values that do not fit the keys,
+    branches of an OR that overlap (`_branch_terms`), or a `start` that does not fit the spans.
     """
     if consistent and access.is_global:
         raise ValidationException(GSI_CONSISTENT_READ)
@@ -221,7 +221,7 @@ def _partition_values(access: AccessPath, values: dict[str, Value]) -> list[Valu
 
 def _sort_terms(access: AccessPath, values: dict[str, Value]) -> list[list[KeyTerm]]:
     """Sort key conditions of each span of one partition key value: a single span with one condition or none, or a span
-    for each value of `sort key IN […]`, in the order in which the values sort.
+    for each value of `sort key IN […]`, in ascending order of the values, or descending if `access.is_reverse`.
     """
     if access.sort_term is not None:
         return [[_valued(access.sort_term, values)]]
@@ -236,7 +236,7 @@ def _sort_terms(access: AccessPath, values: dict[str, Value]) -> list[list[KeyTe
 
 
 def _ordered(values: list[Value], *, is_reverse: bool) -> list[Value]:
-    """Sorted key values. Values whose type no key has keep their order among each other, and are refused later."""
+    """Sorted key values. Values whose type no key has are sorted by their type only, and are refused later."""
 
     def order(value: Value) -> tuple[str, bytes]:
         ((type_name, scalar),) = value.items()

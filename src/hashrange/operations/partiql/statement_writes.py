@@ -33,13 +33,13 @@ class StatementWrite(msgspec.Struct, frozen=True, gc=False):
 
     statement: Statement
     values: dict[str, Value]
-    """Values of the tokens; empty for an INSERT, whose values are in its item."""
+    """The result of `Statement.values`: token → value; empty for an INSERT, whose values are in its item."""
     insert: Action | None
     """The action of an INSERT; None for other statements."""
 
 
 class SplitWhere(NamedTuple):
-    """A statement's WHERE, split for its table: tokens of the key's values, and the other conditions as one.
+    """A statement's WHERE, split for its table: tokens (`StatementWrite.values`) of the key, and the other conditions.
 
     The condition of an UPDATE also requires that the item exists.
     """
@@ -52,7 +52,7 @@ class SplitWhere(NamedTuple):
 def check_write(statement: Statement, parameters: RawParameters | None) -> StatementWrite:
     """The statement with its checked values; for an INSERT, with its action.
 
-    Raises faults of the parameters, and ValidationException for an inserted item that is too large.
+    Raises faults of the values, and ValidationException for an inserted item that is too large.
     """
     build_item = statement.build_item
     if build_item is None:
@@ -62,7 +62,10 @@ def check_write(statement: Statement, parameters: RawParameters | None) -> State
 
 
 def bind_write(table: OpenTable, write: StatementWrite, on_failure: str | None) -> Action:
-    """Action of a write statement. Raises ValidationException for an index, or a WHERE that does not fix the key."""
+    """Action of a write statement.
+
+    Raises ValidationException for an index, computed values in an EXISTS, or a WHERE that does not fix the key.
+    """
     statement = write.statement
     if statement.index_name is not None:
         raise ValidationException(WRITE_ON_INDEX)

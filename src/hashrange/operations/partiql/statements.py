@@ -1,4 +1,4 @@
-"""What do the PartiQL operations share? The types of the members Statement and Parameters, and the lookup of a statement's table."""
+"""What do the PartiQL operations share? Types of the members Statement and Parameters, the lookup of a statement's table, and what records read from a text."""
 
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
@@ -30,7 +30,7 @@ def find_statement_table(scope: Scope, statement: Statement) -> OpenTable:
 
 
 def statement_tables(requests: Iterable[Any]) -> Iterator[str]:
-    """Table names in the statements of `requests` (a request, or its elements), except statements with faults.
+    """Table names or ARNs in the statements of `requests` (one request, or elements), except statements with faults.
 
     Compiles uncached statements.
     """

@@ -1,6 +1,7 @@
-"""Which conditions of a WHERE clause fix a key? Equalities, IN and OR on key attributes, split from the conditions still to be tested.
+"""Which conditions of a WHERE clause fix or limit a key? Equalities, IN and OR on key attributes, and ranges of sort keys, split from the others.
 
-Works on the condition tree alone, in which values are tokens. Source: service behaviour, captures to Oct 2026.
+Works on the condition tree alone, in which tokens such as `?0` stand for values. Source: service behaviour, captures to
+Oct 2026.
 """
 
 from collections.abc import Iterable
@@ -161,7 +162,10 @@ def _sort_term(node: ConditionNode, name: str) -> Term | None:
 
 
 def count_range_conditions(parts: Iterable[Any], name: str) -> int:
-    """Number of conditions on the sort key `name` in `parts`, at any depth; those negated or with `<>` do not count."""
+    """Number of conditions in `parts`, at any depth, that compare the sort key `name` with values.
+
+    BETWEEN, IN and begins_with count too; `<>`, other functions and negated conditions do not.
+    """
     count = 0
     pending = list(parts)
     while pending:

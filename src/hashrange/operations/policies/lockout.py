@@ -14,7 +14,7 @@ _ACTION = "dynamodb:putresourcepolicy"
 
 
 def locks_out(document: Document, account: str, arn: str) -> bool:
-    """True if a statement of the canonical document denies the account PutResourcePolicy on the resource."""
+    """True if a statement without Condition in the canonical document denies the account PutResourcePolicy on `arn`."""
     return any(_denies(statement, account, arn) for statement in document["Statement"])
 
 

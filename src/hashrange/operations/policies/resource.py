@@ -1,8 +1,8 @@
 """Which resource does a policy belong to, and is its last change still pending? The table or stream that an ARN names.
 
-Order of checks: the text is an ARN → of DynamoDB → of the caller's account → of this Region → of a table or stream;
-later, the table exists → the stream exists → the table is not being created or deleted. Source: service behaviour,
-captures of October 2026.
+Order of checks: the text is an ARN → of a DynamoDB table, index or stream → of the caller's account → of this Region →
+not of an index; later, the table exists → the stream exists → the table is not being created or deleted. Source:
+service behaviour, captures of October 2026.
 """
 
 import re
@@ -61,7 +61,10 @@ def parse_resource(scope: Scope, arn: str) -> Resource:
 
 
 async def find_resource(scope: Scope, resource: Resource) -> Table:
-    """The resource's table, in any state; raises ResourceNotFoundException if the table or its stream is missing."""
+    """The resource's table, in any state.
+
+    Raises ResourceNotFoundException if the table is missing, or if the stream is missing or not the table's latest.
+    """
     table = await find_table(scope, resource.table_name)
     if table is None:
         raise ResourceNotFoundException(tables_say.TABLE_NOT_FOUND.format(name=resource.table_name))

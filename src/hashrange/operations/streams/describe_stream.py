@@ -33,7 +33,10 @@ class DescribeStreamRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False)
 
 
 async def describe_stream(scope: Scope, request: DescribeStreamRequest) -> Reply:
-    """Describe the stream; LastEvaluatedShardId only if more shards follow. Children of a missing shard: none."""
+    """Describe the stream; LastEvaluatedShardId only if more shards follow.
+
+    A missing shard in ShardFilter has no children.
+    """
     stream = find_stream(scope, request.StreamArn)
     all_shards = readable_shards(scope, stream)
     ids = {one.number: one.shard_id for one in all_shards}

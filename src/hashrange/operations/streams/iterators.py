@@ -32,7 +32,7 @@ class Position(NamedTuple):
     first: Sequence
     """Read from the record with this sequence number; if there is none, from the next record."""
     is_horizon: bool = False
-    """True: read from the oldest record that is readable when GetRecords is called; `first` is then the shard's."""
+    """True: read from the oldest record that is readable when GetRecords is called; `first` is `Shard.first`."""
 
 
 def encode_iterator(arn: str, position: Position, now_seconds: float) -> str:

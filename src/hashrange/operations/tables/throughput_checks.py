@@ -90,7 +90,7 @@ def check_maximum(maximum: OnDemandThroughput | None, subject: str) -> None:
 
 
 def check_warm(warm: WarmThroughput | None, floor: Throughput, subject: str) -> None:
-    """Require warm throughput of 1 to 10^12 units, and at least `floor`: what table or index have or begin with, or 0."""
+    """Require warm throughput of 1 to 10^12 units, and at least `floor`: what `subject` has or begins with, or 0."""
     if warm is None:
         return
     for member, units, current in (

@@ -1,6 +1,6 @@
 """ListImports: list the caller's imports from S3, or those into one table. Always empty, also for a missing table.
 
-Order of checks: member constraints → form of the ARN → NextToken (none is valid).
+Order of checks: member constraints → form and account of the ARN → NextToken (none is valid).
 """
 
 from typing import Annotated
@@ -26,7 +26,10 @@ class ListImportsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 async def list_imports(scope: Scope, request: ListImportsRequest) -> Reply:
-    """Return an empty list without a further page; raises ValidationException for a NextToken."""
+    """Return an empty list without a further page.
+
+    Raises the errors of `check_arn`, and ValidationException for a NextToken.
+    """
     if request.TableArn is not None:
         check_arn(scope, request.TableArn, "ListImports")
     refuse_token(request.NextToken)

@@ -1,4 +1,4 @@
-"""Which protocols does the HTTP listener speak? The admin API if it is on, DynamoDB JSON, and plain HTTP, tried in this order."""
+"""Which protocols does the HTTP listener speak? The admin API if it is on, DynamoDB JSON, plain HTTP: asked in this order, unless a request's target decides."""
 
 from hashrange.server.access import Access
 from hashrange.server.clients import IN_THIS_PROCESS, Clients
@@ -12,7 +12,7 @@ from hashrange.service.service import Service
 
 
 def http_front(service: Service, access: Access, clients: Clients = IN_THIS_PROCESS) -> Front:
-    """Make the `Front` (`server/front.py`) that answers an HTTP listener's requests."""
+    """Make the `Front` (`server/front.py`) that answers HTTP requests, of a listener or within this process."""
     hint_other_service = OtherServiceHint([SIGNING_NAME])
     plain = Plain(hint_other_service)
     settings = service.settings

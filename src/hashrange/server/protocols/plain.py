@@ -1,4 +1,4 @@
-"""How are requests answered that call no operation? Health checks, CORS preflights, and 404 for all others.
+"""How are requests answered that no other protocol handles? Health checks, CORS preflights, and 404 for all others.
 
 Source: operations.md 1.1.
 """
@@ -17,7 +17,7 @@ PREFLIGHT_SECONDS = 172_800
 
 
 class Plain:
-    """Protocol of all requests that call no operation."""
+    """Protocol of all requests that no other protocol handles."""
 
     targets = quick_targets = MappingProxyType[bytes, Any]({})
 
@@ -29,7 +29,7 @@ class Plain:
         return True
 
     def prepare(self, request: HttpRequest, respond: Respond) -> None:
-        """Answer the request and return None; log a hint if the request was signed for another AWS service."""
+        """Answer the request, return None; log a hint, once per service, if it was signed for another AWS service."""
         self._hint_other_service(request)
         answer_plainly(request, respond)
 

@@ -1,7 +1,8 @@
 """How do callers in the same process use the service? By a call whose members and reply are Python values instead of text.
 
-Members are written as JSON and read like a body, so that they are checked by the same constraints, with the same order
-and wording of faults, and no object of the caller is kept. Bytes in members become base64 text.
+Members are written as JSON and read like a body, so that they are checked by the same constraints, in the same order,
+and no object of the caller is kept. A RequestFault keeps the current layer's message, without the prefix that some
+operations add over HTTP. Bytes in members become base64 text.
 """
 
 from collections import deque
@@ -93,7 +94,7 @@ def request_of(operation: Operation, body: bytes) -> tuple[Any, bool]:
 
 
 def as_json(members: Mapping[str, Any]) -> bytes:
-    """Write members as a JSON body. Raises SerializationException for values that JSON cannot express."""
+    """Write members as a JSON body. Raises SerializationException for values that msgspec cannot write."""
     try:
         return msgspec.json.encode(members)
     except (TypeError, ValueError, RecursionError):

@@ -30,7 +30,8 @@ class AdvanceRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 async def advance_clock(serving: Serving, request: AdvanceRequest) -> dict[str, object]:
     """Advance service time, and wait until the jobs' work that became due is done and durable.
 
-    Returns the service time in seconds since the epoch. Raises Refused if it would be too far ahead of wall time.
+    Returns the service time in seconds since the epoch. Raises Refused if it would be too far ahead of wall time;
+    also StorageError, and the error of a failed job.
     """
     service = serving.service
     clock = service.clock

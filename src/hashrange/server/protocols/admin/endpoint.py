@@ -36,14 +36,14 @@ class Endpoint(NamedTuple):
 
     method: HttpMethod
     path: str
-    """Path below `/_hashrange/v1/`. A segment in capitals stands for any text."""
+    """Path below `/_hashrange/v1/`. A segment in capitals stands for any text that is not empty."""
     request: type[msgspec.Struct]
     run: Callable[..., Coroutine[Any, Any, Mapping[str, object]]]
     """run(serving, request, *texts), one text per segment in capitals, returns the members of the reply.
 
     Raises Refused or StorageError."""
     example: str
-    """Example of a request's body, shown in refusals."""
+    """Example of a request's body, shown when a body is refused."""
 
     @property
     def shown(self) -> str:
@@ -52,7 +52,7 @@ class Endpoint(NamedTuple):
 
 
 class Refused(HashrangeError):
-    """An admin request is refused with the HTTP status `status`; `sentence` says why, and what to do."""
+    """An admin request is refused with the HTTP status `status`; `sentence` says why, and usually what to do."""
 
     def __init__(self, status: int, sentence: str, header_lines: bytes = b"") -> None:
         super().__init__(sentence)
@@ -61,7 +61,7 @@ class Refused(HashrangeError):
 
 
 async def until_durable(store: Durability) -> None:
-    """Return once all commits so far would survive a power cut. Raises StorageError if they could not be synced."""
+    """Return once all commits so far are durable; in memory, at once. Raises StorageError if a sync fails."""
     position = store.position()
     if store.durable_position() >= position:
         return

@@ -5,9 +5,9 @@ from hashrange.server.protocols.admin.endpoint import Endpoint, Nothing, Serving
 from hashrange.settings import Settings, options
 
 SHOWN_AS_DATA_DIR = {"data_dir", "in_memory"}
-"""Settings that say where the data is; the reply has them as its own member `data_dir`."""
+"""Settings that say where the data is; the reply shows both as its member `data_dir`, null if in memory."""
 SECRETS = {"credentials", "tls_cert", "tls_key"}
-"""Settings that name files of secrets: the reply says only whether they are set."""
+"""Settings that name the files of credentials, certificate and key: the reply says only whether they are set."""
 
 
 async def tell_state(serving: Serving, request: Nothing) -> dict[str, object]:
@@ -29,7 +29,7 @@ async def tell_state(serving: Serving, request: Nothing) -> dict[str, object]:
 
 
 def shown_settings(settings: Settings) -> dict[str, object]:
-    """Return every setting except `SHOWN_AS_DATA_DIR`, by its key in the TOML file; of `SECRETS` only whether it is set."""
+    """Return all settings but `SHOWN_AS_DATA_DIR`, by key in the TOML file; of `SECRETS` only whether each is set."""
     values = {
         option.key: getattr(settings, option.field) for option in options() if option.key not in SHOWN_AS_DATA_DIR
     }

@@ -1,8 +1,8 @@
 """Which endpoint of the admin API does a request call, and is it allowed? Operators' JSON over HTTP, below `/_hashrange/`.
 
-Endpoints run like operations, and give way to requests; requests of other protocols run none of this code. There are no
-credentials: the client's address decides. Requests of web pages are refused, because a browser on the same machine
-would send them for any page that its user visits.
+Endpoints run like operations, and give way to requests; requests whose target is an operation run none of this code.
+There are no credentials: the client's address decides, unless `admin_from` lets everyone in. Requests of web pages are
+refused, because a browser on the same machine would send them for any page that its user visits.
 """
 
 import asyncio
@@ -58,7 +58,7 @@ class Admin:
         ended.add_done_callback(partial(_answer, request, respond))
 
     def _require_admitted(self, request: HttpRequest, respond: Respond) -> None:
-        """Raise Refused for a request of a web page or, unless everyone is admitted, of another machine."""
+        """Raise Refused for a web page's request or, unless everyone is admitted, for a non-loopback address."""
         if request.header(b"origin") is not None:
             raise Refused(403, sentences.FROM_A_PAGE)
         if not self._lets_everyone_in and not is_loopback(self._serving.clients.host_of(respond)):
@@ -66,7 +66,7 @@ class Admin:
 
 
 def is_loopback(host: str | None) -> bool:
-    """True if `host`, a client's address as the kernel reports it, is this machine; False if it is None."""
+    """True if `host`, a client's address as the kernel reports it, is a loopback address; False if it is None."""
     return host is not None and (host == "::1" or host.removeprefix("::ffff:").startswith("127."))
 
 

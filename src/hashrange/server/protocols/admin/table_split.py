@@ -1,4 +1,4 @@
-"""`POST tables/NAME/split`: splits a partition of a table into two halves of its hashes, as happens when a partition grows too large.
+"""`POST tables/NAME/split`: splits a partition of a table into two halves of its hashes, as happens when the table outgrows its partitions.
 
 Partitions are not stored separately, so their sizes are unknown; the largest is taken to be the one with the most
 hashes, among those that hold several partition keys.
@@ -29,7 +29,7 @@ class SplitRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 async def split(serving: Serving, request: SplitRequest, name: str) -> dict[str, object]:
-    """Split a partition durably; return all partitions of the table in order of their hashes. Raises Refused."""
+    """Split a partition durably; return the table's partitions in order of hashes. Raises Refused or StorageError."""
     store = serving.service.store
     table = find_named_table(store.catalog, name, request.account, request.region)
     if len(table.partitions[table.source_id]) >= PARTITIONS_MAX:

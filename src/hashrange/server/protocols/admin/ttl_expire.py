@@ -1,4 +1,4 @@
-"""`POST ttl/expire`: deletes every item whose time to live is over, whatever `--ttl-delay` says, and then replies."""
+"""`POST ttl/expire`: deletes every expired item of one table or of all, whatever `--ttl-delay` says, and then replies."""
 
 import msgspec
 
@@ -8,7 +8,7 @@ from hashrange.server.protocols.admin.tables import find_named_table
 
 
 class ExpireRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Request: the table whose items expire; all tables if none is named."""
+    """Request: the table whose expired items are deleted; all tables if none is named."""
 
     table: str | None = None
     account: str | None = None
@@ -16,7 +16,7 @@ class ExpireRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 async def expire(serving: Serving, request: ExpireRequest) -> dict[str, object]:
-    """Delete expired items durably, and return how many. Raises Refused."""
+    """Delete expired items durably, and return how many. Raises Refused or StorageError."""
     store = serving.service.store
     table = None
     if request.table is not None:

@@ -1,4 +1,4 @@
-"""How does an error look on the wire? Errors of operations, and of bodies that cannot be decoded, → status and body.
+"""How does an error look on the wire? An ApiError → body of the reply; a body that cannot be decompressed → status and body.
 
 Source: errors.md sections 1 and 3.
 """
@@ -12,7 +12,8 @@ from hashrange.wire.content_codings import BodyTooLargeError, ContentEncodingErr
 
 _BAD_ENCODING_BODY = b'{"__type":"%b#InternalServerError"}' % CORAL_SERVICE.encode()
 ENVELOPE = "1 validation error detected: "
-"""The envelope: prefix of a RequestFault's message if the operation's `wording` is "enveloped" (errors.md 3)."""
+"""The envelope: prefix of a RequestFault's message if the `wording` is "enveloped" and the fault not `is_always_bare`
+(errors.md 3)."""
 
 
 def error_body(error: ApiError, wording: Wording = "bare") -> bytes:

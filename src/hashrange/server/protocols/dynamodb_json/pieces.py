@@ -41,7 +41,7 @@ def decoder_in_pieces(request: Struct, piece: Struct) -> Callable[[bytes], Any]:
 
 
 def _with_raw(annotation: Any, piece: Struct) -> Any:
-    """Return a type annotation in which a list of raw JSON replaces each list of the struct `piece`; constraints stay."""
+    """Return a type annotation with a list of raw JSON for each list of the struct `piece`; constraints stay."""
     if annotation == list[piece]:  # type: ignore[valid-type]  # a type made at run time
         return list[msgspec.Raw]
     origin, arguments = get_origin(annotation), get_args(annotation)

@@ -1,7 +1,8 @@
-"""How does a reply become JSON? Stored rows are inserted undecoded, and joined with the reply's other JSON in one copy.
+"""How does a reply become JSON? Stored rows are inserted undecoded, and joined with the reply's other JSON by one call.
 
-Commas stand in JSON only between siblings. So a reply is a list of texts, joined by commas: each text is a leaf with
-the brackets and names that open before it, and the brackets that close behind it. Writing a long reply gives way.
+Commas stand in JSON only between siblings. So a reply is a list of texts, joined by commas: each text is the JSON of a
+row, or other JSON, with the brackets and names that open before it, and the brackets that close behind it. Writing a
+long reply gives way.
 """
 
 from collections.abc import Callable
@@ -60,7 +61,7 @@ def reply_json(reply: Reply | None) -> bytes:
 
 
 def _short_page(reply: Reply, rows: Rows) -> bytes | None:
-    """Return the body of a reply whose Items are these few short rows; None if another member holds rows too.
+    """Return the body of a reply whose Items are these few short rows; None if another member may hold rows too.
 
     Takes 1 µs for one row. After replies with a single item, replies with few short rows are the most frequent.
     """
@@ -75,7 +76,7 @@ def _short_page(reply: Reply, rows: Rows) -> bytes | None:
 
 
 def _add(texts: list[Text], before: bytes, value: Any, rows_bytes: int) -> int:
-    """Append `before` and the JSON of `value` to `texts`. Returns `rows_bytes` plus the bytes of rows in `value`."""
+    """Append `before` and `value` in JSON to `texts`. Returns `rows_bytes` plus the JSON bytes of rows in `value`."""
     add = _WITH_ROWS.get(value.__class__)
     if add is not None:
         return add(texts, before, value, rows_bytes)
