@@ -71,7 +71,7 @@ class Settings(msgspec.Struct, frozen=True):
     index_delay_seconds: Annotated[
         float, Meta(ge=0, le=3600, description="How much later than their items entries of global indexes are written.")
     ] = 0.0
-    """0: index entries are written in the commit of their item."""
+    """0: index entries are written in the commit of their item, except late ones (1 MB or more in one commit)."""
     ttl_delay_seconds: Annotated[
         float, Meta(ge=0, le=604_800, description="How long after its time an item with time to live is deleted.")
     ] = 0.0

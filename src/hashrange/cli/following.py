@@ -32,7 +32,11 @@ class Asking(Protocol):
 
 
 class StreamGone(Exception):
-    """The stream, or a shard to be read, no longer exists; in most cases it ended more than a day ago."""
+    """The stream no longer exists, or an iterator's shard; in most cases the stream ended more than a day ago."""
+
+
+class ShardTrimmed(Exception):
+    """A shard was deleted before all its records were read: reading has paused for longer than a day."""
 
 
 class FollowedShard:
@@ -86,7 +90,8 @@ class Following:
     def look(self) -> Iterator[list[Record]]:
         """Yield the records that no earlier call yielded, in lists, each sorted by sequence number.
 
-        Each call reads at most one GetRecords reply per shard, so more may follow. Raises RemoteError, StreamGone.
+        Each call reads at most one GetRecords reply per shard, so more may follow. Raises RemoteError, StreamGone,
+        ShardTrimmed.
         """
         if self._lacks_children():
             self._find_new_shards()
@@ -156,8 +161,12 @@ class Following:
         return records
 
     def _renew(self, shard: FollowedShard) -> None:
-        """Get a new iterator for the shard's next record."""
-        reply = self._ask_stream("GetShardIterator", StreamArn=self._arn, ShardId=shard.shard_id, **shard.place)
+        """Get a new iterator for the shard's next record. Raises ShardTrimmed."""
+        try:
+            reply = self._ask_stream("GetShardIterator", StreamArn=self._arn, ShardId=shard.shard_id, **shard.place)
+        except StreamGone:
+            self._described()  # raises StreamGone unless only the shard is gone
+            raise ShardTrimmed from None
         shard.iterator = reply["ShardIterator"]
         # If this iterator expires unused, a second LATEST would skip records: continue from the time of this reply.
         if shard.place["ShardIteratorType"] == "LATEST":

@@ -6,7 +6,7 @@ import sys
 import threading
 from typing import Any
 
-from hashrange.cli.following import Following, Record, StreamGone
+from hashrange.cli.following import Following, Record, ShardTrimmed, StreamGone
 from hashrange.cli.main import DONE, FAILED, refuse
 from hashrange.cli.output import OutputError, say
 from hashrange.cli.parsing import CommandParser, command_parser, parse
@@ -56,6 +56,8 @@ def run(words: list[str]) -> int:
         return follow(following, options)
     except StreamGone:
         return refuse(ended(options.table), FAILED)
+    except ShardTrimmed:
+        return refuse(TRIMMED.format(table=options.table), FAILED)
     except RefusedRequest as refusal:
         if refusal.code == "TrimmedDataAccessException":
             return refuse(TRIMMED.format(table=options.table), FAILED)

@@ -1,9 +1,10 @@
 """How does a call become a reply? The service behind every protocol owns store, clock, settings and jobs, and knows no wire format.
 
-Calls come in groups and run one after the other; their replies are sent at the end of the group. A reply that depends
-on commits that a power cut would undo is held until they are durable; all held replies of a turn wait for one sync.
-This holds for every reply, refusals too (a failed condition may rest on an unsynced write), except eventually
-consistent reads, and reads of tables of which everything is durable.
+Calls come in groups and run one after the other; their replies are sent at the end of the group, in a long group every
+0.5 ms. A reply that may depend on commits that a power cut would undo is held until all commits so far are durable; all
+held replies of a turn wait for one sync. This holds for every reply, refusals too (a failed condition may rest on an
+unsynced write), except those to eventually consistent reads, to reads of items from tables of which everything is
+durable, and to calls that met an internal error.
 Measurements: docs/adr/0017-held-replies.md, 0019-turns.md, 0034-service.md.
 """
 
@@ -40,7 +41,7 @@ from hashrange.settings import Settings
 from hashrange.store.interface import WholeStore
 
 HELD_SECONDS_MAX = 0.0005
-"""Longest time that a group's first written reply waits for further calls of the group to run; then it is sent."""
+"""Once calls of a group have run for this long, `Service.release` sends or holds back the replies made so far."""
 
 
 class Service:
@@ -61,11 +62,11 @@ class Service:
         self._durable_position = store.durable_position
         self.scope = Scopes(store, clock, settings).of
         self._held: list[Call] = []
-        """Calls with a written reply that `release` has not yet sent or held back."""
+        """Calls whose reply is made, and which `release` has not yet sent or held back."""
         self._ready: deque[Call] = deque()
         """Calls whose replies may be sent now."""
         self._put_off: deque[Call] = deque()
-        """Calls that are run again once fewer workers wait to decode or write large JSON (`Workers.is_crowded`)."""
+        """Reads of one packed item, to be run again once fewer workers wait for large JSON (`Workers.is_crowded`)."""
         self._is_beginning_due = False
 
     def take_turns(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -87,7 +88,7 @@ class Service:
         """Run the calls, removing each from `calls` when it begins; each is answered, now or later.
 
         A long call gives way, and the others continue without it. Calls that have not begun when the turn's slice is
-        over begin in the next turn.
+        over begin in a later turn.
         """
         while not self.workers.run(self.run_while_there_is_time, calls):
             self.release()
@@ -97,7 +98,7 @@ class Service:
             self.workers.run_next(partial(self.run, calls))
 
     def run_in_worker(self, calls: deque[Call]) -> None:
-        """Run `calls` within the current worker while the turn's slice lasts; the rest begin in the next turn."""
+        """Run `calls` within the current worker while the turn's slice lasts; the rest begin in a later turn."""
         self.run_while_there_is_time(calls)
         if calls:
             self.workers.run_next(partial(self.run, calls))
@@ -174,7 +175,7 @@ class Service:
             if form is not None and (detail := call.request.ReturnConsumedCapacity) is not None and reply is not None:
                 reply = with_capacity(reply, form, detail, call.meter)
             call.done(reply)
-            # Meter and request may keep items alive, and the items of a whole group would fill the caches.
+            # Meter and request may keep items alive, and the items of a whole group would fill the CPU's caches.
             call.meter = NOTHING_USED
             if call.operation.is_eventual is None:
                 call.request = None
@@ -208,7 +209,7 @@ class Service:
     # --- the commit barrier ---------------------------------------------------------------------
 
     def release(self) -> None:
-        """Send the written replies: each now, or once all commits that it depends on are durable."""
+        """Send the replies that are made: now if they need not wait, otherwise once the last commit is durable."""
         held = self._held
         if not held:
             return
@@ -259,7 +260,7 @@ class Service:
             call.fail(error)
 
     def _tell_ready(self) -> None:
-        """Send the replies in `_ready` in order. If one gives way, the next call of this method sends the rest."""
+        """Send the replies in `_ready` in order. If one gives way, the rest wait for its end or for the next call."""
         ready = self._ready
         while ready:
             ready.popleft().send()

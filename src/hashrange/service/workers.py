@@ -2,9 +2,9 @@
 
 Requested work runs in a worker, usually to its end at once. When a walk finds that its time slice is over
 (`hashrange.items.steps`), the worker gives way: it stops there, the event loop continues, and the worker continues in a
-later turn. These workers wait in one queue, of which each turn serves as much as fits a slice, so many long requests
-together delay others no longer than one does. Everything happens on the loop's thread: no locks, no other thread,
-always the same order. This file must not know what the work is. Measurements: docs/adr/0023-giving-way.md.
+later turn. Workers that may continue wait in one queue, of which each turn serves as much as fits a slice, so many long
+requests together delay others no longer than one does. Everything happens on the loop's thread: no locks, no other
+thread, always the same order. This file must not know what the work is. Measurements: docs/adr/0023-giving-way.md.
 """
 
 import asyncio
@@ -25,8 +25,8 @@ SLICE_SECONDS = 0.002
 SHARE_SECONDS = 0.0005
 """Least time that a worker gets when a turn begins or continues it, even if the turn's slice ends earlier."""
 LARGE_TOGETHER_BYTES = 4 * 1024 * 1024
-"""Most bytes of large pieces of JSON that workers decode or write at a time, except for a single larger piece; other
-workers wait before their large piece. Decoded, JSON takes 30 times as much memory at worst."""
+"""A worker's first large piece of JSON begins only if, with those of workers whose work has not ended, it has at most
+this many bytes, or there are no others. Decoded, JSON takes 30 times as much memory at worst."""
 LARGE_WAITING_MAX = 64
 """While this many workers, each holding its input, wait to decode or write a large piece of JSON, further reads of
 one item with packed (compressed) JSON are run again later (`Service._put_off`)."""
@@ -50,7 +50,7 @@ class Worker(greenlet):
         super().__init__(self._serve, workers.hub)
         self.workers = workers
         self.large_bytes = 0
-        """Bytes of the largest piece of JSON in the worker's present work, if it is large; else 0."""
+        """Bytes of the largest piece of JSON so far in the worker's present work, if it is large; else 0."""
         self.failure: Exception | None = None
         """Error of the work, until `_enter` raises it. Not kept longer, because it may keep much memory alive."""
         self.switch()
@@ -80,7 +80,7 @@ class Workers:
         self._next: deque[Callable[[], None]] = deque()
         """Functions to call in the next turn before `_left`, without a worker; oldest first."""
         self._queued: deque[Worker] = deque()
-        """Workers that wait until fewer bytes of large pieces of JSON are decoded or written."""
+        """Workers that wait before a large piece of JSON until another worker's work with one has ended."""
         self._large_bytes = 0
         self._large_waiting = 0
         """Number of workers that wait to decode or write a large piece of JSON."""
@@ -116,7 +116,7 @@ class Workers:
         self._call_turn()
 
     def run_next(self, work: Callable[[], None]) -> None:
-        """Call `work`, which got no time in this turn, in the next turn before all work that has given way.
+        """Call `work`, which got no time in this turn, in the next turn with time, before all work that has given way.
 
         `work` is called outside workers, and itself calls `run`.
         """
@@ -171,8 +171,8 @@ class Workers:
     def queue(self, worker: Worker, size_bytes: int) -> None:
         """Make the worker give way before it decodes or writes a piece of JSON, which cannot be interrupted.
 
-        For a large piece it also waits until the large pieces of all workers fit into `LARGE_TOGETHER_BYTES`. Until the
-        piece is done, the garbage collector is off (`collector.py`).
+        For its first large piece it also waits until the large pieces of all workers fit into `LARGE_TOGETHER_BYTES`.
+        Until the work of all workers with large pieces has ended, the garbage collector is off (`collector.py`).
         """
         more_bytes = size_bytes - worker.large_bytes
         if size_bytes < LARGE_PIECE_BYTES or more_bytes <= 0:
@@ -197,8 +197,8 @@ class Workers:
         self.is_crowded = self._large_waiting >= LARGE_WAITING_MAX
 
     def _leave(self, worker: Worker, line: deque[Any]) -> None:
-        """Make the worker give way and wait in `line`. Raises Abandoned if its call changes nothing and its client has
-        left (`Call.is_abandoned`).
+        """Make the worker give way and wait in `line`. When it continues, raises Abandoned if `running`, its call or
+        request, is abandoned (`Abandonable.is_abandoned`).
         """
         line.append(worker)
         self._call_turn()

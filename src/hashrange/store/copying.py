@@ -12,16 +12,18 @@ class Checkpoint(Protocol):
 
 
 class Copying(Protocol):
-    """The content of a store as a whole."""
+    """The methods of a store that copy or replace its whole content."""
 
     async def checkpoint(self) -> Checkpoint:
         """Copy the whole content, as of the last commit when this method returns."""
         ...
 
     def restore(self, checkpoint: Checkpoint | None) -> None:
-        """Replace the whole content by that of `checkpoint`, taken of this store or of a fork of it; None: by nothing.
+        """Replace the whole content by that of `checkpoint`; None: by nothing.
 
-        Positions go on; all else is as when the checkpoint was taken. Calls that are suspended meanwhile raise
-        StorageError, and may be repeated.
+        `checkpoint`: of this store, of a fork of it, or of a store that it was forked from.
+
+        Positions go on; all else is as when the checkpoint was taken. Calls that are suspended meanwhile may raise
+        StorageError, and may then be repeated.
         """
         ...

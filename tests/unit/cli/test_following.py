@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.cli.following import Following, Record, StreamGone
+from hashrange.cli.following import Following, Record, ShardTrimmed, StreamGone
 from hashrange.cli.remote import RefusedRequest
 
 PARENT, CHILD = "shard-parent", "shard-child"
@@ -35,6 +35,8 @@ class Server:
                 page["LastEvaluatedShardId"] = ids[start]
             return {"StreamDescription": page}
         if operation == "GetShardIterator":
+            if all(one["ShardId"] != members["ShardId"] for one in self.listed):
+                raise RefusedRequest("ResourceNotFoundException", "", "no such shard")
             place = {name: value for name, value in members.items() if name not in {"StreamArn", "ShardId"}}
             self.places.append((members["ShardId"], place))
             return {"ShardIterator": members["ShardId"]}
@@ -153,4 +155,14 @@ def test_what_is_gone_is_told() -> None:
     with pytest.raises(StreamGone):
         numbers(following)
     with pytest.raises(RefusedRequest, match="TrimmedDataAccessException"):
+        numbers(following)
+
+
+def test_a_shard_that_was_deleted_unread_is_no_end_of_the_stream() -> None:
+    server = Server(shard(PARENT))
+    server.pages[PARENT] = [[record(1)], "ExpiredIteratorException"]
+    following = Following(server, "arn", is_from_start=True)
+    assert numbers(following) == [1]
+    server.listed = [shard(CHILD, PARENT)]
+    with pytest.raises(ShardTrimmed):
         numbers(following)

@@ -1,4 +1,4 @@
-"""Which reads fill the engine's block cache? All, while the store fits into the cache; otherwise one in four.
+"""Which reads of items by requests fill the engine's block cache? All, while the store fits into the cache; otherwise one in four.
 
 So in a large store, three of four reads save the work of inserting a block and evicting another one; blocks that are
 read often still get into the cache, a little later. Reads of rows that are about to be replaced always fill the cache:
@@ -18,7 +18,7 @@ STORE_SIZE = "rocksdb.live-sst-files-size"
 
 
 class Admission:
-    """Decides which reads of a store fill the engine's block cache.
+    """Decides which reads of items by requests fill the engine's block cache.
 
     A read of one row calls `read_options` once, a read of a span `is_kept`; reads of rows to be replaced call neither.
     """

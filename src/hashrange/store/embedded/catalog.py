@@ -1,4 +1,4 @@
-"""Which tables exist? The catalog of an embedded store: rows on disk, dicts in memory.
+"""Which tables exist? The catalog of an embedded store: rows in the engine, dicts in memory.
 
 Each change is one commit; the dicts change only after it has been written. The views that `tables` returns stay the
 same objects while the store exists, even if the engine is replaced.
@@ -73,7 +73,7 @@ class EmbeddedCatalog:
         return sorted(place for place, tables in self._tables.items() if name in tables)
 
     async def look_up(self, account: str, region: str, names: Iterable[str]) -> bool:
-        """Always False, which means that no table was added: the tables in memory are always those on disk."""
+        """Always False, which means that no table was added: the tables in memory are always those in the engine."""
         return False
 
     def all_tables(self) -> Sequence[OpenTable]:
@@ -82,7 +82,7 @@ class EmbeddedCatalog:
 
     async def create(self, make: Callable[[int], Table]) -> OpenTable | None:
         """Store the table that `make(table_id)` describes, under the next table id; None (nothing stored) when the
-        table's name is taken. Raises StorageError when no table id is left.
+        table's name is taken. Raises StorageError, such as when no table id is left.
         """
         table = await self._commits.commit(lambda draft: self._create(draft, make))
         return None if table is None else self._of(table)[table.name]
@@ -90,7 +90,7 @@ class EmbeddedCatalog:
     async def replace(self, old: Table, new: Table) -> bool:
         """Replace a table's description `old` by `new`; False (nothing changed) when `old` is no longer the stored one.
 
-        Raises StorageError when no index id is left.
+        Raises StorageError, such as when no index id is left.
         """
         assert (old.table_id, old.account, old.region, old.name) == (new.table_id, new.account, new.region, new.name)
         return await self._commits.commit(lambda draft: self._replace(draft, old, new))
@@ -127,7 +127,7 @@ class EmbeddedCatalog:
 
     def put(self, draft: Draft, old: Table | None, new: Table) -> None:
         """Add to `draft` a table's description `new`, which replaces `old` (None: the table is new), and the
-        rows of participants and walks that change with it. Sources that `new` lacks are deleted.
+        rows of partitions, participants and walks that change with it. Sources that `new` lacks are deleted.
         """
         draft.batch.put(layout.catalog_key(new.table_id), layout.encode_table(new))
         before, after = set([] if old is None else old.sources), set(new.sources)
@@ -159,7 +159,8 @@ class EmbeddedCatalog:
     def _drop(self, draft: Draft, lower: bytes, upper: bytes, sources: Sequence[SourceId]) -> None:
         """Delete the `sources` of a table, all in `lower <= source id < upper`: rows, statistics, walks and partitions.
 
-        If they held RECLAIMED_BYTES_MIN or more, a compaction of `lower <= key < upper` starts after the commit.
+        If they held RECLAIMED_BYTES_MIN or more, and the store has an event loop, a compaction of
+        `lower <= key < upper` starts after the commit.
         """
         draft.batch.delete_range(lower, upper)
         site = self._site

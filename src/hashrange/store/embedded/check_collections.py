@@ -19,8 +19,8 @@ from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.source_id import SourceId, key_in_source, partition_prefix
 
 Part = tuple[bytes, int, bytes | None]
-"""What `_counted`, `_stored` or `_late` finds of an item collection: the bytes that begin its keys, its counted size in
-bytes, and its stored size row, which is None except in results of `_stored`.
+"""What `_counted`, `_stored` or `_late` finds of an item collection: the bytes that begin its keys, a part of its
+counted size in bytes, and its stored size row, which is None except in results of `_stored`.
 """
 
 
@@ -65,8 +65,8 @@ def _stored(engine: Engine, source_id: bytes) -> Iterator[Part]:
 
 
 def _late(engine: Engine, table: OpenTable, sources: list[SourceId]) -> Iterator[Part]:
-    """By how many bytes item collections will grow (or shrink, if negative) through late entries: entries of local
-    indexes that were still to be written after their item's commit.
+    """By how many bytes counted sizes of item collections will grow (or shrink, if negative) through late entries of
+    local indexes, which are still to be written; stored sizes include them already.
     """
     indexes: dict[bytes, ReadSource] = {one.source_id: one for one in table.indexes}
     for _, write in late_writes(engine, indexes.get):

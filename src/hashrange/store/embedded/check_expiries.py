@@ -1,8 +1,9 @@
-"""Are queues of expiries complete? Every item that expires has a row in its table's queue.
+"""Are queues of expiries correct? Every item that expires has a row in its table's queue, and only tables with time to live have one.
 
 An item that had already expired when it was written is queued for a later second, and that row stays when the item is
 written again. So a row's second may differ from its item's expiry; such a row is no fault, and is deleted once it is
-due. An item that expired more than five years ago is never deleted; it may have a row or none.
+due. An item that expired more than five years ago is never deleted; it may have a row or none. While a walk fills a
+queue, only items that the walk has passed have rows.
 """
 
 from collections.abc import Iterator, Sequence

@@ -64,7 +64,8 @@ class IndexCheck:
                 yield f"row {(table.source_id + key).hex()} of table {table.name} has no entry, or another one, in {_name(source)}"
 
     def entry_fault(self, table: OpenTable, engine_key: bytes, item: Item) -> str | None:
-        """The fault of the index entry `item` at `engine_key` (no such index, no item, or a wrong key), or None.
+        """The fault of the index entry `item` at `engine_key` (no such index, no item, a wrong key, or an item that the
+        walk has not passed), or None.
 
         Whether the entry has the right attributes is checked by `item_faults`.
         """

@@ -1,8 +1,8 @@
 """Do streams and their records agree with the tables? Checks the rows of streams, shards and records.
 
 A table with a stream has exactly one stream that is on, with an open shard for each partition of the table; its other
-streams have ended. Records lie within their shard and can be read, and an item's last record agrees with the stored
-item.
+streams have ended. Records lie within their shard and can be read, and if a stream that is on has new images, an
+item's last record agrees with the stored item.
 """
 
 from collections.abc import Iterator, Sequence

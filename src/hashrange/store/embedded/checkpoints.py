@@ -2,7 +2,7 @@
 
 A checkpoint is an engine of its own, which no request uses: stores are restored and forked from further links to its
 files. Copies of a store on disk are data folders in the folder `copies` of the first store's data folder; they belong
-to the running server, and the next one deletes what is left of them. See docs/adr/0037-checkpoints.md.
+to the running server, and the next server deletes what is left of them. See docs/adr/0037-checkpoints.md.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ class Home(NamedTuple):
     copies: str | None = None
     """On disk, the folder for copies of this engine: that of the first store, also for copies of copies."""
     is_copy: bool = False
-    """True if the data folder is deleted when the engine in it is closed."""
+    """True for the data folder of a checkpoint or fork, which is deleted once that is released or closed."""
 
     @property
     def place(self) -> str:
@@ -52,7 +52,7 @@ def home_in(data_dir: str | None) -> Home:
 
 
 def empty_home_beside(home: Home) -> Home:
-    """A home without content, for an engine that replaces the one in `home`."""
+    """A new home without content: in the file system of `home`, or in its folder for copies."""
     if home.memory is not None:
         return Home(new_memory(home.memory.file_system), None)
     assert home.copies is not None
@@ -162,10 +162,12 @@ class Copies:
             raise site.fail(error) from error
 
     def restore(self, checkpoint: Checkpoint | None) -> None:
-        """Replace the whole content by that of `checkpoint`, of this store or of another fork; None: by nothing.
+        """Replace the whole content by that of `checkpoint`; None: by nothing. Raises StorageError.
 
-        Positions go on; all else is as when the checkpoint was made. A request that is suspended meanwhile raises
-        StorageError; its client may send it again. Raises StorageError.
+        `checkpoint`: of this store, of a fork of it, or of a store that it was forked from.
+
+        Positions go on; all else is as when the checkpoint was made. A request that is suspended meanwhile may raise
+        StorageError; its client may then send it again.
         """
         assert isinstance(checkpoint, EngineCheckpoint | None), "a checkpoint of another kind of store"
         try:
@@ -187,7 +189,9 @@ class Copies:
 
     def _replace_on_disk(self, home: Home, lock: FolderLock) -> None:
         assert home.data_dir is not None
-        close_engine(open_home(home), home.place, may_fail=False)  # proves that it opens, and makes an empty one
+        close_engine(
+            open_home(home), home.place, may_fail=False
+        )  # proves that it opens; makes an engine if there is none
         former = self._store.let_engine_go()
         try:
             close_engine(former, self._site.place, may_fail=False)

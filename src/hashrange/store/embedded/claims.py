@@ -1,9 +1,9 @@
-"""Which write may change a row while another write of it takes long? The one that claims the row; most writes need no claim.
+"""How does a write that takes long keep other writes from its rows? It claims the rows; most writes need no claim.
 
-A plan is overtaken if its rows are changed while it gives way. It is then called again with its rows claimed, so that
-it is not overtaken again: other writes of these rows wait. A commit with late index entries (`late_entries.py`) claims
-its items until the entries are written. A write claims all its rows at once, and holds no claim while it waits for
-other claims, so there are no deadlocks.
+A plan, or a read of several rows, is overtaken if its rows may have changed while it gave way. It is then repeated with
+its rows claimed, so that no write overtakes it again: other writes of these rows wait. A commit with late index entries
+(`late_entries.py`) claims its items until the entries are written. A write claims all its rows at once, and holds no
+claim while it waits for other claims, so there are no deadlocks.
 """
 
 from collections.abc import Collection

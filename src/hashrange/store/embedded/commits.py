@@ -5,12 +5,13 @@
     derive      the index entries that follow, except those of items that a walk has not reached yet
     refuse      any participant may refuse
     batch       rows, entries, participants' rows and statistics make one draft
-    write       the whole draft, or nothing
-    afterwards  update read cache, statistics and participants
-    barrier     count the commit and sync it together with other commits; replies about it wait for the sync
+    write       the whole draft, or nothing; then the commit is counted
+    afterwards  update statistics, read cache and participants
+    barrier     sync the commit together with other commits; replies about it wait for the sync
 
-Nothing else runs between reading and writing, unless a long plan gives way (`hashrange.items.steps`): then the old rows
-are checked again, and nothing gives way after that. After a stall all stages repeat. Why: docs/adr/0024-one-commit.md.
+Nothing else runs between reading and writing, unless long work, such as a plan, gives way (`hashrange.items.steps`):
+then the old rows are checked again, and nothing gives way after that. After a stall all stages repeat.
+Why: docs/adr/0024-one-commit.md.
 """
 
 from collections.abc import Callable, Coroutine, Iterator, Sequence
@@ -167,7 +168,7 @@ class Commits:
     def _mutate(self, table: OpenTable, key: Key, plan: Plan, origin: Origin, *, has_claim: bool) -> Change:
         """Try to write one row; with `engine.put` if it is the commit's only row. 3 µs plus the plan.
 
-        Raises EngineRefused, Overtaken.
+        Raises EngineRefused, Overtaken, and what `mutate` raises.
         """
         site = self._site
         engine, barrier, ways_given = site.engine, site.barrier, gave_way()

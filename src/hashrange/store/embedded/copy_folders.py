@@ -26,7 +26,8 @@ def make_copy_folder(copies: str) -> str:
 def replace_engine_folder(data_dir: str, copy_dir: str) -> None:
     """Put the engine's folder of the copy in `copy_dir` in place of that in `data_dir`, durably. Raises OSError.
 
-    Neither engine may be open. If an error is raised, the former folder is in its place.
+    Neither engine may be open. If renaming fails, the former folder is put back; if only the sync after it fails, the
+    copy is kept.
     """
     own, former = files.engine_folder(data_dir), os.path.join(data_dir, FORMER_ENGINE_FOLDER)
     files.sync_folder(files.engine_folder(copy_dir))
@@ -42,7 +43,7 @@ def replace_engine_folder(data_dir: str, copy_dir: str) -> None:
 
 
 def tidy(data_dir: str) -> None:
-    """Delete what copies and replacements of a server that has died have left in a locked data folder.
+    """Undo an unfinished replacement, and delete what copies of an earlier server have left in a locked data folder.
 
     Raises OSError if an unfinished replacement cannot be undone.
     """

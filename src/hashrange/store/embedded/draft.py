@@ -42,7 +42,7 @@ class Draft:
         self.position = position
         """The position that the commit will have."""
         self.at_seconds = at_seconds
-        """Service time of the commit, in seconds."""
+        """Service time of the commit, in seconds; `commits.UNUSED_TIME` if no participant needs it."""
         self.changes = changes
         """The item changes of the write; in a transaction one for each step, even where `old == new`."""
         self.entries: Sequence[EntryWrite] = ()
@@ -90,7 +90,7 @@ class Draft:
 def batch_for(changes: Sequence[Change]) -> WriteBatch | None:
     """A batch preallocated for the new rows of `changes` and their stream images; None below ROOM_BYTES_MIN.
 
-    Gives way before and after the allocation.
+    May give way before and after the allocation.
     """
     room_bytes = 0
     for change in changes:

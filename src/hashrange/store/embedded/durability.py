@@ -186,7 +186,7 @@ class CommitBarrier:
 
     def _sync_ended(self) -> None:
         """Schedule a sync for commits made during the one that has ended, even if it failed: `commit` schedules none
-        while `_is_due`.
+        during a sync.
         """
         self._is_syncing = False
         if self._is_due and self._loop is not None:

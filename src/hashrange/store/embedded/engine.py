@@ -1,4 +1,4 @@
-"""How is the engine opened and configured? RocksDB through rocksdict, with every option and its reason.
+"""How is the engine opened, configured, copied and closed? RocksDB through rocksdict, with all its options.
 
 No other file of Hashrange sets rocksdict's options. Measurements: docs/adr/0011-engine-options.md.
 """
@@ -41,7 +41,7 @@ STALL_THRESHOLDS = (("rocksdb.num-immutable-mem-table", 2), ("rocksdb.num-files-
 memtables or 20 files at level 0.
 """
 LEVEL_BASE_BYTES = 32 * MIB
-"""Size limit of the level below level 0: about four times the data that one compaction moves from level 0 into it."""
+"""Size limit of the level below level 0: at `Pace.USUAL` four times what one compaction moves there from level 0."""
 LEVELS = 7
 COMPRESSED = ":".join(["kLZ4Compression"] * LEVELS)
 COMPRESSED_BELOW_BASE = ":".join(["kNoCompression"] * 2 + ["kLZ4Compression"] * (LEVELS - 2))
@@ -60,7 +60,7 @@ PATH_BYTES_MAX = 1 << 62
 _FAIRNESS = 10
 """One time in this many, a waiting compaction may write before a waiting flush; the rate limiter's default."""
 SKIPPED_KEYS_MAX = 20_000
-"""Deleted keys that one seek may pass, in about 3 ms, before the read fails; its caller then compacts them away."""
+"""Deleted keys that one seek may pass, in about 3 ms, before the read fails; most callers then compact them away."""
 
 Engine = Any
 """A `rocksdict.Rdict`, or its stand-in after a failure (`stand_ins.py`). Any: rocksdict's stubs lack raw bytes."""
@@ -101,11 +101,11 @@ def new_memory(file_system: rocksdict.Env | None = None) -> Memory:
 def open_engine(
     data_dir: str | None, *, folder: files.Folder | None = None, memory: Memory | None = None, may_make: bool = True
 ) -> Engine:
-    """Open the engine of a locked folder, or make one if `may_make`; `data_dir` None: in memory. Raises StorageError.
+    """Open the engine of a folder that no other process uses, or make one if `may_make`. Raises StorageError.
 
-    `folder`: the paths that lead to `data_dir`; None: its plain path. `memory`: the folder of an engine in memory;
-    None: a new one. A store of an older format is converted. Recovery accepts a torn tail of the write-ahead log;
-    damage before the tail raises StorageCorruption.
+    `data_dir` None: in memory. `folder`: the paths that lead to `data_dir`; None: its plain path. `memory`: the folder
+    of an engine in memory; None: a new one. A store of an older format is converted. Recovery accepts a torn tail of
+    the write-ahead log; damage before the tail raises StorageCorruption.
     """
     place = data_dir or "memory"
     advice = OPENING if may_make else REOPENING
@@ -190,7 +190,7 @@ def link_in_memory(engine: Engine, source: Memory) -> Memory:
 
 
 def remove_memory(memory: Memory) -> None:
-    """Free the files of an engine in memory that is closed; a file that copies of the engine share stays. No errors."""
+    """Free the files of an engine in memory that is closed; a file that copies of it share stays. Ignores errors."""
     with contextlib.suppress(Exception):
         rocksdict.Rdict.destroy(memory.path, _options(memory))
     files.remove_folder(memory.path)
