@@ -9,7 +9,7 @@ import pytest
 from hashrange.clock import VirtualClock
 from hashrange.errors import StorageError
 from hashrange.items.types import Key, Row
-from hashrange.store.embedded import EmbeddedStore, copy_folders, open_store
+from hashrange.store.embedded import EmbeddedStore, copy_folders, files, open_store
 from hashrange.store.embedded.checkpoints import UNFLUSHED_BYTES_MAX
 from hashrange.tables.open_table import OpenTable
 from tests.support.samples import finish, row_of, statistics_of, table_maker
@@ -167,6 +167,26 @@ def test_a_server_that_dies_while_a_copy_takes_its_place(
     assert rows_of(again) == ({1: row_of(1)} if renamed == 1 else {})
     assert sorted(os.listdir(data_dir)) == ["engine", "lock"]
     again.close_now()
+
+
+def test_a_folder_that_cannot_be_synced_keeps_its_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own, copy = tmp_path / "own", tmp_path / "copy"
+    for folder in (own, copy):
+        (folder / "engine").mkdir(parents=True)
+        (folder / "engine" / folder.name).touch()
+    sync = files.sync_folder
+
+    def fail(path: str) -> None:
+        if path == str(own):
+            raise OSError(5, "Input/output error")
+        sync(path)
+
+    monkeypatch.setattr(files, "sync_folder", fail)
+    with pytest.raises(OSError, match="Input/output"):
+        copy_folders.replace_engine_folder(str(own), str(copy))
+    assert os.listdir(own) == ["engine"]
+    assert os.listdir(own / "engine") == ["own"]
+    assert os.listdir(copy / "engine") == ["copy"]
 
 
 def test_a_restore_that_fails_leaves_the_content(

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from hashrange.clock import VirtualClock
 from hashrange.errors import IdempotentParameterMismatchException, ResourceNotFoundException
 from hashrange.items import steps
+from hashrange.items.row_layout import is_packed, row_size_bytes
 from hashrange.items.rows import encode_row
 from hashrange.items.sizes import item_size_bytes
 from hashrange.items.steps import note_way_given
@@ -17,9 +18,9 @@ from hashrange.items.types import Item, Key, Row
 from hashrange.soon import Soon, settled
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.interface import IdempotencyToken, TransactionStep
-from hashrange.tables.change import Plan, Planned
+from hashrange.tables.change import Change, Plan, Planned
 from hashrange.tables.open_table import OpenTable
-from hashrange.tables.schema import Table
+from hashrange.tables.schema import Table, TimeToLive
 from tests.support.samples import finish, row_of, table_maker
 
 A, B = Key(b"a"), Key(b"b")
@@ -92,6 +93,65 @@ def test_who_waits_to_plan_again_keeps_nothing_of_the_first_plan(store: Embedded
     write.step()
     assert write.is_done
     assert len(made) == 2
+
+
+def packed_and_plain() -> tuple[Row, Row]:
+    """Rows of two items of one size; to compare them, the first has to be unpacked."""
+    key: Item = {"pk": {"S": "a"}, "sk": {"S": "b"}}
+    packed: Item = key | {"l": {"L": [{"N": "1E-130"}] * 4_000}, "s": {"S": ""}}
+    plain: Item = key | {"l": {"L": []}, "s": {"S": "x" * 16_000}}
+    size = item_size_bytes(packed)
+    plain["s"] = {"S": "x" * (16_000 + size - item_size_bytes(plain))}
+    rows = encode_row(packed, size), encode_row(plain, item_size_bytes(plain))
+    assert row_size_bytes(rows[0]) == row_size_bytes(rows[1])
+    assert is_packed(rows[0])
+    assert not is_packed(rows[1])
+    return rows
+
+
+@pytest.mark.parametrize("kind", ["write", "transaction"])
+def test_another_write_may_come_wherever_a_write_gives_way(
+    kind: str, store: EmbeddedStore, table: OpenTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the written row is compared with the old one, to find what follows from the write."""
+    enabled = replace(table.schema, time_to_live=TimeToLive("gone", "ENABLED", 0.0))
+    assert finish(store.catalog.replace(table.schema, enabled))
+    packed, plain = packed_and_plain()
+    other = row_of(row_size_bytes(plain), b"{}")
+    ways_given = 0
+    other_comes_at = 0
+    seen: list[Row | None] = []
+
+    def give_way(_: int) -> None:
+        nonlocal ways_given
+        ways_given += 1
+        if ways_given == other_comes_at:
+            with monkeypatch.context() as undisturbed:
+                undisturbed.setattr(steps, "_queue", None)
+                put(store, table, A, other)
+            note_way_given()
+
+    def plan(old: Row | None) -> Row:
+        seen.append(old)
+        return plain
+
+    def write() -> Change:
+        if kind == "write":
+            return finish(store.mutate(table, A, plan))
+        return finish(store.transact([TransactionStep(table, A, plan)], None)).changes[0]
+
+    monkeypatch.setattr(steps, "_queue", give_way)
+    put(store, table, A, packed)
+    ways_given = 0
+    write()
+    assert ways_given
+    for other_comes_at in range(1, ways_given + 1):  # noqa: B007 - `give_way` reads it
+        monkeypatch.setattr(steps, "_queue", None)
+        put(store, table, A, packed)
+        monkeypatch.setattr(steps, "_queue", give_way)
+        ways_given = 0
+        assert write().old == other
+        assert seen[-1] == other
 
 
 def test_a_deleted_table_gets_no_row(store: EmbeddedStore, table: OpenTable) -> None:

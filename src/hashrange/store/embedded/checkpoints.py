@@ -189,9 +189,7 @@ class Copies:
 
     def _replace_on_disk(self, home: Home, lock: FolderLock) -> None:
         assert home.data_dir is not None
-        close_engine(
-            open_home(home), home.place, may_fail=False
-        )  # proves that it opens; makes an engine if there is none
+        close_engine(open_home(home), home.place, may_fail=False)  # proves that the engine opens; makes a missing one
         former = self._store.let_engine_go()
         try:
             close_engine(former, self._site.place, may_fail=False)

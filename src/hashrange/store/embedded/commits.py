@@ -190,14 +190,19 @@ class Commits:
         entries: Sequence[EntryWrite] = ()
         if table.indexes and changes_what:
             entries = derive_entry_writes(table, key, old, new, old_item, new_item)
-        if gave_way() != ways_given:
-            self._foundations.require_row(engine, table, engine_key, old, has_claim=has_claim)
         position = barrier.position + 1
         at_seconds = site.clock.service_time() if table.needs_time else UNUSED_TIME
         change = Change(table, key, old, new, entries, origin, at_seconds, position, old_item, new_item)
-        if changes_what == STATISTICS or (
+        is_followed = changes_what == STATISTICS or (
             participants and changes_what and (table.is_always_followed or _is_followed(participants, change))
-        ):
+        )
+        if gave_way() != ways_given:
+            # All that may give way has been done. From here to the commit nothing does.
+            self._foundations.require_row(engine, table, engine_key, old, has_claim=has_claim)
+            position = barrier.position + 1
+            at_seconds = site.clock.service_time() if table.needs_time else UNUSED_TIME
+            change = msgspec.structs.replace(change, at_seconds=at_seconds, position=position)
+        if is_followed:
             changes = (change,)
             draft = Draft(engine, position, at_seconds, changes)
             if not participants:
@@ -241,18 +246,18 @@ class Commits:
             self._foundations.require_calm(moment, opened, places, has_claim=has_claim)
             raise
         batch = batch_for(changes)
+        is_same = [is_same_item(change.old, change.new) for change in changes]  # may give way
         self._foundations.require_calm(moment, opened, places, has_claim=has_claim)
         if token is not None and moment.ways_given != gave_way() and self._earlier_use(moment.engine, token) != former:
             raise Overtaken
-        written = [change for change in changes if change.new != change.old]
-        if token is None and not written:
-            return Transacted(changes)
         position = self._site.barrier.position + 1
         if position != moment.position + 1:
             changes = [msgspec.structs.replace(change, position=position) for change in changes]
-            written = [change for change in changes if change.new != change.old]
+        written = [change for change in changes if change.new != change.old]
+        if token is None and not written:
+            return Transacted(changes)
         draft = Draft(moment.engine, position, at_seconds, changes, batch)
-        followed = [change for change in written if not is_same_item(change.old, change.new)]
+        followed = [change for change, is_same_one in zip(changes, is_same, strict=True) if not is_same_one]
         with undisturbed:
             self._follow(draft, participation(opened, followed), written, is_transaction=True)
             if token is not None and former is not None:

@@ -26,18 +26,20 @@ def make_copy_folder(copies: str) -> str:
 def replace_engine_folder(data_dir: str, copy_dir: str) -> None:
     """Put the engine's folder of the copy in `copy_dir` in place of that in `data_dir`, durably. Raises OSError.
 
-    Neither engine may be open. If renaming fails, the former folder is put back; if only the sync after it fails, the
-    copy is kept.
+    Neither engine may be open. If an error is raised, the former folder is in its place again.
     """
     own, former = files.engine_folder(data_dir), os.path.join(data_dir, FORMER_ENGINE_FOLDER)
-    files.sync_folder(files.engine_folder(copy_dir))
+    copied = files.engine_folder(copy_dir)
+    files.sync_folder(copied)
     os.rename(own, former)
     try:
-        os.rename(files.engine_folder(copy_dir), own)
+        os.rename(copied, own)
+        files.sync_folder(data_dir)
     except OSError:
+        if os.path.exists(own):
+            os.rename(own, copied)
         os.rename(former, own)
         raise
-    files.sync_folder(data_dir)
     files.remove_folder(former)
     files.remove_folder(copy_dir)
 

@@ -1,7 +1,7 @@
-"""What does an engine's error mean? It becomes a StorageError; only this file of Hashrange inspects an error's text.
+"""What does an engine's error mean? It becomes a StorageError; only this file of Hashrange interprets an engine error's text.
 
-The engine raises bare `Exception`s that begin with its status name ("Corruption: …", "IO error: …"). The messages are
-for the operator: what is wrong, where, and the remedy, which depends on the kind of work that failed.
+The engine raises bare `Exception`s that begin with its status name ("Corruption: …", "IO error: …"). A StorageError's
+message is for the operator: what is wrong, where, and the remedy, which may depend on the kind of work that failed.
 """
 
 import re
@@ -24,15 +24,15 @@ data folder, otherwise one in the engine's folder.
 
 
 class Advice(NamedTuple):
-    """The ends of error messages, one for each cause, for one kind of work; without a full stop."""
+    """The ends of error messages for one kind of work, by cause; without a full stop."""
 
     denied: str
-    """Follows the data folder's path when this user, or the file system, permits no access."""
+    """Follows the data folder's path when this user lacks the right to access it, or the file system is read-only."""
     full: str
     """Follows "the disk that holds" and the data folder's path, when there is no space left."""
     damaged: str
     other: str
-    """Follows "the engine of" and the data folder's path, for errors of every other kind."""
+    """Follows "the engine of" and the data folder's path, for all other errors except a stall or a locked folder."""
 
 
 SERVING = Advice(
@@ -71,7 +71,7 @@ def is_sync_untried(error: BaseException) -> bool:
 
 def storage_error(error: BaseException, place: str, advice: Advice = SERVING) -> StorageError:
     """The StorageError, with a message of one line, for an error of the engine or operating system; a StorageError is
-    returned as it is. `place` is the data folder's path.
+    returned as it is. `place`: the data folder's path, or `memory`.
     """
     if isinstance(error, StorageError):
         return error

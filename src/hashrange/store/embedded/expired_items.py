@@ -43,7 +43,8 @@ class ExpiredItems:
     async def expire(self, lease: Lease, limit_rows: int) -> float | None:
         """Implements `Maintenance.expire`.
 
-        Suspends after each group of items, in a stall, and while queues with too many deleted rows are compacted.
+        Suspends after each group of items, in a stall, while another write claims an item, and while queues with too
+        many deleted rows are compacted.
         """
         assert lease == WHOLE_LEASE
         expiries = self._expiries
@@ -103,7 +104,8 @@ class ExpiredItems:
     def _groups(self, due: Due) -> Iterator[dict[Key, Queued]]:
         """Groups of rows of the queue, by item key, for one commit each; of one row if items are large or indexed.
 
-        An item may have several rows in the queue; they are in different groups; the first deletes the item.
+        An item may have several rows in the queue; they are in different groups. If the item has expired, the first of
+        them deletes it.
         """
         statistics = self._site.statistics.of(due.table.source_id)
         is_small = statistics.size_bytes <= GROUP_ITEM_BYTES_MAX * statistics.item_count and not due.table.indexes

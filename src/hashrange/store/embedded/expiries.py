@@ -1,4 +1,4 @@
-"""Which items expire next? A queue for each table with time to live: one empty row per item, by time; `expired_items.py` deletes the items.
+"""Which items expire next? A queue for each table with time to live: an empty row for each item that expires, by time; `expired_items.py` deletes the items.
 
     prefix ‖ source id of the table ‖ second (8) ‖ key of the item
 
@@ -48,7 +48,7 @@ class Due(NamedTuple):
     attribute: str
     rows: list[Queued]
     until_seconds: float
-    """Items are deleted if they have expired by this service time."""
+    """Service time by which items must have expired to be deleted."""
     now_seconds: float
 
 
@@ -94,7 +94,10 @@ class Expiries(Participant):
     # --- rows that come and go ------------------------------------------------------------------
 
     def follows(self, change: Change) -> bool:
-        """True if the change alters the item's expiry number, the number in its time to live attribute. 1.5 µs."""
+        """True if the change alters the item's expiry number, the number in its time to live attribute.
+
+        1.5 µs for a small item.
+        """
         time_to_live = change.table.schema.time_to_live
         assert time_to_live is not None
         before, after = _numbers(change, time_to_live.attribute)
@@ -106,7 +109,7 @@ class Expiries(Participant):
     def add(self, draft: Draft, changes: Sequence[Change]) -> None:
         """Queue items' new expiry times and remove former ones, except where a walk has not passed the item.
 
-        1.5 µs for an item whose time stays the same.
+        1.5 µs for a small item whose time stays the same.
         """
         for change in changes:
             table = change.table
@@ -177,12 +180,12 @@ class Expiries(Participant):
         return [table.source_id] if is_enabling(table) else []
 
     def derive(self, table: OpenTable, source_id: bytes, key: Key, row: Row) -> tuple[Key, str | None]:
-        """The item's key and its expiry number, None if the item has none."""
+        """The item's key, and its expiry number or None."""
         assert table.schema.time_to_live is not None
         return key, number_reader(table.schema.time_to_live.attribute)(row)
 
     def fill(self, draft: Draft, table: OpenTable, source_id: bytes, derived: Sequence[tuple[Key, str | None]]) -> None:
-        """Add the next items of the walk to the queue of expiries."""
+        """Add those of the walk's next items that expire to the queue of expiries."""
         for key, number in derived:
             self._put(draft, source_id, key, number)
 
@@ -194,9 +197,10 @@ class Expiries(Participant):
     # --- what is due ----------------------------------------------------------------------------
 
     def due(self, engine: Engine, limit_rows: int) -> Due | float | None:
-        """The first due rows of one queue (the tables take turns); if no row is due, the seconds until one is.
+        """The first due rows of one queue (the tables take turns); if no row is due, the seconds until one may be.
 
-        None if all queues are empty. Ignores queues that are still being filled. Raises the engine's bare exceptions.
+        None if all queues are known to be empty. Ignores queues that are still being filled. Raises the engine's bare
+        exceptions.
         """
         now_seconds = self._clock.service_time()
         until_seconds = now_seconds - self._delay_seconds
@@ -288,7 +292,7 @@ def queue_key(due_seconds: int, key: bytes) -> bytes:
 
 
 def second_of(key: bytes) -> int:
-    """The second at which the row at `key` of a queue of expiries is due."""
+    """The second (service time) that the row at `key` of a queue of expiries is for."""
     return int.from_bytes(key[:SECOND_BYTES], "big")
 
 

@@ -1,7 +1,8 @@
-"""Which files does a store own? Names, makes and copies them, refuses a folder with other files; the folder's owner is in `identity.py`.
+"""Which files does a store own? Names, makes, copies and removes them, refuses a folder with foreign files and no store; `identity.py` locks the folder.
 
-A data folder holds `lock` (locked with flock; contains the process id of the server that owns the folder), `engine/`
-(the engine's own files), and while a server runs `synced` (the number of the last write that a sync covered).
+A data folder holds `lock` (locked while a process has the folder open; a server writes its process id into it),
+`engine/` (the engine's own files), `synced` (the number of the last write that a sync covered; removed when a server
+ends in order), and at times `copies/` and `engine.former/` (`copy_folders.py`).
 """
 
 import contextlib
@@ -20,7 +21,7 @@ ENGINE_FOLDER = "engine"
 LOCK_FILE = "lock"
 SYNCED_FILE = "synced"
 COPIES_FOLDER = "copies"
-"""Data folders of the running server's checkpoints and forks (`copy_folders.py`)."""
+"""Name of the folder that holds the data folders of the server's checkpoints and forks (`copy_folders.py`)."""
 FORMER_ENGINE_FOLDER = "engine.former"
 """Name of the engine's folder while a copy takes its place."""
 CURRENT_FILE = "CURRENT"
@@ -29,7 +30,7 @@ CURRENT_FILE = "CURRENT"
 OPEN_DESCRIPTORS_FOLDER = "/proc/self/fd/"
 """Linux folder of links to open files, by descriptor; the links stay valid when the files are moved."""
 IDENTITY_FILE = "IDENTITY"
-"""File of the engine with a random name that the engine gives itself when it is made."""
+"""File of the engine that contains a random name, which the engine gives itself when it is made."""
 _TRACES = {"LOCK", "rocksdict-config.json"}
 """Files that the engine makes, besides `LOG` and `LOG.old.…`, before it finds that a folder holds no data."""
 
@@ -50,14 +51,14 @@ class Folder(NamedTuple):
 
 
 class FolderUnfit(StorageError, SettingUnusable):
-    """The path given for the data folder is not a data folder and cannot become one."""
+    """The path given for the data folder is not a data folder, and cannot become one or is only to be read."""
 
 
 def make_folder(data_dir: str) -> None:
     """Make the data folder if it is missing.
 
-    Raises FolderUnfit when `data_dir` is not a folder, cannot be made, or holds files but no store; StorageError when
-    this user may not read it.
+    Raises FolderUnfit when `data_dir` is not a folder, cannot be made, or holds foreign files and no folder `engine`;
+    StorageError when it cannot be read.
     """
     folder = Path(data_dir)
     try:
@@ -82,9 +83,9 @@ def make_engine_folder(data_dir: str) -> None:
 
 
 def _refuse_foreign(folder: Path) -> None:
-    """Raise FolderUnfit for a folder that holds files but no store, so that no foreign file is ever touched.
+    """Raise FolderUnfit for a folder that holds foreign files and no folder `engine`, so that they stay untouched.
 
-    Raises StorageError when this user may not read it.
+    Raises StorageError when it cannot be read.
     """
     try:
         names = {entry.name for entry in folder.iterdir()}
@@ -141,7 +142,7 @@ def synced_file(data_dir: str) -> str:
 
 
 def has_engine(folder: Folder) -> bool:
-    """True when the folder holds a store: a file CURRENT. Raises StorageError when this user may not read it."""
+    """True when the folder holds a store: a file CURRENT of the engine. Raises StorageError when it cannot be read."""
     try:
         return (Path(folder.engine) / CURRENT_FILE).is_file()
     except OSError as error:
@@ -156,7 +157,7 @@ def may_make_engine(folder: str) -> bool:
 def has_only_traces(folder: Folder) -> bool:
     """True if an engine was once opened in the folder, but the folder holds no data.
 
-    Raises StorageError when this user may not read it.
+    Raises StorageError when it cannot be read.
     """
     is_touched = any(is_trace(path.name) for path in Path(folder.engine).glob("*"))
     return is_touched and not has_engine(folder) and may_make_engine(folder.engine)
@@ -168,8 +169,8 @@ def is_trace(name: str) -> bool:
 
 
 def names_of_non_files(folder: str) -> list[str]:
-    """Sorted names of folders and broken links in the engine's `folder` in place of files that the engine makes anew:
-    LOCK, LOG, LOG.old.…, rocksdict-config.json, IDENTITY.
+    """Sorted names in the engine's `folder` of what is no file, such as a folder or broken link, in place of files that
+    the engine makes anew: LOCK, LOG, LOG.old.…, rocksdict-config.json, IDENTITY.
     """
     return sorted(
         path.name

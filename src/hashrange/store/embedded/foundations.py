@@ -1,8 +1,9 @@
 """Have rows, tables or the engine changed while a long plan gave way? If so, the plan was overtaken, and is called again.
 
 A write of one row reads the row again. A transaction, or a read of many rows, checks that nothing was committed
-meanwhile. If its rows are claimed (`claims.py`), it checks only that tables and engine are the same, because no other
-write changes claimed rows: a write that began before the claim finds the claim when it is checked, and is overtaken.
+meanwhile. If it has claimed its rows (`claims.py`), it checks only that tables and engine are the same, because no
+other write changes claimed rows: a write that began before the claim finds the claim when it is checked, and is
+overtaken.
 """
 
 from collections.abc import Sequence
@@ -63,8 +64,9 @@ class Foundations:
     ) -> None:
         """Raise Overtaken if a commit since `moment`, another write's claim or a new engine may have changed the rows.
 
-        Does nothing if no code gave way since. `places`: engine keys of the rows read. `has_claim`: they are claimed
-        for this caller, so that a commit counts only if it replaced one of `tables` by another version.
+        Does nothing if no code gave way since. `places`: engine keys of rows that no other write may have claimed.
+        `has_claim`: the caller has claimed its rows, so that a commit counts only if it changed or deleted one of
+        `tables`.
         """
         if gave_way() == moment.ways_given:
             return
@@ -77,6 +79,6 @@ class Foundations:
             raise Overtaken
 
     def _require_unclaimed(self, places: Sequence[bytes], *, has_claim: bool) -> None:
-        """Raise Overtaken if another write has claimed one of these rows; with `has_claim` they are this write's."""
+        """Raise Overtaken if one of these rows is claimed, unless by the caller itself (`has_claim`)."""
         if not has_claim and not self._claims.rows.keys().isdisjoint(places):
             raise Overtaken

@@ -1,10 +1,10 @@
 """May the store be used? Decides what happens after a failed read, write or sync: refuse, read only, reopen the engine.
 
-After the first failure a stand-in replaces the engine, so that reads and writes need not check for it. The sync thread
-closes the engine and opens it again, and then serves what the disk holds. An attempt to reopen begins when a request
-arrives after a delay, which grows with each attempt. After damage nothing is reopened: the operator must act. A
-reopening makes no folder and no store: before and after it, the folder must be the one that was opened (`identity.py`),
-and the engine must know the last acknowledged commit.
+After the first failure a stand-in replaces the engine, so that reads and writes need not check for a failure. The sync
+thread closes the engine and opens it again; then the store serves what the disk holds. An attempt to reopen begins when
+a call is refused after a delay, which grows with each attempt. After damage nothing is reopened: the operator must act.
+A reopening makes no store and leaves no new folder: before and after it, the folder must be the one that was opened
+(`identity.py`), and the engine must know the last acknowledged commit.
 
 Only after a write that failed because the disk is full do reads continue, with the same engine: the write is neither in
 the log nor in memory. Earlier commits still become durable by a sync, and replies still wait for the sync; if it fails,
@@ -44,7 +44,7 @@ class ReopenableStore(Protocol):
 
     @property
     def place(self) -> str:
-        """The data folder's path, for messages."""
+        """The data folder's path, or `memory`; for messages."""
         ...
 
     def use(self, engine: Engine) -> None:
@@ -61,7 +61,7 @@ class ReopenableStore(Protocol):
 
 
 class Health:
-    """Knows whether the engine works, and reopens it. Methods run on the loop, unless they name another thread."""
+    """Knows whether the engine works, and reopens it. Methods run on the loop unless their text names a thread."""
 
     def __init__(
         self, store: ReopenableStore, clock: Clock, loop: asyncio.AbstractEventLoop | None, lock: FolderLock | None
@@ -85,7 +85,7 @@ class Health:
         self._synced_sequence = 0
         """The engine's sequence number of the last write that a sync covered."""
         self._is_reading = False
-        """True while the disk is full and reads are served."""
+        """True while reads are served and writes refused, because the disk is or was full."""
         self._is_reopening = False
         self._delay_seconds = REOPEN_DELAY_SECONDS_MIN
         self._next_attempt_seconds = 0.0
@@ -104,7 +104,8 @@ class Health:
     def _sync(self) -> None:
         """On the sync thread: make all commits so far durable, and record the last one's sequence number in `synced`.
 
-        Raises the engine's bare exceptions, OSError; StorageLost if the engine's folder is not at its path.
+        `CommitBarrier.finish` runs it on the calling thread. Raises the engine's bare exceptions, OSError; StorageLost
+        if the engine's folder is not at its path.
         """
         engine = self._store.engine
         sequence = engine.latest_sequence_number()
@@ -192,12 +193,12 @@ class Health:
         self._next_attempt_seconds = self._clock.monotonic() + self._delay_seconds
 
     def require(self, generation: int) -> None:
-        """Raise StorageError if the engine was replaced or lost since a coroutine noted `generation` and suspended."""
+        """Raise StorageError if `self.generation` has grown since a coroutine noted `generation` and suspended."""
         if generation != self.generation:
             raise self.failure or StorageError(f"{self._store.place} had to be reopened meanwhile. Try again.")
 
     def refusal(self) -> StorageError:
-        """The error for a request that is refused now. Starts a reopening on the sync thread when one is due."""
+        """The error for a call that is refused now. Starts an attempt to reopen on the sync thread when one is due."""
         error = self.failure
         assert error is not None
         is_hopeless = self._lock is None or isinstance(error, StorageCorruption)
@@ -234,7 +235,7 @@ class Health:
         return engine
 
     def closed_in_order(self) -> None:
-        """Remove the file `synced`: the engine that `shut` returned was closed with all its rows in data files."""
+        """Remove the file `synced`: the engine was closed with all its rows in data files."""
         if self._synced_file is not None:
             self._synced_file.forget()
 
@@ -268,7 +269,10 @@ class Health:
         return reader
 
     def _found_room(self, reader: Engine) -> None:
-        """Let `reader` serve reads instead of the broken engine, which is then closed and reopened."""
+        """Let `reader` serve reads instead of the broken engine, which is then closed and reopened.
+
+        If reads are refused by now, only closes `reader`.
+        """
         if self._is_reading:
             self._reader = reader
             self._read_from(reader)
@@ -345,7 +349,10 @@ class Health:
             self.failure = error
 
     def _heal(self) -> None:
-        """Load the store from the reopened engine and serve again; if that fails, refuse the same calls as before."""
+        """Load the store from the reopened engine and serve again.
+
+        If that fails, refuse all calls; only writes if reads were served and the disk is full.
+        """
         if self._reopened is None:
             return
         engine, self._reopened = self._reopened, None

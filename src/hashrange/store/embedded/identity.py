@@ -5,11 +5,12 @@ the lock file lets no other process in. (Windows cannot lock folders, but does n
 folders either, and there the lock file and the engine's own lock must suffice.)
 
 A folder may be deleted, unmounted or replaced while it is served. The engine does not notice: it continues to write and
-sync files that no path leads to. So after each sync the engine's own lock file is looked up by its path (2 µs, on the
-sync thread); before a reopening, the folder and the engine's IDENTITY file are looked up. The engine makes and deletes
-files by paths. Where the system offers a path to an open folder through its descriptor (Linux), the engine gets that
-path and works in the folder that was opened; elsewhere it works in whatever folder is at the plain path by then. This
-file opens and compares; folders are made and deleted by `files.py`. See docs/adr/0012-failures-and-reopening.md.
+sync files to which the folder's path no longer leads. So after each sync the engine's own lock file is looked up by its
+path (2 µs, on the sync thread); before a reopening, the folder and the engine's IDENTITY file are looked up. The engine
+makes and deletes files by paths. Where the system offers a path to an open folder through its descriptor (Linux), the
+engine gets that path and works in the folder that was opened; elsewhere it works in whatever folder is at the plain
+path by then. This file opens and compares; folders are made and deleted by `files.py`. See
+docs/adr/0012-failures-and-reopening.md.
 """
 
 import contextlib
@@ -23,7 +24,7 @@ from hashrange.store.embedded.engine_errors import OPENING, READING, storage_err
 LOCK_FILE_OF_ENGINE = "LOCK"
 """Name of the engine's own lock file, which the engine makes once, keeps open, and never replaces."""
 _HOLD = getattr(os, "O_PATH", os.O_RDONLY)
-"""Flags for opening a folder only to recognise it and reach its content, even if this user may not read it."""
+"""Flags for opening a folder only to recognise it and reach its content; with O_PATH also one that is unreadable."""
 _CANNOT_LOCK_FOLDERS = {errno.EBADF, errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.ENOLCK, errno.EACCES, errno.EPERM}
 
 if os.name == "nt":  # pragma: no cover - exercised on Windows only
@@ -66,8 +67,8 @@ class FolderLock:
         """The paths that lead to the locked folder."""
 
     def take_file(self, flags: int) -> None:
-        """Open the lock file with `flags` and lock it. Raises OSError if it cannot be opened, StorageLocked if another
-        process has locked it, StorageError if the file system cannot lock it.
+        """Open the lock file with `flags` and lock it. Raises OSError if it cannot be opened, StorageLocked if it is
+        locked already, StorageError if the file system cannot lock it.
         """
         descriptor = os.open(os.path.join(self._data_dir, files.LOCK_FILE), flags, 0o644)
         try:
@@ -91,7 +92,7 @@ class FolderLock:
     def take_folder(self) -> None:
         """Open data folder and engine folder, and lock the engine folder where the file system can; not on Windows.
 
-        Raises StorageLocked if another process has locked it, OSError.
+        Raises StorageLocked if it is locked already, OSError.
         """
         if os.name == "nt":
             return
@@ -101,7 +102,8 @@ class FolderLock:
     def take_engine_of(self, copy_dir: str) -> None:
         """Put the engine's folder of the copy in `copy_dir` in place of the store's own, and lock it.
 
-        Neither engine may be open. Raises OSError, after which the store's own folder is in its place.
+        Neither engine may be open. Raises StorageLocked, and OSError, after which the store's own folder is in
+        its place.
         """
         descriptor = -1 if os.name == "nt" else os.open(files.engine_folder(copy_dir), os.O_RDONLY)
         try:
@@ -115,7 +117,7 @@ class FolderLock:
             self._hold_engine_folder(descriptor)
 
     def _hold_engine_folder(self, descriptor: int) -> None:
-        """Lock the engine's folder, opened as `descriptor`. Raises StorageLocked, OSError."""
+        """Lock the engine's folder, opened as `descriptor`, if folders can be locked. Raises StorageLocked, OSError."""
         try:
             is_locked = _try_lock(descriptor)
         except OSError as error:
@@ -151,7 +153,7 @@ class FolderLock:
             raise self._lost()
 
     def require_folder(self) -> None:
-        """Before a reopening, raise StorageLost unless folder and engine at the path are those that were opened."""
+        """For a reopening, raise StorageLost unless folder and engine at the path are those opened before it."""
         try:
             is_same = self._folder < 0 or _number(os.stat(self._engine_folder)) == _number(os.fstat(self._folder))
             identity = files.read_bytes(os.path.join(self._engine_folder, files.IDENTITY_FILE))
@@ -161,16 +163,16 @@ class FolderLock:
             raise self._lost()
 
     def clear_away(self) -> None:
-        """Remove the engine folder that a failed reopening has made at the plain path; no effect if `is_held`."""
+        """Remove the engine folder that a failed reopening made at the plain path; not if `is_held`, or on Windows."""
         if self._folder >= 0 and not self.is_held:
             files.remove_stub(self._data_dir, os.fstat(self._folder))
 
     def release(self) -> None:
         """Unlock the folder for other processes; may be called twice.
 
-        If an engine is still open, because it was abandoned or one of its iterators is still referenced, its folder
-        stays open and locked until the process ends: such an engine works through the folder's descriptor, and the
-        descriptor's number must not come to lead to another folder.
+        If `is_held` and an engine is still open, because it was abandoned or one of its iterators is still referenced,
+        its folder stays open and locked until the process ends: such an engine works through the folder's descriptor,
+        and the descriptor's number must not come to lead to another folder.
         """
         if self._file >= 0:
             if self._is_signed:
@@ -206,10 +208,10 @@ class FolderLock:
 
 
 def take_folder(data_dir: str) -> FolderLock:
-    """Make the data folder if it is missing, and lock it.
+    """Make the data folder and the engine's folder if they are missing, and lock them.
 
     Raises StorageLocked, StorageReadOnly, StorageFull or another StorageError; FolderUnfit when `data_dir` is not a
-    folder, cannot be made, or holds files but no store.
+    folder, cannot be made, or holds foreign files and no folder `engine`.
     """
     files.make_folder(data_dir)
     lock = FolderLock(data_dir, is_signed=True)

@@ -1,4 +1,4 @@
-"""When are index entries written? In the commit of their item, except those delayed in the outbox and late entries.
+"""When are index entries written? In the commit of their item, except delayed entries (`outbox.py`), late entries, and those of a new index.
 
 `tables/entries.py` defines entries. A walk fills a new index, which is ACTIVE when the walk ends; meanwhile writes
 leave alone the entries of items that the walk has not reached (docs/adr/0015-online-indexes.md).
@@ -32,7 +32,7 @@ class IndexEntries(Participant):
         self._late.load(engine)
 
     def recover(self, engine: Engine) -> Iterator[Callable[[Draft], None]]:
-        """Functions that write the late entries left by a killed server, each in one commit."""
+        """Functions that write the late entries found in a newly opened engine, each one entry in one commit."""
         return self._late.recover(engine)
 
     def takes_part(self, table: Table) -> bool:
@@ -40,9 +40,10 @@ class IndexEntries(Participant):
         return len(table.sources) > 1
 
     def add(self, draft: Draft, changes: Sequence[Change]) -> None:
-        """Add the index entry writes in `draft.entries`; large new entries are left for later commits."""
+        """Add the index entry writes in `draft.entries`; new entries of 1 MB or more in all become late."""
         new = changes[0].new
-        # No entry is longer than its item, so the product is an upper bound of the new entries' bytes.
+        # No entry is longer than its item's row unless that is packed, so the product is usually an upper bound of the
+        # new entries' bytes.
         if len(changes) > 1 or (new is not None and len(new) * len(draft.entries) >= late_entries.LATE_BYTES_MIN):
             self._late.take_over(draft, changes)
         put, delete, touched = draft.batch.put, draft.batch.delete, draft.touched
@@ -67,7 +68,7 @@ class IndexEntries(Participant):
             touched.append(engine_key)
 
     def drain(self, draft: Draft, limit_rows: int) -> float | None:
-        """Write one late entry that a failed request has left. Ignores `limit_rows`.
+        """Write the next late entry, usually one that a failed request has left. Ignores `limit_rows`.
 
         Returns 0.0, because another one may be due at once; None if there was none.
         """

@@ -21,7 +21,7 @@ class StoreOverview(NamedTuple):
     disk_size_bytes: int
     """Size of all files of the folder, logs included."""
     tables: list[tuple[OpenTable, Statistics]]
-    """Tables with their statistics, ordered by table id."""
+    """Tables with the statistics of their own rows, ordered by table id."""
 
 
 def inspect_store(data_dir: str) -> StoreOverview:
@@ -46,8 +46,8 @@ def inspect_store(data_dir: str) -> StoreOverview:
 def inspect_row(data_dir: str, table_name: str, key: dict[str, dict[str, str]]) -> list[tuple[OpenTable, Item | None]]:
     """Each table named `table_name`, of any account and Region, with its item at `key` (wire form); None: no item.
 
-    Raises StorageError when no table has that name or a server has the folder open; RequestFault, ValidationException
-    or Malformed when `key` is no key or does not fit a table.
+    Raises StorageError, such as when no table has that name or a server has the folder open; RequestFault,
+    ValidationException or Malformed when `key` is no key or does not fit a table.
     """
     canonical, _ = check_item(key)
     with read_offline(data_dir) as engine:

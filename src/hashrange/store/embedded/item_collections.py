@@ -1,4 +1,4 @@
-"""How large is each item collection? A row holds its size, and is written in each commit that changes the size; growth beyond 10 GB is refused.
+"""How large is each item collection? A row holds its size, and is written in each commit that changes the size; growth beyond a limit (10 GB) is refused.
 
 Tables without local indexes have no such rows (docs/formats/store.md). A write that makes a collection larger, and
 larger than the limit, is refused; a write that makes it smaller, or keeps its size, never is.
@@ -79,7 +79,7 @@ class ItemCollections(Participant):
 
 
 def collection_size_bytes(engine: Engine, table: OpenTable, key: Key) -> int:
-    """Size of the item collection that the item at `key` belongs to. Raises the engine's bare exceptions."""
+    """Size of the item collection that `key` belongs to. Raises StorageCorruption and the engine's bare exceptions."""
     row = engine.get(layout.collection_key(table.source_id, partition_prefix(key)))
     return 0 if row is None else layout.decode_counter(row)
 

@@ -4,7 +4,7 @@ An item of 400 KB may have twenty entries of that size, and a commit takes about
 runs. So if a commit's new entries have LATE_BYTES_MIN bytes or more, the commit holds only a short row for each of them
 (docs/formats/store.md), and they are *late*: written by later commits. Until all are written, the items are claimed
 (`claims.py`), and other writes of these items, consistent reads of these indexes and the commit's reply wait. Late
-entries of a killed process are written when the store opens. Why: docs/adr/0029-late-entries.md.
+entries left by a kill or failure are written when the engine is opened again. Why: docs/adr/0029-late-entries.md.
 """
 
 from collections import Counter, deque
@@ -76,13 +76,16 @@ class LateEntries:
         """Commits with unwritten late entries, oldest first."""
 
     def load(self, engine: Engine) -> None:
-        """Forget the former engine's late entries, and release the claims on their items; `recover` reads new ones."""
+        """Forget the former engine's late entries, and release the claims on their items.
+
+        `recover` reads the late entries of `engine`.
+        """
         while self._waiting:
             self._claims.release(self._waiting.popleft().engine_keys)
         self._sources.clear()
 
     def recover(self, engine: Engine) -> Iterator[Callable[[Draft], None]]:
-        """Yield functions that write late entries that a killed process left; each fills the draft of one commit."""
+        """Yield functions that write the late entries in a newly opened engine; each fills the draft of one commit."""
         for queue_key, write in late_writes(engine, self._find_index):
             yield partial(_write, queue_key=queue_key, write=write)
 
@@ -126,7 +129,7 @@ class LateEntries:
             raise
 
     def drain(self, draft: Draft) -> float | None:
-        """Write the next late entry, if `_finish` has failed. Returns 0.0 (call again), or None if none is late."""
+        """Write the next late entry, even if `_finish` still runs. Returns 0.0 (call again); None if none is late."""
         if not self._waiting:
             return None
         self._write_next(draft, self._waiting[0])
@@ -150,7 +153,7 @@ class LateEntries:
 
 
 def _write(draft: Draft, queue_key: bytes, write: DelayedWrite | None) -> None:
-    """Delete a `LateRow` and write its late entry, unless `write` is None because the index or item is gone."""
+    """Delete a `LateRow`, and write its late entry unless `write` is None: then the index or item is gone."""
     if write is not None:
         apply_delayed(draft, write)
     draft.batch.delete(queue_key)

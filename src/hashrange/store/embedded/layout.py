@@ -1,4 +1,4 @@
-"""Under which key is each thing stored? The engine's keys, and the encoding of system rows (docs/formats/store.md).
+"""Under which key is each thing stored? The engine's keys, and the encoding of most system rows (docs/formats/store.md).
 
 Engine key = source id (4 bytes table id ‖ 2 bytes index id) ‖ key bytes. Rows with table id 0 are system rows of a kind
 that their index id names. All numbers are big-endian and unsigned. This file encodes and decodes; it uses no engine.
@@ -29,7 +29,7 @@ STATISTICS_PREFIX = _SYSTEM + b"\x00\x02"
 COUNTER_PREFIX = _SYSTEM + b"\x00\x03"
 """Prefix ‖ name of a counter → the next id to be assigned (or the number of AHEAD_KEY), 8 bytes."""
 PROBE_KEY = _SYSTEM + b"\x00\x04"
-"""Key of an empty row, written after a failure to find out whether writing works again."""
+"""Key of an empty row that is written after a failure, as a test whether writing works again."""
 BACKFILL_PREFIX = _SYSTEM + b"\x00\x05"
 """Prefix ‖ source id that a walk fills (of a CREATING index, or of a table whose time to live is ENABLING) → key of the
 table's last row that the walk has passed. No row: it has passed none.
@@ -129,12 +129,12 @@ def decode_statistics(row: bytes) -> dict[bytes, Statistics]:
 
 
 def encode_counter(number: int) -> bytes:
-    """Encode a counter or size in 8 bytes."""
+    """Encode a number, such as a counter, size or hash, in 8 bytes."""
     return number.to_bytes(NUMBER_BYTES, "big")
 
 
 def decode_counter(row: bytes) -> int:
-    """Decode a counter or size. Raises StorageCorruption unless `row` has 8 bytes."""
+    """Decode what `encode_counter` has encoded. Raises StorageCorruption unless `row` has 8 bytes."""
     if len(row) != NUMBER_BYTES:
         raise StorageCorruption(f"the row of a number has {len(row)} bytes instead of {NUMBER_BYTES}")
     return int.from_bytes(row, "big")

@@ -16,7 +16,7 @@ _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 
 
 def map_large_buffers_apart() -> bool:
-    """Fix, for the whole process, the size from which on buffers are mapped separately. False if that fails."""
+    """Set MAPPED_APART_BYTES_MIN and KEPT_BYTES for the whole process. False if buffers are not mapped separately."""
     if not sys.platform.startswith("linux"):
         return False
     try:

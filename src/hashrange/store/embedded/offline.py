@@ -19,8 +19,8 @@ from hashrange.tables.open_table import OpenTable
 def read_offline(data_dir: str) -> Iterator[Engine]:
     """Open the engine of a data folder for reading, in a `with` block.
 
-    Exceptions raised in the block become StorageErrors, except HashrangeErrors. Raises StorageLocked while a server has
-    the folder open, FolderUnfit if it holds no store, StorageFormatUnknown, or another StorageError.
+    Exceptions raised in the block become StorageErrors, except HashrangeErrors. Raises StorageLocked while a server or
+    another tool has the folder open, FolderUnfit if it holds no store, StorageFormatUnknown, or another StorageError.
     """
     named = files.by_name(data_dir)
     files.require_way_in(named)

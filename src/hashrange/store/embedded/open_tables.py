@@ -28,7 +28,7 @@ class StoredTable(OpenTable):
         self.needs_time = any(participant.needs_time for participant in participants)
         """True if a participant of the table uses the service time of commits."""
         self.is_always_followed = any(type(participant).follows is Participant.follows for participant in participants)
-        """True if a participant is called for every write, because it does not override `follows`."""
+        """True if a participant is called for every write that changes an item: it does not override `follows`."""
 
 
 class OpenTables:
@@ -63,7 +63,7 @@ class OpenTables:
         return self._by_id.get(table_id)
 
     def find_index(self, source_id: bytes) -> ReadSource | None:
-        """The index with source id `source_id`, or None."""
+        """The index with source id `source_id`; None if there is none, or it is being deleted."""
         opened = self._by_id.get(table_id_of(source_id))
         return None if opened is None else next((one for one in opened.indexes if one.source_id == source_id), None)
 

@@ -34,10 +34,10 @@ def open_store(
     `checkpoint`: open a fork, which begins with this content, instead; it is removed when it is closed, and `data_dir`
     is not used.
 
-    `loop`: the store's event loop; None is for tools, which wait for each sync. `index_delay` returns, for each commit,
-    the delay of its entries of global indexes; None: no delay. `collection_size_max_bytes`: size limit of an item
-    collection. `participants`: makers of the participants. `ttl_delay_seconds`: how long after its expiry an item is
-    deleted. `partition_size_max_bytes`: average size above which one of a source's partitions is split.
+    `loop`: the store's event loop; None is for tools, whose own thread syncs. `index_delay` returns, for each commit,
+    the delay in seconds of its entries of global indexes; None: no delay. `collection_size_max_bytes`: size limit of an
+    item collection. `participants`: makers of the participants. `ttl_delay_seconds`: how long after its expiry an item
+    is deleted. `partition_size_max_bytes`: average size above which one of a source's partitions is split.
     `initial_partitions` returns how many partitions a new source begins with. Raises StorageLocked, StorageReadOnly,
     StorageFormatUnknown, StorageCorruption or another StorageError.
     """

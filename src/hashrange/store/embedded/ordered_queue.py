@@ -36,7 +36,10 @@ class OrderedQueue:
         self._horizon = self.prefix
 
     def put(self, draft: Draft, key: bytes, row: bytes) -> None:
-        """Add a row. The key must not lie before the horizon: callers put growing keys, or keys with a future time."""
+        """Add or replace a row. The key must not lie before the horizon.
+
+        Callers put growing keys, keys with a future time, or the key of a row that is in the queue.
+        """
         assert self.prefix + key >= self._horizon, "a row was put where nobody would find it"
         draft.batch.put(self.prefix + key, row)
 

@@ -1,10 +1,10 @@
 """How are entries of global indexes written later than their items? Through an outbox: rows that hold the writes still to be done.
 
 With a delay, a commit holds rows of the outbox instead of these entries (docs/formats/store.md); the entries are
-written in the order of the commits, once they are due. While the outbox has rows, all entries of global indexes go
-through the outbox, even if there is no delay any more, so none overtakes another. Entries of local indexes are never
-delayed. The clock may have been set back since the last process: a row found at the start is due at once if its due
-time is later than that of a row added at the start would be.
+written in the order of the commits, once they are due. While the outbox has rows, all entries of global indexes that
+follow from writes go through the outbox, even if there is no delay any more, so none overtakes another. Entries of
+local indexes are never delayed. The clock may have been set back since the last process: a row found at the start is
+due at once if its due time is later than that of a row added at the start would be.
 """
 
 from collections import deque
@@ -29,8 +29,8 @@ from hashrange.tables.schema import Table
 SLICE_BYTES_MAX = 512 * 1024
 """One commit reads outbox rows until these have this many bytes, and writes entries until the entries do: some 1 ms."""
 ROW_BYTES_MAX = 1024 * 1024
-"""A row of the outbox ends with the entry that makes its entries exceed this many bytes. A commit that writes only some
-of a row's entries stores the row again with the remaining ones.
+"""A row of the outbox ends with the entry that makes its entries, equal ones counted once, exceed this many bytes. A
+commit that writes only some of a row's entries stores the row again with the remaining ones.
 """
 _POSITION_BYTES, _NUMBER_BYTES = 8, 2
 
@@ -50,8 +50,8 @@ class Delayed(NamedTuple):
     """One row of the outbox: writes that a commit left for later."""
 
     due_ms: int
-    """Service time, in milliseconds, from which on the writes may be done. It does not fall from row to row, unless the
-    clock was set back between two processes.
+    """Service time, in milliseconds, from which on the writes may be done; not used once there is no delay any more. It
+    does not fall from row to row, unless the clock was set back between two processes.
     """
     writes: list[DelayedWrite]
 
@@ -86,10 +86,13 @@ class Outbox(Participant):
         """Key just after the last row that `load` found; empty if it found none."""
         self._found_due_ms_max = 0
         """Due time (milliseconds of service time) that a row added at the time of `load` would have. A row that `load`
-        found with a later due time was added before the clock was set back, and is due at once."""
+        found with a later due time is due at once: the clock may have been set back since it was added."""
 
     def load(self, engine: Engine) -> None:
-        """Count the rows of the outbox in a newly opened engine, and note their due times. Raises StorageCorruption."""
+        """Count the rows of the outbox in a newly opened engine, and note the last one's due time.
+
+        Raises StorageCorruption and the engine's bare exceptions.
+        """
         self._queue.load()
         self._waiting, self._last_due_ms, self._found_end = 0, 0, b""
         for engine_key, row in scan_prefix(engine, layout.OUTBOX_PREFIX):
@@ -205,7 +208,7 @@ def _encode_delayed(due_ms: int, writes: Iterable[DelayedWrite]) -> bytes:
 
 
 def delayed_writes(engine: Engine) -> Iterator[DelayedWrite]:
-    """All writes that wait in the outbox, in order, for tools. Raises StorageCorruption."""
+    """All writes that wait in the outbox, in order, for tools. Raises StorageCorruption and the engine's exceptions."""
     for _, row in scan_prefix(engine, layout.OUTBOX_PREFIX):
         yield from decode_delayed(row).writes
 

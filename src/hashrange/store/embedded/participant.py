@@ -1,4 +1,4 @@
-"""What may a commit contain besides its items? Rows that participants add, such as index entries. Each participant has its file; `participants.py` lists all.
+"""How does a feature add rows to the commits of items, such as index entries? As a participant, in a file of its own; `participants.py` lists all participants.
 
 A participant may refuse a commit, add rows to it, and have functions called once the commit has been written. It takes
 part in writes of the tables that it chose when they were opened, and is called for every table made, replaced or
@@ -40,7 +40,7 @@ class Options(NamedTuple):
     partition_size_max_bytes: int = PARTITION_SIZE_MAX_BYTES
     """If the partitions of a source hold more than this on average, one of them is split."""
     initial_partitions: CountInitialPartitions = one_partition
-    """Returns how many partitions a source of a new table has."""
+    """Returns how many partitions a new source begins with."""
 
 
 class Terms(NamedTuple):
@@ -52,19 +52,22 @@ class Terms(NamedTuple):
     find_table: Callable[[int], OpenTable | None]
     """Returns the current version of the table with an id, or None if there is none."""
     find_index: Callable[[bytes], ReadSource | None]
-    """Returns the index with a source id (6 bytes), or None if there is none."""
+    """Returns the index with a source id (6 bytes); None if there is none, or it is being deleted."""
     has_passed: Callable[[bytes, Key], bool]
-    """(source id, key) → False if a walk fills the source and has not passed the key; then ignore writes to the key."""
+    """(source id, item's key) → False if a walk fills the source and is yet to pass the item: then ignore writes to it."""
     claims: Claims
     """The claims on items: other writes of a claimed item wait."""
     late_sources: Counter[bytes]
-    """Source id of an index → number of its late entries, which are written after the commit of their item."""
+    """Source id of an index → number of its late entries that are still to be written."""
     wake: Callable[[], None]
     """Notifies the jobs of new work."""
 
 
 class Participant:
-    """Base class of all participants; does nothing itself. State that depends on the engine is read by `load`."""
+    """Base class of all participants. Each overrides `takes_part`, and the other methods that it needs.
+
+    State that depends on the engine is read by `load`.
+    """
 
     may_refuse = False
     """True if `refusals` must be called before a commit."""
@@ -74,7 +77,10 @@ class Participant:
     """Number, from 0, in the list of all participants; set when the store is opened."""
 
     def load(self, engine: Engine) -> None:
-        """Read state from an engine that was opened, or replaced another. Raises the engine's bare exceptions."""
+        """Read state from an engine that was opened, or replaced another.
+
+        Raises StorageCorruption and the engine's bare exceptions.
+        """
 
     def recover(self, engine: Engine) -> Iterator[Callable[[Draft], None]]:
         """Yield functions that complete work found half done in a newly opened engine, such as late index entries.
@@ -90,8 +96,8 @@ class Participant:
     def follows(self, change: Change) -> bool:
         """True if the participant would refuse `change` or add rows to its commit.
 
-        Called only for a change that leaves the table's item count and size as they are. If no participant follows it,
-        none is called, and the row is written alone.
+        Called only for the change of a single write (`Store.mutate`) that leaves the table's item count and size as
+        they are. If no participant follows it, none is called, and the row is written alone.
         """
         return True
 
@@ -99,9 +105,10 @@ class Participant:
         """For each change the error that refuses it, or None; in place of the list None if all changes are accepted.
 
         `changes`: the commit's changes to items of tables that the participant chose; index entries are in
-        `draft.entries`. A single write raises the error, a transaction reports it as a cancellation reason, a batch
-        returns a write refused by TransactionConflictException or `errors.THROTTLED` as unprocessed. An implementation
-        may read rows, and keep results for `add` in `draft.kept`. Raises the engine's bare exceptions.
+        `draft.entries`. A single write raises the error, a transaction reports it as a cancellation reason, and
+        BatchWriteItem returns a write refused by TransactionConflictException or `errors.THROTTLED` as unprocessed (but
+        raises the latter if it wrote nothing). An implementation may read rows, and keep results for `add` in
+        `draft.kept`. Raises StorageCorruption and the engine's bare exceptions.
         """
         return None
 
@@ -126,7 +133,8 @@ class Participant:
         """
 
     def drain(self, draft: Draft, limit_rows: int) -> float | None:
-        """Take at most `limit_rows` due rows from the participant's queue, and add the writes in them to the draft.
+        """Take at most `limit_rows` due rows from the participant's queue of delayed or late index entries, and add the
+        writes in them to the draft. (Expired items: `expired_items.py`.)
 
         Returns the seconds of service time until a row is due, 0 if any row was; None if the queue is empty.
         Raises the engine's bare exceptions.

@@ -1,4 +1,4 @@
-"""Which participants take part in a commit, and does one refuse? Those that chose its tables; each sees only the changes of tables that it chose."""
+"""Which participants take part in a commit, and may one refuse it? Those that chose its tables; each sees, and may refuse, only changes of tables that it chose."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -31,7 +31,7 @@ def participation(opened: Sequence[StoredTable], written: Sequence[Change]) -> P
 def require_willing(participant: Participant, draft: Draft, changes: Sequence[Change], *, is_transaction: bool) -> None:
     """Raise the participant's first refusal of `changes`, if any; for a transaction, TransactionRefused with all.
 
-    Only for a participant with `may_refuse`. Raises the engine's bare exceptions.
+    Only for a participant with `may_refuse`. Also raises what `Participant.refusals` raises.
     """
     reasons = participant.refusals(draft, changes)
     if reasons is None:

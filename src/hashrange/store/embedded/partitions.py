@@ -1,6 +1,6 @@
-"""Where are the partitions of tables and indexes kept? In system rows of the engine, made and deleted with their source.
+"""Where are the partitions of tables and indexes kept? In system rows of the engine, and in memory. This file makes, splits and deletes them.
 
-All partitions are in one engine; the key of a row does not name its partition.
+All partitions are in one engine; the keys of items and index entries do not name their partition.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ class Partitions:
         self._by_source = read_partitions(engine)
 
     def of(self, table: Table) -> Mapping[bytes, Sequence[Partition]]:
-        """Partitions of all sources of the store, by source id. Raises StorageCorruption if one of `table` has none."""
+        """Partitions of all sources of the store, by source id. Raises StorageCorruption if a source of `table` has none."""
         missing = next((source_id for source_id in table.sources if source_id not in self._by_source), None)
         if missing is not None:
             raise StorageCorruption(f"source {missing.hex()} of table {table.name} has no partition")

@@ -12,7 +12,7 @@ from hashrange.store.embedded.engine import Engine
 def last_position(engine: Engine, at_least: int) -> int:
     """The position of the last commit in a newly opened engine.
 
-    If `at_least` is greater, returns `at_least`, and stores the difference at AHEAD_KEY.
+    If `at_least` is greater, returns `at_least`, and stores its difference from the sequence number at AHEAD_KEY.
     Raises StorageCorruption and the engine's bare exceptions.
     """
     row = engine.get(layout.AHEAD_KEY)

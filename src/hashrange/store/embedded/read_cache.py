@@ -1,9 +1,9 @@
 """Which rows and pages are read without the engine? Those requested twice lately, kept as Python objects; the longest unused are dropped.
 
-A cached row costs a tenth of a read by the engine, a cached page of 20 rows still less; the engine's cache of blocks
-serves all other reads. *Partition* in this file means all keys of a source with one hash of the partition key. A page
-is cached if it lies within one partition; every write of a key with that partition's first bytes drops the page.
-Caching what is requested only once would cost memory traffic and displace other rows and pages. The entries that a walk
+A cached row costs a tenth of a read by the engine, a cached page of 20 rows still less; the engine, with its cache
+of blocks, serves all other reads. *Partition* in this file means all keys of a source with one hash of the partition
+key. A page is cached only if it lies within one partition; every write of a key with that partition's first bytes drops
+the page. Caching what is requested only once would cost memory traffic and displace other rows and pages. The entries that a walk
 adds to a new index need no care, because the index is not read yet; when a source is deleted, the cache is cleared.
 Measurements: docs/adr/0020-read-cache.md.
 """
@@ -28,7 +28,9 @@ PAGE_EXTRA_BYTES, PAGE_ROW_EXTRA_BYTES = 900, 50
 rows besides the row's own bytes.
 """
 ENTRY_BYTES_MAX = 128 * 1024
-"""A row or page longer than this is not cached: reading it takes a small part of the time of its request."""
+"""A row longer than this, or a page whose items are larger together (extra bytes included), is not cached: reading it
+takes a small part of the time of its request.
+"""
 PAGES_PER_PARTITION_MAX = 8
 """Most pages, of different spans or limits, cached for one partition; a further page replaces them all."""
 REQUESTED_SLOTS = 1 << 16

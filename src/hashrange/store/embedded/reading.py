@@ -29,9 +29,10 @@ LARGE_ROW_BYTES = 16 * 1024
 read. FIRST_ROWS rows of this length stay below these limits, unless earlier spans of the request used most of them up.
 """
 READ_BYTES = 2 * 1024 * 1024
-"""A chunk, and its page, ends with the row at which its rows together have this length, whatever their item sizes.
+"""A chunk ends with the row at which the chunk's rows together have this length, whatever their item sizes; if that
+cuts the chunk short, the page ends with it.
 
-A row may be 47 times as long as its item size, and reading 1 MB takes 0.7 to 3 ms.
+A row of 32 KB may be 60 times as long as its item size, and reading 1 MB takes 0.7 to 3 ms.
 """
 
 
@@ -52,7 +53,7 @@ class Cursor:
     ) -> None:
         """Read engine keys `lower <= key < upper`; with `is_kept`, the blocks read go into the engine's cache.
 
-        `skipped_keys_max`: deleted keys that a read may pass before it gives up; 0: no limit.
+        `skipped_keys_max`: consecutive deleted keys that a read may pass before it gives up; 0: no limit.
         """
         self._engine = engine
         self._lower = lower
@@ -67,7 +68,8 @@ class Cursor:
     def read(self, limit_rows: int) -> list[tuple[bytes, bytes]]:
         """The next (engine key, row) pairs, at most `limit_rows`; fewer only at the end of the span.
 
-        Raises the engine's bare exception for damage, or if too many deleted keys lie in the way.
+        Raises StorageCorruption or the engine's bare exception for damage; the latter also if too many deleted keys
+        lie in the way.
         """
         chunk: list[tuple[bytes, bytes]] = list(islice(self._items, limit_rows))
         return self._taken(chunk, is_end=len(chunk) < limit_rows)
@@ -126,7 +128,7 @@ class Cursor:
 def first_rows(
     engine: Engine, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, *, is_kept: bool
 ) -> tuple[list[Row], Key | None]:
-    """The first rows of a span, at most `limit_rows` or FIRST_ROWS, and the last row's key, or None if the span ended.
+    """The first rows of a span, at most `limit_rows` or FIRST_ROWS, and the last row's key; None: the span ended first.
 
     Rows longer than LARGE_ROW_BYTES are read only until they have `limit_bytes` of item size, or READ_BYTES of length.
     Raises the engine's bare exception for damage, or if too many deleted keys lie in the way.
@@ -210,7 +212,7 @@ class PageReader:
     def advance(self, engine: Engine, monotonic: Callable[[], float], deadline_seconds: float) -> Page | None:
         """Continue reading; return the page once it is complete, or None once `monotonic()` has reached the deadline.
 
-        Raises the engine's bare exceptions, and may be called again after any of them.
+        Raises StorageCorruption and the engine's bare exceptions, and may be called again after any of them.
         """
         cursor = self._cursor(engine)
         if cursor is None:
@@ -249,7 +251,7 @@ class PageReader:
         )
 
     def _next_chunk_rows(self) -> int:
-        """Number of rows that is likely to fill the page, at most CHUNK_ROWS."""
+        """Number of rows that is likely to fill the page, at most CHUNK_ROWS; for an empty page, at most FIRST_ROWS."""
         row_count = len(self.rows)
         left = self._limit_rows - row_count
         if not row_count:
@@ -279,9 +281,10 @@ class PageReader:
 def begin_page(
     engine: Engine, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, *, is_kept: bool
 ) -> Page | PageReader:
-    """The page, or a reader that continues it if its rows are many. Limits are those of `Store.page`.
+    """The page, or a reader: of the rest if the rows are many, of the whole page if too many rows were read for
+    `limit_bytes`. Limits are those of `Store.page`.
 
-    Never raises: after an error it returns a reader, which meets the same error and raises it.
+    Never raises: after an error it returns a reader of the whole page, which meets the same error and raises it.
     """
     begun = None
     try:
@@ -300,12 +303,12 @@ def begin_page(
 
 
 def scan_prefix(engine: Engine, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Every (engine key, row) whose key begins with `prefix`; raises the engine's bare exception for damage."""
+    """Every (engine key, row) whose key begins with `prefix`. Raises StorageCorruption or a bare exception."""
     return scan_range(engine, prefix, prefix_upper_bound(prefix))
 
 
 def scan_range(engine: Engine, lower: bytes, upper: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Every (engine key, row) with `lower <= key < upper`; raises the engine's bare exception for damage."""
+    """Every (engine key, row) with `lower <= key < upper`. Raises StorageCorruption or a bare exception."""
     cursor = Cursor(engine, lower, upper, is_reverse=False, skipped_keys_max=0)
     try:
         while True:

@@ -13,8 +13,8 @@ with or without a stub.)
 Zeros: some file systems leave zeros where a file had grown and its data had not reached the disk. At the end of the
 last log they are a torn tail, which the engine takes for damage; such a log is cut before the first record with zeros
 in place of its bytes. Recovery refuses what no power cut leaves behind: logs that begin later than the data files end,
-with no log in between, because a log, or the end of the MANIFEST, is missing; and a hole before the last commit that a
-sync had covered (`synced.py`).
+with no log in between, because a log, or the end of the MANIFEST, is missing; and logs that end, or have a hole, before
+the last commit that a sync had covered (`synced.py`).
 Log format: RocksDB wiki, "Write Ahead Log File Format".
 """
 
@@ -50,8 +50,8 @@ _RECYCLABLE_HEADER_BYTES = 11
 def torn_logs(folder: str) -> dict[str, int]:
     """The logs in `folder` that end in zeros in place of lost data: path → number of bytes before the torn record.
 
-    Only the last log can end so, and a log all of whose successors are nothing but zeros. The bytes before the torn
-    record may still be damaged: replay a cut copy before cutting a log. Of a log that does not end in a zero
+    Only the last log can end so, and a log all of whose successors lack bytes of their first record. The bytes before
+    the torn record may still be damaged: replay a cut copy before cutting a log. Of a log that does not end in a zero
     byte, reads only the last byte.
     """
     torn: dict[str, int] = {}
@@ -206,7 +206,7 @@ def require_no_loss(folder: Folder, hole: Hole | None, sequence: int) -> None:
 
 
 def log_sequences(log: bytes) -> tuple[int | None, int | None, bool]:
-    """Sequence number of a log's first commit, the next one after its last whole commit, True if no record is torn.
+    """Sequence number of a log's first commit, the next one after its last whole commit, True if all records are whole.
 
     A sequence number is None if the log has no such commit.
     """

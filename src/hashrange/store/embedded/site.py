@@ -1,4 +1,4 @@
-"""What do all objects of a store share? Its engine, which may be replaced, the cache of rows, statistics, and the handling of failures."""
+"""What do all objects of a store share? Its engine, which may be replaced, the read cache, statistics, commit barrier, and the handling of failures."""
 
 import asyncio
 from typing import Protocol
@@ -22,7 +22,7 @@ class FailureHandler(Protocol):
         ...
 
     def require(self, generation: int) -> None:
-        """Raise StorageError if the engine has been lost or replaced since `generation` was read."""
+        """Raise StorageError if the store's generation has grown since the caller read `generation`."""
         ...
 
     def closed_in_order(self) -> None:
@@ -31,7 +31,7 @@ class FailureHandler(Protocol):
 
     @property
     def generation(self) -> int:
-        """Number that grows whenever the engine is lost or replaced."""
+        """Number that grows when the engine is lost, or replaced by one that may hold other rows."""
         ...
 
 
@@ -55,7 +55,7 @@ class Site:
         self.all_changed_at = 0
         """Position of the last commit not noted in `changed_at`, which may have changed rows of any table."""
         self.is_served = is_served
-        """True if the store has an event loop; without one, deleted keys are not compacted at once."""
+        """True if the store has an event loop; without one, the deletion of a table or index starts no compaction."""
 
     def use(self, engine: Engine) -> None:
         """Switch to another engine, and clear the read cache."""

@@ -31,7 +31,8 @@ class EngineRefused(Exception):
 async def wait_out_stall(site: Site, error: Exception, attempt: int) -> None:
     """After attempt `attempt` (from 0) of a request met a stall, wait before the next attempt; other requests run.
 
-    Raises StorageError if `error` is no stall, no attempt is left, or the engine was lost or replaced meanwhile.
+    Raises StorageError if `error` is no stall, no attempt is left, or the engine was meanwhile lost, or replaced by one
+    that may hold other rows.
     """
     fault = site.fail(error)
     if not isinstance(fault, StorageBusy) or attempt == len(STALL_DELAYS_SECONDS):

@@ -1,7 +1,7 @@
 """What replaces an engine that has failed? A stand-in that refuses every call, or one that only reads.
 
-So reads and writes need not check whether the engine has failed. Each stand-in has the methods of an engine that the
-loop and the sync thread call.
+So reads and writes need not check whether the engine has failed. Each stand-in has the methods of an engine that
+reads, writes and syncs call after the failure.
 """
 
 from collections.abc import Callable

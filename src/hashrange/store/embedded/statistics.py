@@ -30,11 +30,16 @@ class SourceStatistics:
         self.size_limits: dict[bytes, int] = {}
         """Source id → size in bytes beyond which one of the source's partitions is to be split."""
         self.grown: set[bytes] = set()
-        """Source ids of the sources that have grown beyond their size limit."""
+        """Source ids of sources that have grown beyond their limit in `size_limits`, so that one of their partitions is to be
+        split.
+        """
         self._on_growth = on_growth
 
     def load(self, engine: Engine) -> None:
-        """Read all statistics from a newly opened engine, and forget all size limits. Raises StorageCorruption."""
+        """Read all statistics from a newly opened engine, and forget all size limits.
+
+        Raises StorageCorruption and the engine's bare exceptions.
+        """
         self._by_table = read_statistics(engine)
         self.size_limits.clear()
         self.grown.clear()

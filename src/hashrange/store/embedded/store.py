@@ -1,8 +1,8 @@
 """How is the store on one machine put together, and how does it read? EmbeddedStore: RocksDB, one process, one event loop.
 
 Writes go through `commits.py`; work without a request is in `upkeep.py`. After a failed write, sync or read nothing is
-served until the engine has been reopened (`health.py`), which shows what the disk holds; if the disk is full, reading
-continues.
+served until the engine has been reopened (`health.py`), which shows what the disk holds; if a write
+failed because the disk is full, reading continues.
 """
 
 import asyncio
@@ -218,7 +218,8 @@ class EmbeddedStore:
     async def settle(self) -> float:
         """Merge old versions of rows away, on the housekeeping thread, if no write came since the last call.
 
-        Returns the seconds until the next call.
+        Also sets the pace of merging, and decides which reads fill the block cache. Returns the seconds until the next
+        call.
         """
         return self._maintenance.settle()
 
@@ -241,7 +242,7 @@ class EmbeddedStore:
     def load(self) -> None:
         """Read all state kept in memory from a newly opened engine, and commit what `Participant.recover` yields.
 
-        Raises StorageError and the engine's bare exceptions.
+        Raises StorageError, EngineRefused and the engine's bare exceptions.
         """
         engine = self.site.engine
         self._barrier.begin_at(last_position(engine, self._barrier.position))
@@ -259,7 +260,7 @@ class EmbeddedStore:
     def replace_engine(self, engine: Engine) -> Engine:
         """Continue with another open engine and its content; return the former one, after syncing its commits.
 
-        A request that is suspended meanwhile raises StorageError; its client may send it again.
+        A request that is suspended meanwhile may raise StorageError; its client may send it again.
         """
         former = self.let_engine_go()
         self.take_engine(engine)
@@ -273,7 +274,7 @@ class EmbeddedStore:
         return self.site.engine
 
     def take_engine(self, engine: Engine) -> None:
-        """Serve the content of a newly opened engine. Raises StorageError, OSError and the engine's bare exceptions."""
+        """Serve the content of a newly opened engine. Raises OSError, and what `load` raises."""
         self.use(engine)
         self._health.begin()
         self.load()
