@@ -4,14 +4,14 @@ Each clock has three readings, which must not be mixed: service time (the databa
 be virtual), wall time (HTTP Date, signature skew, access log) and monotonic time (time-outs). A machine's clock may be
 set back, but service time never goes back, and on a machine it never stands still. So a table that was ACTIVE stays so,
 and no delay takes longer than its length. A movable clock is a machine's clock whose service time can be moved ahead
-while it runs. A virtual clock moves service time alone (`advance`), for states, tokens, retention and delays, or all
-three readings (`advance_all`), for time-outs and signatures too. Code that waits for service time
+while it runs, and frozen. A virtual clock moves service time alone (`advance`), for states, tokens, retention and
+delays, or all three readings (`advance_all`), for time-outs and signatures too. Code that waits for service time
 registers with `on_advance`.
 """
 
 import time
 from collections.abc import Callable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 VIRTUAL_START_SECONDS = 1_800_000_000.0
 VIRTUAL_MONOTONIC_START_SECONDS = 1000.0
@@ -89,25 +89,63 @@ class _Listeners:
             callback()
 
 
-class MovableClock:
-    """A machine's clock whose service time can be moved ahead; wall time and monotonic time stay the machine's."""
+class ServiceTimeState(NamedTuple):
+    """How the service time of a `MovableClock` differs from the machine's."""
 
-    is_virtual = False
+    moved_seconds: float = 0.0
+    """What is added to the machine's time, or to `frozen_seconds`."""
+    frozen_seconds: float | None = None
+    """The machine's service time at which service time was frozen; None while it runs."""
+
+
+class MovableClock:
+    """A machine's clock whose service time can be moved ahead and frozen; its other readings stay the machine's."""
+
     last_service_seconds = float("-inf")
     """The last result of `service_time`."""
 
-    def __init__(self, machine: SystemClock) -> None:
+    def __init__(self, machine: SystemClock, state: ServiceTimeState = ServiceTimeState()) -> None:  # noqa: B008
+        """`state`: that of another clock, to go on from."""
         self._machine = machine
-        self._moved_seconds = 0.0
-        """The sum of all advances of service time."""
+        self._moved_seconds, self._frozen_seconds = state
         self._listeners = _Listeners()
         self.wall_time, self.monotonic = machine.wall_time, machine.monotonic
         self.on_advance = self._listeners.add
 
+    @property
+    def is_virtual(self) -> bool:
+        """True while service time is frozen."""
+        return self._frozen_seconds is not None
+
     def service_time(self) -> float:
-        """The machine's service time plus all advances."""
-        self.last_service_seconds = now_seconds = self._machine.service_time() + self._moved_seconds
+        """The machine's service time, or that at which service time was frozen, plus all advances."""
+        base_seconds = self._machine.service_time() if self._frozen_seconds is None else self._frozen_seconds
+        self.last_service_seconds = now_seconds = base_seconds + self._moved_seconds
         return now_seconds
+
+    def freeze(self) -> None:
+        """Let service time stand still until `resume`, except for advances."""
+        if self._frozen_seconds is None:
+            self._frozen_seconds = self._machine.service_time()
+            self._listeners.call_all()
+
+    def resume(self) -> None:
+        """Let service time run again, from the present reading on."""
+        if self._frozen_seconds is not None:
+            self._moved_seconds += self._frozen_seconds - self._machine.service_time()
+            self._frozen_seconds = None
+            self._listeners.call_all()
+
+    @property
+    def state(self) -> ServiceTimeState:
+        """What `go_to` needs to return to the present service time."""
+        return ServiceTimeState(self._moved_seconds, self._frozen_seconds)
+
+    def go_to(self, state: ServiceTimeState) -> None:
+        """Return to an earlier state, even if service time goes back: for a store whose content goes back with it."""
+        self._moved_seconds, self._frozen_seconds = state
+        self.last_service_seconds = float("-inf")
+        self._listeners.call_all()
 
     def advance(self, seconds: float) -> None:
         """Move service time ahead and call the listeners. To wait for the jobs too: `jobs.virtual_time.advance`."""

@@ -175,3 +175,40 @@ def test_who_asks_a_movable_clock_is_told_after_the_move() -> None:
     stop()
     clock.advance(7)
     assert told == [7]
+
+
+def test_a_frozen_clock_moves_only_by_advances_until_it_is_resumed() -> None:
+    machine = SetClock()
+    clock = MovableClock(machine)
+    clock.advance(HOUR_SECONDS)
+    before, told = clock.service_time(), list[bool]()
+    clock.on_advance(lambda: told.append(clock.is_virtual))
+    clock.freeze()
+    machine.advance(5)
+    clock.freeze()
+    assert clock.service_time() == before
+    clock.advance(7)
+    assert clock.service_time() == before + 7
+    assert (clock.wall_time(), clock.monotonic()) == (machine.wall_time(), machine.monotonic())
+    clock.resume()
+    clock.resume()
+    assert clock.service_time() == pytest.approx(before + 7)
+    machine.advance(2)
+    assert clock.service_time() == pytest.approx(before + 9)
+    assert told == [True, True, False]
+
+
+def test_a_clock_returns_to_an_earlier_state_and_goes_on_from_anothers() -> None:
+    machine = SetClock()
+    clock = MovableClock(machine)
+    clock.freeze()
+    before, state = clock.service_time(), clock.state
+    machine.advance(5)
+    clock.advance(HOUR_SECONDS)
+    clock.resume()
+    clock.go_to(state)
+    other = MovableClock(machine, state)
+    assert clock.service_time() == other.service_time() == before
+    assert clock.last_service_seconds == before
+    other.advance(1)
+    assert clock.service_time() == before

@@ -3,18 +3,19 @@
 `Store` is for operations, `Durability` for the code that sends replies, `Maintenance` for jobs.
 
 Ordering: rows of one source are ordered by the bytes of their keys. Durability: a change is committed, whole, when
-`mutate` returns, and is durable once `durable_position()` has reached the `position()` read after it; a reply whose
-content depends on a commit is held until then. Sharing: one process, one event loop. Between reading the old row and
-committing the new one a store may let other requests run, and may call the plan again; the embedded store does so only
-if long work on the rows (reading, planning, deriving index entries) gives way, or the engine is stalled.
+`mutate` or `transact` returns, and is durable once `durable_position()` has reached the `position()` read after that; a
+reply whose content depends on a commit is held until then. Sharing: one process, one event loop. Between reading the
+old row and committing the new one a store may let other requests run, and may call the plan again; the embedded store
+does so only if long work on the rows (reading, planning, deriving index entries) gives way, or the engine is
+stalled.
 
 Outcomes: the outcome of a commit is lost if the reply to it does not reach this process from the server that commits.
 The store then finds the outcome by the commit's request id, or commits again what never took place, exactly once in
 all. It raises OutcomeUnknown only if it cannot find the outcome within its limit of time or attempts.
 
 Errors: besides those named at each method, only `StorageError` (for the operator) and the errors of a plan are raised.
-Calls that meet an item of a running transaction raise TransactionConflictException, or TransactionRefused with it; in
-the embedded store no call ever meets one.
+A write or `snapshot_get` that meets an item of a running transaction raises TransactionConflictException, or
+TransactionRefused with it; in the embedded store none ever meets one.
 """
 
 import math
@@ -180,7 +181,7 @@ class Catalog(Protocol):
 
 
 class Store(Protocol):
-    """Rows by key, with one atomic commit per call."""
+    """Rows by key. A write, of one or several rows, is one atomic commit."""
 
     @property
     def catalog(self) -> Catalog:
@@ -208,11 +209,11 @@ class Store(Protocol):
     ) -> Soon[Change]:
         """Replace the row at `key` by `plan(old row)`, with index entries and other rows derived, in one commit.
 
-        `request_id` identifies this call alone: if the reply to its commit is lost, the store finds out by this id
-        whether the commit took place. None: the store assigns an id. `table` may be out of date: index entries and
-        other rows are derived for the table that the catalog has now. Raises ResourceNotFoundException if the table no
-        longer exists, TransactionConflictException if a transaction is running for the item,
-        ItemCollectionSizeLimitExceededException if the item collection would exceed its limit.
+        Delayed and late index entries follow in later commits. `request_id` identifies this call alone: if the reply to
+        its commit is lost, the store finds out by this id whether the commit took place. None: the store assigns an id.
+        `table` may be out of date: index entries and other rows are derived for the table that the catalog has now.
+        Raises ResourceNotFoundException if the table no longer exists, TransactionConflictException if a transaction is
+        running for the item, ItemCollectionSizeLimitExceededException if the item collection would exceed its limit.
         """
         ...
 
@@ -222,11 +223,14 @@ class Store(Protocol):
         """Replace the rows of all steps, across tables and partitions, in one commit, or none of them.
 
         Every plan is called with its row as of one point in time; if one refuses, nothing is done and
-        TransactionRefused has all refusals. Next, ValidationException is raised for items of more than 4 MB in all, or
-        more than 14 MB to commit. Last, TransactionRefused is raised for steps that would make an item collection
-        exceed its limit. A token used before with the same digest, and not expired, makes the call a replay: no plan is
-        called. For another digest IdempotentParameterMismatchException is raised, and TransactionInProgressException
-        while the transaction that used the token first is running.
+        TransactionRefused has all refusals (ValidationException if the items that they return are too large). Next,
+        ValidationException is raised for items of more than 4 MB in all, or more than 14 MB to commit. Last,
+        TransactionRefused is raised for steps that would make an item collection exceed its limit.
+
+        A token used before with the same digest, and not expired, makes the call a replay: no plan is called. For
+        another digest IdempotentParameterMismatchException is raised, and TransactionInProgressException while the
+        transaction that used the token first is running. Raises ResourceNotFoundException for a table that no longer
+        exists.
         """
         ...
 
@@ -253,11 +257,11 @@ class RecordPage(NamedTuple):
     records: Sequence[tuple[SequenceNumber, bytes]]
     """(sequence number, record) of each; `tables/stream_records.py` defines a record's bytes."""
     is_end: bool
-    """True if the shard had no further records when it was read."""
+    """True if the read found no further record of the shard; False: more may follow."""
 
 
 class Streams(Protocol):
-    """The streams of tables, and their records; as up to date as the catalog. A stream outlives its table by a day."""
+    """The streams of tables, and their records; as up to date as the catalog. An ended stream is kept for a day."""
 
     def find(self, account: str, region: str, table_name: str, label: str) -> Stream | None:
         """The stream of table `table_name` with this label, even after it has ended; None if there is none."""
@@ -268,15 +272,15 @@ class Streams(Protocol):
         ...
 
     def shards(self, stream: Stream) -> Sequence[Shard]:
-        """The readable shards of the stream, oldest first; none if the stream has been deleted."""
+        """The shards of the stream that are not deleted yet, oldest first; none if the stream has been deleted."""
         ...
 
     def last(self) -> SequenceNumber:
-        """The sequence number that was assigned last; every later record has a greater one."""
+        """The sequence number that the store assigned last; every later record has a greater one."""
         ...
 
     async def records(self, shard: Shard, first: SequenceNumber, limit_records: int, limit_bytes: int) -> RecordPage:
-        """Records of a shard from sequence number `first` on, until `limit_records` or `limit_bytes` is reached.
+        """Records of a shard from sequence number `first` on, at most `limit_records`, and `limit_bytes` as stored.
 
         At least one is returned if there is any. Records past their retention are included. The records
         returned may not be durable yet.
@@ -288,7 +292,10 @@ class Durability(Protocol):
     """Which commits would survive a power cut."""
 
     def position(self) -> int:
-        """Number of the last commit. It grows with each commit, across restarts too; no two commits share a number."""
+        """Number of the last commit. It grows with each commit.
+
+        Across restarts too, a later durable commit has a greater number.
+        """
         ...
 
     def position_of(self, table: OpenTable) -> int:
@@ -305,9 +312,10 @@ class Durability(Protocol):
 
 
 class Maintenance(Protocol):
-    """Work of a store outside of requests, such as filling new indexes and emptying queues; called by jobs.
+    """Work of a store outside of requests, such as filling new indexes and emptying queues.
 
-    A method with a parameter `lease` handles only what falls into the lease's range of hashes.
+    Jobs call its methods, requests some of them. A method with a parameter `lease` handles only what falls into the
+    lease's range of hashes.
     """
 
     def lease(self) -> Lease:
@@ -323,14 +331,15 @@ class Maintenance(Protocol):
 
         After the last row the index is ACTIVE (time to live: ENABLED). Rows are walked in key order. A write to a row
         that the walk has passed maintains the index; a write to a later row does not change the index. So the index
-        always holds exactly the entries of the items that the walk has passed.
+        always holds exactly the entries of the items that the walk has passed, except delayed ones.
         """
         ...
 
     async def apply_delayed(self, lease: Lease, limit_rows: int) -> float | None:
-        """Write the delayed index entries of at most `limit_rows` commits that are due, in the order of the commits.
+        """Write delayed index entries that are due, in the order of their commits, of at most `limit_rows` commits.
 
-        Returns the seconds of service time until more entries are due; None if none wait.
+        Also writes a late entry, if there is any. Returns the seconds of service time until more entries may be due;
+        None if none wait.
         """
         ...
 
@@ -338,12 +347,12 @@ class Maintenance(Protocol):
         """Delete expired items, those of at most `limit_rows` queued expiries; each item is checked again first.
 
         The deletions have the origin `ttl`; small items may share a commit. Returns the seconds of service time until
-        more items are due; None if none wait.
+        more items may be due; None if none wait.
         """
         ...
 
     async def expire_now(self, lease: Lease, table: OpenTable | None) -> int:
-        """Delete all items of one table (None: of all) that have expired by the service time of the call.
+        """Delete all items of one table (None: of all) that expired in the five years up to the call, by service time.
 
         The delay with which `expire` deletes items does not count here; tables whose time to live is not ENABLED are
         left out. Returns how many items were deleted, not counting those that `expire` deletes meanwhile.
@@ -381,7 +390,7 @@ class Maintenance(Protocol):
 
 
 class WholeStore(Store, Durability, Maintenance, Copying, Protocol):
-    """All four in one object, as on one machine. Callers need only one of the four."""
+    """All four interfaces in one object, as on one machine. Most callers need only one of them."""
 
     async def close(self) -> None:
         """Make all commits durable and release the data folder."""

@@ -67,7 +67,7 @@ class LateCatalog:
         return table
 
     async def replace(self, old: Table, new: Table) -> bool:
-        """Replace the table, or return False; the view then has the stored table of that name."""
+        """Replace the table, or return False; the view then has the stored table of that name, if any."""
         is_done = await self._inner.replace(old, new)
         self._refresh(old.account, old.region, old.name)
         return is_done

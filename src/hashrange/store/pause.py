@@ -13,7 +13,7 @@ FIRST_SLICE = 128
 SLICE_MIN = 24
 """Rows or spans between two hand-backs while other work waits for the loop: 10 µs if no row is decoded."""
 QUIET_PAUSE_SECONDS = 0.00003
-"""A hand-back that took no longer than this has let nothing else run."""
+"""A hand-back that took no longer than this counts as one in which nothing else ran."""
 
 
 class Pause:

@@ -17,7 +17,7 @@ RequestId = NewType("RequestId", bytes)
 """Identifies one call of `Store.mutate` or `Store.transact`, however often the store has to carry it out."""
 
 _PREFIX = secrets.token_bytes(REQUEST_ID_BYTES - COUNTER_BYTES)
-"""First bytes of all ids of a process. Of a million processes, two share them with a probability of 1 in 10¹²."""
+"""First bytes of all ids of a process. Of a million processes, two share them with a probability below 1 in 10¹²."""
 _FIRST = int.from_bytes(_PREFIX + bytes(COUNTER_BYTES))
 
 new_request_id = cast(Callable[[], RequestId], map(int.to_bytes, count(_FIRST), repeat(REQUEST_ID_BYTES)).__next__)

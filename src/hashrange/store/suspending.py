@@ -1,4 +1,4 @@
-"""How would a distributed store behave? For tests of everything above the store: a wrapper that suspends at every call.
+"""How would a distributed store behave? For tests of everything above the store: a wrapper that suspends at every awaited call except `close`.
 
 A seed decides how concurrent requests overtake each other. Sometimes a commit *loses its race*, as if another write had
 come first, so that its plan is called again; sometimes the reply to it is lost, and the store looks whether it took
@@ -6,8 +6,8 @@ place (`outcomes.py`). Plans with side effects are caught: a second call on the 
 a `SuspendingTime`, entries of global indexes come later than their items. Other behaviour has wrappers of its own:
 `stale_reads.py`, `late_catalog.py`, `faulty.py`.
 
-A transaction marks its items as ongoing and suspends before it is committed. Meanwhile other writes to these items are
-refused, as is a second use of its token.
+A transaction marks its items as ongoing and suspends before it is committed. Meanwhile other writes and snapshot reads
+of these items are refused, as is a second use of the transaction's token.
 """
 
 import random
@@ -126,7 +126,7 @@ class SuspendingStore:
     def __init__(
         self, inner: WholeStore, seed: int, time: SuspendingTime | None = None, look_limit: int | None = None
     ) -> None:
-        """`time`: clock and index delay that `inner` was opened with; None: the wrapper does not advance that clock.
+        """`time`: clock and index delay that `inner` was opened with; None: the wrapper advances no clock.
 
         `look_limit`: most looks for the outcome of a commit whose reply was lost; None: no limit.
         """

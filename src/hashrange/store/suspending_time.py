@@ -1,8 +1,8 @@
 """How late are entries of global indexes written in a store that suspends? After a random virtual time, drawn for each commit by a seed.
 
-Virtual time advances only while the store suspends, so no code sleeps, and each run of a test with the same calls sees
-the same entries at the same call. Listeners of the clock are not called when time advances: a job that they wake would
-suspend, which advances time and would wake the job again.
+Virtual time advances only while the store suspends, or by `advance`, so no code sleeps, and each run of a test with
+the same seed and calls sees the same entries at the same call. Listeners of the clock are not called when time
+advances: a job that they wake would suspend, which advances time and would wake the job again.
 """
 
 import random
@@ -11,7 +11,7 @@ from hashrange.clock import VIRTUAL_START_SECONDS, SystemClock
 
 DELAY_SECONDS_MAX = 3.0
 SUSPENSION_SECONDS_MAX = 0.2
-"""Longest virtual time of one suspension. On average, an entry is written 15 suspensions after its item."""
+"""Longest virtual time of one suspension. An average delay is as long as 15 average suspensions."""
 
 
 class SuspendingTime(SystemClock):
@@ -26,7 +26,7 @@ class SuspendingTime(SystemClock):
         return self._now_seconds
 
     def delay(self) -> float:
-        """Draw the delay, in virtual seconds, of the next commit's index entries."""
+        """Draw the delay, in virtual seconds, of the next commit's entries of global indexes."""
         return self._random.uniform(0, DELAY_SECONDS_MAX)
 
     def suspended(self) -> None:

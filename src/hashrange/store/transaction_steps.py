@@ -26,9 +26,9 @@ def plan_steps(
     """The changes of all steps, index entries included. Raises TransactionRefused if a step refuses.
 
     `rows`: the old row of each step, taken one by one. Raises ValidationException if the items that refusals return
-    exceed 4 MB, or 32 MB as JSON; or if no step refuses and all items exceed 4 MB (written ones with their new size),
-    or the bytes to commit 14 MB. Once the transaction has failed, the remaining steps are planned, but their changes
-    are dropped: they may hold a hundred items of the largest size.
+    exceed 4 MB, or 32 MB as JSON; or if no step refuses and all items together exceed 4 MB (written ones with their
+    new size), or the bytes to commit 14 MB. Once the transaction has failed, the remaining steps are still planned,
+    but all changes are dropped: they may hold a hundred items of the largest size.
     """
     changes: list[Change] = []
     reasons: list[ApiError | None] = []

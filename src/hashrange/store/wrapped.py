@@ -4,9 +4,9 @@ from hashrange.store.interface import WholeStore
 
 
 class WrappedStore:
-    """Base class of wrappers: statistics, streams, durability and maintenance are the inner store's.
+    """Base class of wrappers: all is the inner store's except the catalog, and the methods that read and write rows.
 
-    A subclass defines the methods for rows, and the catalog.
+    A subclass defines these: `catalog`, `get`, `page`, `mutate`, `transact` and `snapshot_get`.
     """
 
     def __init__(self, inner: WholeStore) -> None:

@@ -52,7 +52,7 @@ def change_units(change: Change) -> float:
     """Units that a committed write consumes of its table. 0.1 µs for small items."""
     old, new = change.old, change.new
     if (old is None or len(old) <= WRITE_UNIT_BYTES) and (new is None or len(new) <= WRITE_UNIT_BYTES):
-        return 1.0  # no row is smaller than its item, except packed rows (`items/rows.py`), above WRITE_UNIT_BYTES
+        return 1.0  # only packed rows (`items/rows.py`) are smaller than their items; they exceed WRITE_UNIT_BYTES
     return write_units(_size_bytes(change.old), _size_bytes(change.new))
 
 

@@ -24,12 +24,12 @@ class Change(msgspec.Struct, frozen=True, gc=False):
     old: Row | None
     new: Row | None
     entries: Sequence[EntryWrite] = ()
-    """Changes of the table's indexes, which the store derives from the other fields when it commits the write."""
+    """Changes of the table's indexes, which the store derives from the other fields before it commits the write."""
     origin: Origin = "client"
     at_seconds: float = 0.0
-    """Service time of the commit; 0 if no participant of the table uses it."""
+    """Service time of the commit; may be 0 if no participant of the table uses it, or if the row stays the same."""
     position: int = 0
-    """Position of the commit: unique and increasing, over restarts too. 0 before the commit."""
+    """Position of the commit; greater than those of all earlier commits, over restarts too. May be 0 without a commit."""
     old_item: Item | None = None
     """The decoded `old`, or None if it is not decoded; of a large item in a transaction, only the attributes of the
     table's key and of time to live (`OpenTable.followed_names`).

@@ -1,6 +1,7 @@
 """How is a table described in replies? `Table` → the wire form of TableDescription, at one moment of service time.
 
-Members stand in the order of the service model. Times are epoch seconds. Nothing here reads a clock or a store.
+Members stand in the order of the service model, except those of global indexes. Times are epoch seconds. Nothing here
+reads a clock or a store.
 Source: service model of November 2026; captures and the developer guide for when members appear.
 """
 
@@ -51,7 +52,7 @@ def table_description(
 
 
 def describe_deleted(table: Table, now_seconds: float, item_count: int, size_bytes: int) -> dict[str, Any]:
-    """TableDescription of DeleteTable's reply: without keys, attribute definitions and indexes."""
+    """TableDescription of DeleteTable's reply, with fewer members: no keys, attribute definitions, indexes, …"""
     description: dict[str, Any] = {
         "TableName": table.name,
         "TableStatus": "DELETING",
@@ -80,7 +81,7 @@ def stream_label(at_seconds: float) -> str:
 
 
 def warm_units(table: Table, index: Index | None = None) -> Throughput:
-    """Warm throughput of the table or a global index: at least what was requested, and what the billing mode gives."""
+    """Warm throughput of the table or a global index: what was requested, or what the billing mode gives, if more."""
     subject = index or table
     if table.billing_mode == "PROVISIONED":
         floor = subject.throughput or Throughput(0, 0)

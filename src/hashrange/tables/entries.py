@@ -1,8 +1,8 @@
 """Which index entries does a write change? A function of the row before and the row after, the same for every kind of write.
 
-An entry is a row of its own: the item's key attributes and others that the index projects. An index is sparse: an
-item without one of the index's key attributes has no entry. Unchanged entries are not written. This module must not
-know a store.
+An entry is a row of its own: the key attributes of table and index, and others that the index projects. An index is
+sparse: an item without one of the index's key attributes has no entry. Unchanged entries are not written. This module
+must not know a store.
 Source: service behaviour, developer guide on secondary indexes.
 """
 
@@ -66,7 +66,7 @@ def derive_entry_writes(
 
 
 def _has_same_key(source: ReadSource, old_item: Item, new_item: Item) -> bool:
-    """True if both items' entries have the same key; ten times cheaper than making a key. `new_item` has an entry."""
+    """True if both items' entries have the same key; a tenth of the cost of making one. `new_item` must have an entry."""
     for name in source.key_names:  # noqa: SIM110 - a generator takes twice as long
         if old_item.get(name) != new_item[name]:
             return False
@@ -84,7 +84,8 @@ def derive_entry(source: ReadSource, key: Key, item: Item, row: Row) -> Entry | 
 def derive_stored_entry(source: ReadSource, key: Key, row: Row) -> Entry | None:
     """The entry in an index of the item at `key`, from its stored row; None if the item has no entry.
 
-    Decodes only the projected attributes; for an index that projects ALL, only the index's key attributes.
+    Of a large row, decodes only the projected attributes; for an index that projects ALL, only the index's key
+    attributes.
     """
     names = source.key_names if source.projected_names is None else tuple(sorted(source.projected_names))
     return derive_entry(source, key, decode_attributes(row, names), row)

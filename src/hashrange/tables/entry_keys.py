@@ -32,7 +32,7 @@ def entry_key_function(keys: KeySchema) -> EntryKey:
 
 
 def partition_bytes(keys: KeySchema, values: list[str]) -> bytes:
-    """The start of an entry's key that encodes the partition key, from the scalars of its attributes."""
+    """The start of a row's or entry's key that encodes the partition key, from the scalars of its attributes."""
     if len(values) == 1:
         return encode_partition_key(keys.partition_types[0], values[0])
     return encode_composite_partition(list(zip(keys.partition_types, values, strict=True)))

@@ -58,7 +58,10 @@ def number_reader(name: str) -> ReadNumber:
 
 
 def _number_of_any(row: Row, name: str) -> str | None:
-    """The number's text in attribute `name`, or None. For names with quotes or escapes, which msgspec may not find."""
+    """The number's text in attribute `name`, or None.
+
+    For names with quotes, backslashes or unprintable characters, which msgspec may not find.
+    """
     try:
         value = msgspec.json.decode(row_json(row), type=dict[str, msgspec.Raw]).get(name)
         return None if value is None else msgspec.json.decode(value, type=_Attribute).N

@@ -1,8 +1,8 @@
 """At which key is an item stored? Key maps and items become Keys, or are refused in the service's words, without "1 validation error detected: ".
 
 A table's key functions are made once, when it is opened, because they run with every request. `items.values` has
-checked the values. Order of checks: names, number and types of the key attributes; then the partition key's value, then
-the sort key's: empty, too long.
+checked the values, except for `usual`. Order of checks: names, number and types of the key attributes; then the
+partition key's value, then the sort key's: empty, too long.
 Source: service behaviour, captures to Oct 2026.
 """
 
@@ -36,8 +36,8 @@ class KeyFunctions(NamedTuple):
     usual: Callable[[Item], Key | None]
     """The key of a key map that holds just the table's key attributes, as short ASCII strings.
 
-    None means *not the simple case*: then `items.values` must check the values, and `lookup` make the key. Half the
-    cost of these two.
+    None means *not the simple case*: then `items.values` must check the values, and `lookup` make the key; these two
+    cost twice as much as `usual`.
     """
     lookup: Callable[[Item], Key]
     """The key of a key map. Raises ValidationException unless it holds just the table's key attributes, all valid."""
@@ -51,7 +51,7 @@ def key_functions(keys: KeySchema) -> KeyFunctions:
 
 
 def key_of(keys: KeySchema, item: Item) -> Item:
-    """The item's key attributes only, as in LastEvaluatedKey."""
+    """The key map of an item: its table's key attributes only. Raises KeyError if one is missing."""
     key_map = {keys.partition_names[0]: item[keys.partition_names[0]]}
     if keys.sort_names:
         key_map[keys.sort_names[0]] = item[keys.sort_names[0]]

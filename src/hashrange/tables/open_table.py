@@ -46,7 +46,7 @@ class ReadSource(msgspec.Struct, frozen=True):
 
 
 class OpenTable:
-    """An opened table. Immutable: a change to the schema makes a new opened table."""
+    """An opened table. Immutable: a change to the schema or the partitions makes a new opened table."""
 
     __slots__ = (
         "followed_names",

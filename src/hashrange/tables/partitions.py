@@ -1,6 +1,6 @@
 """What is a partition? A range of hashes of partition keys: a part of the rows of a table, or of the entries of an index.
 
-A source's partitions cover each hash exactly once. Each partition has a row in the catalog (docs/formats/store.md).
+A source's partitions cover each hash exactly once. The store keeps a row for each partition (docs/formats/store.md).
 """
 
 from collections.abc import Callable, Sequence
@@ -51,9 +51,10 @@ def one_partition(table: Table, source_id: SourceId) -> int:
 
 
 def partitions_of_service(table: Table, source_id: SourceId) -> int:
-    """Return as many partitions as the service gives a new source: by provisioned and by warm throughput.
+    """Return as many partitions as the service gives a new source: by provisioned or warm throughput.
 
-    On demand, at least `ON_DEMAND_PARTITIONS`. Source: developer guide, warm throughput of 2026.
+    The greater number counts: on demand, at least `ON_DEMAND_PARTITIONS`; at most `PARTITIONS_MAX`. Source: developer
+    guide, warm throughput of 2026.
     """
     index = next((one for one in table.indexes if source_id.endswith(one.index_id.to_bytes(2, "big"))), None)
     subject = table if index is None else index

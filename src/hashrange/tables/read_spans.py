@@ -1,8 +1,8 @@
 """Which keys does a Query or Scan read? A span of keys, made from key conditions or a segment; a start key narrows the span, or is refused if outside it.
 
 Pure functions from checked values and a source to a half-open range. The encoding of a sort key value marks its own
-end, so keys with the same value of a sort key attribute share a prefix, and every bound of a span is such a prefix or
-the smallest key above all keys with that prefix.
+end, so keys that agree in the partition key and the first sort key attributes share a prefix. Each bound that key
+conditions give is such a prefix (for begins_with, with part of a value), or the smallest bytes above all keys with it.
 Source: service behaviour, captures to Oct 2026.
 """
 
@@ -95,7 +95,7 @@ def _sort_bounds(prefix: bytes, keys: KeySchema, by_name: dict[str, KeyTerm]) ->
 
 
 def _check_left_to_right(keys: KeySchema, by_name: dict[str, KeyTerm]) -> None:
-    """Refuse a condition on a sort key attribute unless all attributes before it have equality conditions."""
+    """Refuse a condition on a sort key attribute unless all sort key attributes before it have equality conditions."""
     loose: list[str] = []
     for name in keys.sort_names:
         term = by_name.get(name)
@@ -141,7 +141,8 @@ def _term_bounds(prefix: bytes, term: KeyTerm, key_type: KeyType) -> tuple[bytes
 def start_key(table: OpenTable, source: ReadSource, start_item: Item) -> Key:
     """The key of a Query's ExclusiveStartKey, whose values are already checked.
 
-    Raises ValidationException unless it has exactly the key attributes of the table and the index, in their types.
+    Raises ValidationException unless it has exactly the key attributes of the table and the index, in their types,
+    none of them empty or too long.
     """
     if len(start_item) != len(source.start_key_names) or any(name not in start_item for name in source.start_key_names):
         raise ValidationException(START_KEY_INVALID)

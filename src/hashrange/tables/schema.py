@@ -1,7 +1,7 @@
 """What is a table? A frozen description, which the catalog stores and the control plane describes and changes.
 
 A `Table` is immutable: a change makes a new `Table`, which the catalog stores in its place and opens for the data plane
-(`open_table.py`). States are functions of service time, so no job has to run for CREATING to become ACTIVE.
+(`open_table.py`). A table's state is a function of service time, so no job has to make a CREATING table ACTIVE.
 """
 
 from typing import Literal
@@ -16,7 +16,10 @@ StreamViewType = Literal["NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_O
 
 
 class KeySchema(msgspec.Struct, frozen=True):
-    """Key attributes of a table or index, in order. A table has one partition key and at most one sort key."""
+    """Key attributes of a table or index, in order.
+
+    Only a global index may have several partition key attributes, or several sort key attributes.
+    """
 
     partition_names: tuple[str, ...]
     partition_types: tuple[KeyType, ...]
@@ -32,14 +35,14 @@ class IndexProjection(msgspec.Struct, frozen=True):
 
 
 class Throughput(msgspec.Struct, frozen=True):
-    """Provisioned capacity, in units per second."""
+    """Provisioned or warm throughput, in capacity units per second."""
 
     read_units: int
     write_units: int
 
 
 class Index(msgspec.Struct, frozen=True):
-    """A secondary index, as declared."""
+    """A secondary index: what was declared, and its state."""
 
     index_id: int
     name: str
@@ -72,7 +75,7 @@ class TimeToLive(msgspec.Struct, frozen=True):
     changed_at_seconds: float
     """Service time at which time to live was last turned on or off."""
     changing_until_seconds: float = 0.0
-    """Time to live is shown as ENABLING or DISABLING until this time."""
+    """Time to live is shown as DISABLING until this time, or as ENABLING at least until then."""
 
 
 class ResourcePolicy(msgspec.Struct, frozen=True):
@@ -88,14 +91,14 @@ class Table(msgspec.Struct, frozen=True):
     """A table as the catalog stores it. Times are service-time seconds since the epoch."""
 
     table_id: int
-    """Number from a counter of the catalog, never reused; all engine keys of the table begin with it."""
+    """Number from a counter of the catalog, never reused; engine keys of the table's rows and entries begin with it."""
     uuid: str
     account: str
     region: str
     name: str
     keys: KeySchema
     attribute_types: dict[str, KeyType]
-    """Name → type of each attribute in AttributeDefinitions, in the request's order."""
+    """Name → type of each attribute in AttributeDefinitions, in the order in which requests defined them."""
     created_at_seconds: float
     active_at_seconds: float
     """The table is CREATING until this time."""

@@ -1,4 +1,4 @@
-"""Which state is a table in, and what is left of it once it or an index is deleted? Pure functions of the stored table and service time.
+"""In which state are a table, its indexes and its time to live, and which of them are gone? Pure functions of the stored table and service time.
 
 No job makes a CREATING table ACTIVE: its state follows from its deadlines and the current time. With a delay of zero
 the deadline is the time of the call itself, so the next call already sees the new state. Service time never
@@ -52,7 +52,7 @@ def time_to_live_status(time_to_live: TimeToLive | None, now_seconds: float) -> 
 
 
 def may_backfill(table: Table, now_seconds: float) -> bool:
-    """True if a CREATING index may be filled: False while the table is UPDATING, when resources are being allocated."""
+    """True if a new index or queue of expiries may be filled; not while the table is UPDATING (allocates resources)."""
     return table.updating_until_seconds <= now_seconds
 
 

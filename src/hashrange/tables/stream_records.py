@@ -4,8 +4,8 @@
 
 Numbers are big-endian; *by whom* means a client or time to live; the keys are JSON; the size is the one reported to
 clients; rows are copies of the table's (docs/formats/streams.md). The time of the write is in the sequence number, not
-in the record. So a write assembles a record without decoding rows, and a reply copies keys and images unread. Source:
-developer guide of 2026, "Streams".
+in the record. So a write decodes at most the keys of a row for its record, and a reply copies keys and images unread
+(packed images are unpacked). Source: developer guide of 2026, "Streams".
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """What is a stream? The changes of a table while the stream is on, recorded in shards.
 
-A shard holds the records of one partition, in the order of their sequence numbers, for some hours; then a child shard
+A shard takes the records of one partition, in the order of their sequence numbers, for some hours; then a child shard
 follows. When a partition splits, its shard has two children. Reading parents before children gives every item's changes
 in order.
 """
@@ -55,7 +55,7 @@ def sequence_text(sequence: Sequence) -> str:
 
 
 def parse_sequence(text: str) -> Sequence:
-    """The sequence number for a text of digits, issued or not; a counter or result above its maximum becomes that."""
+    """The sequence number for a text of digits, issued or not; a counter or result above its maximum is lowered to it."""
     milliseconds, counter = divmod(int(text), 10**_COUNTER_DIGITS)
     sequence: Sequence = (milliseconds << SEQUENCE_COUNTER_BITS) + min(counter, SEQUENCE_COUNTER_MAX)
     return min(sequence, SEQUENCE_MAX)

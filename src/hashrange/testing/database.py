@@ -6,7 +6,8 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
-from hashrange.clock import Clock, MovableClock, SystemClock
+from hashrange.clock import MovableClock, ServiceTimeState, SystemClock
+from hashrange.jobs.virtual_time import advance
 from hashrange.service.opening import open_service
 from hashrange.settings import Settings
 from hashrange.store.copying import Checkpoint
@@ -17,12 +18,39 @@ CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "re
 """What clients are made with, unless the caller names other values: any are accepted."""
 
 
-class Snapshot:
-    """The whole content of a database at one moment, until `release` or the end of the database."""
+class ServiceTime:
+    """The service time of one database: what its time to live, states, tokens and delays go by."""
 
-    def __init__(self, process: InProcess, checkpoint: Checkpoint) -> None:
+    def __init__(self, process: InProcess, clock: MovableClock) -> None:
+        self._process = process
+        self._clock = clock
+
+    def now(self) -> float:
+        """Seconds since the epoch."""
+        return self._clock.service_time()
+
+    def advance(self, seconds: float) -> None:
+        """Move service time ahead; returns when all that became due has been done. Raises ValueError for less than 0."""
+        if not seconds >= 0:
+            raise ValueError(f"service time moves ahead only, not by {seconds} seconds")
+        self._process.run(advance, self._clock, self._process.service.jobs, seconds)
+
+    def freeze(self) -> None:
+        """Let service time stand still, except for `advance`, until `resume`."""
+        self._process.run(self._clock.freeze)
+
+    def resume(self) -> None:
+        """Let service time run again, from where it stands."""
+        self._process.run(self._clock.resume)
+
+
+class Snapshot:
+    """The whole content of a database at one moment, and its service time, until `release` or the database's end."""
+
+    def __init__(self, process: InProcess, checkpoint: Checkpoint, time_state: ServiceTimeState) -> None:
         self._process = process
         self.checkpoint = checkpoint
+        self.time_state = time_state
 
     def release(self) -> None:
         """Free the snapshot's files; databases that were restored from it or forked keep their content."""
@@ -32,12 +60,16 @@ class Snapshot:
 class Database:
     """A database in this process, on a thread of its own; a context manager. Its methods may be called on any thread."""
 
-    def __init__(self, settings: Settings, clock: Clock, checkpoint: Checkpoint | None = None) -> None:
-        """Start the database; returns when it is open. Raises StorageError. `checkpoint`: the content to begin with."""
+    def __init__(self, settings: Settings, begin_with: Snapshot | None = None) -> None:
+        """Start the database; returns when it is open. Raises StorageError. `begin_with`: the content to begin with."""
         self._settings = settings
-        self._clock = clock
-        self._process = InProcess(open_with=partial(open_service, settings, clock, checkpoint=checkpoint))
+        if begin_with is None:
+            self._clock, checkpoint = MovableClock(SystemClock()), None
+        else:
+            self._clock, checkpoint = MovableClock(SystemClock(), begin_with.time_state), begin_with.checkpoint
+        self._process = InProcess(open_with=partial(open_service, settings, self._clock, checkpoint=checkpoint))
         self._transport = Transport(self._process)
+        self.clock = ServiceTime(self._process, self._clock)
 
     def client(self, service: str = "dynamodb", **options: Any) -> Any:
         """A boto3 client of `dynamodb` or `dynamodbstreams` that calls this database; `options` as for boto3."""
@@ -48,22 +80,26 @@ class Database:
         return self._session().resource("dynamodb", **(CREDENTIALS | options))
 
     def reset(self) -> None:
-        """Delete all content."""
-        self._process.run(self._process.service.store.restore, None)
+        """Delete all content; service time runs again as the machine's does."""
+        self._process.run(self._return_to, None, ServiceTimeState())
 
     def snapshot(self) -> Snapshot:
         """Copy the whole content."""
-        return Snapshot(self._process, self._process.run(self._process.service.store.checkpoint))
+        checkpoint = self._process.run(self._process.service.store.checkpoint)
+        return Snapshot(self._process, checkpoint, self._clock.state)
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Replace the whole content by that of a snapshot of this database, or of one that it was forked from."""
-        self._process.run(self._process.service.store.restore, snapshot.checkpoint)
+        """Replace the whole content by that of a snapshot of this database, or of one that it was forked from.
+
+        Service time returns to what it was then, if it was frozen; else it runs as far from the machine's as then.
+        """
+        self._process.run(self._return_to, snapshot.checkpoint, snapshot.time_state)
 
     def fork(self) -> "Database":
         """Start a second database with the same content; neither sees what is written to the other from now on."""
         snapshot = self.snapshot()
         try:
-            return Database(self._settings, self._clock, snapshot.checkpoint)
+            return Database(self._settings, snapshot)
         finally:
             snapshot.release()
 
@@ -79,6 +115,16 @@ class Database:
     ) -> None:
         self.close()
 
+    def _return_to(self, checkpoint: Checkpoint | None, time_state: ServiceTimeState) -> None:
+        """On the database's thread: replace its content and its service time."""
+        before = self._clock.state
+        self._clock.go_to(time_state)
+        try:
+            self._process.service.store.restore(checkpoint)
+        except BaseException:
+            self._clock.go_to(before)
+            raise
+
     def _session(self) -> Any:
         import boto3  # noqa: PLC0415 - an optional dependency, and slow to import
 
@@ -90,5 +136,5 @@ class Database:
 @contextmanager
 def server(settings: Settings | None = None) -> Iterator[Database]:
     """Yield a database in memory that ends with the `with` block; `settings`: other ones than the defaults."""
-    with Database(settings or Settings(data_dir=None), MovableClock(SystemClock())) as database:
+    with Database(settings or Settings(data_dir=None)) as database:
         yield database

@@ -71,6 +71,11 @@ def test_reading_goes_on_and_writing_is_refused(patient: Patient, room: list[OSE
         page = finish(patient.store.page(patient.table.source_id, Span(b"", b"z"), 9, 9, consistent=True))
         assert page.rows == [row_of(10, b"first")]
         assert statistics_of(patient.store, patient.table.source_id) == Statistics(1, 10)
+    with pytest.raises(StorageFull):
+        run(patient.store.checkpoint())
+    with pytest.raises(StorageFull):
+        patient.store.restore(None)
+    assert patient.get() == row_of(10, b"first")
     writes: list[Callable[[], object]] = [
         lambda: patient.put(KEY, b"other"),
         lambda: patient.put(b"new", b"row"),

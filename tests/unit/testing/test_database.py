@@ -79,3 +79,33 @@ def test_forks_begin_alike_and_go_their_own_ways(database: Database) -> None:
         with first.fork() as grandchild:
             assert keys_of(grandchild.client()) == ["a", "b"]
     assert keys_of(client) == ["a", "d"]
+
+
+def test_time_to_live_goes_by_the_databases_own_time(database: Database) -> None:
+    client = database.client()
+    create(client)
+    client.update_time_to_live(TableName="music", TimeToLiveSpecification={"Enabled": True, "AttributeName": "gone"})
+    database.clock.freeze()
+    now = int(database.clock.now())
+    client.put_item(TableName="music", Item={"pk": {"S": "a"}, "gone": {"N": str(now + 3600)}})
+    database.clock.advance(3599)
+    assert keys_of(client) == ["a"]
+    database.clock.advance(2)
+    assert keys_of(client) == []
+    with pytest.raises(ValueError, match="ahead only"):
+        database.clock.advance(-1)
+
+
+def test_a_snapshot_holds_the_time_too_and_each_fork_has_its_own(database: Database) -> None:
+    database.clock.freeze()
+    began = database.clock.now()
+    snapshot = database.snapshot()
+    with database.fork() as fork:
+        fork.clock.advance(60)
+        assert (database.clock.now(), fork.clock.now()) == (began, began + 60)
+    database.clock.advance(10)
+    database.restore(snapshot)
+    assert database.clock.now() == began
+    database.reset()
+    database.clock.freeze()
+    assert database.clock.now() > began

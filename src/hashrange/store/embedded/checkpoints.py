@@ -23,6 +23,7 @@ from hashrange.store.embedded.engine import (
 from hashrange.store.embedded.engine_errors import storage_error
 from hashrange.store.embedded.identity import FolderLock
 from hashrange.store.embedded.site import Site
+from hashrange.store.embedded.stand_ins import require_engine
 
 UNFLUSHED_BYTES_MAX = 256 * 1024
 """Bytes in memtables that linking may flush on the event loop, in about 1 ms; more is flushed before, on a thread."""
@@ -65,7 +66,11 @@ def copy_home(engine: Engine, home: Home) -> Home:
         return Home(link_in_memory(engine, home.memory), None)
     copy = empty_home_beside(home)
     assert copy.data_dir is not None
-    link_engine(engine, files.engine_folder(copy.data_dir))
+    try:
+        link_engine(engine, files.engine_folder(copy.data_dir))
+    except BaseException:
+        remove_home(copy)
+        raise
     return copy
 
 
@@ -153,13 +158,15 @@ class Copies:
         """Copy the whole content, as of the last commit when this method returns. Raises StorageError."""
         site = self._site
         generation = site.health.generation
+        require_engine(site.engine)
         try:
             if (site.engine.property_int_value("rocksdb.cur-size-all-mem-tables") or 0) > UNFLUSHED_BYTES_MAX:
                 await asyncio.wrap_future(site.housekeeper.run(site.engine.flush))
                 site.health.require(generation)
+                require_engine(site.engine)
             return EngineCheckpoint(copy_home(site.engine, self._home))
         except Exception as error:
-            raise site.fail(error) from error
+            raise storage_error(error, site.place) from error
 
     def restore(self, checkpoint: Checkpoint | None) -> None:
         """Replace the whole content by that of `checkpoint`; None: by nothing. Raises StorageError.
@@ -170,6 +177,7 @@ class Copies:
         StorageError; its client may then send it again.
         """
         assert isinstance(checkpoint, EngineCheckpoint | None), "a checkpoint of another kind of store"
+        require_engine(self._site.engine)
         try:
             home = empty_home_beside(self._home) if checkpoint is None else checkpoint.copy()
             if self._lock is None:

@@ -99,10 +99,6 @@ class OrderedQueue:
         horizon = self.prefix + rows[-1].key + b"\x00"
         draft.afterwards.append(lambda: self._passed(horizon))
 
-    def clear(self, draft: Draft, lower: bytes, upper: bytes) -> None:
-        """Delete all rows with `lower <= key < upper`, as one range."""
-        draft.batch.delete_range(self.prefix + lower, self.prefix + upper)
-
     def clear_all(self, draft: Draft) -> None:
         """Delete all rows of the queue, as one range."""
         draft.batch.delete_range(self.prefix, self._end)

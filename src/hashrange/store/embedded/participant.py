@@ -54,7 +54,7 @@ class Terms(NamedTuple):
     find_index: Callable[[bytes], ReadSource | None]
     """Returns the index with a source id (6 bytes); None if there is none, or it is being deleted."""
     has_passed: Callable[[bytes, Key], bool]
-    """(source id, item's key) → False if a walk fills the source and is yet to pass the item: then ignore writes to it."""
+    """(source id, item key) → False if a walk fills the source and has not passed the item: ignore writes to it."""
     claims: Claims
     """The claims on items: other writes of a claimed item wait."""
     late_sources: Counter[bytes]
@@ -137,7 +137,7 @@ class Participant:
         writes in them to the draft. (Expired items: `expired_items.py`.)
 
         Returns the seconds of service time until a row is due, 0 if any row was; None if the queue is empty.
-        Raises the engine's bare exceptions.
+        Raises StorageCorruption and the engine's bare exceptions.
         """
         return None
 

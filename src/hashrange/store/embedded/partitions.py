@@ -33,7 +33,7 @@ class Partitions:
         self._by_source = read_partitions(engine)
 
     def of(self, table: Table) -> Mapping[bytes, Sequence[Partition]]:
-        """Partitions of all sources of the store, by source id. Raises StorageCorruption if a source of `table` has none."""
+        """Partitions of all sources, by source id. Raises StorageCorruption if a source of `table` has none."""
         missing = next((source_id for source_id in table.sources if source_id not in self._by_source), None)
         if missing is not None:
             raise StorageCorruption(f"source {missing.hex()} of table {table.name} has no partition")

@@ -3,8 +3,9 @@
 A cached row costs a tenth of a read by the engine, a cached page of 20 rows still less; the engine, with its cache
 of blocks, serves all other reads. *Partition* in this file means all keys of a source with one hash of the partition
 key. A page is cached only if it lies within one partition; every write of a key with that partition's first bytes drops
-the page. Caching what is requested only once would cost memory traffic and displace other rows and pages. The entries that a walk
-adds to a new index need no care, because the index is not read yet; when a source is deleted, the cache is cleared.
+the page. Caching what is requested only once would cost memory traffic and displace other rows and pages. The entries
+that a walk adds to a new index need no care, because the index is not read yet; when a source is deleted, the cache is
+cleared.
 Measurements: docs/adr/0020-read-cache.md.
 """
 

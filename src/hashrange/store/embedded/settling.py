@@ -2,7 +2,7 @@
 
 A replaced row leaves older versions in the memtable and the files at level 0, and every read of a range passes over
 them: a Query of 20 rows takes twice as long. While an index is built, or many writes come with few reads of ranges,
-merges wait for more files. The engine is told all of this on the housekeeping thread.
+merges wait for more files. Flushes run on the housekeeping thread, merges on threads of the engine.
 Measurements: docs/adr/0011-engine-options.md.
 """
 

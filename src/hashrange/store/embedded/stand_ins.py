@@ -15,14 +15,20 @@ MakeRefusal = Callable[[], StorageError]
 """Makes the error that a refused call raises."""
 
 
+def require_engine(engine: Engine) -> None:
+    """Raise the StorageError with which a stand-in refuses; return if `engine` is none."""
+    if isinstance(engine, RefusingEngine | ReadOnlyEngine):
+        raise engine.refusal()
+
+
 class RefusingEngine:
     """A stand-in for an engine. Every method raises the error that `refusal` makes."""
 
     def __init__(self, refusal: MakeRefusal) -> None:
-        self._refusal = refusal
+        self.refusal = refusal
 
     def _refuse(self, *_arguments: object, **_options: object) -> NoReturn:
-        raise self._refusal()
+        raise self.refusal()
 
     get = put = delete = write = items = iter = flush_wal = compact_range = property_int_value = _refuse
 
@@ -37,14 +43,14 @@ class ReadOnlyEngine:
 
     def __init__(self, engine: Engine, folder: str, refusal: MakeRefusal) -> None:
         """`folder`: the engine's folder."""
-        self._refusal = refusal
+        self.refusal = refusal
         self._folder = folder
         self.get, self.items, self.iter = engine.get, engine.items, engine.iter
         self.property_int_value = engine.property_int_value
         self.latest_sequence_number = engine.latest_sequence_number
 
     def _refuse(self, *_arguments: object, **_options: object) -> NoReturn:
-        raise self._refusal()
+        raise self.refusal()
 
     put = delete = write = _refuse
 

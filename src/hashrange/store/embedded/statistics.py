@@ -30,8 +30,8 @@ class SourceStatistics:
         self.size_limits: dict[bytes, int] = {}
         """Source id → size in bytes beyond which one of the source's partitions is to be split."""
         self.grown: set[bytes] = set()
-        """Source ids of sources that have grown beyond their limit in `size_limits`, so that one of their partitions is to be
-        split.
+        """Source ids of sources that have grown beyond their limit in `size_limits`, so that one of their partitions
+        is to be split.
         """
         self._on_growth = on_growth
 

@@ -1,8 +1,8 @@
 """How is the store on one machine put together, and how does it read? EmbeddedStore: RocksDB, one process, one event loop.
 
 Writes go through `commits.py`; work without a request is in `upkeep.py`. After a failed write, sync or read nothing is
-served until the engine has been reopened (`health.py`), which shows what the disk holds; if a write
-failed because the disk is full, reading continues.
+served until the engine has been reopened (`health.py`), which shows what the disk holds; if a write failed
+because the disk is full, reading continues.
 """
 
 import asyncio
@@ -61,7 +61,7 @@ class EmbeddedStore:
         options: Options,
         participants: Sequence[MakeParticipant],
     ) -> None:
-        """Open the engine in `home`. `lock`: the lock of its data folder; None: it is in memory. Raises StorageError."""
+        """Open the engine in `home`. `lock`: the lock of its data folder; None: in memory. Raises StorageError."""
         place = home.place
         self._is_in_memory = is_in_memory = home.memory is not None
         self._lock = lock

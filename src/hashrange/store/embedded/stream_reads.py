@@ -1,4 +1,4 @@
-"""How are streams and their records read, and where does a page of records end? Streams from memory, records by one seek."""
+"""How are streams and their records read? Streams and shards from memory; records from the engine in order, up to a number and a length."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from hashrange.tables import streams as rules
 from hashrange.tables.streams import Shard, Stream
 
 CHUNK_ROWS = 64
-"""Most records read at once. One record is read first, to estimate how many are wanted: a record may have 8 MB."""
+"""Most records read at once. One record is read first, to estimate how many are wanted: a record may have 2 MB."""
 
 
 class StreamReads:
@@ -41,7 +41,7 @@ class StreamReads:
         return [] if state is None else list(state.shards.values())
 
     def last(self) -> rules.Sequence:
-        """The sequence number that was assigned last; every later record has a greater one."""
+        """The sequence number that the store assigned last; every later record has a greater one."""
         return self._streams.last
 
     async def records(self, shard: Shard, first: rules.Sequence, limit_records: int, limit_bytes: int) -> RecordPage:

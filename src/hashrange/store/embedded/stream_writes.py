@@ -1,4 +1,4 @@
-"""How does a write become a stream record? As a row of the same commit, in the open shard that covers the hash of the item's key.
+"""How does a write become a stream record? As a row of the same commit, in the open shard that covers the hash of the item's partition key.
 
     prefix ‖ stream ‖ shard ‖ sequence number     → the record, which `tables/stream_records.py` defines
 

@@ -1,8 +1,8 @@
 """Which streams and shards does a store have, and when is a shard replaced or deleted? Both are rows in the engine, and objects in memory.
 
-A stream begins and ends in the commit that switches it on or off for its table, and outlives its table. A shard ends
-after some hours, or when its partition splits, and child shards follow it. A day after their end, shards and streams
-are deleted. Why: docs/adr/0031-streams.md.
+A stream begins and ends in the commit that switches it on or off for its table, or deletes the table. A shard ends with
+its stream, or after some hours, or when its partition splits; in the last two cases child shards follow it. A day after
+their end, shards and streams are deleted. Why: docs/adr/0031-streams.md.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

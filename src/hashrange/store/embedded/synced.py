@@ -5,7 +5,7 @@ after each sync, before the sync is reported, the number of the last write that 
 use are written to a file. The file itself is never synced: whenever its content reaches the disk, the write that it
 names is there already. Errors in writing it are ignored, because older numbers are true as well. A server that ends in
 order removes the file: its logs then hold nothing that the data files do not. So an engine whose last write has a
-smaller number than the file's has lost acknowledged writes. Writes after the file's number may be a torn tail
+smaller number than the file's has lost synced writes. Writes after the file's number may be lost in a torn tail
 (`recovery.py`).
 """
 
@@ -19,7 +19,7 @@ from hashrange.store.embedded import files
 from hashrange.store.embedded.files import Folder
 
 LOOK_SECONDS = 0.01
-"""Time between two looks at the engine's folder for the log in use; a look costs 35 µs."""
+"""Least time between two looks at the engine's folder for the log in use; a look costs 35 µs."""
 
 _numbers = Struct(">QQ")
 _mark = Struct(">QQI")
@@ -48,7 +48,7 @@ class SyncedFile:
         self._next_look_seconds = float("-inf")
 
     def use(self, folder: Folder) -> None:
-        """Note the paths of the folder again, whose engine has been replaced."""
+        """Note the folder's paths again, after an engine was opened in it."""
         self.close()
         self._folder = folder
         self._next_look_seconds = float("-inf")
@@ -56,7 +56,7 @@ class SyncedFile:
     def note(self, sequence: int, now_seconds: float) -> bool:
         """Record that a sync has covered the engine's writes up to `sequence`. Ignores OSError.
 
-        Returns False if this call looked at the engine's folder and found no log, else True.
+        Returns False if this call looked at the engine's folder and found no log; otherwise, or after an OSError, True.
         """
         with contextlib.suppress(OSError):
             is_look = now_seconds >= self._next_look_seconds
@@ -77,7 +77,7 @@ class SyncedFile:
         files.remove_file(files.synced_file(self._folder.data))
 
     def close(self) -> None:
-        """Close the file, if it is open; `note` opens it again."""
+        """Close the file, if it is open; the next look at the engine's folder in `note` opens it again."""
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:
             files.close_file(descriptor)

@@ -17,7 +17,7 @@ _TASKS = Path("/proc/self/task")
 
 
 def let_the_loop_go_first() -> int:
-    """Lower the priority of all threads of the engine in this process; return their number."""
+    """Lower the priority of the engine's threads in this process; return for how many of them that succeeded."""
     lowered = 0
     for name in _TASKS.glob("*/comm"):
         try:

@@ -1,7 +1,8 @@
-"""Which transactions with a token have taken place? The store keeps a row for each token until it expires (docs/formats/store.md).
+"""Which transactions with a token have taken place? The store keeps a row for each token, at least until it expires (docs/formats/store.md).
 
 A token's row, and a row that orders tokens by their expiry, are written in the commit of the transaction. Expired
-tokens are deleted in the commits of later transactions, so no job has to do it and the number of rows stays bounded.
+tokens are deleted in the commits of later transactions with tokens, so no job has to do it and the number of rows stays
+bounded.
 """
 
 from typing import NamedTuple
@@ -20,9 +21,9 @@ from hashrange.store.interface import IdempotencyToken
 SWEPT_ROWS_MAX = 32
 """One commit deletes at most this many expired tokens."""
 SWEEP_PAUSE_SECONDS = 1.0
-"""After a sweep that found fewer than SWEPT_ROWS_MAX expired tokens, the next follows after this service time."""
+"""Least service time to the next sweep, after one that found fewer than SWEPT_ROWS_MAX expired tokens."""
 CLOGGED_PAUSE_SECONDS = 30.0
-"""After a sweep that gave up, because it met too many deleted rows, the next follows after this service time."""
+"""Least service time to the next sweep, after one that gave up because it met too many deleted rows."""
 
 EXPIRY_BYTES = 8
 """Length of the expiry in a token's row: a number of milliseconds of service time, stored before the digest."""
@@ -70,7 +71,7 @@ class Tokens:
         return StoredToken(row, row[_HEADER_BYTES:])
 
     def add(self, draft: Draft, token: IdempotencyToken, former: StoredToken) -> None:
-        """Add the token's rows to the commit of its transaction, and delete some expired tokens.
+        """Add the token's rows to the commit of its transaction, and if a sweep is due, delete some expired tokens.
 
         `former`: the result of `look`; the rows of an expired use are replaced.
         """

@@ -15,7 +15,8 @@ STREAMS_SINCE_VERSION = 6
 def check_format(engine: Any, place: str) -> None:
     """Store the format version in a new store, convert an older one.
 
-    Raises StorageFormatUnknown for an unknown version, and for rows without a version.
+    Raises StorageFormatUnknown for an unknown version, and for rows without a version; also StorageCorruption and the
+    engine's bare exceptions.
     """
     row = engine.get(layout.FORMAT_KEY)
     if row is None and next(iter(engine.keys()), None) is not None:
@@ -33,7 +34,8 @@ def check_format(engine: Any, place: str) -> None:
 def _convert(engine: Any, version: int) -> None:
     """Store FORMAT_VERSION, missing partitions, and table descriptions with the members added since `version`.
 
-    Tables of older formats only describe their streams; these begin when the store is opened (`stream_writes.py`).
+    Before format STREAMS_SINCE_VERSION, tables only described their streams; the streams begin when the store is opened
+    (`stream_writes.py`).
     """
     batch = rocksdict.WriteBatch(raw_mode=True)
     for engine_key, row in engine.items(from_key=layout.CATALOG_PREFIX):

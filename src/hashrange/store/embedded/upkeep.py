@@ -1,4 +1,4 @@
-"""What does a store do outside of requests? It fills new indexes, writes delayed entries, tends streams, splits partitions, merges versions of rows.
+"""What does a store do outside of requests? It fills new indexes and queues of expiries, writes delayed entries, tends streams, splits partitions, merges row versions.
 
 Expired items are deleted by `expired_items.py`.
 """
@@ -24,7 +24,7 @@ from hashrange.tables.partitions import Partition, next_to_split
 from hashrange.tables.source_id import table_id_of
 
 OUTRUN_MAX = 3
-"""After writes have outrun a slice of a walk this often (`walks.Outrun`), the slice no longer gives way."""
+"""After a slice of a walk has raised `walks.Outrun` this often, it derives changed rows without giving way."""
 
 
 class Upkeep:
@@ -163,9 +163,10 @@ class Upkeep:
         return min([pause for pause in pauses if pause is not None], default=None)
 
     def settle(self) -> float:
-        """Merge old versions of rows away, on the housekeeping thread, if no write came since the last call.
+        """Merge old versions of rows away, on the housekeeping thread, if no commit was made since the last call.
 
-        Also decides which reads fill the block cache. Returns the seconds until the next call.
+        Also sets the engine's pace of merging, and decides which reads fill the block cache. Returns the seconds until
+        the next call.
         """
         site = self._site
         site.reads.admission.look(site.engine)

@@ -27,7 +27,7 @@ from hashrange.tables.source_id import key_in_source, table_prefix
 SLICE_BYTES_MAX = 256 * 1024
 """A slice ends with the row that makes its rows reach this length; to decode them takes some 3 ms."""
 _FIRST_CHUNK_ROWS = 1
-"""Rows that a slice reads first, to estimate the length of further rows: the JSON of a row has up to 4 MB."""
+"""Rows that a slice reads first, to estimate the length of further rows: a row may have 1 MB."""
 _CHUNK_ROWS = 128
 _START = Key(b"")
 
@@ -37,7 +37,7 @@ class Clogged(Exception):
 
 
 class Outrun(Exception):
-    """Other commits brought large rows, not passed to `derive` yet, into a walk's slice; the slice is repeated."""
+    """After other commits, a walk's slice has large rows that were not passed to `derive`; the slice is repeated."""
 
 
 class Limits(NamedTuple):
@@ -55,7 +55,7 @@ class WalkSlice(NamedTuple):
 
     rows: list[tuple[Key, Row]]
     is_last: bool
-    """True if the table has no rows after these."""
+    """True if the read has met the end of the table's rows; False: more rows may follow."""
 
 
 class Ahead(NamedTuple):
@@ -104,7 +104,7 @@ class Walks:
             self._wake()
 
     def drop(self, draft: Draft, lower: bytes, upper: bytes) -> None:
-        """End the walks that fill sources with `lower <= source id < upper`, which are deleted."""
+        """End the walks that fill sources with `lower <= source id < upper`, which are complete or deleted."""
         draft.batch.delete_range(layout.backfill_key(lower), layout.backfill_key(upper))
         draft.afterwards.append(lambda: self._forget(lower, upper))
 
@@ -142,9 +142,9 @@ class Walks:
     def next_slice(self, draft: Draft, table: OpenTable, source_id: bytes, limits: Limits, ahead: Ahead) -> WalkSlice:
         """Add to the draft what `Participant.fill` makes of a walk's next rows, and the last row's key as position.
 
-        If a commit was made since `ahead` was read, the rows are read again, and `ahead` is used for unchanged ones.
-        Raises Outrun if a large row is new or changed and `limits.patience` is above 0; or the engine's exceptions, not
-        converted to StorageError.
+        If a commit was made since `ahead` was read, the rows are read again, and `ahead` is used for unchanged ones,
+        if the table's description is unchanged too. Raises Outrun if `ahead` cannot be used for a large row, and
+        `limits.patience` is above 0; or the engine's exceptions, not converted to StorageError.
         """
         filler = self._filler(table.schema, source_id)
         part, derived = ahead.part, ahead.derived
@@ -191,7 +191,7 @@ def _read_slice(engine: Engine, table: OpenTable, position: Key, limits: Limits)
 
 
 def _read(cursor: Cursor, limit_rows: int) -> WalkSlice:
-    """The next rows, at least one, until `limit_rows` or SLICE_BYTES_MAX is reached."""
+    """The next rows, at least one if there is any, until `limit_rows` or SLICE_BYTES_MAX is reached."""
     rows: list[tuple[Key, Row]] = []
     size_bytes = 0
     while True:
