@@ -57,7 +57,7 @@ class ChangeLog(Participant):
         self, draft: Draft, old: Table | None, new: Table | None, partitions: Sequence[Partition]
     ) -> None:
         if old is not None and TAG in old.tags and (new is None or TAG not in new.tags):
-            self._queue.clear(draft, table_bytes(old), (old.table_id + 1).to_bytes(4, "big"))
+            draft.batch.delete_range(PREFIX + table_bytes(old), PREFIX + (old.table_id + 1).to_bytes(4, "big"))
 
     def walks(self, table: Table) -> Sequence[bytes]:
         return [source_of(table)] if table.tags.get(TAG) == "filling" else []

@@ -29,7 +29,7 @@ class Change(msgspec.Struct, frozen=True, gc=False):
     at_seconds: float = 0.0
     """Service time of the commit; may be 0 if no participant of the table uses it, or if the row stays the same."""
     position: int = 0
-    """Position of the commit; greater than those of all earlier commits, over restarts too. May be 0 without a commit."""
+    """Position of the commit; greater than those of earlier commits, over restarts too. May be 0 without a commit."""
     old_item: Item | None = None
     """The decoded `old`, or None if it is not decoded; of a large item in a transaction, only the attributes of the
     table's key and of time to live (`OpenTable.followed_names`).

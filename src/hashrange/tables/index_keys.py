@@ -64,7 +64,7 @@ def check_assigned_index_keys(table: OpenTable, assigned_types: dict[str, str]) 
 
 
 def check_updated_index_keys(table: OpenTable, item: Item, changed_names: frozenset[str]) -> None:
-    """Refuse an updated item if a changed key attribute of an index is mistyped or empty, or the index's key is too long.
+    """Refuse an update if a changed key attribute of an index is mistyped or empty, or the index's key is too long.
 
     Raises WholeRequestFault for an empty attribute, otherwise ValidationException.
     """

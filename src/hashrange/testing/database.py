@@ -1,4 +1,4 @@
-"""Which database does a test get? A `Database` in its own process: boto3 clients without sockets, and its content copied, restored or emptied."""
+"""Which database does a test get? A `Database` in the test's process: boto3 clients without sockets, and content that can be copied, restored or emptied."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ from hashrange.testing.botocore_transport import Transport
 from hashrange.testing.in_process import InProcess
 
 CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "region_name": "us-east-1"}
-"""What clients are made with, unless the caller names other values: any are accepted."""
+"""Credentials and Region of clients and resources, unless the caller gives others; any are accepted."""
 
 
 class ServiceTime:
@@ -58,7 +58,7 @@ class Snapshot:
 
 
 class Database:
-    """A database in this process, on a thread of its own; a context manager. Its methods may be called on any thread."""
+    """A database in this process, on its own thread; a context manager. Call its methods on any other thread."""
 
     def __init__(self, settings: Settings, begin_with: Snapshot | None = None) -> None:
         """Start the database; returns when it is open. Raises StorageError. `begin_with`: the content to begin with."""
@@ -89,9 +89,9 @@ class Database:
         return Snapshot(self._process, checkpoint, self._clock.state)
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Replace the whole content by that of a snapshot of this database, or of one that it was forked from.
+        """Replace the whole content by that of a snapshot: of this database, of a fork, or of one it was forked from.
 
-        Service time returns to what it was then, if it was frozen; else it runs as far from the machine's as then.
+        If the snapshot's service time was frozen, it returns to that; else it differs from the machine's as it did then.
         """
         self._process.run(self._return_to, snapshot.checkpoint, snapshot.time_state)
 
@@ -135,6 +135,6 @@ class Database:
 
 @contextmanager
 def server(settings: Settings | None = None) -> Iterator[Database]:
-    """Yield a database in memory that ends with the `with` block; `settings`: other ones than the defaults."""
+    """Yield a database that ends with the `with` block; in memory unless `settings` is given and has a `data_dir`."""
     with Database(settings or Settings(data_dir=None)) as database:
         yield database

@@ -1,4 +1,4 @@
-"""How does a database run inside another program? `InProcess` runs it on its own thread, and answers HTTP requests, with headers, without sockets."""
+"""How does a database run inside another program? `InProcess` runs it on a thread of its own, and takes HTTP requests and calls with plain values, without sockets."""
 
 import asyncio
 import threading

@@ -4,8 +4,9 @@ A decoded value takes about 300 bytes and 0.2 µs whatever it holds, so 16 MB of
 would take half a gigabyte and block all requests for a second. The API limits only sizes, which follow from the values;
 the limit of members is our own (docs/compatibility.md). The check must not refuse a long string that looks like JSON.
 
-Each value except the body itself follows a comma, a colon or `[`. In a valid request each `[` follows a colon. So the
-count is commas, plus colons, plus `[` beyond the number of colons: lists directly in lists.
+Each value except the body itself follows a comma, a colon or `[`. In a valid request each `[` follows a colon, which
+counts for the list and its first value. So the count is commas, plus colons, plus `[` beyond the number of colons:
+lists directly in lists.
 """
 
 from collections.abc import Iterable, Iterator
@@ -70,14 +71,17 @@ def excess_of_members(body: bytes) -> str | None:
 
 
 def is_surely_unusual(body: bytes, *, carries_items: bool) -> bool:
-    """True if a body is hardly ever valid: over 4 MB, or over 20,000 members although the operation takes no items."""
+    """True if a body is hardly ever valid: over 4 MB, or over 20,000 members although the operation takes no items.
+
+    Not meant for bodies that are decoded element by element (BatchWriteItem, TransactWriteItems).
+    """
     if len(body) > _USUAL_BYTES_MAX:
         return True
     return not carries_items and len(body) > _USUAL_MEMBERS_MAX and _count_members((body,)) > _USUAL_MEMBERS_MAX
 
 
 def has_long_numbers(body: bytes) -> bool:
-    """True if a body over 1 MB holds a number of 400 digits: reading time grows with the square of the digits."""
+    """True if a body over 1 MB holds a number of 400 or more digits; reading time grows with their square."""
     return len(body) > _LONG_NUMBERS_FROM_BYTES and any(
         _LONG_NUMBER in _as_zeros(piece) for piece in _outside_texts(body)
     )
@@ -101,7 +105,7 @@ def decode_large(text: bytes, decoder: "msgspec.json.Decoder[T]") -> T:
 
 
 def has_many_members(body: bytes) -> bool:
-    """True if a body has so many members that it should be decoded in pieces. Counts commas, colons in strings too."""
+    """True if a body has so many members that it is decoded in pieces. Commas and colons in strings count too."""
     return len(body) > _FEW_MEMBERS and _count_members((body,)) > _FEW_MEMBERS
 
 
@@ -139,7 +143,7 @@ def _has_surely_too_many_texts(body: bytes, maximum: int) -> bool:
 
 
 def _outside_texts(body: bytes) -> Iterator[bytes]:
-    """Yield the bytes outside the body's JSON strings, piece by piece. 9 ms a MB if every third is a quotation mark."""
+    """Yield the bytes outside the body's JSON strings, piece by piece. 9 ms a MB if a third is quotation marks."""
     is_inside = False
     rest = b""
     for start in range(0, len(body), _PIECE_BYTES):

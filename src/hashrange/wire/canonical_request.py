@@ -1,4 +1,4 @@
-"""Which bytes does a request's signature cover? SigV4's canonical request, with the body's hash or a marker in its place. The signing key is made here too.
+"""Which bytes does a request's signature cover? SigV4's canonical request, with the body's hash or a marker in its place. Keys are made and signatures checked here too.
 
 Source: signing.md 2 (computation). The payload's hash is that of the body as sent, before content codings are undone.
 """

@@ -18,15 +18,15 @@ from hashrange.wire.sigv4 import Claim
 SIGNED_MARKERS = frozenset((b"STREAMING-AWS4-HMAC-SHA256-PAYLOAD", b"STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER"))
 """Values of X-Amz-Content-SHA256 for a body in signed chunks, without and with trailers."""
 MARKERS = SIGNED_MARKERS | {b"STREAMING-UNSIGNED-PAYLOAD-TRAILER"}
-"""Values of X-Amz-Content-SHA256 for any body in chunks. With other values, except UNSIGNED-PAYLOAD, the hash of the
-body is signed."""
+"""Values of X-Amz-Content-SHA256 for bodies in chunks, signed or not. With other values, except UNSIGNED-PAYLOAD,
+the hash of the body is signed."""
 CHUNKS_MAX = 65_536
 _is_size = re.compile(rb"[0-9a-fA-F]{1,16}").fullmatch
 _EMPTY_HASH = sha256(b"").hexdigest()
 
 
 class ChunksError(HashrangeError):
-    """The body does not consist of valid chunks."""
+    """The body does not consist of valid chunks, or has more than CHUNKS_MAX."""
 
 
 class Chunk(NamedTuple):

@@ -55,7 +55,7 @@ def compress(body: bytes, coding: bytes) -> bytes:
 
 
 class ContentEncodingError(HashrangeError):
-    """The body does not match its Content-Encoding."""
+    """The body does not match its Content-Encoding, or has too many codings or gzip members."""
 
 
 class BodyTooLargeError(HashrangeError):

@@ -1,8 +1,8 @@
-"""What is the first fault of a request? The slow path checks a refused body again, in the service's order of checks.
+"""What is the first fault of a request? The slow path checks its body in the service's order: after a refusal, or if the fast path does not take the request.
 
 1. The body is JSON, and an object. Lists and maps that are too long are cut (`wire.overlong`).
 2. Every known member has its declared JSON type (`wire.jsontypes`).
-3. The member that the operation's rules require first, usually the table's name, is present and of an allowed length.
+3. The member that the operation's rules put first is present, if required; a table's name is of an allowed length.
 4. Members keep their constraints; all violations are reported in one message (`wire.constraints`).
 
 All checks are read from the request's struct (`wire.shape`) and the operation's rules (`wire.rules`).
@@ -33,15 +33,15 @@ RequestT = TypeVar("RequestT", bound=msgspec.Struct)
 TABLE_OF_ARN = ":table/"
 _LARGEST_DIGITS = 400
 _LARGEST: int = 10**_LARGEST_DIGITS
-"""Replaces whole numbers of more than 400 digits, whose reading time grows with the square of their digits. No member
-may be as large."""
+"""Replaces whole numbers of more than 400 characters, whose reading time grows with the square of their digits. No
+member may be as large."""
 
 
 def read_leniently(request_type: type[RequestT], rules: RequestRules, decoded: dict[str, Any]) -> RequestT:
     """Read a request leniently: nulls and unknown members are left out, truth values and numbers converted.
 
     Changes `decoded`, the body as plain values. Raises the first fault: SerializationException, or ValidationException
-    with its complete message (add no envelope). Called when the fast decoder refused the body (`msgspec.MsgspecError`,
+    with its complete message (add no prefix). Called when the fast decoder refused the body (`msgspec.MsgspecError`,
     `UnicodeDecodeError`, `RecursionError`), when an operation raised Malformed, and for requests that the fast path
     does not take. Costs 12 µs for a small PutItem.
     """
@@ -59,8 +59,8 @@ def read_leniently(request_type: type[RequestT], rules: RequestRules, decoded: d
 def find_fault(request_type: type[msgspec.Struct], rules: RequestRules, body: bytes) -> None:
     """Raise the first fault, if there is one, as `read_leniently` does, without building the request.
 
-    Called when an operation refused a request before it had walked the insides of its attribute values: a fault found
-    here precedes the operation's.
+    Called when an operation raised ValidationException, perhaps before it had walked the insides of the request's
+    attribute values: a fault found here precedes the operation's.
     """
     decoded = decode_object(body)
     try:
@@ -148,7 +148,7 @@ def _refuse_constant(name: str) -> NoReturn:
 def _check_required(request: dict[str, Any], rules: RequestRules) -> None:
     """Raise ValidationException for a fault of the member that is checked before all constraints (`rules.required`).
 
-    In an ARN, the length of the name after `:table/` counts.
+    In an ARN, the length of all that follows `:table/` counts.
     """
     required = rules.required
     if required is None:

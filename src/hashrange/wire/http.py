@@ -66,7 +66,7 @@ class HeaderLayout:
         self.expect = self._only(b"expect")
         self.origin = self._only(b"origin")
         self.is_plain = self.content_encoding < 0 and self.content_sha256 < 0
-        """True without Content-Encoding and X-Amz-Content-SHA256; the fast path accepts such a request."""
+        """True without Content-Encoding and without X-Amz-Content-SHA256; the fast path accepts such a request."""
         self.is_hashed = self.content_encoding < 0 <= self.content_sha256
         """True with X-Amz-Content-SHA256, without Content-Encoding; the fast path accepts a hash, but no marker."""
 
@@ -105,7 +105,7 @@ class HttpRequest(msgspec.Struct, gc=False):
     """True if the client has disconnected: the request is skipped if it has not begun, or may end with Abandoned."""
 
     def header(self, name: bytes) -> bytes | None:
-        """The first header of this (lower-case) name, without surrounding blanks.
+        """The value of the first header of this (lower-case) name, without surrounding blanks; None if there is none.
 
         The parser leaves blanks after a value. Fast paths compare `values` unstripped; a request whose value has blanks
         does not match, and takes a slower path that calls this method.

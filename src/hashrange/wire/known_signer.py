@@ -47,7 +47,7 @@ class KnownSigner:
         self._outer = sha256(key.translate(_OUTER))
 
     def matches(self, request: HttpRequest, authorization: bytes, date: bytes) -> bool:
-        """True if the signature of a `POST /` is right; False also if the payload's hash is replaced by a marker."""
+        """True if the signature of a `POST /` is right; False may mean *unknown*, as with a marker for the hash."""
         layout = request.layout
         try:
             template, pick = self._canonical_by_layout[layout]
@@ -61,7 +61,7 @@ class KnownSigner:
         return compare_digest(hexlify(outer.digest()), authorization[-SIGNATURE_LENGTH:])
 
     def _learn(self, layout: HeaderLayout) -> Canonical:
-        """Make the template for this layout; no request matches it if a signed header is absent or repeated."""
+        """Make the template for this layout; nothing matches it if a signed header is absent, repeated or alone."""
         places = [layout.positions.get(name, ()) for name in self._signed_names]
         if len(places) < 2 or any(len(place) != 1 for place in places):
             canonical: Canonical = (b"", lambda _: ())

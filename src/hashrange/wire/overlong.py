@@ -1,8 +1,9 @@
-"""Which members of a refused request are never inspected? Most members of lists and maps that are too long.
+"""Which members of a refused request are never inspected? Most members of lists and maps that are far too long.
 
 JSON types are checked before constraints, member by member: for a list of 16 MB, a hundred times as long as allowed,
-this check would take seconds. So a list or map that is too long is cut before its first member is inspected. The list
-or map is still too long then, so the request is refused; faults of the members cut off are not reported (unconfirmed).
+this check would take seconds. So, if a request has more than MEMBERS_INSPECTED_MAX members, a list or map that is too
+long is cut before its first member is inspected. The list or map is still too long then, so the request is refused;
+faults of the members cut off are not reported (unconfirmed).
 """
 
 from collections.abc import Iterable
@@ -18,7 +19,7 @@ def cut_overlong(value: Any, shape: Shape, left: int = MEMBERS_INSPECTED_MAX) ->
     """Cut lists and maps that are too long, in place. Values of wrong types are not changed.
 
     `left`: members that may still be inspected in the whole request; returns this number less the members kept here. A
-    list or map that is too long keeps at least one member more than allowed.
+    list or map that is too long is cut only once `left` is used up, and keeps at least one member more than allowed.
     """
     if not shape.is_cuttable:
         return left
@@ -56,7 +57,7 @@ def _free_map(value: dict[str, Any]) -> None:
 def _cut_inside(elements: Iterable[Any], shape: Shape, left: int) -> tuple[int, int]:
     """Count the elements of a list or map that are to be kept, and cut the lists and maps inside them.
 
-    Returns this number, and `left` (as in `cut_overlong`) less all members kept.
+    Returns this number, and `left`, the members that may still be inspected in the whole request, less those kept.
     """
     member, length_max = shape.member, shape.length_max
     assert member is not None

@@ -24,8 +24,8 @@ two or three levels of JSON."""
 COMMAS_MAX = 500
 """Commas that are tried, at most, as the end of one piece; takes at most 0.5 ms."""
 LEFT_MEMBERS_MAX = 2_048
-"""Lists and maps of at most this many members are freed in one call and never emptied: a cached expression, which has
-at most as many names, may still use them (`expressions/cache.py`)."""
+"""Lists and maps of at most this many members are freed in one call, and not emptied by `free`: a cached expression,
+which has at most as many names, may still use them (`expressions/cache.py`)."""
 FREED_TOGETHER = 512
 """A list or map with more than LEFT_MEMBERS_MAX members is freed this many members at a time, giving way in between."""
 
@@ -93,7 +93,8 @@ def _decode_runs(text: bytes, frame: bytes, decode: Decode, add: Callable[[Any],
 def _end_of_run(text: bytes, place: int) -> int | None:
     """Position of the comma that ends the piece beginning at `place`.
 
-    None if at most PIECE_BYTES follow `place`, or if none of the last `COMMAS_MAX` commas is outside all brackets.
+    None if at most PIECE_BYTES follow `place`, or if none of the last `COMMAS_MAX` commas in the next PIECE_BYTES is
+    outside all brackets.
     """
     end = place + PIECE_BYTES
     if end >= len(text):
@@ -134,7 +135,7 @@ def _decode_run(text: bytes, decode: Decode) -> Any:
 
 
 def free_request(request: msgspec.Struct) -> None:
-    """Free a request's large members piece by piece: a million at once take 0.1 s. Do not use the request again."""
+    """Free a request's large members in pieces: a million values at once take 0.1 s. Do not use the request again."""
     for name in request.__struct_fields__:
         value = getattr(request, name)
         if value.__class__ in _CONTAINERS:

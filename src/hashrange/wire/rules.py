@@ -36,9 +36,9 @@ class ConstraintWording(NamedTuple):
     is_after_enumerations: bool = False
     """True if the violation is not reported when any member breaks its enumeration."""
     is_alone: bool = False
-    """True if the violation is reported without all other violations, in the envelope."""
+    """True if the violation is reported without all others, after the prefix `1 validation error detected: `."""
     is_bare: bool = False
-    """True if the violation is reported without all other violations, even preceding ones, and without the envelope."""
+    """True if the violation's wording is the whole message, without a prefix or preceding violations."""
 
 
 ConstraintWordings = Mapping[tuple[str, Constraint], ConstraintWording]

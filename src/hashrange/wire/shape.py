@@ -1,7 +1,7 @@
 """Which types and constraints does a request struct declare? A tree of shapes, in the terms of the API model.
 
 The struct is the single declaration: JSON types, required members, bounds and enumerations are read from its
-annotations, once per struct. No request is read here. `Meta(extra=…)` holds what annotations cannot express:
+fields, once per struct. No request is read here. `Meta(extra=…)` holds what annotations cannot express:
 
     pattern   a regular expression that the fast decoder does not check; `^…$` is implied
     arn       True: pattern and name_max_length do not apply to a value that starts with "arn:"

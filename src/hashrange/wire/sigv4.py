@@ -1,9 +1,9 @@
-"""What does a request's signature claim? It is read from header or query; every check that needs no secret is made.
+"""What does a request's signature claim? It is read from header or query; every check that needs no credentials file is made.
 
 Checks run in the service's order; the first failure is reported (signing.md 2, steps 1 to 8):
 1 a signature in both header and query · 2 in neither · 3 missing or malformed parts ·
 4 date, difference from the clock · 5 host not signed · 6 algorithm · 7 form of the credential · 8 scope.
-`server.access` and `wire.canonical_request` check that the key is known and the signature right (9, 10). Pure.
+`server.access` and `wire.canonical_request` check the key, the signature, the session token and expiry (9 to 11). Pure.
 """
 
 import re
@@ -53,7 +53,7 @@ class Claim(NamedTuple):
 
 
 class _Parts(NamedTuple):
-    """The parts of a signature (Credential, SignedHeaders, date, …), from the header or the query, unchecked."""
+    """Parts of a signature (Credential, date, …), from header or query; only `expires_seconds` is checked."""
 
     algorithm: str
     credential: str
