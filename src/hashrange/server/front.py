@@ -206,9 +206,9 @@ class Front:
         self._service.run_while_there_is_time(queue.prepared)
 
     def _prepare_some(self, queue: _Queue) -> None:
-        """Prepare a few requests of one of the front's two queues.
+        """Make calls of a few HTTP requests that wait in `queue`, one of the front's two (quick requests, long ones).
 
-        This is a separate function so that its variables are freed before calls run.
+        This is a separate function so that its variables are freed before the calls run.
         """
         arrived, prepared, workers = queue.arrived, queue.prepared, self._service.workers
         while arrived and len(prepared) < PREPARED_TOGETHER:

@@ -29,8 +29,8 @@ def with_second_look(operations: Mapping[str, Operation], catalog: Catalog) -> M
 def _looking_again(operation: Operation, catalog: Catalog) -> Run:
     """Return an `Operation.run` that runs the operation again if it did not find a table that the catalog then finds.
 
-    If the operation reports missing tables in its reply, these are looked up before it runs. Running twice is safe: an
-    operation that lacked a table has done nothing, or has put and deleted whole items of a batch, and may do so again.
+    For an operation that reports missing tables in its reply, unknown tables are looked up before the first run. Running
+    twice is safe: an operation that lacked a table has done nothing, or has put and deleted whole items of a batch.
     """
     run = operation.run
 

@@ -20,7 +20,7 @@ REMEMBERED_CHANGES_MAX = 64
 
 
 class StaleReads(WrappedStore):
-    """A wrapper of a store; all writes to the wrapped store must go through the wrapper."""
+    """A store whose eventually consistent reads may return old rows; all writes to the inner store must go through it."""
 
     def __init__(self, inner: WholeStore, seed: int) -> None:
         super().__init__(inner)

@@ -34,7 +34,7 @@ def items_read_units(sizes_bytes: Collection[int], *, consistent: bool) -> float
 
 
 def item_read_units(row: Row | None, *, consistent: bool) -> float:
-    """Units of one read of an item, given by its row; None is a missing item.
+    """Read capacity units of one consistent or eventually consistent read of an item, given by its row (None: missing).
 
     0.1 µs: for most rows the length is enough, as no item is larger than its JSON.
     """

@@ -164,7 +164,7 @@ def _two_attributes(keys: KeySchema) -> KeyFunctions:
 
 
 def _nothing_usual(key_map: Item) -> Key | None:
-    """`KeyFunctions.usual` of a table with a key attribute that is no string: always None."""
+    """`KeyFunctions.usual`, the quick way for string keys, of tables with other key attributes: returns None."""
     return None
 
 

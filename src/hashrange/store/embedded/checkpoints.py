@@ -150,7 +150,7 @@ class Copies:
         return open_engine(self._home.data_dir, folder=folder, memory=self._home.memory)
 
     def closed(self) -> None:
-        """Free the content of a closed store that is in memory or a fork."""
+        """Free the content of a closed store that is in memory, or was made from a checkpoint (a fork)."""
         if self._home.memory is not None or self._home.is_copy:
             remove_home(self._home)
 

@@ -48,7 +48,7 @@ class Housekeeper:
         return was_running
 
     def _run_quietly(self, work: Callable[[], None]) -> None:
-        """On the housekeeping thread: run `work` unless the folder is lost, ignore its errors, report a lost folder."""
+        """On the housekeeping thread: run `work`, ignoring its errors, unless the folder is not at its path; report that."""
         try:
             self._require_folder()
             with contextlib.suppress(Exception):

@@ -16,7 +16,7 @@ _CHUNK_ROWS = 32
 
 
 class Queued(NamedTuple):
-    """One row of a queue."""
+    """One row of an `OrderedQueue`: a key and a value in the engine."""
 
     key: bytes
     """Key without the queue's prefix. Rows are in the order of these keys."""
