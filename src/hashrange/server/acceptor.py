@@ -43,7 +43,7 @@ class Acceptor:
         return self._make_protocol()
 
     def _accept(self) -> None:
-        """Accept up to ACCEPTED_TOGETHER connections of each listening socket; errors are left to the loop, which accepts too."""
+        """Accept up to ACCEPTED_TOGETHER connections per socket; ignores OSError, which the loop, accepting too, meets."""
         self._is_due = False
         for listening in self._listening:
             with contextlib.suppress(OSError):  # no connection waits, or no descriptor is left

@@ -206,7 +206,7 @@ class Front:
         self._service.run_while_there_is_time(queue.prepared)
 
     def _prepare_some(self, queue: _Queue) -> None:
-        """Make calls of a few HTTP requests that wait in `queue`, one of the front's two (quick requests, long ones).
+        """Make calls of a few HTTP requests that wait in `queue`, one of the front's two (quick requests, all others).
 
         This is a separate function so that its variables are freed before the calls run.
         """

@@ -48,7 +48,10 @@ class Housekeeper:
         return was_running
 
     def _run_quietly(self, work: Callable[[], None]) -> None:
-        """On the housekeeping thread: run `work`, ignoring its errors, unless the folder is not at its path; report that."""
+        """On the housekeeping thread: run `work`, ignoring its errors, if the engine's folder is at its path.
+
+        If the folder is not there, before or after `work`, reports that.
+        """
         try:
             self._require_folder()
             with contextlib.suppress(Exception):

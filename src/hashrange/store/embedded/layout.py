@@ -180,7 +180,7 @@ def record_sequence(engine_key: bytes) -> Sequence:
 
 
 def encode_sequence(sequence: Sequence) -> bytes:
-    """Encode the sequence number of a stream record in 12 bytes."""
+    """Encode a sequence number of DynamoDB Streams in 12 bytes."""
     return sequence.to_bytes(SEQUENCE_BYTES, "big")
 
 

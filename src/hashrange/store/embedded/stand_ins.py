@@ -55,7 +55,7 @@ class ReadOnlyEngine:
     put = delete = write = _refuse
 
     def flush_wal(self, _does_sync: bool) -> None:
-        """Sync the log files, whatever the argument. Raises OSError."""
+        """Sync the log files without the engine, which no longer does so after a failed write. Raises OSError."""
         files.sync_logs(self._folder)
 
     def compact_range(self, _lower: bytes, _upper: bytes, _options: object) -> None:
