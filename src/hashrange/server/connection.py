@@ -2,7 +2,7 @@
 
 One `Connection` per socket, without a task; `incoming.py` calls it. `connection_states.py` decides what is done next,
 this file does it. `reading.py` parses requests, `deadlines.py` ends slow connections. While complete requests, or part
-of a long read (more than `PIECE_BYTES`), wait behind the request being answered, the client is not read.
+of a long read (at least `PIECE_BYTES`), wait behind the request being answered, the client is not read.
 This file must not know what a request means. Source of limits: operations.md 1.1.
 """
 
@@ -44,7 +44,7 @@ class Connection(asyncio.Protocol):
         self.sending = FLOWING
         self.input = LISTENING
         self.unparsed_bytes = 0
-        """Bytes of long reads (more than `PIECE_BYTES`) that wait in `incoming.py`, still unparsed."""
+        """Bytes of long reads (at least `PIECE_BYTES`) that wait in `incoming.py`, still unparsed."""
         self.is_held = False
         """True while `long_reads.py` postpones reading from the client to a later turn."""
         self.reading = Reading()
@@ -90,9 +90,9 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Queue bytes from the client in `incoming.py`."""
-        if len(data) > PIECE_BYTES and not self.expect_long(len(data)):
+        if len(data) >= PIECE_BYTES and not self.expect_long(len(data)):
             return
-        self.connections.incoming.add(self, data)
+        self.connections.incoming.add(self, data, is_long=self.reading.message_bytes >= PIECE_BYTES)
 
     def expect_long(self, size_bytes: int) -> bool:
         """Count a long read; pause reading until it is parsed. Without free memory, refuse the client, return False."""
@@ -138,7 +138,7 @@ class Connection(asyncio.Protocol):
 
     def receive(self, data: bytes) -> None:
         """Parse bytes from the client; `incoming.py` then calls `take` for a request."""
-        is_long = len(data) > PIECE_BYTES
+        is_long = len(data) >= PIECE_BYTES
         if is_long:
             self.unparsed_bytes -= len(data)
             self.connections.receive_budget.end(len(data))

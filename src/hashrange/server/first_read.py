@@ -9,7 +9,6 @@ import asyncio
 
 from hashrange.server.connection import Connection
 from hashrange.server.connections import Connections
-from hashrange.server.reading import PIECE_BYTES
 
 
 class FirstRead(asyncio.BufferedProtocol):
@@ -37,8 +36,6 @@ class FirstRead(asyncio.BufferedProtocol):
         transport.set_protocol(connection)
         transport.resume_reading()
         connection.data_received(data)
-        if nbytes == PIECE_BYTES:
-            connection.connections.long_reads.note(connection, nbytes)
 
     def eof_received(self) -> bool:
         """Report to the Connection that the client has ended its input, having sent no bytes.

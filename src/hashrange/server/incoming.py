@@ -4,8 +4,8 @@ The input that one pass over the sockets brings is divided into groups of up to 
 authenticated and decoded, then run, then answered. Each stage finds its code in the processor's caches from the request
 before, which saves a tenth to a fifth of all CPU. If only one connection is open, it is answered at once. Connections
 that have had no reply yet are answered after the others, then connections whose last reply was large (a hundred replies
-of 1 MB take half a second), then long reads, those of more than `PIECE_BYTES` (a hundred take 50 ms).
-Measurements: docs/adr/0019-turns.md.
+of 1 MB take half a second), then long reads: those of at least `PIECE_BYTES`, and what follows of a request that is
+that long already (a hundred take 50 to 150 ms). Measurements: docs/adr/0019-turns.md.
 """
 
 from collections import deque
@@ -125,7 +125,7 @@ class Incoming:
         Empty data: take the next request or, with `is_long`, parse more of a long read. None: the client's input has
         ended.
         """
-        if is_long or (data and len(data) > PIECE_BYTES) or (self._long and connection in self._long):
+        if is_long or (data and len(data) >= PIECE_BYTES) or (self._long and connection in self._long):
             self._long.setdefault(connection, []).append(data)
         else:
             self._waiting.append((connection, data))

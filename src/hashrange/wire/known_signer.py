@@ -61,7 +61,10 @@ class KnownSigner:
         return compare_digest(hexlify(outer.digest()), authorization[-SIGNATURE_LENGTH:])
 
     def _learn(self, layout: HeaderLayout) -> Canonical:
-        """Make the template for this layout; nothing matches it if a signed header is absent, repeated or alone."""
+        """Make the template of canonical requests with this header layout.
+
+        No request matches it if a signed header is absent or repeated, or if only one header is signed.
+        """
         places = [layout.positions.get(name, ()) for name in self._signed_names]
         if len(places) < 2 or any(len(place) != 1 for place in places):
             canonical: Canonical = (b"", lambda _: ())

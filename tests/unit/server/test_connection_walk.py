@@ -260,7 +260,7 @@ class Walk:
         incoming = self.connections.incoming
         has_room = connection.share not in self.connections.receive_budget._waiting
         assert has_room == (connection.receiving is not WAITING)
-        long_reads = [data for data in incoming._long.get(connection, ()) if data and len(data) > PIECE_BYTES]
+        long_reads = [data for data in incoming._long.get(connection, ()) if data and len(data) >= PIECE_BYTES]
         is_held = connection in self.connections.long_reads._held
         is_in_the_way = bool(connection.ready or connection.reading.rest or long_reads or is_held)
         assert (connection.input is PAUSED) == (client.transport.is_blocked or not has_room or is_in_the_way)

@@ -126,7 +126,7 @@ def first_read(world: FrontEnd, size_bytes: int, data: bytes) -> tuple[Connectio
     protocol.connection_made(transport)
     protocol.get_buffer(-1)[:size_bytes] = data[:size_bytes]
     protocol.buffer_updated(size_bytes)
-    assert transport.reads
+    assert transport.reads or size_bytes == PIECE_BYTES
     return transport.protocol, transport
 
 
@@ -154,6 +154,33 @@ def test_a_client_that_fills_its_first_piece_sends_long(turns: Turns) -> None:
     unfilled, _ = first_read(world, PIECE_BYTES - 1, data)
     world.connections.long_reads.note(Sender(), TURN_BYTES)
     assert (filled.is_held, unfilled.is_held) == (True, False)
+
+
+def test_a_long_request_waits_behind_short_ones_from_its_first_piece_to_its_last(turns: Turns) -> None:
+    """A head of thousands of lines takes a millisecond to parse: a hundred of them must not be parsed before others."""
+    world = FrontEnd()
+    loop: Any = turns
+    world.connections.take_turns(loop)
+    first_read(world, 1, b"P")  # with one open connection, input is parsed at once
+    short, _ = first_read(world, PIECE_BYTES - 1, world.request(b" " * PIECE_BYTES))
+    data = world.request(b'{"TableName":"music"}' + b" " * 2 * PIECE_BYTES)
+    long, transport = first_read(world, PIECE_BYTES, data)
+    incoming = world.connections.incoming
+    assert [one for one, _ in incoming._waiting] == [short]
+    assert list(incoming._long) == [long]
+    while turns.due:
+        turns.turn()
+    for piece in (data[PIECE_BYTES : 2 * PIECE_BYTES - 1], data[2 * PIECE_BYTES - 1 :]):
+        long.data_received(piece)
+        assert list(incoming._long) == [long]
+        while turns.due:
+            turns.turn()
+    assert transport.written.startswith(b"HTTP/1.1 200")
+    long.data_received(world.request())
+    assert [one for one, _ in incoming._waiting] == [long]
+    while turns.due:
+        turns.turn()
+    assert transport.written.count(b"HTTP/1.1 200") == 2
 
 
 def test_what_many_send_at_once_is_read_in_several_turns(

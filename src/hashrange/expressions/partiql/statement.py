@@ -91,7 +91,7 @@ class ValueTable:
         for token, position in self.direct:
             value = parameters[position]
             text = value.get("S")
-            is_plain = text.__class__ is str and len(value) == 1 and text.isascii()  # needs no check
+            is_plain = text.__class__ is str and len(value) == 1 and text.isascii()  # any string is a valid value
             values[token] = value if is_plain else check_value(value)[0]
         for token, build in self.built:
             values[token] = check_value(build(parameters))[0]

@@ -34,7 +34,7 @@ class Reach(NamedTuple):
 
 
 def data_files_reach(folder: str) -> Reach | None:
-    """Where the data files in the engine's `folder` end; None without a MANIFEST. Some µs for each edit in it."""
+    """Up to which write and log the data files in the engine's `folder` go; None without a MANIFEST. Some µs per edit."""
     content = files.read_manifest(folder)
     if not content:
         return None

@@ -80,7 +80,7 @@ class Site:
         self.housekeeper.compact(self.engine, lower, upper)
 
     async def compact(self, lower: bytes, upper: bytes) -> None:
-        """Remove deleted keys in `lower <= key < upper` from the data files; wait for the housekeeping thread."""
+        """Remove deleted keys in `lower <= key < upper` from the data files, on the housekeeping thread; wait for it."""
         engine = self.engine
         await PAUSE
         await asyncio.wrap_future(self.housekeeper.compact(engine, lower, upper))
