@@ -15,9 +15,9 @@ MESSAGE_CHARACTERS_MAX = 100_000
 """Characters of an error message, including quotations of the request; further characters are cut: our own bound, as
 the service's is unconfirmed."""
 MEMBERS_INSPECTED_MAX = 5_000
-"""Once the slow path has inspected this many members of a request's lists and maps, it cuts each over-long one to one
-member more than allowed (one of strings: to STRINGS_KEPT_MIN): our own bound. This many members, of 20 characters each when
-printed, fill a message."""
+"""Once the slow path has inspected this many members of a request's lists and maps, it cuts each over-long one behind
+the first member that is too many (lists and maps of strings: behind STRINGS_KEPT_MIN members): our own bound. This many
+members, of 20 characters each when printed, fill a message."""
 STRINGS_KEPT_MIN = MESSAGE_CHARACTERS_MAX // 2
 """An over-long list or map of strings keeps more members than this when the slow path cuts it: printed with two
 characters each, this many members fill a message."""

@@ -55,7 +55,10 @@ def pause_collector() -> bool:
 
 
 def resume_collector() -> None:
-    """Switch the collector on again; in a server's own process, first freeze all objects."""
+    """Switch the collector on again, after `pause_collector`.
+
+    In a server's own process, first freezes all objects, so that runs pass over them until `look_at_all`.
+    """
     if _is_ours:
         gc.freeze()
     gc.enable()

@@ -91,7 +91,7 @@ class ValueTable:
         for token, position in self.direct:
             value = parameters[position]
             text = value.get("S")
-            is_plain = text.__class__ is str and len(value) == 1 and text.isascii()  # any string is a valid value
+            is_plain = text.__class__ is str and len(value) == 1 and text.isascii()  # valid as it is
             values[token] = value if is_plain else check_value(value)[0]
         for token, build in self.built:
             values[token] = check_value(build(parameters))[0]
@@ -153,7 +153,7 @@ class Statement:
         """A `LastTableCache` → the last table used with this statement, and the result that it keeps for both."""
 
     def values(self, parameters: RawParameters | None) -> dict[str, Value]:
-        """Return every value token's canonical value; raises faults of parameters, then of `value_checks`."""
+        """Return token → canonical value, for literals and parameters; raises faults of these, then of `value_checks`."""
         values = self.value_table.fill(parameters)
         if self.value_checks:
             run_value_checks("", self.value_checks, values)

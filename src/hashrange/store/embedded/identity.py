@@ -240,7 +240,7 @@ def lock_for_reading(data_dir: str) -> FolderLock:
             # Some file systems cannot lock files that are open for reading only.
             lock.take_file(os.O_RDWR)
         except FileNotFoundError:
-            pass  # without a lock file (no server has run, or it was deleted), the engine folder's lock decides
+            pass  # no server has run, or the lock file was deleted: `take_folder` below locks the engine's folder
         except OSError as error:
             if error.errno not in {errno.EACCES, errno.EPERM, errno.EROFS}:
                 raise

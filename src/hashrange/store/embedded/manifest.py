@@ -34,7 +34,7 @@ class Reach(NamedTuple):
 
 
 def data_files_reach(folder: str) -> Reach | None:
-    """Up to which write and log the data files in the engine's `folder` go; None without a MANIFEST. Some µs per edit."""
+    """Up to which write the data files in the engine's `folder` go, and the first log in use; None without a MANIFEST."""
     content = files.read_manifest(folder)
     if not content:
         return None
