@@ -99,9 +99,7 @@ def test_a_fork_and_its_store_do_not_see_each_others_writes(
     assert rows_of(store) == {**before, 1: row_of(1)}
 
 
-def test_a_fork_outlives_its_store(data_dir: str | None, loop: asyncio.AbstractEventLoop, run: Run) -> None:
-    if data_dir is not None:
-        pytest.skip("a fork on disk is in its store's folder, which the next server tidies")
+def test_a_fork_in_memory_outlives_its_store(loop: asyncio.AbstractEventLoop, run: Run) -> None:
     store = open_store(None, VirtualClock(), loop)
     assert finish(store.catalog.create(table_maker("t"))) is not None
     put(store, 1, row_of(1))
