@@ -20,7 +20,7 @@ SURELY_QUICK_BYTES = 4_096
 FEW_VALUES = 4_096
 """Of a larger value, one call that sorts encodes at most this many values, counted at all levels, in at most 1 ms."""
 SORTED_NAMES_MAX = 512
-"""Of a larger value, one call encodes at most this many names of a map or elements of a list, sorted in up to 1 ms."""
+"""At most this many names of a map or elements of a list go to one call of msgspec's encoder, which takes up to 1 ms."""
 _SOME = 512
 """Members of one list or map that are encoded in one call if they hold at most FEW_VALUES values."""
 _ONLY_MAPS = {dict}

@@ -71,7 +71,7 @@ def metadata_of(row: Row) -> RowMetadata | None:
 
 
 def plain_row(row: Row) -> Row:
-    """The row without its metadata; packed JSON stays packed. Equal items in the same packing have equal results."""
+    """The row without the metadata of its last write behind the JSON. Equal items in one packing have equal results."""
     return row if row[0] not in METADATA_VERSIONS else Row(_VERSION_BYTES[row[0] - 1] + row[1:-METADATA_BYTES])
 
 

@@ -43,7 +43,7 @@ class LongReads:
         self._is_turn_due = False
 
     def take_turns(self, call_soon: Callable[[Callable[[], None]], object]) -> None:
-        """From now on, count long reads per turn of the event loop, with the loop's `call_soon`."""
+        """From now on, limit the bytes of long reads in each turn of the event loop; `call_soon` is the loop's."""
         self._call_soon = call_soon
 
     def note(self, sender: Sender, size_bytes: int) -> None:

@@ -31,7 +31,7 @@ class ReceiveBudget:
         self._beginnings_bytes = 0
 
     def begin(self, size_bytes: int) -> bool:
-        """Count bytes without a reservation. False, and none counted, if the sum would pass `BEGINNINGS_BYTES_MAX`."""
+        """Count bytes of unfinished input without reserved memory; False and uncounted above `BEGINNINGS_BYTES_MAX`."""
         if size_bytes > 0 and self._beginnings_bytes + size_bytes > BEGINNINGS_BYTES_MAX:
             return False
         self._beginnings_bytes += size_bytes

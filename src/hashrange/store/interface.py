@@ -118,7 +118,7 @@ class Lease(NamedTuple):
 
 
 WHOLE_LEASE = Lease(WHOLE, math.inf)
-"""All hashes, without end: the lease of a store's only server."""
+"""Lease of all hashes that never ends in time: that of a store's only server."""
 
 
 class Statistics(NamedTuple):

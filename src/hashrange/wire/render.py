@@ -41,7 +41,7 @@ def render_value(value: Any, shape: Shape) -> str:
 
 
 def render_json(value: Any) -> str:
-    """The value as compact JSON in quotes. Takes time only for what is printed."""
+    """The value as compact JSON in single quotes; what exceeds a message is cut off, and takes no time."""
     return _quoted(_json_parts(value))
 
 

@@ -66,9 +66,10 @@ class ValuesCall(Call):
         self.error = error
 
     def first_fault(self, error: ApiError | Malformed) -> ApiError | None:
-        """Return the error or an earlier fault of the members.
+        """Return a fault of the members that the service finds before `error`, or else `error`.
 
-        None: the members were read leniently, and the operation must run again (see `Call.first_fault`).
+        After `Malformed`, None if there is no such fault: the operation must run again on `request`, which has been
+        read again, leniently (see `Call.first_fault`).
         """
         return first_fault(self, self.body, error)
 
