@@ -1,5 +1,5 @@
 # Hashrange in a container:
-#   docker build -t hashrange .
+#   docker build -t hashrange/hashrange .
 #   docker run -p 8000:8000 -v hashrange-data:/data hashrange
 # DynamoDB Local's flags work too: docker run -p 8000:8000 hashrange -inMemory -sharedDb
 

@@ -7,7 +7,8 @@
 #   make bench    measure, beside other servers, in some 30 minutes; writes docs/benchmarks.md (ARGS=--quick: two minutes, ours;
 #                 ARGS=--huge: also tables of many millions of items)
 #                 ARGS="--pair HEAD~1 HEAD": compares the CPU time per request of two commits, in some eight minutes
-#   make soak     10,000 connections, a million malformed requests, a thousand kills and power cuts, hostile clients
+#   make soak     10,000 connections, a million malformed requests, a thousand kills and power cuts, hostile clients,
+#                 public packages that use DynamoDB
 #   make torture  hostile clients, kills, power cuts, full and lost folders, in some ten minutes; ARGS=--write writes docs/reliability.md
 #   make wheel    build the package into dist/
 #   make lock     renew uv.lock and what is exported from it (needs uv)
@@ -94,7 +95,7 @@ bench: $(DEV_READY)
 # A million malformed requests: 20,000 for each of 37 operations, 160,000 statements, and 8 times 40,000 of spoiled HTTP.
 soak: $(DEV_READY)
 	HASHRANGE_SOAK=1000 HASHRANGE_FUZZ_REQUESTS=20000 HASHRANGE_FUZZ_ROUNDS=40000 \
-		$(BIN)/python -m pytest -s tests/soak tests/crash tests/fuzz tests/model $(PYTEST_FLAGS)
+		$(BIN)/python -m pytest -s tests/soak tests/crash tests/fuzz tests/model tests/packages $(PYTEST_FLAGS)
 	$(BIN)/python -m torture --only stalls
 
 # Fails when a bound is broken; ARGS="--only loss --seed 7", ARGS="--kinds query-page --seconds 1" and the like select.
@@ -113,4 +114,5 @@ lock:
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 	rm -rf tests/clients/*/node_modules tests/clients/*/target tests/clients/*/.venv
+	rm -rf tests/packages/*/node_modules tests/packages/*/target tests/packages/*/.venv
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

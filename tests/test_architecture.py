@@ -17,7 +17,7 @@ LAYERS = (
     {"expressions", "wire"},
     {"tables"},
     {"store"},
-    {"operations", "jobs"},
+    {"operations", "jobs", "faults"},
     {"service"},
     {"server"},
     {"cli", "testing"},
@@ -32,10 +32,13 @@ FILE_MODULES = (
     "store/embedded/copy_folders.py",
     "store/embedded/identity.py",
     "store/embedded/threads.py",
+    "store/snapshot_file.py",
+    "faults/fault.py",
     "server/credentials.py",
+    "testing/environment.py",
     "cli/settings_sources.py",
 )
-"""Files that may open files. The standard library opens TLS keys for server/listener.py."""
+"""Files that may open files or set environment variables. The standard library opens TLS keys for server/listener.py."""
 TIME_MODULE = "clock.py"
 
 FILE_LINES_MAX = 400

@@ -4,11 +4,12 @@ Each clock has three readings, which must not be mixed: service time (the databa
 be virtual), wall time (HTTP Date, signature skew, access log) and monotonic time (time-outs). A machine's clock may be
 set back, but service time never goes back, and on a machine it never stands still. So a table that was ACTIVE stays so,
 and no delay takes longer than its length. A movable clock is a machine's clock whose service time can be moved ahead
-while it runs, and frozen. A virtual clock moves service time alone (`advance`), for states, tokens, retention and
-delays, or all three readings (`advance_all`), for time-outs and signatures too. Code that waits for service time
-registers with `on_advance`.
+while it runs, and frozen; when its store's content is replaced, it may go back too (`go_to`). A virtual clock moves
+service time alone (`advance`), for states, tokens, retention and delays, or all three readings (`advance_all`), for
+time-outs and signatures too. Code that waits for service time registers with `on_advance`.
 """
 
+import math
 import time
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
@@ -22,7 +23,7 @@ class Clock(Protocol):
     """A source of three readings of time, in seconds."""
 
     def service_time(self) -> float:
-        """The database's own time, in seconds since the epoch; never goes back."""
+        """The database's own time, in seconds since the epoch; never goes back, except by `MovableClock.go_to`."""
         ...
 
     @property
@@ -46,6 +47,11 @@ class Clock(Protocol):
     def on_advance(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call `callback` after each call that advances service time, until the returned function is called."""
         ...
+
+
+def callers_time() -> float:
+    """Wall time as the code of this process sees it: libraries that freeze time for tests replace `time.time`."""
+    return time.time()
 
 
 class SystemClock:
@@ -93,7 +99,7 @@ class ServiceTimeState(NamedTuple):
     """How the service time of a `MovableClock` differs from the machine's."""
 
     moved_seconds: float = 0.0
-    """What is added to the machine's time, or to `frozen_seconds`."""
+    """Seconds added to the machine's service time, or to `frozen_seconds`: advances, minus time spent frozen before."""
     frozen_seconds: float | None = None
     """The machine's service time at which service time was frozen; None while it runs."""
 
@@ -105,9 +111,11 @@ class MovableClock:
     """The last result of `service_time`."""
 
     def __init__(self, machine: SystemClock, state: ServiceTimeState = ServiceTimeState()) -> None:  # noqa: B008
-        """`state`: that of another clock, to go on from."""
+        """`state`: how service time differs from the machine's at first, such as that of another clock."""
         self._machine = machine
         self._moved_seconds, self._frozen_seconds = state
+        self.returns = 0
+        """Number of calls of `go_to`."""
         self._listeners = _Listeners()
         self.wall_time, self.monotonic = machine.wall_time, machine.monotonic
         self.on_advance = self._listeners.add
@@ -118,10 +126,12 @@ class MovableClock:
         return self._frozen_seconds is not None
 
     def service_time(self) -> float:
-        """The machine's service time, or that at which service time was frozen, plus all advances."""
-        base_seconds = self._machine.service_time() if self._frozen_seconds is None else self._frozen_seconds
-        self.last_service_seconds = now_seconds = base_seconds + self._moved_seconds
+        """The machine's service time, or that at which this clock was frozen, plus `ServiceTimeState.moved_seconds`."""
+        self.last_service_seconds = now_seconds = self._base_seconds() + self._moved_seconds
         return now_seconds
+
+    def _base_seconds(self) -> float:
+        return self._machine.service_time() if self._frozen_seconds is None else self._frozen_seconds
 
     def freeze(self) -> None:
         """Let service time stand still until `resume`, except for advances."""
@@ -138,13 +148,14 @@ class MovableClock:
 
     @property
     def state(self) -> ServiceTimeState:
-        """What `go_to` needs to return to the present service time."""
+        """How service time now differs from the machine's, and whether it is frozen; `go_to` returns to this state."""
         return ServiceTimeState(self._moved_seconds, self._frozen_seconds)
 
     def go_to(self, state: ServiceTimeState) -> None:
-        """Return to an earlier state, even if service time goes back: for a store whose content goes back with it."""
+        """Take on another `state`, even if service time goes back: for a store whose content is replaced with it."""
         self._moved_seconds, self._frozen_seconds = state
         self.last_service_seconds = float("-inf")
+        self.returns += 1
         self._listeners.call_all()
 
     def advance(self, seconds: float) -> None:
@@ -153,15 +164,30 @@ class MovableClock:
         self._moved_seconds += seconds
         self._listeners.call_all()
 
+    def advance_to(self, moment_seconds: float) -> None:
+        """Move service time ahead to a moment, unless it has been reached, and call the listeners.
+
+        If service time is frozen, it is then the moment itself, or the next greater float. If it runs, it goes on from
+        there.
+        """
+        base_seconds = self._base_seconds()
+        if base_seconds + self._moved_seconds < moment_seconds:
+            self._moved_seconds = moment_seconds - base_seconds
+            while base_seconds + self._moved_seconds < moment_seconds:
+                self._moved_seconds = math.nextafter(self._moved_seconds, math.inf)
+        self._listeners.call_all()
+
 
 class VirtualClock:
-    """A clock that moves only by `advance` and `advance_all`, so tests never sleep.
+    """A clock that moves only by `advance`, `advance_to` and `advance_all`, so tests never sleep.
 
     One advance by a whole delay reaches its end; several advances by parts of the delay may, because of rounding, end
     some 0.1 µs earlier or later. Callbacks of `on_advance` run on the thread that moves the clock.
     """
 
     is_virtual = True
+    returns = 0
+    """Number of times that the clock returned to an earlier state: it never does."""
 
     def __init__(self, start_seconds: float = VIRTUAL_START_SECONDS) -> None:
         """`start_seconds`: the clock's first service time and wall time, in seconds since the epoch."""
@@ -173,6 +199,11 @@ class VirtualClock:
     def advance(self, seconds: float) -> None:
         """Move service time forward and call the listeners. To wait for the jobs too: `jobs.virtual_time.advance`."""
         self._move(seconds, 0.0)
+
+    def advance_to(self, moment_seconds: float) -> None:
+        """Move service time forward to exactly this moment, unless it has been reached, and call the listeners."""
+        self._service_seconds = max(self._service_seconds, moment_seconds)
+        self._listeners.call_all()
 
     def advance_all(self, seconds: float) -> None:
         """Move all three readings forward and call the listeners."""

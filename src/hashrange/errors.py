@@ -55,7 +55,7 @@ class ApiError(HashrangeError):
 
 
 class SerializationException(ApiError):
-    """The body is no JSON object or has invalid chunks, or a member does not fit its declared JSON type."""
+    """The body is no JSON object or is invalid `aws-chunked`, or a member does not fit its declared JSON type."""
 
     namespace = CORAL_SERVICE
     message_member = "Message"
@@ -93,8 +93,8 @@ class IncompleteSignatureException(ApiError):
 
 
 class InvalidSignatureException(ApiError):
-    """The signature, or that of a chunk, does not match; or it has expired or is not valid yet, is for another Region,
-    service, day or terminator, or does not sign the host; or header and query both have one.
+    """The signature, or that of an `aws-chunked` chunk, does not match; or it has expired or is not valid yet, is for
+    another Region, service, day or terminator, or does not sign the host; or header and query both have one.
     """
 
     namespace = CORAL_SERVICE
@@ -257,7 +257,15 @@ class InternalServerError(ApiError):
     http_status = 500
 
 
-THROTTLED = (ProvisionedThroughputExceededException, ThrottlingException)
+class RequestLimitExceeded(ApiError):
+    """The account has no capacity left in the Region for the call; the client may retry."""
+
+
+class LeftUnprocessed(ApiError):
+    """Internal: an element of a batch is to be returned as unprocessed. Never raised for other requests."""
+
+
+THROTTLED = (ProvisionedThroughputExceededException, ThrottlingException, RequestLimitExceeded)
 """Errors for exhausted capacity, which the embedded store never raises. BatchWriteItem returns the refused writes as
 unprocessed, or raises the error if it wrote nothing."""
 

@@ -33,6 +33,12 @@ class Settings(msgspec.Struct, frozen=True):
         "./hashrange-data"
     )
     """None keeps everything in memory (`--in-memory`)."""
+    snapshot: Annotated[
+        str | None,
+        Meta(
+            description="Snapshot file (hashrange snapshot) to begin with; for --in-memory, or a folder without tables."
+        ),
+    ] = None
     credentials: Annotated[
         str | None,
         Meta(
@@ -76,6 +82,18 @@ class Settings(msgspec.Struct, frozen=True):
         float, Meta(ge=0, le=604_800, description="How long after its time an item with time to live is deleted.")
     ] = 0.0
     """0: items are deleted within a second or two of their expiry time; DynamoDB itself takes up to some days."""
+    faults: Annotated[
+        str | None,
+        Meta(
+            description="TOML file of faults (docs/testing/faults.md): throttling, errors, lost replies, stale reads."
+        ),
+    ] = None
+    like_aws: Annotated[
+        bool,
+        Meta(
+            description="Let states, index entries and expired items take as long as in the service: sets the three delays above that are 0."
+        ),
+    ] = False
     ttl_cooldown_seconds: Annotated[
         float,
         Meta(
@@ -112,6 +130,18 @@ class Settings(msgspec.Struct, frozen=True):
             description="Connections open at a time; further ones are refused. Fewer where the process may open few files.",
         ),
     ] = 65_536
+
+
+LIKE_AWS_DELAYS = {"table_state_delay_seconds": 5.0, "index_delay_seconds": 0.1, "ttl_delay_seconds": 300.0}
+"""Delays that `like_aws` sets: of the order that the service takes."""
+
+
+def with_delays(settings: Settings) -> Settings:
+    """The settings with the delays of `like_aws`, where that is on and they are 0."""
+    if not settings.like_aws:
+        return settings
+    missing = {name: seconds for name, seconds in LIKE_AWS_DELAYS.items() if not getattr(settings, name)}
+    return msgspec.structs.replace(settings, **missing)
 
 
 OptionKind = Literal["text", "integer", "number", "switch", "choice"]

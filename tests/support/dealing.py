@@ -12,14 +12,17 @@ import pytest
 MACHINE = "machine"
 BIND_THE_MACHINE = (
     "tests/clients/",
+    "tests/docs/",
     "tests/packaging/",
     "tests/performance/test_harness.py",
     "tests/soak/",
     "tests/torture/",
+    "tests/unit/testing/test_mock_aioboto3.py",
+    "tests/unit/testing/test_mock_moto.py",
 )
 """Tests that fetch and build, open thousands of connections, or measure: they run one after another, in one process."""
 SECONDS = {
-    "machine": 439,
+    "machine": 465,
     "tests/crash/test_kills.py": 36,
     "conformance, suspending": 29,
     "conformance, embedded": 26,

@@ -1,5 +1,6 @@
 """Service time never goes back and never stands still, whatever happens to the machine's clock; a virtual clock moves on request only."""
 
+import math
 from random import Random
 
 import pytest
@@ -8,6 +9,7 @@ from hashrange.clock import (
     VIRTUAL_MONOTONIC_START_SECONDS,
     VIRTUAL_START_SECONDS,
     MovableClock,
+    ServiceTimeState,
     SystemClock,
     VirtualClock,
 )
@@ -101,6 +103,19 @@ def test_a_moment_plus_a_delay_is_reached_by_advancing_by_the_delay(seed: int) -
         assert clock.service_time() == due_seconds
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_virtual_time_is_advanced_to_a_moment_exactly(seed: int) -> None:
+    chance, clock, told = Random(seed), VirtualClock(), list[float]()
+    clock.on_advance(lambda: told.append(clock.service_time()))
+    for _ in range(200):
+        before_seconds = clock.service_time()
+        moment_seconds = VIRTUAL_START_SECONDS + chance.choice([0.0, 5.0, chance.uniform(0, 1000)])
+        clock.advance_to(moment_seconds)
+        assert clock.service_time() == clock.last_service_seconds == max(before_seconds, moment_seconds)
+        assert told.pop() == clock.service_time()
+    assert readings(clock)[1:] == (0, 0)
+
+
 def test_who_asks_is_told_of_every_advance_until_it_asks_no_more() -> None:
     clock = VirtualClock()
     told: list[tuple[str, float]] = []
@@ -164,6 +179,41 @@ def test_the_service_time_of_a_movable_clock_never_goes_back(seed: int) -> None:
         clock.advance(-1.0)
 
 
+@pytest.mark.parametrize("is_frozen", [False, True])
+@pytest.mark.parametrize("seed", range(20))
+def test_a_movable_clock_reaches_a_moment_and_passes_it_by_one_float_at_most(seed: int, *, is_frozen: bool) -> None:
+    chance, machine = Random(seed), SetClock(1_700_000_000 + seed / 7)
+    clock = MovableClock(machine, ServiceTimeState(chance.choice([0.0, -3.3, chance.uniform(0.0, 1e9)])))
+    if is_frozen:
+        clock.freeze()
+    for _ in range(200):
+        machine.advance(chance.choice([0.0, 1e-9, 0.001, 7.0]))
+        before_seconds = clock.service_time()
+        ahead_seconds = chance.choice([-5.0, 0.0, 1e-6, 0.1, chance.uniform(0.0, 1e6), chance.uniform(0.0, 1e9)])
+        moment_seconds = before_seconds + ahead_seconds
+        clock.advance_to(moment_seconds)
+        after_seconds = clock.service_time()
+        if ahead_seconds <= 0:
+            assert after_seconds == before_seconds
+        else:
+            assert moment_seconds <= after_seconds <= math.nextafter(moment_seconds, math.inf)
+        assert (clock.wall_time(), clock.monotonic()) == (machine.wall_time(), machine.monotonic())
+
+
+def test_a_running_clock_that_is_advanced_to_a_moment_goes_on_from_there() -> None:
+    machine = SetClock()
+    clock = MovableClock(machine)
+    moment_seconds = clock.service_time() + HOUR_SECONDS
+    told = list[float]()
+    clock.on_advance(lambda: told.append(clock.service_time()))
+    clock.advance_to(moment_seconds)
+    machine.advance(5)
+    assert clock.service_time() == pytest.approx(moment_seconds + 5)
+    clock.advance_to(moment_seconds)
+    assert clock.service_time() == pytest.approx(moment_seconds + 5)
+    assert told == [moment_seconds, clock.service_time()]
+
+
 def test_who_asks_a_movable_clock_is_told_after_the_move() -> None:
     machine = SetClock()
     clock = MovableClock(machine)
@@ -210,5 +260,6 @@ def test_a_clock_returns_to_an_earlier_state_and_goes_on_from_anothers() -> None
     other = MovableClock(machine, state)
     assert clock.service_time() == other.service_time() == before
     assert clock.last_service_seconds == before
+    assert (clock.returns, other.returns) == (1, 0)
     other.advance(1)
     assert clock.service_time() == before

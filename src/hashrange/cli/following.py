@@ -19,7 +19,7 @@ SHARDS_AT_ONCE = 32
 
 
 class Asking(Protocol):
-    """A server that answers requests, such as `Remote`."""
+    """The part of `Remote` that following a stream uses: it sends requests to a server."""
 
     @property
     def replied_at_seconds(self) -> float:

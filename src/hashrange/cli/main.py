@@ -20,6 +20,7 @@ COMMANDS = {
     "check": "verify that a data folder is sound",
     "inspect": "show a data folder's tables, or the item at a key",
     "tail": "print a table's changes as they come, from a running server",
+    "snapshot": "write the content of a running server to a file",
     "version": "print the versions of Hashrange and of what it stands on",
 }
 

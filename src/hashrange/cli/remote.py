@@ -21,6 +21,7 @@ from hashrange.wire.sigv4 import ALGORITHM, TERMINATOR, amz_date
 
 TARGETS = {"dynamodb": "DynamoDB_20120810", "streams": "DynamoDBStreams_20120810"}
 SERVICE = "dynamodb"
+ADMIN_PREFIX = "/_hashrange/v1/"
 DEFAULT_ENDPOINT = "http://127.0.0.1:8000"
 DEFAULT_REGION = "us-east-1"
 PLACEHOLDER_KEY = "hashrange"
@@ -73,17 +74,37 @@ class Remote:
         """
         body = json.dumps(members).encode()
         headers = self._signed(f"{TARGETS[service]}.{operation}", body)
+        status, reply = self._exchange("POST", "/", headers, body)
+        return self._understood(operation, status, reply)
+
+    def operate(self, method: str, path: str, **members: Any) -> Any:
+        """Send a request to the admin API; `path` is below its prefix. Returns the reply.
+
+        Raises RemoteError if the server refuses, has no admin API, or does not answer. Repeats as `ask` does.
+        """
+        status, body = self._exchange(method, ADMIN_PREFIX + path, {}, json.dumps(members).encode())
+        try:
+            reply = json.loads(body)
+        except ValueError:
+            reply = None
+        if status == 200 and isinstance(reply, dict):
+            return reply
+        if isinstance(reply, dict) and isinstance(reply.get("error"), str):
+            raise RemoteError(f"the server at {self.endpoint} refused {method} {path}: {reply['error']}")
+        raise RemoteError(f"the server at {self.endpoint} has no admin API. Start it with --admin.")
+
+    def _exchange(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
+        """Send a request, and once more as `ask` says; returns the reply's status and body. Raises RemoteError."""
         is_kept = self._connection is not None
         try:
-            status, reply = self._send(headers, body)
+            return self._send(method, path, headers, body)
         except (OSError, HTTPException) as error:
             if not is_kept or isinstance(error, TimeoutError):
                 raise self._unreachable(error) from None
             try:  # repeat the request: the server may have closed the kept connection, or restarted
-                status, reply = self._send(headers, body)
+                return self._send(method, path, headers, body)
             except (OSError, HTTPException) as second_error:
                 raise self._unreachable(second_error) from None
-        return self._understood(operation, status, reply)
 
     def close(self) -> None:
         """Close the connection; the next request reopens it."""
@@ -91,13 +112,13 @@ class Remote:
             self._connection.close()
             self._connection = None
 
-    def _send(self, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
+    def _send(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
         """Send a request once; returns the reply's status and body. Raises OSError, HTTPException."""
         try:
             if self._connection is None:
                 make = HTTPSConnection if self._url.scheme == "https" else HTTPConnection
                 self._connection = make(self._url.hostname or "", self._url.port, timeout=REPLY_SECONDS_MAX)
-            self._connection.request("POST", "/", body, dict(headers))
+            self._connection.request(method, path, body, dict(headers))
             # Without `with`, the reply's finalizer may close it, and Python ignores a KeyboardInterrupt in a finalizer.
             with self._connection.getresponse() as reply:
                 date = reply.getheader("Date")

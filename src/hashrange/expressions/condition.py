@@ -26,7 +26,7 @@ from hashrange.items.types import Value
 
 
 class CompiledCondition:
-    """A compiled condition: its `test(item, values)`, the attributes that it reads, and the tokens that it uses.
+    """A compiled condition: its `test(item, values)`, the attributes that it reads, the `#names` and `:values` it uses.
 
     If there is no item, `test` is called with an empty one.
     """

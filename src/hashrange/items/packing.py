@@ -18,7 +18,7 @@ replaced.
 _SHORT_ESCAPES = {0x08: rb"\b", 0x09: rb"\t", 0x0A: rb"\n", 0x0C: rb"\f", 0x0D: rb"\r"}
 _ESCAPES = {bytes((code,)): _SHORT_ESCAPES.get(code, rb"\u%04x" % code) for code in range(0x20)}
 """Control character → its escape in JSON. In packed bytes, the character replaces its escape if that is six characters
-long; in format 7, it replaces escapes of two characters too.
+long; in rows packed by the older store format 7, it replaces escapes of two characters too.
 """
 _NEVER_IN_UTF8 = (0xC0, 0xC1, *range(0xF5, 0x100))
 _WORDS_OF_FORMAT_7 = (
@@ -40,7 +40,7 @@ SubstitutionTable = dict[bytes, bytes]
 SUBSTITUTIONS_OF_FORMAT_7: SubstitutionTable = _ESCAPES | {
     bytes((code,)): word for code, word in zip(_NEVER_IN_UTF8, _WORDS_OF_FORMAT_7, strict=True)
 }
-"""Substitution table of format 7, for reading rows that were packed with it."""
+"""Substitution table of the older store format 7, for reading rows that were packed with it."""
 SUBSTITUTIONS: SubstitutionTable = {byte: text for byte, text in _ESCAPES.items() if byte[0] not in _SHORT_ESCAPES} | {
     bytes((code,)): word for code, word in zip((*_SHORT_ESCAPES, *_NEVER_IN_UTF8), _WORDS, strict=True)
 }

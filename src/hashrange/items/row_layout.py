@@ -56,7 +56,7 @@ class RowMetadata(NamedTuple):
     origin: int
     """Number of the store that the write came from; 0 is this store."""
     version: int
-    """Version of the item at its origin; grows with each write."""
+    """Version of the item in the store that `origin` names; grows with each write."""
 
 
 def with_metadata(row: Row, metadata: RowMetadata | None) -> Row:

@@ -5,12 +5,15 @@ does not pause if no request waited. A failed job is tried again a second later,
 end the server.
 
 A job rests when it has nothing to do until time passes or `Runner.wake` is called. Virtual service time passes only
-when it is moved, which wakes every job; `until_at_rest` returns when all jobs rest again.
+when it is moved, which wakes every job; `until_at_rest` returns when all jobs rest again. While service time is moved
+in steps (`in_order`), a step wakes only the jobs that are due, and jobs run one at a time: before each slice, the first
+one of the runner's list that has work.
 """
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 from hashrange.clock import Clock
@@ -27,6 +30,9 @@ PAUSE_FACTOR = 8
 and at most PAUSE_SECONDS_MAX."""
 RETRY_SECONDS = 1.0
 """Pause after a failed slice, in real time, unless the job is woken earlier."""
+SLICES_MAX = 1_000_000
+"""While jobs run in order, a job that has run this many slices since service time was moved is taken for one that would
+never rest. To delete 60 million items that expire together, or to fill an index of 120 million, takes fewer slices."""
 
 JobSlice = Coroutine[Any, Any, float | None]
 InTurns = Callable[[JobSlice], Awaitable[float | None]]
@@ -45,6 +51,19 @@ class _RunningJob:
         """An event that is set while the job rests."""
         self.failure: Exception | None = None
         """The error of the job's last slice; None if the slice succeeded."""
+        self.due_seconds: float | None = None
+        """Service time at which the resting job wants to run next; None: when woken, or after some real time."""
+        self.is_in_slice = False
+        self.is_given_up = False
+        """True if the job has failed while jobs run in order; it then rests, whoever wakes it, until that ends."""
+        self.slices = 0
+        """Number of slices since service time was last moved, or since jobs began to run in order."""
+
+    def look(self) -> None:
+        """Let the job look for work."""
+        if not self.is_given_up:
+            self.wake.set()
+            self.rest.clear()
 
 
 class Runner:
@@ -58,12 +77,17 @@ class Runner:
         self._monotonic = clock.monotonic
         self._tasks: list[asyncio.Task[None]] = []
         self._running = [_RunningJob(job) for job in jobs]
+        self._timed = [running for running in self._running if running.job.waits_for_service_time]
         self._stop_listening: Callable[[], None] = lambda: None
+        self._order = asyncio.Lock()
+        """Held while jobs run in order."""
+        self._order_changed = asyncio.Event()
+        """An event that is set and cleared at once when it may be another job's turn, or jobs no longer run in order."""
 
     def start(self) -> None:
         """Start all jobs on the running event loop; each looks for work at once."""
         loop = asyncio.get_running_loop()
-        self._stop_listening = self._clock.on_advance(self.wake)
+        self._stop_listening = self._clock.on_advance(self._time_moved)
         self._tasks = [
             loop.create_task(self._run(running), name=f"hashrange-{running.job.name}") for running in self._running
         ]
@@ -71,21 +95,64 @@ class Runner:
     def wake(self) -> None:
         """Let every job look for work, because there is new work or time was moved."""
         for running in self._running:
-            running.wake.set()
-            running.rest.clear()
+            running.look()
 
-    async def until_at_rest(self) -> None:
+    def _time_moved(self) -> None:
+        """Let every job look for work; while jobs run in order, only those that are due."""
+        if not self._order.locked():
+            self.wake()
+            return
+        now_seconds = self._clock.service_time()
+        for running in self._timed:
+            running.slices = 0
+            if running.due_seconds is not None and running.due_seconds <= now_seconds:
+                running.look()
+
+    async def all_at_rest(self, *, only_timed: bool = False) -> None:
         """Return once all jobs rest at the same time, and have done the work that they made for each other.
 
-        Also returns once the runner has stopped. Raises the error of a job whose last slice failed: a failed job rests
-        until it is tried again.
+        Also returns once the runner has stopped. `only_timed`: jobs that go by real time are not waited for.
         """
-        while self._tasks and not all(running.rest.is_set() for running in self._running):
-            for running in self._running:
+        awaited = self._timed if only_timed else self._running
+        while self._tasks and not all(running.rest.is_set() for running in awaited):
+            for running in awaited:
                 await running.rest.wait()
+
+    async def until_at_rest(self) -> None:
+        """Return when `all_at_rest` does. Raises the error of a job whose last slice failed: a failed job rests until
+        it is tried again.
+        """
+        await self.all_at_rest()
         for running in self._running:
             if running.failure is not None:
                 raise running.failure
+
+    def next_due_seconds(self) -> float | None:
+        """The first service time at which a resting job wants to run; None if all rest until woken, or have stopped."""
+        dues = [running.due_seconds for running in self._timed if running.due_seconds is not None]
+        return min(dues, default=None) if self._tasks else None
+
+    @asynccontextmanager
+    async def in_order(self) -> AsyncIterator[None]:
+        """Within the context, jobs that wait for service time run one at a time, and each of them looks for work first.
+
+        A job that fails there, or that runs SLICES_MAX slices at one time, is not tried again before the end of the
+        context. Contexts are entered one after the other, in the order of the calls.
+        """
+        async with self._order:
+            for running in self._running:
+                running.slices = 0
+            for running in self._timed:
+                running.look()
+            try:
+                yield
+            except asyncio.CancelledError:
+                self.wake()
+                raise
+            finally:
+                for running in self._running:
+                    running.is_given_up = False
+                self._order_changes()  # those who wait check after this coroutine has released the lock
 
     async def stop(self) -> None:
         """Cancel the tasks of all jobs, between slices or at an `await` in a slice; returns when they have ended."""
@@ -99,24 +166,73 @@ class Runner:
 
     async def _run(self, running: _RunningJob) -> None:
         """Run one job's slices until the task is cancelled."""
-        job = running.job
         while True:
+            while self._is_behind(running):
+                await self._order_changed.wait()
             running.wake.clear()
+            running.due_seconds = None
+            running.is_in_slice = True
             try:
-                pause_seconds = await self._in_turns(job.run_slice())
+                running.slices += 1
+                pause_seconds = await self._in_turns(running.job.run_slice())
+                if running.slices >= SLICES_MAX and self._order.locked():
+                    raise AssertionError(f"the job {running.job.name} does not rest after {running.slices} slices")
             except Exception as error:  # noqa: BLE001 - a failed job must not end the server
                 if running.failure is None:
-                    _log_failure(job, error)
+                    _log_failure(running.job, error)
                 running.failure = error
-                await _rest(running, RETRY_SECONDS)
-                continue
-            running.failure = None
-            if pause_seconds is not None and pause_seconds <= AT_ONCE:
-                await self._give_way()
-            elif job.waits_for_service_time and self._clock.is_virtual:
-                await _rest(running, None)  # an advance of virtual time wakes the job
             else:
-                await _rest(running, pause_seconds)
+                running.failure = None
+            finally:
+                running.is_in_slice = False
+                self._order_changes()  # those who wait check when this job rests or gives way
+            if running.failure is not None:
+                await self._rest_after_failure(running)
+            elif pause_seconds is not None and pause_seconds <= AT_ONCE:
+                await self._give_way()
+            elif running.job.waits_for_service_time:
+                await self._rest_for_service_time(running, pause_seconds)
+            else:
+                await self._rest(running, pause_seconds)
+
+    def _is_behind(self, running: _RunningJob) -> bool:
+        """True while jobs run in order, if one runs a slice, or one before this job in the list has work."""
+        if not self._order.locked() or not running.job.waits_for_service_time:
+            return False
+        place = self._timed.index(running)
+        return any(one.is_in_slice for one in self._timed) or not all(one.rest.is_set() for one in self._timed[:place])
+
+    def _order_changes(self) -> None:
+        """Let all jobs that wait for their turn check whether it has come."""
+        self._order_changed.set()
+        self._order_changed.clear()
+
+    async def _rest_after_failure(self, running: _RunningJob) -> None:
+        """Let a failed job rest; while jobs run in order, first until that ends."""
+        if self._order.locked():
+            running.is_given_up = True
+            running.wake.clear()
+            running.rest.set()
+            while running.is_given_up:
+                await self._order_changed.wait()
+        await self._rest(running, RETRY_SECONDS)
+
+    async def _rest_for_service_time(self, running: _RunningJob, seconds: float | None) -> None:
+        """Let a job rest until it is woken, or for some service time; virtual time wakes it when it is moved."""
+        if seconds is not None:
+            running.due_seconds = self._clock.service_time() + seconds
+        await self._rest(running, None if self._clock.is_virtual else seconds)
+
+    async def _rest(self, running: _RunningJob, seconds: float | None) -> None:
+        """Let a job rest until it is woken, or for at most `seconds` (None: without limit)."""
+        if running.wake.is_set():
+            return
+        running.rest.set()
+        try:
+            async with asyncio.timeout(seconds):  # `wait_for` may swallow the cancellation of `stop` (Python 3.11)
+                await running.wake.wait()
+        except TimeoutError:
+            running.rest.clear()
 
     async def _give_way(self) -> None:
         """After a slice, let waiting requests run, then pause the job in proportion to the time that they took."""
@@ -126,17 +242,6 @@ class Runner:
         waiting_seconds = self._monotonic() - slice_ended_seconds
         if waiting_seconds >= NOBODY_WAITED_SECONDS:
             await asyncio.sleep(min(max(PAUSE_SECONDS, PAUSE_FACTOR * waiting_seconds), PAUSE_SECONDS_MAX))
-
-
-async def _rest(running: _RunningJob, seconds: float | None) -> None:
-    """Let a job rest until it is woken, or for at most `seconds` (None: without limit)."""
-    if running.wake.is_set():
-        return
-    running.rest.set()
-    try:
-        await asyncio.wait_for(running.wake.wait(), seconds)
-    except TimeoutError:
-        running.rest.clear()
 
 
 def _log_failure(job: Job, error: Exception) -> None:

@@ -1,24 +1,62 @@
-"""How is service time moved? `advance` moves the clock and returns when the jobs have done all work that became due.
+"""How is service time moved? `advance` moves the clock in steps, from one moment at which a job is due to the next, and returns when all is done.
 
-Time jumps: work that became due in between is done at the new time, in whatever order the jobs run. Nothing here sleeps
-or polls. `advance` and `advance_all` must be called on the event loop on which the jobs run.
+So work is done at the time at which it is due, in the order of these times, and what becomes due because of it is
+counted from there. Jobs that are due at the same moment run one at a time, in the order of the runner's list. Nothing
+here sleeps or polls. `advance` and `advance_all` must be called on the event loop on which the jobs run; calls at the
+same time run one after the other. Why: docs/adr/0038-advances-in-steps.md.
 """
 
 from hashrange.clock import MovableClock, VirtualClock
 from hashrange.jobs.runner import Runner
 
+STOPS_MAX = 20_000
+"""Number of times that an advance stops exactly when a job is due: some 12 seconds in all if each time an item expires."""
+COARSE_STOPS_MAX = 5_000
+"""After STOPS_MAX stops, the next ones are at least this fraction of the remaining time apart."""
+STEP_SECONDS_MIN = 1e-6
+"""Shortest step: a job that asks again for the present moment does not stop the time."""
+
 
 async def advance(clock: VirtualClock | MovableClock, jobs: Runner, seconds: float) -> None:
-    """Move service time ahead.
+    """Move service time ahead to `seconds` from now; what passes of it by itself meanwhile is part of these.
 
-    Returns when the jobs have done all work that is due at the new time, and the work that follows from it.
-    Raises a failed job's error (StorageError, or a bug's exception) after all other jobs have come to rest.
+    Returns when the jobs have done all work that was due up to the new time, and the work that follows from it.
+    Raises a failed job's error (StorageError, or a bug's exception) once service time is at its end and all other jobs
+    rest; the failed job is not tried again until then. Ends early if the clock returns to an earlier state, or if it is
+    cancelled: service time is then where it stands.
     """
-    clock.advance(seconds)
-    await jobs.until_at_rest()
+    async with jobs.in_order():
+        returns = clock.returns
+        end_seconds = clock.service_time() + seconds
+        await jobs.all_at_rest(only_timed=True)
+        await _stop_on_the_way(clock, jobs, end_seconds, returns)
+        if clock.returns == returns:
+            clock.advance_to(end_seconds)
+        jobs.wake()
+        await jobs.until_at_rest()
 
 
 async def advance_all(clock: VirtualClock, jobs: Runner, seconds: float) -> None:
-    """Move service time, wall time and monotonic time ahead; returns and raises as `advance` does."""
-    clock.advance_all(seconds)
-    await jobs.until_at_rest()
+    """Move service time, wall time and monotonic time ahead in one step; returns and raises as `advance` does."""
+    async with jobs.in_order():
+        clock.advance_all(seconds)
+        jobs.wake()
+        await jobs.until_at_rest()
+
+
+async def _stop_on_the_way(clock: VirtualClock | MovableClock, jobs: Runner, end_seconds: float, returns: int) -> None:
+    """Move service time from due time to due time, and wait for the work, as long as jobs are due before the end.
+
+    `returns`: that of the clock when the advance began.
+    """
+    stops, step_seconds = 0, STEP_SECONDS_MIN
+    while (due_seconds := jobs.next_due_seconds()) is not None and clock.returns == returns:
+        now_seconds = clock.service_time()
+        if stops == STOPS_MAX:
+            step_seconds = max(step_seconds, (end_seconds - now_seconds) / COARSE_STOPS_MAX)
+        stop_seconds = max(due_seconds, now_seconds + step_seconds)
+        if stop_seconds >= end_seconds:
+            return
+        clock.advance_to(stop_seconds)
+        await jobs.all_at_rest(only_timed=True)
+        stops += 1

@@ -25,3 +25,14 @@ TOO_FEW_KEYS = (
 )
 TOO_MANY_PARTITIONS = "Table {name} has {count} partitions already, which is the most that a table can have."
 PARTITION_CHANGED = "Partition {number} of table {name} was split meanwhile. Ask again."
+
+NO_SNAPSHOT = "There is no snapshot {number}. Snapshots that can be used: {numbers}."
+TOO_MANY_SNAPSHOTS = (
+    "There are {count} snapshots, which is the most that a server keeps. Release one with DELETE snapshots/NUMBER."
+)
+BAD_ROW_KEY = "The member after must be the key of the last row that was read, as base64."
+NO_FORK = "There is no fork on port {port}. Ports of forks: {ports}."
+TOO_MANY_FORKS = "There are {count} forks, and no connections are left for another one. End one with DELETE forks/PORT."
+NO_LISTENER = (
+    "This database listens on no port, so a fork of it cannot either. Fork it from the program that it runs in."
+)

@@ -30,7 +30,17 @@ prefix "1 validation error detected: "; "older": in the older layer's words."""
 class Scope:
     """Everything that an operation may use: account, Region, store, clock, settings. One per account and Region."""
 
-    __slots__ = ("account", "clock", "maintenance", "region", "settings", "store", "tables")
+    __slots__ = (
+        "__weakref__",
+        "account",
+        "clock",
+        "maintenance",
+        "region",
+        "settings",
+        "state_delay",
+        "store",
+        "tables",
+    )
 
     def __init__(self, account: str, region: str, store: WholeStore, clock: Clock, settings: Settings) -> None:
         self.account = account
@@ -41,6 +51,8 @@ class Scope:
         self.clock = clock
         self.settings = settings
         self.tables = store.catalog.tables(account, region)
+        self.state_delay: Callable[[str], float] = lambda name: settings.table_state_delay_seconds
+        """Returns how many seconds of service time the table of this name stays CREATING, UPDATING or DELETING now."""
 
 
 Run = Callable[..., Soon[Any]]

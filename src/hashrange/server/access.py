@@ -1,17 +1,18 @@
-"""How is a request authenticated? By its signature. The account of its access key, and its Region, give the Scope. Most signers are cached.
+"""How is a request authenticated? By its signature. The account of its access key, and its Region, give the Scope. What a client's requests share is cached.
 
 Without a credentials file, the syntax, date and credential scope of a signature are checked, but not the signature
-itself. With one, these are checked next, in this order: access key, Regions of the key, signature, signatures of the
-body's chunks, session token, expiry (signing.md 2, steps 9 to 11). The Region is that of the credential scope.
+itself, and an access key of 12 digits is the account. With one, these are checked next, in this order: access key,
+Regions of the key, signature, signatures of the body's chunks, session token, expiry (signing.md 2, steps 9 to 11). The
+Region is that of the credential scope.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from hashrange.errors import ExpiredTokenException, InvalidSignatureException, UnrecognizedClientException
 from hashrange.limits import SKEW_SECONDS_MAX
 from hashrange.messages import signing as sentences
 from hashrange.operations.operation import Scope
-from hashrange.server.credentials import ACCOUNT, Credential
+from hashrange.server.credentials import Credential, account_of_key
 from hashrange.service.service import Service
 from hashrange.wire.canonical_request import check_chunks, check_signature, signing_key
 from hashrange.wire.http import HttpRequest
@@ -27,19 +28,25 @@ PREFIX_BYTES_MAX = 2048
 class Access:
     """Authenticates requests. With `credentials` None, signatures are not verified."""
 
-    def __init__(self, service: Service, credentials: Mapping[str, Credential] | None = None) -> None:
+    def __init__(
+        self,
+        service: Service,
+        credentials: Mapping[str, Credential] | None = None,
+        wall_time: Callable[[], float] | None = None,
+    ) -> None:
+        """`wall_time` returns the time with which the dates of signatures are compared; None: the clock's."""
         self._scope_of = service.scope
-        self._wall_time = service.clock.wall_time
+        self._wall_time = wall_time or service.clock.wall_time
         self._credentials = credentials
         self._signers: dict[bytes, tuple[KnownSigner, str, Scope, bytes | None]] = {}
-        """Authorization header without its signature → signer, signing name, Scope and session token."""
+        """Authorization header without signature → checker of its signatures, signing name, Scope, session token."""
         self._keys: dict[tuple[str, str, str], bytes] = {}
         self._dates: dict[bytes, int] = {}
 
     def authorize(self, request: HttpRequest, service: str) -> Scope:
         """Return the Scope of the sender, who must have signed for the signing name `service` (such as `dynamodb`).
 
-        Raises the errors of signing.md 3. If the date and the signer are cached, it takes 5 µs, or under 1 µs if
+        Raises the errors of signing.md 3. If the date and the header are cached, it takes 5 µs, or under 1 µs if
         signatures are not verified.
         """
         values = request.values
@@ -65,11 +72,12 @@ class Access:
         return scope
 
     def _authorize_carefully(self, request: HttpRequest, service: str) -> Scope:
-        """Return the Scope after every check, in the service's order. Unless presigned, calls `_remember`."""
+        """Return the Scope after every check, in the service's order. A request that is not presigned is remembered."""
         claim = read_claim(request, self._wall_time(), service)
         credential: Credential | None = None
-        account = ACCOUNT
-        if self._credentials is not None:
+        if self._credentials is None:
+            account = account_of_key(claim.access_key)
+        else:
             credential = self._check_secret(request, claim, self._credentials)
             account = credential.account
         scope = self._scope_of(account, claim.region)

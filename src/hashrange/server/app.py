@@ -28,11 +28,12 @@ async def serve(
 ) -> None:
     """Open the store and serve until SIGTERM or SIGINT; then answer begun requests, make commits durable, and close.
 
-    Raises StorageError, CredentialsFileError, TlsFilesError or ListenError if the server cannot start. Once it listens,
+    Raises StorageError, SettingUnusable, SnapshotFileError or ListenError if the server cannot start. Once it listens,
     `on_ready` is called with the endpoint's URL; an exception of `on_ready` ends the server. Closing may raise
     StorageError too.
     """
-    clock = clock or (MovableClock(SystemClock()) if settings.admin else SystemClock())
+    is_movable = settings.admin or settings.snapshot is not None
+    clock = clock or (MovableClock(SystemClock()) if is_movable else SystemClock())
     loop = asyncio.get_running_loop()
     secrets = read_secrets(settings)
     service = await open_service(settings, clock, operations)

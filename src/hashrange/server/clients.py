@@ -7,7 +7,7 @@ from hashrange.server.incoming import AnsweredConnection, Respond
 
 
 class Clients(NamedTuple):
-    """Access to the clients of one listener."""
+    """What protocols can ask about one listener's clients: how many are connected, and the address of each."""
 
     count_open: Callable[[], int]
     """Returns the number of open connections."""

@@ -70,7 +70,7 @@ FLOWING, BLOCKED = Sending.FLOWING, Sending.BLOCKED
 LISTENING, PAUSED, ENDING, ENDED = Input.LISTENING, Input.PAUSED, Input.ENDING, Input.ENDED
 
 NOT_PARSING = frozenset((REFUSED, LINGERING, CLOSING, GONE))
-"""States in which received bytes are never parsed; in WAITING they are parsed later."""
+"""States in which received bytes are never parsed. WAITING is none of them: its bytes are parsed later."""
 OVER = frozenset((CLOSING, GONE))
 """States of a connection that is closed or lost: nothing more is parsed or written."""
 

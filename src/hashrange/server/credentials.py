@@ -22,11 +22,12 @@ import msgspec
 from hashrange.settings import SettingUnusable
 
 ACCOUNT = "000000000000"
-"""The account of a credential that names none, and of all clients while no credentials are configured."""
+"""The account of a credential that names none and, without a credentials file, of access keys other than 12 digits."""
 
 _is_signable = re.compile(r"[!-+.0-~-]+").fullmatch
 """Matches access keys that can be part of a signature's Credential: printable ASCII without blanks, commas and
 slashes, which would end the key there."""
+_is_account = re.compile(r"[0-9]{12}").fullmatch
 _is_region = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_-]{0,62}").fullmatch
 """Matches the names of Regions that `wire.sigv4` accepts in a signature."""
 
@@ -55,6 +56,11 @@ class Credential(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
     credential: list[Credential]
+
+
+def account_of_key(access_key: str) -> str:
+    """The account of an access key if there is no credentials file: the key itself if it is 12 digits, else ACCOUNT."""
+    return access_key if _is_account(access_key) else ACCOUNT
 
 
 def read_credentials(path: str) -> dict[str, Credential]:

@@ -53,5 +53,5 @@ class FirstRead(asyncio.BufferedProtocol):
         self._connection.pause_writing()
 
     def resume_writing(self) -> None:
-        """Report to the Connection that the client reads the refusal again."""
+        """Report to the Connection that the client, which can have been sent only a refusal, reads on."""
         self._connection.resume_writing()

@@ -29,7 +29,7 @@ CROWD = 32
 """If more inputs than this wait behind the group being answered (`incoming.py`), they are a crowd: of the group, only
 small reads begin at once."""
 PREPARED_TOGETHER = 16
-"""Most requests of a queue that are prepared before the first of them runs: more would delay the first."""
+"""Most requests of a queue that are decoded into calls before the first of them runs: more would delay the first."""
 IN_WORK_MAX = 64
 """While this many requests have begun and given way, only quick requests begin."""
 
@@ -60,7 +60,7 @@ Arrived = tuple[Prepare, HttpRequest, Respond]
 
 
 class _Target(msgspec.Struct, frozen=True, gc=False):
-    """How to prepare requests of one target. A struct, because its members are read in half the time of a tuple's."""
+    """How requests of one X-Amz-Target become calls. A struct: its members are read in half the time of a tuple's."""
 
     prepare: Prepare
     is_quick: bool
@@ -131,14 +131,14 @@ class Front:
     # --- quick requests -------------------------------------------------------------------------
 
     def _share_out(self, requests: deque[tuple[HttpRequest, Respond]], calls: deque[Call]) -> None:
-        """Prepare `requests` and run `calls` in as many workers as needed: after one gives way, another continues."""
+        """Make calls of `requests`, run them and `calls`. After a worker has given way in this, another one goes on."""
         while not self._service.workers.run(self._go_on, requests, calls):
             self._service.release()
             if not requests and not calls:
                 return
 
     def _go_on(self, requests: deque[tuple[HttpRequest, Respond]], calls: deque[Call]) -> None:
-        """In a worker: prepare `requests` that begin at once, run `calls`.
+        """In a worker: make calls of `requests` that begin at once, and queue the others; run these calls and `calls`.
 
         Then serve each queue once, unless a crowd waits or `_begin_waiting` is scheduled.
         """
@@ -201,7 +201,7 @@ class Front:
         return bool(has_more) and (queue is self._quick or self._service.workers.count_left() < IN_WORK_MAX)
 
     def _serve(self, queue: _Queue) -> None:
-        """In a worker: prepare a few requests of one of the front's two queues, and run its calls while the slice lasts."""
+        """In a worker: make calls of some requests in `queue` (quick or other); run its calls while the slice lasts."""
         self._prepare_some(queue)
         self._service.run_while_there_is_time(queue.prepared)
 

@@ -246,7 +246,7 @@ class Handshakes:
             next(iter(self._silent)).end()
 
     def is_silent_no_more(self, handshake: Handshake) -> None:
-        """Cancel a handshake's timer: TLS begins with the first record, or the handshake has ended."""
+        """Cancel a handshake's timer, because its first record has arrived (its TLS begins) or it has ended."""
         timer = self._silent.pop(handshake, None)
         if timer is not None:
             timer.cancel()

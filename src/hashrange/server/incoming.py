@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from hashrange.server.outgoing import Outgoing
 
 GROUP_MAX = 16
-"""Inputs that are parsed, then answered, as one group: more would delay the first, and fill the processor's caches."""
+"""Most inputs (mostly of one read each) that are parsed, then answered, as one group: more would delay the first, and
+fill the processor's caches."""
 TURN_SECONDS_MAX = 0.005
 """Time for input in one turn of the loop, which has other callbacks too; further input waits for the next turn."""
 
@@ -32,7 +33,7 @@ Respond = Callable[..., None]
 
 Never raises. `extra`: header lines with line ends. `used`: tables and units for the access log (`access_log.py`)."""
 Handle = Callable[[Sequence[tuple[HttpRequest, Respond]]], None]
-"""Answers every request of a group, now or later."""
+"""Answers each of the requests passed to it, now or later: those of one group of inputs, or one that was queued."""
 
 
 class LastReply(StrEnum):
@@ -138,7 +139,7 @@ class Incoming:
             self._call_soon(self.turn)
 
     def count_behind(self) -> int:
-        """Number of inputs that wait behind the group being answered, without long reads, `_new` and `_dear`."""
+        """Number of inputs that wait behind the group being answered, without long reads and parsed requests."""
         return len(self._waiting)
 
     def drain(self) -> None:

@@ -16,7 +16,9 @@ from hashrange.server.clients import Clients, host_of_connection
 from hashrange.server.connections import Connections
 from hashrange.server.credentials import Credential, read_credentials
 from hashrange.server.first_read import FirstRead
+from hashrange.server.forks import Forks
 from hashrange.server.handshakes import Handshake, Handshakes
+from hashrange.server.kept_snapshots import KeptSnapshots
 from hashrange.server.protocols.http import http_front
 from hashrange.server.tls_context import tls_context
 from hashrange.service import collector
@@ -58,7 +60,9 @@ class Server:
         self.settings = settings = service.settings
         self.access = Access(service, secrets.credentials)
         clients = Clients(lambda: len(self.connections.open), host_of_connection)
-        self.front = http_front(service, self.access, clients)
+        self.snapshots = KeptSnapshots()
+        self.forks = Forks(service, self, partial(Server, secrets=secrets))
+        self.front = http_front(service, self.access, clients, self.snapshots, self.forks)
         self.connections = Connections(
             self.front.handle, service.clock, settings.max_connections, log_access if settings.access_log else None
         )
@@ -68,8 +72,23 @@ class Server:
         self._acceptor: Acceptor | None = None
         self._sweep: asyncio.TimerHandle | None = None
 
+    @property
+    def connections_max(self) -> int:
+        """Number of connections that may be open at a time."""
+        return self.connections.connections_max
+
+    @connections_max.setter
+    def connections_max(self, connections_max: int) -> None:
+        self.connections.connections_max = connections_max
+
     async def start(self) -> str:
         """Listen, start sweep and jobs, and return the endpoint's URL. Raises ListenError if it cannot listen."""
+        endpoint = await self.listen()
+        self.service.start_jobs()
+        return endpoint
+
+    async def listen(self) -> str:
+        """Listen, start the sweep, and return the endpoint's URL. Raises ListenError if it cannot listen."""
         settings = self.settings
         loop = asyncio.get_running_loop()
         self.connections.take_turns(loop)
@@ -90,18 +109,23 @@ class Server:
                 bound_receive_buffer(listening.fileno())
             acceptor.listen(self._listener.sockets)
             self._turn()
-            self.service.start_jobs()
         except BaseException:
-            await self.stop()  # after a failed start, the open listener would keep the event loop from closing
+            await self.close()  # after a failed start, the open listener would keep the event loop from closing
             raise
         port = self._listener.sockets[0].getsockname()[1]
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         return f"{'https' if self.handshakes is not None else 'http'}://{host}:{port}"
 
     async def stop(self) -> None:
-        """Accept no connections, answer open requests, close all connections, and stop the jobs; the store stays open.
+        """Close the server, stop the jobs, and continue no request; the store stays open."""
+        await self.close()
+        await self.service.stop_jobs()
+        self.service.workers.abandon()
 
-        Requests that take longer than STOP_SECONDS_MAX are abandoned.
+    async def close(self) -> None:
+        """Accept no connections, answer open requests, and close all connections.
+
+        Requests that take longer than STOP_SECONDS_MAX are abandoned. Forks are ended and snapshots released.
         """
         if self._listener is not None:
             self._listener.close()
@@ -119,8 +143,8 @@ class Server:
             connections.stop()
         for connection in connections.everyone():
             connection.transport.abort()
-        await self.service.stop_jobs()
-        self.service.workers.abandon()
+        self.snapshots.release_all()
+        await self.forks.end_all()
 
     def _turn(self) -> None:
         """Sweep the connections, and schedule the next sweep. Without open connections, collect garbage if due."""

@@ -82,7 +82,11 @@ class Reading:
         self.parser = None  # type: ignore[assignment]
 
     def feed(self, data: bytes | memoryview) -> Refusal | Stop | None:
-        """Parse bytes into requests. Returns None if all are parsed, a Refusal, or `OFFER`: parse `rest` next."""
+        """Parse bytes into requests. Returns None if all are parsed, or a Refusal.
+
+        Returns OFFER at a request with an upgrade offer: `rest` now begins with this request, the offer cut out, and is
+        to be parsed next.
+        """
         self.message_bytes += len(data)
         try:
             self.parser.feed_data(data)
@@ -94,7 +98,7 @@ class Reading:
         return None
 
     def feed_rest(self) -> Refusal | None:
-        """Parse pieces (`next_bytes`) of `rest` until one completes a request, at most `PIECES_MAX`.
+        """Parse pieces of `rest`, each of `next_bytes()` bytes, until one completes a request; at most `PIECES_MAX`.
 
         Returns a fault's Refusal, else None, whether or not a request is complete or all of `rest` is parsed.
         """

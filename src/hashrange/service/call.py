@@ -59,6 +59,14 @@ class Call(msgspec.Struct, gc=False, eq=False):
         """Send the reply that `done` or `refuse` has made. May give way."""
         raise NotImplementedError
 
+    def replace_reply(self, error: ApiError) -> None:
+        """Let `send` send this error, instead of the reply that `done` or `refuse` has made."""
+        raise NotImplementedError
+
+    def cut_reply(self, share: float) -> None:
+        """Send only this share of the reply's body (0: nothing at all), and end the connection. Called instead of `send`."""
+        raise NotImplementedError
+
     def fail(self, error: BaseException) -> None:
-        """Report an internal error. Called instead of `send`, whether or not `done` or `refuse` was called."""
+        """Tell the client of an internal error. Called instead of `send`, even after `done` or `refuse`."""
         raise NotImplementedError

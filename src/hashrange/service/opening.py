@@ -3,14 +3,20 @@
 import asyncio
 from collections.abc import Mapping
 
-from hashrange.clock import Clock
+import msgspec
+
+from hashrange.clock import Clock, MovableClock, SystemClock
+from hashrange.faults.fault import most_lag_seconds, read_faults
 from hashrange.operations.operation import Operation
 from hashrange.operations.overlong_deadlines import shorten_overlong_deadlines
 from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.service.service import Service
-from hashrange.settings import Settings
+from hashrange.service.snapshots import ServiceSnapshot, read_snapshot
+from hashrange.settings import Settings, SettingUnusable, with_delays
 from hashrange.store.copying import Checkpoint
 from hashrange.store.embedded.opening import open_store
+from hashrange.store.interface import WholeStore
+from hashrange.store.snapshot_file import opened_snapshot
 from hashrange.tables.partitions import one_partition, partitions_of_service
 
 
@@ -19,14 +25,19 @@ async def open_service(
     clock: Clock,
     operations: Mapping[str, Operation] = ALL_OPERATIONS,
     checkpoint: Checkpoint | None = None,
+    lag_seconds: float = 0.0,
 ) -> Service:
-    """Open a service over the store of these settings, on the running loop; jobs do not run yet. Raises StorageError.
+    """Open a service over the store of these settings, on the running loop; jobs do not run yet.
 
-    `checkpoint`: serve a fork that begins with this content, instead of the settings' `data_dir`.
+    Raises StorageError, SnapshotFileError for `settings.snapshot`, FaultsError for `settings.faults`, and SettingUnusable.
+
+    `checkpoint`: serve a fork that begins with this content, instead of the settings' `data_dir`. `lag_seconds`: the
+    longest delay of the index entries that wait in it.
 
     The caller has to close the service's store.
     """
-    index_delay_seconds = settings.index_delay_seconds
+    settings = with_delays(settings)
+    index_delay_seconds = max(settings.index_delay_seconds, lag_seconds)
     index_delay = (lambda: index_delay_seconds) if index_delay_seconds else None
     store = open_store(
         settings.data_dir,
@@ -40,9 +51,50 @@ async def open_service(
         checkpoint=checkpoint,
     )
     try:
+        if settings.snapshot is not None and checkpoint is None:
+            begin_with(store, clock, settings.snapshot)
         tables = [table.schema for table in store.catalog.all_tables()]
         await shorten_overlong_deadlines(store, tables, clock.service_time(), settings.table_state_delay_seconds)
+        service = Service(store, operations, clock, settings)
+        if settings.faults is not None:
+            service.use_faults(read_faults(settings.faults))
     except BaseException:
         await store.close()
         raise
-    return Service(store, operations, clock, settings)
+    return service
+
+
+async def open_fork(
+    settings: Settings, snapshot: ServiceSnapshot, operations: Mapping[str, Operation] = ALL_OPERATIONS
+) -> Service:
+    """Open a service that begins with the state of `snapshot`: content, service time, and faults drawn anew.
+
+    Nothing but the settings' options is used, neither their `data_dir` nor their files. Raises StorageError.
+    """
+    settings = msgspec.structs.replace(settings, snapshot=None, faults=None)
+    clock = MovableClock(SystemClock(), snapshot.time_state)
+    lag_seconds = most_lag_seconds(snapshot.faults)
+    service = await open_service(settings, clock, operations, snapshot.checkpoint, lag_seconds)
+    if snapshot.faults.faults:
+        service.use_faults(snapshot.faults)
+    return service
+
+
+def begin_with(store: WholeStore, clock: Clock, path: str) -> None:
+    """Fill a store without tables from a snapshot file, all or nothing.
+
+    Raises SettingUnusable if the store has tables, SnapshotFileError and StorageError.
+    """
+    if store.catalog.all_tables():
+        raise SettingUnusable(
+            f"--snapshot is {path}, but the data folder holds tables already. Start without --snapshot to go on with them,"
+            " or with another --data-dir to begin with the snapshot."
+        )
+    assert isinstance(clock, MovableClock), "a service that begins with a snapshot has a clock that can be moved"
+    with opened_snapshot(path) as reader:
+        snapshot = read_snapshot(store, clock, reader)
+    try:
+        clock.go_to(snapshot.time_state)
+        store.restore(snapshot.checkpoint)
+    finally:
+        snapshot.checkpoint.release()

@@ -1,5 +1,8 @@
 """Which data does a request see? That of its Scope: one account and Region, or the same for all requests with `--shared-db`."""
 
+from collections.abc import Callable
+from weakref import WeakSet
+
 from hashrange.clock import Clock
 from hashrange.operations.operation import Scope
 from hashrange.settings import Settings
@@ -11,6 +14,10 @@ SHARED_ACCOUNT, SHARED_REGION = "000000000000", "us-east-1"
 """Account and Region that hold all data with `--shared-db`."""
 
 
+def _as_it_is(scope: Scope) -> None:
+    """Leave a Scope as it was made."""
+
+
 class Scopes:
     """The Scopes of one service, made when first needed."""
 
@@ -18,7 +25,10 @@ class Scopes:
         self._store = store
         self._clock = clock
         self._settings = settings
+        self._set_up: Callable[[Scope], None] = _as_it_is
         self._scopes: dict[tuple[str, str], Scope] = {}
+        self._handed_out: WeakSet[Scope] = WeakSet()
+        """All Scopes in use; protocols keep those of known clients."""
 
     def of(self, account: str, region: str) -> Scope:
         """The Scope of this account and Region; with `--shared-db` all share one. Takes 0.1 µs."""
@@ -30,4 +40,12 @@ class Scopes:
                 self._scopes.clear()
             scope = Scope(account, region, self._store, self._clock, self._settings)
             self._scopes[account, region] = scope
+            self._set_up(scope)
+            self._handed_out.add(scope)
         return scope
+
+    def set_up_by(self, set_up: Callable[[Scope], None]) -> None:
+        """Call `set_up` for every Scope in use, and from now on for every new one."""
+        self._set_up = set_up
+        for scope in tuple(self._handed_out):
+            set_up(scope)

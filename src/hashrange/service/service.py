@@ -10,7 +10,7 @@ Measurements: docs/adr/0017-held-replies.md, 0019-turns.md, 0034-service.md.
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from types import CoroutineType
 from typing import Any, cast
@@ -24,15 +24,18 @@ from hashrange.errors import (
     UnsupportedOperationException,
     ValidationException,
 )
+from hashrange.faults.drawing import Drawing
+from hashrange.faults.fault import Faults
 from hashrange.items.row_layout import is_packed
 from hashrange.items.types import Row
 from hashrange.jobs.runner import Runner
-from hashrange.operations.meter import NOTHING_USED, with_capacity
+from hashrange.operations.meter import NOTHING_USED, Meter, with_capacity
 from hashrange.operations.operation import Operation
 from hashrange.operations.reply import Reply
 from hashrange.service.background import jobs_of
 from hashrange.service.call import Call
 from hashrange.service.drive import Driver, in_turns
+from hashrange.service.faulted_calls import FaultedCalls
 from hashrange.service.hints import Hints
 from hashrange.service.scopes import Scopes
 from hashrange.service.second_look import with_second_look
@@ -60,7 +63,12 @@ class Service:
         self._monotonic = clock.monotonic
         self._position = store.position
         self._durable_position = store.durable_position
-        self.scope = Scopes(store, clock, settings).of
+        self._scopes = Scopes(store, clock, settings)
+        self.scope = self._scopes.of
+        self._counters: list[Callable[[Meter], None]] = []
+        self._faulted = FaultedCalls(self.workers)
+        self.drawing: Drawing | None = None
+        """Draws who meets faults; None if there are no faults."""
         self._held: list[Call] = []
         """Calls whose reply is made, and which `release` has not yet sent or held back."""
         self._ready: deque[Call] = deque()
@@ -81,6 +89,35 @@ class Service:
     async def stop_jobs(self) -> None:
         """Stop the background jobs, and wait for their end. The store stays open."""
         await self.jobs.stop()
+
+    def use_faults(self, faults: Faults) -> None:
+        """From now on, let requests meet these faults, drawn anew from their seed. Raises FaultsError.
+
+        Replies that have met earlier faults still do.
+        """
+        # Imported here: most servers have no faults, and start time counts.
+        from hashrange.service.fault_setup import prepared_faults  # noqa: PLC0415
+
+        set_up = prepared_faults(faults, self.store, self.clock, self.settings, self.operations, self._faulted)
+        self.drawing = set_up.drawing
+        self._scopes.set_up_by(set_up.scope)
+        self.store.delay_index_entries(set_up.index_delay, set_up.index_delay_max_seconds)
+        if set_up.drawing is None:
+            vars(self).pop("_begin", None)
+        else:
+            vars(self)["_begin"] = partial(self._begin_with_faults, set_up.drawing)
+
+    def count_capacity(self, count: Callable[[Meter], None]) -> None:
+        """From now on, call `count` with the meter of each request that has ended, until `stop_counting`."""
+        self._counters.append(count)
+        vars(self)["_succeed"], vars(self)["_refuse"] = self._succeed_counted, self._refuse_counted
+
+    def stop_counting(self, count: Callable[[Meter], None]) -> None:
+        """Undo `count_capacity`."""
+        self._counters.remove(count)
+        if not self._counters:
+            vars(self).pop("_succeed", None)
+            vars(self).pop("_refuse", None)
 
     # --- running --------------------------------------------------------------------------------
 
@@ -144,6 +181,14 @@ class Service:
             workers.running = None
         self._succeed(call, reply)
 
+    def _begin_with_faults(self, drawing: Drawing, call: Call) -> None:
+        """Take the place of `_begin` while there are faults, which is therefore as quick as without them."""
+        error = self._faulted.begin(call, drawing)
+        if error is None:
+            Service._begin(self, call)
+        else:
+            self._refuse(call, error)
+
     def _end(self, call: Call, reply: Any, error: BaseException | None) -> None:
         """Write and release the reply of an operation that had suspended and has ended."""
         if error is None:
@@ -190,7 +235,7 @@ class Service:
             if isinstance(error, Malformed | ValidationException):
                 first = call.first_fault(error)
                 if first is None:
-                    self._begin(call)
+                    Service._begin(self, call)  # it has met the faults of a new request already
                     return
                 error = first
             if not isinstance(error, ApiError):
@@ -205,6 +250,20 @@ class Service:
             call.fail(failure)
         else:
             self._held.append(call)
+
+    def _succeed_counted(self, call: Call, reply: Reply | None) -> None:
+        """Take the place of `_succeed` while capacity is counted."""
+        self._count(call)
+        Service._succeed(self, call, reply)
+
+    def _refuse_counted(self, call: Call, error: BaseException) -> None:
+        """Take the place of `_refuse` while capacity is counted."""
+        self._count(call)
+        Service._refuse(self, call, error)
+
+    def _count(self, call: Call) -> None:
+        for count in self._counters:
+            count(call.meter)
 
     # --- the commit barrier ---------------------------------------------------------------------
 
@@ -261,9 +320,11 @@ class Service:
 
     def _tell_ready(self) -> None:
         """Send the replies in `_ready` in order. If one gives way, the rest wait for its end or for the next call."""
-        ready = self._ready
-        while ready:
+        ready, faulted = self._ready, self._faulted.replies
+        while ready and not faulted:
             ready.popleft().send()
+        while ready:
+            self._faulted.send(ready.popleft(), asyncio.get_running_loop().call_later)
 
 
 def _is_packed_item(call: Call, reply: Reply | None) -> bool:

@@ -25,8 +25,9 @@ SLICE_SECONDS = 0.002
 SHARE_SECONDS = 0.0005
 """Least time that a worker gets when a turn begins or continues it, even if the turn's slice ends earlier."""
 LARGE_TOGETHER_BYTES = 4 * 1024 * 1024
-"""A worker's first large piece of JSON begins only if, with those of workers whose work has not ended, it has at most
-this many bytes, or there are no others. Decoded, JSON takes 30 times as much memory at worst."""
+"""A worker begins to decode or write its first large piece of JSON (`LARGE_PIECE_BYTES`) only if this piece, together
+with the large pieces of all workers whose work has not ended, has at most this many bytes, or if there are no others.
+Decoded, JSON takes 30 times as much memory at worst."""
 LARGE_WAITING_MAX = 64
 """While this many workers, each holding its input, wait to decode or write a large piece of JSON, further reads of
 one item with packed (compressed) JSON are run again later (`Service._put_off`)."""
@@ -76,11 +77,11 @@ class Workers:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._idle: list[Worker] = []
         self._left: deque[Worker | Callable[[], None]] = deque()
-        """Workers and functions for later turns, oldest first."""
+        """What waits for later turns, oldest first: workers that gave way, and functions given to `run_later`."""
         self._next: deque[Callable[[], None]] = deque()
-        """Functions to call in the next turn before `_left`, without a worker; oldest first."""
+        """Functions to call in the next turn, without a worker, before what waits in `_left`; oldest first."""
         self._queued: deque[Worker] = deque()
-        """Workers that wait before a large piece of JSON until another worker's work with one has ended."""
+        """Workers that wait to decode or write a large piece of JSON until another worker's work with one has ended."""
         self._large_bytes = 0
         self._large_waiting = 0
         """Number of workers that wait to decode or write a large piece of JSON."""

@@ -1,10 +1,27 @@
 """How is a store copied, restored or emptied as a whole? By checkpoints: the part of a store's interface that test suites use."""
 
+from collections.abc import Callable, Iterable
 from typing import Protocol
+
+from hashrange.store.snapshot_file import StoredRow
 
 
 class Checkpoint(Protocol):
-    """The whole content of a store at one moment, until `release`: what it is restored to, and what forks begin with."""
+    """The whole content of a store at one moment, until `release`: a store is restored to it, forks begin with it."""
+
+    def rows(self, after: bytes | None, limit_bytes: int) -> list[StoredRow]:
+        """Rows in order of their keys, from the first after key `after` (None: the first of all); empty at the end.
+
+        The row with which keys and values reach `limit_bytes` is the last. Raises StorageError.
+        """
+        ...
+
+    def hand_over(self) -> None:
+        """Let the next store that is restored or forked from this checkpoint take its files, which is quicker.
+
+        Only `release` may be called after that.
+        """
+        ...
 
     def release(self) -> None:
         """Free what only the checkpoint holds; stores that were made from it keep their content."""
@@ -12,18 +29,33 @@ class Checkpoint(Protocol):
 
 
 class Copying(Protocol):
-    """The methods of a store that copy or replace its whole content."""
+    """The methods of a store that copy or replace its whole content, or make a checkpoint of given rows."""
 
     async def checkpoint(self) -> Checkpoint:
         """Copy the whole content, as of the last commit when this method returns."""
         ...
 
+    def checkpoint_of(self, rows: Iterable[StoredRow]) -> Checkpoint:
+        """Make a checkpoint whose content is `rows`, as `Checkpoint.rows` of any store returned them.
+
+        Raises StorageError, and what `rows` raises.
+        """
+        ...
+
+    def delay_index_entries(self, draw: Callable[[], float] | None, most_seconds: float) -> None:
+        """From now on, `draw` returns the delay of each commit's entries of global indexes, in seconds of service time.
+
+        It returns `most_seconds` at most. None: no delay; entries that wait are then written at once.
+        """
+        ...
+
     def restore(self, checkpoint: Checkpoint | None) -> None:
         """Replace the whole content by that of `checkpoint`; None: by nothing.
 
-        `checkpoint`: of this store, of a fork of it, or of a store that it was forked from.
+        `checkpoint`: made by this store, by a fork of it, or by a store that it was forked from; with `checkpoint` or
+        with `checkpoint_of`.
 
-        Positions go on; all else is as when the checkpoint was taken. Calls that are suspended meanwhile may raise
-        StorageError, and may then be repeated.
+        Positions go on; all else is as it was in the store whose content or rows the checkpoint holds, when they were
+        copied. Calls that are suspended meanwhile may raise StorageError, and may then be repeated.
         """
         ...

@@ -1,6 +1,7 @@
 """What does a store promise? This interface, the same on one machine and on many.
 
-`Store` is for operations, `Durability` for the code that sends replies, `Maintenance` for jobs.
+`Store` is for operations, `Durability` for the code that sends replies, `Maintenance` for jobs, `Copying` for
+checkpoints of the whole store (`copying.py`).
 
 Ordering: rows of one source are ordered by the bytes of their keys. Durability: a change is committed, whole, when
 `mutate` or `transact` returns, and is durable once `durable_position()` has reached the `position()` read after that; a
@@ -257,7 +258,7 @@ class RecordPage(NamedTuple):
     records: Sequence[tuple[SequenceNumber, bytes]]
     """(sequence number, record) of each; `tables/stream_records.py` defines a record's bytes."""
     is_end: bool
-    """True if the read found no further record of the shard; False: more may follow."""
+    """True if the read found no further record of the shard; False: more may follow, even if none was returned."""
 
 
 class Streams(Protocol):
@@ -390,7 +391,7 @@ class Maintenance(Protocol):
 
 
 class WholeStore(Store, Durability, Maintenance, Copying, Protocol):
-    """All four interfaces in one object, as on one machine. Most callers need only one of them."""
+    """Store, Durability, Maintenance and Copying in one object, as on one machine. Most callers need only one."""
 
     async def close(self) -> None:
         """Make all commits durable and release the data folder."""

@@ -131,6 +131,7 @@ class SuspendingStore:
         `look_limit`: most looks for the outcome of a commit whose reply was lost; None: no limit.
         """
         self.inner = inner
+        self.checkpoint_of, self.delay_index_entries = inner.checkpoint_of, inner.delay_index_entries
         self._time = time
         self._random = random.Random(seed)  # noqa: S311 - reproducible, not secret
         self._outcomes = Outcomes(random.Random(seed), self.suspend, look_limit)  # noqa: S311 - reproducible, not secret

@@ -20,4 +20,5 @@ class WrappedStore:
         self.split_partitions, self.split_partition = inner.split_partitions, inner.split_partition
         self.settle, self.on_work = inner.settle, inner.on_work
         self.checkpoint, self.restore = inner.checkpoint, inner.restore
+        self.checkpoint_of, self.delay_index_entries = inner.checkpoint_of, inner.delay_index_entries
         self.close = inner.close

@@ -5,11 +5,14 @@ a connection; its retries and its parsing of replies are unchanged.
 Source: botocore's events, `before-send.SERVICE.OPERATION`.
 """
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from botocore.exceptions import ConnectionClosedError
+from botocore.handlers import BUILTIN_HANDLERS
 
 from hashrange.testing.in_process import InProcess
 
@@ -30,24 +33,46 @@ class Transport:
         """
         events = _events_of(target)
         for service in SERVICES:
-            events.register(f"before-send.{service}", self._answer, unique_id=f"hashrange-{id(self)}-{service}")
+            events.register(f"before-send.{service}", self.answer, unique_id=f"hashrange-{id(self)}-{service}")
+        for handler in moto_handlers():
+            events.unregister("before-send", handler)
+            events.register("before-send", _ForOtherServices(handler), unique_id=f"hashrange-{id(self)}-{id(handler)}")
 
     def detach(self, target: Any) -> None:
         """Undo `attach`; clients that the session has created meanwhile are still answered."""
         events = _events_of(target)
         for service in SERVICES:
             events.unregister(f"before-send.{service}", unique_id=f"hashrange-{id(self)}-{service}")
+        for handler in moto_handlers():
+            events.unregister("before-send", unique_id=f"hashrange-{id(self)}-{id(handler)}")
+            events.unregister("before-send", handler)
+            events.register("before-send", handler)
 
-    def _answer(self, request: AWSPreparedRequest, **_: Any) -> AWSResponse:
+    def answer(self, request: AWSPreparedRequest, **_: Any) -> AWSResponse:
+        """The database's reply to a request that is ready to be sent."""
         parts = urlsplit(request.url)
         url = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         headers = {name: _text(value) for name, value in request.headers.items()}
         headers.setdefault("Host", parts.netloc)
         body = request.body or b""
-        answer = self._database.ask(
-            request.method, url, headers, body.encode() if isinstance(body, str) else bytes(body)
-        )
+        try:
+            answer = self._database.ask(
+                request.method, url, headers, body.encode() if isinstance(body, str) else bytes(body)
+            )
+        except ConnectionError as error:
+            raise ConnectionClosedError(error=error, request=request, endpoint_url=request.url) from error
         return AWSResponse(request.url, answer.status, answer.headers, _Body(answer.body))
+
+
+class _ForOtherServices:
+    """A handler that is called only for requests that no database answers."""
+
+    def __init__(self, handler: Any) -> None:
+        self._handler = handler
+
+    def __call__(self, event_name: str, **members: Any) -> Any:
+        is_ours = event_name.split(".")[1] in SERVICES
+        return None if is_ours else self._handler(event_name=event_name, **members)
 
 
 class _Body:
@@ -60,6 +85,17 @@ class _Body:
         """Yield the whole body; a second call yields nothing more of it."""
         body, self._body = self._body, b""
         yield body
+
+
+def moto_handlers() -> list[Any]:
+    """The handlers of moto, which would answer requests to DynamoDB too; none unless moto is loaded."""
+    if "moto" not in sys.modules:
+        return []
+    return [
+        handler
+        for event, handler, *_ in BUILTIN_HANDLERS
+        if event == "before-send" and type(handler).__module__.startswith("moto.")
+    ]
 
 
 def _events_of(target: Any) -> Any:

@@ -1,18 +1,25 @@
 """Which database does a test get? A `Database` in the test's process: boto3 clients without sockets, and content that can be copied, restored or emptied."""
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from threading import Lock
 from types import TracebackType
 from typing import Any, Self
 
-from hashrange.clock import MovableClock, ServiceTimeState, SystemClock
+import msgspec
+
+from hashrange.clock import MovableClock, SystemClock
 from hashrange.jobs.virtual_time import advance
-from hashrange.service.opening import open_service
+from hashrange.service.opening import open_fork, open_service
+from hashrange.service.snapshots import ServiceSnapshot, movable_clock, return_to, take_snapshot, write_snapshot
 from hashrange.settings import Settings
-from hashrange.store.copying import Checkpoint
+from hashrange.store.snapshot_file import FilePath, replaced_file
 from hashrange.testing.botocore_transport import Transport
+from hashrange.testing.database_faults import DatabaseFaults
 from hashrange.testing.in_process import InProcess
+from hashrange.testing.used_capacity import UsedCapacity
 
 CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "region_name": "us-east-1"}
 """Credentials and Region of clients and resources, unless the caller gives others; any are accepted."""
@@ -47,14 +54,21 @@ class ServiceTime:
 class Snapshot:
     """The whole content of a database at one moment, and its service time, until `release` or the database's end."""
 
-    def __init__(self, process: InProcess, checkpoint: Checkpoint, time_state: ServiceTimeState) -> None:
+    def __init__(self, process: InProcess, content: ServiceSnapshot) -> None:
         self._process = process
-        self.checkpoint = checkpoint
-        self.time_state = time_state
+        self.content = content
+
+    def save(self, path: FilePath) -> None:
+        """Write the snapshot to a file, for `server(snapshot=…)` and `hashrange serve --snapshot`; replaces the file.
+
+        Raises OSError; the former file is then unchanged.
+        """
+        with replaced_file(path) as file:
+            self._process.run(write_snapshot, file, self.content)
 
     def release(self) -> None:
         """Free the snapshot's files; databases that were restored from it or forked keep their content."""
-        self._process.run(self.checkpoint.release)
+        self._process.run(self.content.checkpoint.release)
 
 
 class Database:
@@ -64,44 +78,65 @@ class Database:
         """Start the database; returns when it is open. Raises StorageError. `begin_with`: the content to begin with."""
         self._settings = settings
         if begin_with is None:
-            self._clock, checkpoint = MovableClock(SystemClock()), None
+            opening = partial(open_service, settings, MovableClock(SystemClock()))
         else:
-            self._clock, checkpoint = MovableClock(SystemClock(), begin_with.time_state), begin_with.checkpoint
-        self._process = InProcess(open_with=partial(open_service, settings, self._clock, checkpoint=checkpoint))
+            opening = partial(open_fork, settings, begin_with.content)
+        self._process = InProcess(open_with=opening)
         self._transport = Transport(self._process)
-        self.clock = ServiceTime(self._process, self._clock)
+        self._boto3_session: Any = None
+        self._boto3_lock = Lock()
+        self.clock = ServiceTime(self._process, movable_clock(self._process.service))
+        self.faults = DatabaseFaults(self._process)
 
     def client(self, service: str = "dynamodb", **options: Any) -> Any:
         """A boto3 client of `dynamodb` or `dynamodbstreams` that calls this database; `options` as for boto3."""
-        return self._session().client(service, **(CREDENTIALS | options))
+        with self._boto3_lock:
+            return self._session().client(service, **(CREDENTIALS | options))
 
     def resource(self, **options: Any) -> Any:
         """A boto3 resource of DynamoDB that calls this database; `options` as for boto3."""
-        return self._session().resource("dynamodb", **(CREDENTIALS | options))
+        with self._boto3_lock:
+            return self._session().resource("dynamodb", **(CREDENTIALS | options))
 
     def reset(self) -> None:
-        """Delete all content; service time runs again as the machine's does."""
-        self._process.run(self._return_to, None, ServiceTimeState())
+        """Delete all content; service time runs again as the machine's does, and there are no faults."""
+        self._process.run(return_to, self._process.service, None)
 
     def snapshot(self) -> Snapshot:
         """Copy the whole content."""
-        checkpoint = self._process.run(self._process.service.store.checkpoint)
-        return Snapshot(self._process, checkpoint, self._clock.state)
+        return Snapshot(self._process, self._process.run(take_snapshot, self._process.service))
 
     def restore(self, snapshot: Snapshot) -> None:
         """Replace the whole content by that of a snapshot: of this database, of a fork, or of one it was forked from.
 
         If the snapshot's service time was frozen, it returns to that; else it differs from the machine's as it did then.
         """
-        self._process.run(self._return_to, snapshot.checkpoint, snapshot.time_state)
+        self._process.run(return_to, self._process.service, snapshot.content)
 
     def fork(self) -> "Database":
         """Start a second database with the same content; neither sees what is written to the other from now on."""
         snapshot = self.snapshot()
+        snapshot.content.checkpoint.hand_over()
         try:
-            return Database(self._settings, snapshot)
+            return Database(msgspec.structs.replace(self._settings, port=0), snapshot)
         finally:
             snapshot.release()
+
+    @property
+    def endpoint(self) -> str:
+        """URL of a port on the loopback at which other programs reach the database; listens when first asked."""
+        return self._process.listen()
+
+    @contextmanager
+    def capacity(self) -> Iterator[UsedCapacity]:
+        """Count the capacity units that requests consume within the `with` block."""
+        used = UsedCapacity()
+        service = self._process.service
+        self._process.run(service.count_capacity, used.count)
+        try:
+            yield used
+        finally:
+            self._process.run(service.stop_counting, used.count)
 
     def close(self) -> None:
         """End the database."""
@@ -115,26 +150,45 @@ class Database:
     ) -> None:
         self.close()
 
-    def _return_to(self, checkpoint: Checkpoint | None, time_state: ServiceTimeState) -> None:
-        """On the database's thread: replace its content and its service time."""
-        before = self._clock.state
-        self._clock.go_to(time_state)
-        try:
-            self._process.service.store.restore(checkpoint)
-        except BaseException:
-            self._clock.go_to(before)
-            raise
-
     def _session(self) -> Any:
-        import boto3  # noqa: PLC0415 - an optional dependency, and slow to import
+        """The session of all clients and resources; a new one costs 80 ms. Sessions must not be used on two threads at
+        a time.
+        """
+        if self._boto3_session is None:
+            import boto3  # noqa: PLC0415 - an optional dependency, and slow to import
 
-        session = boto3.Session()
-        self._transport.attach(session)
-        return session
+            self._boto3_session = boto3.Session()
+            self._transport.attach(self._boto3_session)
+        return self._boto3_session
 
 
-@contextmanager
-def server(settings: Settings | None = None) -> Iterator[Database]:
-    """Yield a database that ends with the `with` block; in memory unless `settings` is given and has a `data_dir`."""
-    with Database(settings or Settings(data_dir=None)) as database:
-        yield database
+class _Starting:
+    """A database that starts when a `with` or `async with` block begins, and ends with it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def __enter__(self) -> Database:
+        self._database = Database(self._settings)
+        return self._database
+
+    def __exit__(self, *_: object) -> None:
+        self._database.close()
+
+    async def __aenter__(self) -> Database:
+        return await asyncio.to_thread(self.__enter__)
+
+    async def __aexit__(self, *_: object) -> None:
+        await asyncio.to_thread(self.__exit__)
+
+
+def server(settings: Settings | None = None, *, snapshot: FilePath | None = None, port: int = 0) -> _Starting:
+    """A database for a `with` or `async with` block; in memory unless `settings` is given and has a `data_dir`.
+
+    `snapshot`: the file to begin with (`Snapshot.save`, `hashrange snapshot`). `port`: that of `Database.endpoint`; 0
+    takes a free one. The block's beginning raises StorageError, SettingUnusable or SnapshotFileError.
+    """
+    settings = msgspec.structs.replace(settings or Settings(data_dir=None), port=port)
+    if snapshot is not None:
+        settings = msgspec.structs.replace(settings, snapshot=str(snapshot))
+    return _Starting(settings)

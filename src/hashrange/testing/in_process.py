@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
 from functools import partial
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from hashrange.clock import Clock, SystemClock
+from hashrange.clock import Clock, SystemClock, callers_time
 from hashrange.server.access import Access
 from hashrange.server.protocols.http import http_front
 from hashrange.server.protocols.values import ValuesCall
@@ -17,6 +17,9 @@ from hashrange.service.service import Service
 from hashrange.settings import Settings
 from hashrange.wire.http import HttpRequest, layout_of
 from hashrange.wire.identifiers import request_id_of
+
+if TYPE_CHECKING:
+    from hashrange.server.listener import Server
 
 OpenService = Callable[[], Awaitable[Service]]
 
@@ -27,6 +30,31 @@ class Answer(NamedTuple):
     status: int
     headers: dict[str, str]
     body: bytes
+
+
+class _Exchange:
+    """One HTTP request and its reply, without a connection."""
+
+    def __init__(self, request: HttpRequest) -> None:
+        self._request = request
+        self.answer: Future[Answer] = Future()
+
+    def respond(
+        self, status: int, body: bytes, content_type: bytes | None = None, extra: bytes = b"", used: str = ""
+    ) -> None:
+        """Answer the request."""
+        request = self._request
+        told = content_type or request.header(b"content-type") or b"application/x-amz-json-1.0"
+        headers = {
+            "x-amzn-RequestId": request_id_of(request.number).decode(),
+            "Content-Type": told.decode("latin-1"),
+            "Content-Length": str(len(body)),
+        }
+        self.answer.set_result(Answer(status, headers, body))
+
+    def cut(self, share: float) -> None:
+        """Let the reply be lost."""
+        self.answer.set_exception(ConnectionError("The connection was closed before the whole reply had come."))
 
 
 class InProcess:
@@ -55,30 +83,16 @@ class InProcess:
         self._started.result()
 
     def ask(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
-        """Answer a request as if it had come by HTTP; `url` is a path with its query."""
+        """Answer a request as if it had come by HTTP; `url` is a path with its query.
+
+        Raises ConnectionError if a fault cuts the reply off.
+        """
         names = tuple([name.lower().encode("latin-1") for name in headers])
         values: list[bytes | None] = [*[value.encode("latin-1") for value in headers.values()], None]
         request = HttpRequest(method.encode(), url.encode(), layout_of(names), values, body, keeps_alive=True)
-        answer: Future[Answer] = Future()
-
-        def respond(
-            status: int, body: bytes, content_type: bytes | None = None, extra: bytes = b"", used: str = ""
-        ) -> None:
-            told = content_type or request.header(b"content-type") or b"application/x-amz-json-1.0"
-            answer.set_result(
-                Answer(
-                    status,
-                    {
-                        "x-amzn-RequestId": request_id_of(request.number).decode(),
-                        "Content-Type": told.decode("latin-1"),
-                        "Content-Length": str(len(body)),
-                    },
-                    body,
-                )
-            )
-
-        self._loop.call_soon_threadsafe(self._front.handle, [(request, respond)])
-        return answer.result()
+        exchange = _Exchange(request)
+        self._loop.call_soon_threadsafe(self._front.handle, [(request, exchange.respond)])
+        return exchange.answer.result()
 
     def call(self, account: str, region: str, operation: str, members: Mapping[str, Any]) -> dict[str, Any]:
         """Run an operation; returns the members of its output as plain values. Raises its ApiError, and StorageError.
@@ -98,6 +112,14 @@ class InProcess:
             return await result if asyncio.iscoroutine(result) else result
 
         return asyncio.run_coroutine_threadsafe(run(), self._loop).result()
+
+    def listen(self) -> str:
+        """Listen on the host and port of the settings; returns the endpoint's URL. Does nothing if called again.
+
+        Raises ListenError.
+        """
+        endpoint: str = self.run(self._listen)
+        return endpoint
 
     def close(self) -> None:
         """Stop the database, and return when its thread has ended."""
@@ -126,13 +148,26 @@ class InProcess:
         """Open the service, run it until `close` is called, and close its store."""
         self._loop = asyncio.get_running_loop()
         self._stopping = asyncio.Event()
+        self._server: Server | None = None
         self.service = await self._open_with()
         try:
-            self._front = http_front(self.service, Access(self.service))
+            self._front = http_front(self.service, Access(self.service, wall_time=callers_time))
             self.service.take_turns(self._loop)
             self.service.start_jobs()
             self._started.set_result(None)
             await self._stopping.wait()
+            if self._server is not None:
+                await self._server.close()
             await self.service.stop_jobs()
         finally:
             await self.service.store.close()
+
+    async def _listen(self) -> str:
+        # Imported here: most databases in a process listen on no port, and start time counts.
+        from hashrange.server.listener import Secrets, Server  # noqa: PLC0415
+
+        if self._server is None:
+            server = Server(self.service, Secrets(None, None))
+            self._endpoint = await server.listen()
+            self._server = server
+        return self._endpoint

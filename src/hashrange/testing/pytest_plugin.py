@@ -49,3 +49,31 @@ def dynamodb_client(hashrange: "Database") -> Any:
 def dynamodb_resource(hashrange: "Database") -> Any:
     """A boto3 resource of the test's database."""
     return hashrange.resource()
+
+
+@pytest.fixture
+def hashrange_boto3(hashrange: "Database") -> "Iterator[Database]":
+    """While the test runs, its database answers every client that any code makes with boto3 or aioboto3, or has made."""
+    from hashrange.testing.mock import mock_dynamodb  # noqa: PLC0415 - only for runs that use it
+
+    with mock_dynamodb(database=hashrange):
+        yield hashrange
+
+
+@pytest.fixture
+def hashrange_endpoint(hashrange: "Database") -> str:
+    """The URL at which the test's database serves programs of any language on this machine."""
+    return hashrange.endpoint
+
+
+@pytest.fixture
+def hashrange_environment(hashrange_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Environment variables, also set in the test's process, with which programs that it starts call the test's database."""
+    from hashrange.testing import environment  # noqa: PLC0415 - only for runs that use it
+
+    variables = environment.endpoint_variables(hashrange_endpoint)
+    for name in environment.MISLEADING_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    return variables

@@ -121,7 +121,8 @@ def _inflate_stream(body: bytes, position: int, bytes_max: int, wbits: int) -> t
         is_more_made = len(piece) == PLAIN_BYTES  # if so, zlib may have more output, even without more input
         pieces.append(piece)
         if room_bytes > large_from_bytes >= room_bytes - len(piece):
-            # The body's final length is unknown, so the greatest counts: workers decompress one large body at a time.
+            # The body is large from here on, its final length unknown. Queued as if it had the greatest, this worker
+            # waits until no other has large JSON in work: so only one large body is decompressed at a time.
             spend_decoding(BODY_BYTES_MAX)
         room_bytes -= len(piece)
         if room_bytes <= 0:

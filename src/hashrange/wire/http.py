@@ -18,7 +18,7 @@ from hashrange.wire.identifiers import PROCESS_PREFIX, next_number
 HEAD_BYTES_MAX = 16 * 1024
 """Length of request line and headers; a longer head is answered with 400 (operations.md 1.1)."""
 HASH_LENGTH = 64
-"""Hexadecimal digits of a payload's SHA-256; no marker that is sent in place of the hash has this length."""
+"""Hexadecimal digits of a payload's SHA-256; no word sent in place of it (UNSIGNED-PAYLOAD) has this length."""
 LAYOUTS_MAX = 512
 
 CONTENT_TYPES = {b"application/x-amz-json-1.0": b"application/x-amz-json-1.0", b"application/json": b"application/json"}
@@ -66,9 +66,9 @@ class HeaderLayout:
         self.expect = self._only(b"expect")
         self.origin = self._only(b"origin")
         self.is_plain = self.content_encoding < 0 and self.content_sha256 < 0
-        """True without Content-Encoding and without X-Amz-Content-SHA256; the fast path accepts such a request."""
+        """True without Content-Encoding and X-Amz-Content-SHA256; the JSON protocol's fast path takes such requests."""
         self.is_hashed = self.content_encoding < 0 <= self.content_sha256
-        """True with X-Amz-Content-SHA256, without Content-Encoding; the fast path accepts a hash, but no marker."""
+        """True with X-Amz-Content-SHA256, not Content-Encoding; that fast path takes a hash, not UNSIGNED-PAYLOAD."""
 
     def _only(self, name: bytes) -> int:
         return self.positions.get(name, (-1,))[0]

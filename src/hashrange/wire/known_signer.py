@@ -47,7 +47,7 @@ class KnownSigner:
         self._outer = sha256(key.translate(_OUTER))
 
     def matches(self, request: HttpRequest, authorization: bytes, date: bytes) -> bool:
-        """True if the signature of a `POST /` is right; False may mean *unknown*, as with a marker for the hash."""
+        """True if the signature of a `POST /` is right; False may mean *unknown*, as with UNSIGNED-PAYLOAD."""
         layout = request.layout
         try:
             template, pick = self._canonical_by_layout[layout]

@@ -59,14 +59,14 @@ def decode_in_pieces(text: bytes, decode: Decode, levels: int = 0) -> Any:
 
 
 def _copied(raw: msgspec.Raw) -> bytes:
-    """The text of a member; gives way before a long one, because copying 1 MB takes up to 1 ms."""
+    """Copy the text of a list's element or a map's value; gives way before a long one: 1 MB takes up to 1 ms."""
     if len(raw) > PIECE_BYTES:
         look()
     return bytes(raw)
 
 
 def _decode_runs(text: bytes, frame: bytes, decode: Decode, add: Callable[[Any], object]) -> bytes:
-    """Decode the text of a list or map piece by piece, and pass each decoded piece to `add`.
+    """Decode the text of a list or map piece by piece, and pass each decoded piece to `add`. `frame`: `[%b]` or `{%b}`.
 
     Returns the text of a list or map of the last members, if they are not decoded because no piece can be cut from
     them; otherwise that of an empty one.
@@ -91,7 +91,7 @@ def _decode_runs(text: bytes, frame: bytes, decode: Decode, add: Callable[[Any],
 
 
 def _end_of_run(text: bytes, place: int) -> int | None:
-    """Position of the comma that ends the piece beginning at `place`.
+    """Position of the comma that ends the piece of `text` beginning at `place`.
 
     None if at most PIECE_BYTES follow `place`, or if none of the last `COMMAS_MAX` commas in the next PIECE_BYTES is
     outside all brackets.

@@ -1,69 +1,16 @@
 """An advance of virtual time wakes the jobs that wait for it, and returns when they have done everything that became due."""
 
 import asyncio
-from collections.abc import Callable
-from typing import Self
 
 import pytest
 
 from hashrange.clock import Clock, MovableClock, SystemClock, VirtualClock
 from hashrange.errors import StorageError
 from hashrange.jobs import runner
-from hashrange.jobs.job import AT_ONCE
 from hashrange.jobs.runner import Runner
 from hashrange.jobs.virtual_time import advance, advance_all
 from tests.support.clocks import SetClock
-
-TURNS = 20
-"""Turns of the loop: many more than a job needs to run another slice."""
-
-
-class Timed:
-    """A job with work items, each due at a moment of service time; each slice takes some turns of the loop."""
-
-    waits_for_service_time = True
-
-    def __init__(self, name: str, clock: Clock, log: list[str]) -> None:
-        self.name = name
-        self.slices = 0
-        self.failures: list[Exception] = []
-        """Exceptions that the next slices with due work raise."""
-        self._clock = clock
-        self._log = log
-        self._works: list[tuple[float, Callable[[], None]]] = []
-
-    def add(self, seconds: float, then: Callable[[], None] = lambda: None) -> None:
-        """Add work that is due in `seconds` seconds; `then` runs when it is done."""
-        self._works.append((self._clock.service_time() + seconds, then))
-
-    async def run_slice(self) -> float | None:
-        """Do one piece of due work."""
-        self.slices += 1
-        now_seconds = self._clock.service_time()
-        await turns(3)
-        if not self._works:
-            return None
-        due_seconds, then = self._works[0]
-        if due_seconds > now_seconds:
-            return due_seconds - now_seconds
-        if self.failures:
-            raise self.failures.pop(0)
-        del self._works[0]
-        self._log.append(self.name)
-        then()
-        return AT_ONCE
-
-
-class Endless:
-    """A job whose slice never ends."""
-
-    name = "endless"
-    waits_for_service_time = True
-
-    async def run_slice(self) -> float | None:
-        """Wait until cancelled."""
-        await asyncio.get_running_loop().create_future()
-        return None
+from tests.unit.jobs.timed import TURNS, Endless, Timed, TimedWorld, turns
 
 
 class Looking:
@@ -88,37 +35,9 @@ class Looking:
         return None
 
 
-class World:
-    """Two jobs, their clock, and their runner, started on entering the context."""
-
-    def __init__(self) -> None:
-        self.clock = VirtualClock()
-        self.log: list[str] = []
-        """Names of the jobs that did a piece of work, in order."""
-        self.first, self.second = (Timed(name, self.clock, self.log) for name in ("first", "second"))
-        self.jobs = Runner([self.first, self.second], self.clock)
-
-    async def __aenter__(self) -> Self:
-        self.jobs.start()
-        await self.jobs.until_at_rest()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.jobs.stop()
-
-    async def advance(self, seconds: float) -> None:
-        """Advance service time."""
-        await advance(self.clock, self.jobs, seconds)
-
-
-async def turns(count: int) -> None:
-    for _ in range(count):
-        await asyncio.sleep(0)
-
-
 def test_an_advance_wakes_who_waits_and_returns_when_all_is_done() -> None:
     async def scenario() -> None:
-        world = World()
+        world = TimedWorld()
         for _ in range(3):
             world.first.add(5.0)
         world.second.add(4.0)
@@ -133,11 +52,11 @@ def test_an_advance_wakes_who_waits_and_returns_when_all_is_done() -> None:
 
 def test_all_three_readings_move_and_the_jobs_are_waited_for() -> None:
     async def scenario() -> None:
-        world = World()
+        world = TimedWorld(clock := VirtualClock())
         world.first.add(5.0)
         async with asyncio.timeout(10), world:
             before_seconds = world.clock.monotonic()
-            await advance_all(world.clock, world.jobs, 5.0)
+            await advance_all(clock, world.jobs, 5.0)
             assert world.log == ["first"]
             assert world.clock.monotonic() == before_seconds + 5.0
 
@@ -149,7 +68,7 @@ def test_work_that_work_makes_due_is_done_as_well() -> None:
     second."""
 
     async def scenario() -> None:
-        world = World()
+        world = TimedWorld()
 
         def give_first() -> None:
             for _ in range(9):
@@ -174,7 +93,7 @@ def test_work_that_work_makes_due_is_done_as_well() -> None:
 
 def test_with_nothing_due_an_advance_returns() -> None:
     async def scenario() -> None:
-        world = World()
+        world = TimedWorld()
         async with asyncio.timeout(10), world:
             await world.advance(5.0)
             world.first.add(5.0)
@@ -191,7 +110,7 @@ def test_with_nothing_due_an_advance_returns() -> None:
 
 def test_an_advance_during_a_slice_is_heard() -> None:
     async def scenario() -> None:
-        world = World()
+        world = TimedWorld()
         world.first.add(5.0)
         world.jobs.start()
         async with asyncio.timeout(10):
@@ -211,7 +130,7 @@ def test_a_failure_is_raised_once_the_others_rest_and_the_next_advance_tries_aga
     monkeypatch.setattr(runner, "RETRY_SECONDS", 3600.0)
 
     async def scenario() -> None:
-        world = World()
+        world = TimedWorld()
         world.first.add(5.0)
         world.first.failures.append(failure)
         world.second.add(5.0)
@@ -228,7 +147,7 @@ def test_a_failure_is_raised_once_the_others_rest_and_the_next_advance_tries_aga
 
 def test_real_time_wakes_nobody_who_waits_for_virtual_time() -> None:
     async def scenario() -> None:
-        world = World()
+        world = TimedWorld()
         world.first.add(1e-6)
         async with asyncio.timeout(10), world:
             await turns(TURNS)
@@ -266,7 +185,7 @@ def test_a_runner_that_stops_lets_nobody_wait_and_hears_of_no_advance() -> None:
         async with asyncio.timeout(10):
             await advance(clock, jobs, 1.0)  # the runner has not started
         jobs.start()
-        assert clock._listeners.callbacks == [jobs.wake]
+        assert clock._listeners.callbacks == [jobs._time_moved]
         waiting = asyncio.ensure_future(advance(clock, jobs, 1.0))
         await turns(TURNS)
         assert not waiting.done()

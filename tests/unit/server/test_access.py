@@ -54,6 +54,18 @@ def test_without_credentials_the_region_is_the_scopes_and_the_signature_does_not
         assert place(front.ask(front.request(region="ap-south-1"))) == ("000000000000", "ap-south-1")
 
 
+def test_without_credentials_an_access_key_of_12_digits_is_the_account() -> None:
+    front = FrontEnd()
+    for key, account in [
+        ("000000000007", "000000000007"),
+        ("00000000007", "000000000000"),
+        ("0000000000070", "000000000000"),
+        ("00000000000A", "000000000000"),
+    ]:
+        for _ in range(2):
+            assert place(front.ask(front.request(access_key=key))) == (account, "us-east-1")
+
+
 def test_without_credentials_form_date_and_scope_matter_on_a_known_signers_request_too() -> None:
     front = FrontEnd()
     good = front.request()

@@ -36,10 +36,17 @@ class Served:
 
     async def ask(self, operation: str, **members: Any) -> Any:
         """The reply to a request for the table `orders`, over a new connection."""
-        body = msgspec.json.encode({"TableName": "orders"} | members)
+        return await self._reply(f"DynamoDB_20120810.{operation}", {"TableName": "orders"} | members)
+
+    async def ask_stream(self, operation: str, **members: Any) -> Any:
+        """The reply to a request for a stream, over a new connection."""
+        return await self._reply(f"DynamoDBStreams_20120810.{operation}", members)
+
+    async def _reply(self, target: str, members: dict[str, Any]) -> Any:
+        body = msgspec.json.encode(members)
         headers = {
             "Host": "localhost", "Content-Type": "application/x-amz-json-1.0", "Connection": "close",
-            "X-Amz-Target": f"DynamoDB_20120810.{operation}", "Content-Length": str(len(body)),
+            "X-Amz-Target": target, "Content-Length": str(len(body)),
         }  # fmt: skip
         reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
         writer.write(as_bytes(sign(headers, body, seconds=self.clock.wall_time()), body))
@@ -55,7 +62,7 @@ class Served:
 
     async def create(self, **members: Any) -> None:
         """Create the table, and wait until it is ACTIVE."""
-        names = ("id", "status") if members else ("id",)
+        names = ("id", "status") if "GlobalSecondaryIndexes" in members else ("id",)
         await self.ask(
             "CreateTable",
             AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in names],
@@ -154,5 +161,28 @@ def test_only_what_is_done_for_the_engine_goes_by_real_time(play: Callable[[Scen
     async def scenario(served: Served) -> None:
         jobs = served.server.service.jobs.jobs
         assert [job.name for job in jobs if not job.waits_for_service_time] == ["settle"]
+
+    play(scenario)
+
+
+def test_each_expired_item_is_recorded_at_its_own_time(play: Callable[[Scenario], None]) -> None:
+    async def scenario(served: Served) -> None:
+        stream = {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}
+        await served.create(StreamSpecification=stream)
+        await served.ask("UpdateTimeToLive", TimeToLiveSpecification={"Enabled": True, "AttributeName": "expires"})
+        await served.advance(STATE_DELAY_SECONDS)
+        start = int(served.clock.service_time())
+        dues = {f"o{number}": start + 60 + 7 * number for number in range(50)}
+        for name, due in dues.items():
+            await served.ask("PutItem", Item={"id": {"S": name}, "expires": {"N": str(due)}})
+        arn = (await served.ask("DescribeTable"))["Table"]["LatestStreamArn"]
+        await served.advance(3600.0)
+        (shard,) = (await served.ask_stream("DescribeStream", StreamArn=arn))["StreamDescription"]["Shards"]
+        begin = {"ShardId": shard["ShardId"], "ShardIteratorType": "TRIM_HORIZON"}
+        iterator = (await served.ask_stream("GetShardIterator", StreamArn=arn, **begin))["ShardIterator"]
+        records = (await served.ask_stream("GetRecords", ShardIterator=iterator))["Records"]
+        removed = [one["dynamodb"] for one in records if one["eventName"] == "REMOVE"]
+        assert {one["Keys"]["id"]["S"]: one["ApproximateCreationDateTime"] for one in removed} == dues
+        assert len(removed) == len(dues)
 
     play(scenario)

@@ -1,10 +1,13 @@
 """A database inside a test: clients, and its content copied, restored, forked and emptied."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hashrange.settings import Settings, SettingUnusable
+from hashrange.store.snapshot_file import SnapshotFileError
 from hashrange.testing.database import Database, server
 
 
@@ -109,3 +112,46 @@ def test_a_snapshot_holds_the_time_too_and_each_fork_has_its_own(database: Datab
     database.reset()
     database.clock.freeze()
     assert database.clock.now() > began
+
+
+def test_a_saved_snapshot_is_what_another_database_begins_with(database: Database, tmp_path: Path) -> None:
+    client = database.client()
+    create(client)
+    put(client, *"abc")
+    database.clock.advance(3600)
+    snapshot = database.snapshot()
+    put(client, "d")
+    snapshot.save(tmp_path / "music.snapshot")
+    with server(snapshot=tmp_path / "music.snapshot") as other:
+        assert keys_of(other.client()) == ["a", "b", "c"]
+        assert other.clock.now() > database.clock.now() - 60
+        put(other.client(), "e")
+        assert keys_of(other.client()) == ["a", "b", "c", "e"]
+        streams = other.client("dynamodbstreams").list_streams()["Streams"]
+        assert streams == database.client("dynamodbstreams").list_streams()["Streams"]
+    folder = tmp_path / "data"
+    with server(Settings(data_dir=str(folder)), snapshot=tmp_path / "music.snapshot") as other:
+        assert keys_of(other.client()) == ["a", "b", "c"]
+    with server(Settings(data_dir=str(folder))) as other:
+        assert keys_of(other.client()) == ["a", "b", "c"]
+    with (
+        pytest.raises(SettingUnusable, match="holds tables already"),
+        server(Settings(data_dir=str(folder)), snapshot=tmp_path / "music.snapshot"),
+    ):
+        pass
+
+
+def test_a_database_does_not_begin_with_half_a_snapshot(database: Database, tmp_path: Path) -> None:
+    create(database.client())
+    path, folder = tmp_path / "music.snapshot", str(tmp_path / "data")
+    database.snapshot().save(path)
+    path.write_bytes(path.read_bytes()[:-9])
+    with (
+        pytest.raises(SnapshotFileError, match="damaged or incomplete"),
+        server(Settings(data_dir=folder), snapshot=path),
+    ):
+        pass
+    with server(Settings(data_dir=folder)) as other:
+        assert other.client().list_tables()["TableNames"] == []
+    with pytest.raises(SnapshotFileError, match="cannot be read: No such file"), server(snapshot=tmp_path / "none"):
+        pass

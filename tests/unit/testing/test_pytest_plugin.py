@@ -1,13 +1,14 @@
 """The fixtures that a suite gets from the plugin, in a pytest of its own."""
 
 import os
+import socket
 import subprocess
-import sys
 from pathlib import Path
 
-import pytest
+from tests.unit.testing.suites import SOURCE, command_of, run_pytest
 
-SOURCE = Path(__file__).parents[3] / "src"
+MEETING_SECONDS = 60
+"""It only ends a test that would hang."""
 
 TABLE = """
 import pytest
@@ -31,6 +32,24 @@ def test_each_begins_empty(number, hashrange, dynamodb_client, dynamodb_resource
     hashrange.clock.freeze()
     hashrange.clock.advance(3600)
     dynamodb_resource.Table("Music").put_item(Item={"pk": str(number)})
+
+@pytest.fixture
+def music(dynamodb_client):
+    create(dynamodb_client)
+    yield
+    raise RuntimeError
+
+def test_fails(dynamodb_client, hashrange):
+    create(dynamodb_client)
+    hashrange.clock.freeze()
+    assert False
+
+def test_passes_after_one_that_failed(music):
+    pass
+
+def test_passes_after_one_whose_fixture_failed(dynamodb_client):
+    assert dynamodb_client.list_tables()["TableNames"] == []
+    create(dynamodb_client)
 """
 )
 BASE = (
@@ -49,46 +68,143 @@ def test_each_begins_with_the_base_data(number, dynamodb_resource):
     create(dynamodb_resource.meta.client, "Other")
 """
 )
+TOGETHER = (
+    TABLE
+    + """
+import os, socket
+import boto3
+
+def meet(name):
+    # Returns when the other worker has come as far.
+    with socket.create_connection(("127.0.0.1", int(os.environ["MEETING_PORT"])), timeout=60) as connection:
+        connection.sendall(name.encode())
+        assert connection.recv(1) == b"!"
+
+@pytest.mark.parametrize("number", range(2))
+def test_one_name_in_both_workers(number, dynamodb_resource, hashrange_environment):
+    worker = os.environ["PYTEST_XDIST_WORKER"]
+    create(dynamodb_resource.meta.client)
+    table = dynamodb_resource.Table("Music")
+    meet(worker)
+    table.put_item(Item={"pk": "mine", "worker": worker})
+    boto3.client("dynamodb").put_item(TableName="Music", Item={"pk": {"S": worker}})
+    meet(worker)
+    assert {item["pk"] for item in table.scan()["Items"]} == {"mine", worker}
+    assert table.get_item(Key={"pk": "mine"})["Item"]["worker"] == worker
+"""
+)
+UNMODIFIED = (
+    TABLE
+    + """
+import boto3
+
+client = boto3.client("dynamodb", region_name="us-east-1")
+
+@pytest.fixture
+def music(hashrange_boto3):
+    create(boto3.client("dynamodb"))
+
+@pytest.mark.parametrize("number", range(2))
+def test_code_with_clients_of_its_own(number, music, hashrange, dynamodb_client):
+    assert client.list_tables()["TableNames"] == ["Music"]
+    boto3.resource("dynamodb").Table("Music").put_item(Item={"pk": str(number)})
+    assert dynamodb_client.scan(TableName="Music")["Items"] == [{"pk": {"S": str(number)}}]
+    assert hashrange.client().list_tables()["TableNames"] == ["Music"]
+
+def test_without_the_fixture_it_is_not_caught():
+    with pytest.raises(Exception, match="credentials"):
+        client.list_tables()
+"""
+)
+OTHER_PROGRAMS = (
+    TABLE
+    + """
+import os, subprocess, sys
+
+PROGRAM = '''
+import boto3
+client, streams = boto3.client("dynamodb"), boto3.client("dynamodbstreams")
+client.put_item(TableName="Music", Item={"pk": {"S": "theirs"}})
+print(streams.list_streams()["Streams"], client.meta.endpoint_url, streams.meta.endpoint_url)
+'''
+
+@pytest.mark.parametrize("number", range(2))
+def test_a_program_that_the_test_starts(number, hashrange_environment, hashrange_endpoint, dynamodb_client):
+    create(dynamodb_client)
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["[]", hashrange_endpoint, hashrange_endpoint]
+    assert dynamodb_client.scan(TableName="Music")["Items"] == [{"pk": {"S": "theirs"}}]
+    assert hashrange_environment.items() <= os.environ.items()
+    assert os.environ["AWS_REGION"] == os.environ["AWS_DEFAULT_REGION"] == "us-east-1"
+
+def test_the_environment_is_as_before():
+    assert os.environ["AWS_PROFILE"] == "elsewhere"
+    assert "AWS_ENDPOINT_URL_DYNAMODB" not in os.environ
+"""
+)
 LEFT_ALONE = """
 import sys
 
 def test_a_run_without_the_fixtures_loads_no_database():
     assert "hashrange.testing.pytest_plugin" in sys.modules
     assert not [name for name in sys.modules if name.startswith("hashrange.") and "testing" not in name]
-    assert not {"boto3", "msgspec", "rocksdict"} & set(sys.modules)
+    assert not {"boto3", "botocore", "msgspec", "rocksdict"} & set(sys.modules)
 """
 
 
-def run_pytest(folder: Path, text: str, *options: str) -> str:
-    (folder / "test_it.py").write_text(text)
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "hashrange.testing.pytest_plugin",
-            "-p",
-            "no:cacheprovider",
-            *options,
-        ],
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(SOURCE)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.stdout + done.stderr
+def test_each_test_begins_empty_whatever_the_one_before_did(tmp_path: Path) -> None:
+    assert "1 failed, 5 passed, 1 error" in run_pytest(tmp_path, EMPTY)
 
 
-@pytest.mark.parametrize("text", [EMPTY, BASE], ids=["empty", "base"])
-def test_the_tests_of_a_suite_are_apart(text: str, tmp_path: Path) -> None:
-    assert "3 passed" in run_pytest(tmp_path, text)
+def test_each_test_begins_with_the_base_data(tmp_path: Path) -> None:
+    assert "3 passed" in run_pytest(tmp_path, BASE)
 
 
 def test_each_worker_has_its_own_database(tmp_path: Path) -> None:
-    assert "3 passed" in run_pytest(tmp_path, EMPTY, "-n", "2")
+    """Two workers are in the same test at the same time, with tables of the same name."""
+    (tmp_path / "test_it.py").write_text(TOGETHER)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(MEETING_SECONDS)
+        port = str(listener.getsockname()[1])
+        with subprocess.Popen(
+            command_of("-n", "2"),
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": str(SOURCE), "MEETING_PORT": port},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        ) as run:
+            try:
+                met = [meeting(listener), meeting(listener)]
+                said = run.communicate(timeout=MEETING_SECONDS)[0]
+            finally:
+                run.kill()
+    assert met == [{"gw0", "gw1"}] * 2
+    assert "2 passed" in said
+
+
+def meeting(listener: socket.socket) -> set[str]:
+    """Let two workers go on once both have come; their names."""
+    connections = [listener.accept()[0] for _ in range(2)]
+    names = {connection.recv(9).decode() for connection in connections}
+    for connection in connections:
+        with connection:
+            connection.sendall(b"!")
+    return names
+
+
+def test_clients_of_the_tested_code_are_caught(tmp_path: Path) -> None:
+    nothing = {"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
+    assert "3 passed" in run_pytest(tmp_path, UNMODIFIED, variables=nothing)
+
+
+def test_programs_that_a_test_starts_find_its_database(tmp_path: Path) -> None:
+    misleading = {
+        "AWS_PROFILE": "elsewhere",
+        "AWS_SESSION_TOKEN": "elsewhere",
+        "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "true",
+    }
+    assert "3 passed" in run_pytest(tmp_path, OTHER_PROGRAMS, variables=misleading)
 
 
 def test_a_run_without_the_fixtures_loads_no_database(tmp_path: Path) -> None:

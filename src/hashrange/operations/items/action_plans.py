@@ -143,7 +143,7 @@ def _check_statement_size(update: CompiledUpdate, values: dict[str, Value], item
 
 
 def _create(table: OpenTable, update: CompiledUpdate, values: dict[str, Value], key_item: Item) -> Planned:
-    """Result of an update that creates the item.
+    """The first row of an item that an update creates, with the item decoded.
 
     Raises ValidationException if the update fails, and for a new item that is too large, nested too deep, or does not
     fit the indexes' keys.
@@ -159,7 +159,7 @@ def _create(table: OpenTable, update: CompiledUpdate, values: dict[str, Value], 
 def _change(
     table: OpenTable, update: CompiledUpdate, values: dict[str, Value], item: Item, old_size_bytes: int
 ) -> Planned:
-    """Result of updating an existing item.
+    """The new row that an update makes of an existing item, with both items decoded.
 
     The new size is computed as the old size plus the growth of the update's target attributes. Raises
     ValidationException if the update fails, and for a new item that is too large, nested too deep, or does not fit the

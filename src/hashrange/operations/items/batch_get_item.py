@@ -19,7 +19,14 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from hashrange.errors import ApiError, ResourceNotFoundException, StorageBusy, ValidationException
+from hashrange.errors import (
+    THROTTLED,
+    ApiError,
+    LeftUnprocessed,
+    ResourceNotFoundException,
+    StorageBusy,
+    ValidationException,
+)
 from hashrange.expressions.parameters import check_mixing, check_unused
 from hashrange.expressions.projection import CompiledProjection
 from hashrange.items.canonical import encode_canonically
@@ -94,7 +101,7 @@ class TableReply(msgspec.Struct, frozen=True, gc=False):
 class ReplyBudget:
     """How much the reply, over all its tables, already holds and may still hold."""
 
-    __slots__ = ("is_full", "json_bytes", "left_bytes", "stall")
+    __slots__ = ("error", "is_full", "json_bytes", "left_bytes")
 
     def __init__(self) -> None:
         self.left_bytes = BATCH_GET_SIZE_MAX_BYTES
@@ -102,14 +109,15 @@ class ReplyBudget:
         """JSON length in bytes of the items in the reply."""
         self.is_full = False
         """True once an item did not fit the whole reply or could not be read; later keys are not processed."""
-        self.stall: StorageBusy | None = None
-        """The stall because of which an item could not be read; None if there was no stall."""
+        self.error: StorageBusy | ApiError | None = None
+        """The stall, or the error for exhausted capacity, because of which an item could not be read; None if neither."""
 
 
 async def batch_get_item(scope: Scope, request: BatchGetItemRequest, meter: Meter) -> Reply:
     """Read the items; the reply has a list for each requested table. 4 µs per item of 1 KB for 100 keys.
 
-    If the engine stalls, keys that it has not read go to UnprocessedKeys; if it has read none, StorageBusy is raised.
+    If the engine stalls, keys that it has not read go to UnprocessedKeys, as do throttled ones; if nothing was read, the
+    stall (StorageBusy) or the error of a throttled read is raised instead.
     """
     reads = _checked_reads(scope, request)
     budget = ReplyBudget()
@@ -123,8 +131,8 @@ async def batch_get_item(scope: Scope, request: BatchGetItemRequest, meter: Mete
         if reply.sizes_bytes:
             consistent = read.entry.ConsistentRead is True
             meter.append(Usage(read.table, read.name, items_read_units(reply.sizes_bytes, consistent=consistent)))
-    if budget.stall is not None and not meter:
-        raise budget.stall
+    if budget.error is not None and not meter:
+        raise budget.error
     return {"Responses": responses, "UnprocessedKeys": unprocessed}
 
 
@@ -248,7 +256,14 @@ async def _read_table(scope: Scope, read: TableRead, budget: ReplyBudget) -> Tab
             if row is not None and not isinstance(row, bytes):
                 row = await row
         except StorageBusy as error:
-            budget.stall, budget.is_full = error, True
+            budget.error, budget.is_full = error, True
+            unprocessed.append(position)
+            continue
+        except THROTTLED as error:
+            budget.error = error
+            unprocessed.append(position)
+            continue
+        except LeftUnprocessed:
             unprocessed.append(position)
             continue
         if row is None:

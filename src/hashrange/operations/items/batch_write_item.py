@@ -16,6 +16,7 @@ from msgspec import Meta
 from hashrange.errors import (
     THROTTLED,
     ApiError,
+    LeftUnprocessed,
     ResourceNotFoundException,
     StorageBusy,
     TransactionConflictException,
@@ -82,7 +83,7 @@ class BatchWriteItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False)
 async def batch_write_item(scope: Scope, request: BatchWriteItemRequest, meter: Meter) -> Reply:
     """Check the request, then commit one write after the other. 24 µs per item of 1 KB, in memory.
 
-    UnprocessedItems are writes in conflict with a transaction, throttled writes, and all remaining writes once the
+    UnprocessedItems are writes in conflict with a transaction, throttled writes, those left so by a fault, and all remaining writes once the
     engine stalls for longer than a request waits. If nothing was written, the error of a throttled write
     or a stall is raised instead.
     """
@@ -103,7 +104,7 @@ async def batch_write_item(scope: Scope, request: BatchWriteItemRequest, meter: 
             change = _commit(scope, action, table, key, meter)
             if not isinstance(change, Change):
                 change = await change
-        except TransactionConflictException:
+        except (TransactionConflictException, LeftUnprocessed):
             _leave_over(left_over, action)
         except THROTTLED as error:
             throttled = error

@@ -9,7 +9,7 @@ from hashrange.expressions import parameters as checks
 
 
 class OperationParameters(NamedTuple):
-    """Legacy and expression members of one operation, in the order in which messages list them."""
+    """Names of one operation's legacy and expression members, in the order in which messages list them."""
 
     legacy: tuple[str, ...]
     expressions: tuple[str, ...]

@@ -39,10 +39,14 @@ from hashrange.operations.partiql.statements import (
     statement_tables,
 )
 from hashrange.operations.reply import Items, Reply, Structure
-from hashrange.operations.transactions.reasons import CODES, message_of
+from hashrange.operations.transactions.reasons import CODES, item_member, message_of
 from hashrange.soon import settled
 
-_ERROR_CODES = CODES | {"ResourceNotFoundException": "ResourceNotFound", "InternalServerError": "InternalServerError"}
+_ERROR_CODES = CODES | {
+    "ResourceNotFoundException": "ResourceNotFound",
+    "InternalServerError": "InternalServerError",
+    "RequestLimitExceeded": "RequestLimitExceeded",
+}
 _WITH_TABLE_NAME = ("ConditionalCheckFailed", "DuplicateItem")
 """Codes of the errors with which a statement's response also holds the table's name."""
 
@@ -192,7 +196,7 @@ def _table_name(statement: Statement) -> str:
 def _error(refusal: ApiError, statement: Statement | None) -> Structure:
     """The response of a failed statement; `statement` is None if the fault was found without its table."""
     code = _ERROR_CODES[refusal.code]
-    reply = Structure(Error=Structure(Code=code, Message=message_of(refusal), **refusal.members))
+    reply = Structure(Error=Structure(Code=code, Message=message_of(refusal), **item_member(refusal)))
     if statement is not None and code in _WITH_TABLE_NAME:
         reply["TableName"] = _table_name(statement)
     return reply

@@ -168,8 +168,9 @@ def _choices(access: AccessPath, values: dict[str, Value]) -> list[list[KeyTerm]
 
 
 def _branch_terms(access: AccessPath, values: dict[str, Value], partition: Value) -> list[list[KeyTerm]] | None:
-    """As `_sort_terms`, from the branch of the OR that has this partition key value: a single span with one condition.
-    None if there is no such branch, or if it has no sort key condition that a Query allows.
+    """The sort key condition in the OR's branch with this partition key value, as `_sort_terms` returns it: `[[condition]]`.
+
+    None if no branch with this value has a sort key condition that a Query allows.
 
     Raises ValidationException if several branches have this value and one of them a condition on the sort key.
     """

@@ -51,7 +51,7 @@ async def get_records(scope: Scope, request: GetRecordsRequest) -> Reply:
     first = max(position.first, oldest)
     page = await scope.store.streams.records(shard, first, request.Limit or GET_RECORDS_MAX, GET_RECORDS_MAX_BYTES)
     if not page.is_end:
-        first = page.records[-1][0] + 1
+        first = page.records[-1][0] + 1 if page.records else first
     elif shard.last is not None:
         return {"Records": Records(stream, page.records)}
     else:

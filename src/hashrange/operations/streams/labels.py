@@ -1,4 +1,4 @@
-"""Which label does a new stream have? The time when it is switched on, plus milliseconds if an earlier stream of that table name has that label."""
+"""Which label does a new stream have? The time when it is switched on, or the first millisecond after it that no earlier stream of that table name has as label."""
 
 from itertools import count
 

@@ -50,7 +50,7 @@ async def create_table(scope: Scope, request: CreateTableRequest) -> Reply:
     if len(scope.tables) >= limits.TABLES_MAX:
         raise LimitExceededException(say.TOO_MANY_TABLES.format(limit=limits.TABLES_MAX))
     now_seconds = scope.clock.service_time()
-    active_at_seconds = now_seconds + scope.settings.table_state_delay_seconds
+    active_at_seconds = now_seconds + scope.state_delay(name)
 
     def make(table_id: int) -> Table:
         table = make_table(request, name, table_id, scope.account, scope.region, now_seconds, active_at_seconds)

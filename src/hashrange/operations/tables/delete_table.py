@@ -41,7 +41,7 @@ async def delete_table(scope: Scope, request: DeleteTableRequest) -> Reply:
             raise ResourceInUseException(say.TABLE_INDEXES_IN_USE)
         if table.is_deletion_protected:
             raise ValidationException(say.TABLE_PROTECTED)
-        delay_seconds = scope.settings.table_state_delay_seconds
+        delay_seconds = scope.state_delay(table.name)
         catalog = scope.store.catalog
         if delay_seconds > 0:
             deleting = msgspec.structs.replace(table, deleted_at_seconds=now_seconds + delay_seconds)

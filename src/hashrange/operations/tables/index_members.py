@@ -52,7 +52,7 @@ _VectorDistanceFunction = Literal["COSINE", "DOT_PRODUCT", "EUCLIDEAN"]
 
 
 class VectorIndex(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """An index for nearest-neighbour search, created with its table."""
+    """A vector index (nearest-neighbour search) in CreateTable; UpdateTable adds one by CreateVectorIndexAction."""
 
     IndexName: Name
     VectorAttribute: VectorAttributeDefinition

@@ -1,6 +1,6 @@
 """Does the requested capacity fit the billing mode? Checks of billing mode and of provisioned, on-demand and warm throughput.
 
-Source: service behaviour, captures to October 2026; `messages.tables` marks ranges that no capture covers.
+Source: service behaviour, captures to October 2026; `messages.tables` marks messages whose wording is our own.
 """
 
 from collections.abc import Callable, Collection

@@ -40,7 +40,7 @@ async def update_table(scope: Scope, request: UpdateTableRequest) -> Reply:
         now_seconds = scope.clock.service_time()
         require_active(table, now_seconds)
         check_against_table(request, table)
-        until_seconds = now_seconds + scope.settings.table_state_delay_seconds
+        until_seconds = now_seconds + scope.state_delay(table.name)
         new = updated_table(request, table, now_seconds, until_seconds)
         if request.StreamSpecification is not None:
             new = with_free_label(scope, new, now_seconds)

@@ -47,7 +47,7 @@ async def update_time_to_live(scope: Scope, request: UpdateTimeToLiveRequest) ->
         now_seconds = scope.clock.service_time()
         require_active(table, now_seconds)
         _refuse(wanted, table.time_to_live, now_seconds, scope.settings.ttl_cooldown_seconds)
-        until_seconds = now_seconds + scope.settings.table_state_delay_seconds
+        until_seconds = now_seconds + scope.state_delay(table.name)
         new = TimeToLive(wanted.AttributeName, "ENABLING" if wanted.Enabled else "DISABLED", now_seconds, until_seconds)
         if await scope.store.catalog.replace(table, msgspec.structs.replace(table, time_to_live=new)):
             break

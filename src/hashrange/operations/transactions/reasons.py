@@ -3,7 +3,13 @@
 Source: service behaviour, captures to Oct 2026.
 """
 
-from hashrange.errors import ApiError, RequestFault, TransactionCanceledException, WholeRequestFault
+from hashrange.errors import (
+    ApiError,
+    RequestFault,
+    RequestLimitExceeded,
+    TransactionCanceledException,
+    WholeRequestFault,
+)
 from hashrange.messages.transactions import CANCELLED
 from hashrange.operations.reply import Items, Structure
 
@@ -16,16 +22,16 @@ CODES = {
     "TransactionConflictException": "TransactionConflict",
     "ValidationException": "ValidationError",
 }
-"""Code of an error → code of a cancellation reason; BatchExecuteStatement has these and two more for its statements."""
+"""Code of an error → code of a cancellation reason; BatchExecuteStatement has these and three more for its statements."""
 
 
 def cancelled(refusals: list[ApiError | None]) -> ApiError:
     """The error of a transaction with these refusals, one for each action (None: not refused).
 
-    It is the first WholeRequestFault among them, otherwise a TransactionCanceledException that lists all.
+    It is the first WholeRequestFault or RequestLimitExceeded among them, otherwise a TransactionCanceledException that lists all.
     """
     for refusal in refusals:
-        if isinstance(refusal, WholeRequestFault):
+        if isinstance(refusal, WholeRequestFault | RequestLimitExceeded):
             return refusal
     reasons = list(map(_reason, refusals))
     message = CANCELLED.format(codes=", ".join([str(reason["Code"]) for reason in reasons]))
@@ -35,7 +41,13 @@ def cancelled(refusals: list[ApiError | None]) -> ApiError:
 def _reason(refusal: ApiError | None) -> Structure:
     if refusal is None:
         return Structure(Code="None")
-    return Structure(Code=CODES[refusal.code], Message=message_of(refusal), **refusal.members)
+    return Structure(Code=CODES[refusal.code], Message=message_of(refusal), **item_member(refusal))
+
+
+def item_member(refusal: ApiError) -> dict[str, object]:
+    """The refusal's member `Item`, if it has one: the only further member of a reason, and of a statement's error."""
+    members = refusal.members
+    return {"Item": members["Item"]} if "Item" in members else {}
 
 
 def message_of(refusal: ApiError) -> str | None:

@@ -48,7 +48,7 @@ class ContentDigest:
         self.add((request.ReturnConsumedCapacity, getattr(request, "ReturnItemCollectionMetrics", None)))
 
     def add(self, piece: object) -> None:
-        """Add an action or a statement; JSON keys may be in any order. 1 µs for 400 bytes, 1 ms for 400 KB."""
+        """Add an action or a statement; the order of JSON keys does not matter. 1 µs for 400 bytes, 1 ms for 400 KB."""
         self._hash.update(encode_canonically(piece))
 
     def token(self, scope: Scope, client_token: str) -> IdempotencyToken:
@@ -72,10 +72,11 @@ def begin_digest(request: TokenRequest) -> ContentDigest | None:
 
 
 def replay_units(report: bytes) -> TableUnits:
-    """Table name → units of a replay: those of transactional reads of the items. `report`: `Transacted.report`."""
+    """Table name → read units that a replay consumes, decoded from `report`, which the store keeps with the token."""
     return _decode_report(report)
 
 
 def _report(changes: Sequence[Change]) -> bytes:
+    """Encode, for `IdempotencyToken.report`, what a replay consumes: transactional reads of the items as written."""
     sizes = [(change.table.name, 0 if change.new is None else row_size_bytes(change.new)) for change in changes]
     return msgspec.json.encode(transaction_read_units(sizes))

@@ -1,8 +1,10 @@
-"""Which protocols does the HTTP listener speak? The admin API if it is on, DynamoDB JSON, plain HTTP: asked in this order, unless a request's target decides."""
+"""Which protocols does the HTTP listener speak? The admin API if it is on, DynamoDB JSON, plain HTTP: asked in this order, if X-Amz-Target names no operation."""
 
 from hashrange.server.access import Access
 from hashrange.server.clients import IN_THIS_PROCESS, Clients
+from hashrange.server.forks import Forks
 from hashrange.server.front import Front, WireProtocol
+from hashrange.server.kept_snapshots import KeptSnapshots
 from hashrange.server.misdirected_clients import OtherServiceHint
 from hashrange.server.protocols.dynamodb_json.call import JsonCall
 from hashrange.server.protocols.dynamodb_json.logged_call import LoggedCall
@@ -11,8 +13,17 @@ from hashrange.server.protocols.plain import Plain
 from hashrange.service.service import Service
 
 
-def http_front(service: Service, access: Access, clients: Clients = IN_THIS_PROCESS) -> Front:
-    """Make the `Front` (`server/front.py`) that answers HTTP requests, of a listener or within this process."""
+def http_front(
+    service: Service,
+    access: Access,
+    clients: Clients = IN_THIS_PROCESS,
+    snapshots: KeptSnapshots | None = None,
+    forks: Forks | None = None,
+) -> Front:
+    """Make the `Front` (`server/front.py`) that answers HTTP requests, of a listener or within this process.
+
+    `snapshots`, `forks`: those of a listener's admin API; a service without a listener can have no forks.
+    """
     hint_other_service = OtherServiceHint([SIGNING_NAME])
     plain = Plain(hint_other_service)
     settings = service.settings
@@ -26,6 +37,8 @@ def http_front(service: Service, access: Access, clients: Clients = IN_THIS_PROC
         from hashrange.server.protocols.admin.endpoint import Serving  # noqa: PLC0415
         from hashrange.server.protocols.admin.protocol import Admin  # noqa: PLC0415
 
-        serving = Serving(service, clients, started_at_seconds=service.clock.monotonic())
+        serving = Serving(
+            service, clients, snapshots or KeptSnapshots(), forks, started_at_seconds=service.clock.monotonic()
+        )
         protocols.insert(0, Admin(serving))
     return Front(service, protocols)

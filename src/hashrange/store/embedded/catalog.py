@@ -59,6 +59,11 @@ class EmbeddedCatalog:
             self._adopt(table)
         self._next_table_id = 1 if counter is None else int.from_bytes(counter, "big")
 
+    def reopen(self) -> None:
+        """Open all tables anew, because participants may take part in others than before."""
+        for table in self.all_tables():
+            self._adopt(table.schema)
+
     def find(self, account: str, region: str, name: str) -> OpenTable | None:
         """The table with this name, whatever its state; None if there is none."""
         tables = self._tables.get((account, region))

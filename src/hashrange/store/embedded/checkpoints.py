@@ -1,13 +1,16 @@
 """How is the whole content of a store copied? By a checkpoint: an engine's files, linked to a second folder in milliseconds.
 
 A checkpoint is an engine of its own, which no request uses: stores are restored and forked from further links to its
-files. Copies of a store on disk are data folders in the folder `copies` of the first store's data folder; they belong
-to the running server, and the next server deletes what is left of them. See docs/adr/0037-checkpoints.md.
+files. It can also be made of given rows, such as those of a snapshot file, which are written to a new engine. Copies of
+a store on disk are data folders in the folder `copies` of the first store's data folder; they belong to the running
+server, and the next server deletes what is left of them. See docs/adr/0037-checkpoints.md.
 """
 
 import asyncio
+from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
+from hashrange.errors import HashrangeError
 from hashrange.store.copying import Checkpoint
 from hashrange.store.embedded import copy_folders, files
 from hashrange.store.embedded.engine import (
@@ -16,6 +19,7 @@ from hashrange.store.embedded.engine import (
     close_engine,
     link_engine,
     link_in_memory,
+    new_batch,
     new_memory,
     open_engine,
     remove_memory,
@@ -24,20 +28,23 @@ from hashrange.store.embedded.engine_errors import storage_error
 from hashrange.store.embedded.identity import FolderLock
 from hashrange.store.embedded.site import Site
 from hashrange.store.embedded.stand_ins import require_engine
+from hashrange.store.snapshot_file import StoredRow
 
+LOADED_TOGETHER_BYTES = 4 * 1024 * 1024
+"""Size of the batches in which `checkpoint_of` writes rows to a new engine."""
 UNFLUSHED_BYTES_MAX = 256 * 1024
 """Bytes in memtables that linking may flush on the event loop, in about 1 ms; more is flushed before, on a thread."""
 
 
 class Home(NamedTuple):
-    """Where an engine keeps its files: in `memory`, or in the data folder `data_dir`; the other is None."""
+    """Where an engine keeps its files, its *home*: `memory`, or the data folder `data_dir`; the other is None."""
 
     memory: Memory | None
     data_dir: str | None
     copies: str | None = None
     """On disk, the folder for copies of this engine: that of the first store, also for copies of copies."""
     is_copy: bool = False
-    """True for the data folder of a checkpoint or fork, which is deleted once that is released or closed."""
+    """True for a data folder made for a copy: deleted once the checkpoint is released or the fork is closed."""
 
     @property
     def place(self) -> str:
@@ -46,14 +53,14 @@ class Home(NamedTuple):
 
 
 def home_in(data_dir: str | None) -> Home:
-    """The home of a store that is no copy; `data_dir` None: in memory."""
+    """The `Home` of a store that is no copy: its data folder or, if `data_dir` is None, a new folder in memory."""
     if data_dir is None:
         return Home(new_memory(), None)
     return Home(None, data_dir, copy_folders.copies_folder(data_dir))
 
 
 def empty_home_beside(home: Home) -> Home:
-    """A new home without content: in the file system of `home`, or in its folder for copies."""
+    """A new, empty folder for an engine: in the memory file system of `home`, or on disk in its folder for copies."""
     if home.memory is not None:
         return Home(new_memory(home.memory.file_system), None)
     assert home.copies is not None
@@ -61,7 +68,10 @@ def empty_home_beside(home: Home) -> Home:
 
 
 def copy_home(engine: Engine, home: Home) -> Home:
-    """Link the files of the open engine in `home` to a new home. Raises OSError and the engine's bare exceptions."""
+    """Link the files of the open engine in `home` to a new folder, in memory or on disk as the engine is.
+
+    Raises OSError and the engine's bare exceptions.
+    """
     if home.memory is not None:
         return Home(link_in_memory(engine, home.memory), None)
     copy = empty_home_beside(home)
@@ -75,12 +85,12 @@ def copy_home(engine: Engine, home: Home) -> Home:
 
 
 def open_home(home: Home) -> Engine:
-    """Open the engine in a home that no store has locked. Raises StorageError."""
+    """Open the engine in `home`, a data folder or memory that no store may have locked. Raises StorageError."""
     return open_engine(home.data_dir, memory=home.memory)
 
 
 def remove_home(home: Home) -> None:
-    """Free the files in the home of a closed engine; files that copies share stay. Ignores errors."""
+    """Delete the files of a closed engine in `home`; the content of those that copies share stays. Ignores errors."""
     if home.memory is not None:
         remove_memory(home.memory)
     elif home.data_dir is not None:
@@ -88,12 +98,14 @@ def remove_home(home: Home) -> None:
 
 
 class EngineCheckpoint:
-    """The content of a store at one moment, until `release`. Its engine is opened when it is first copied."""
+    """The content of a store at one moment, until `release`. Its engine is opened at the first copy, read or check."""
 
     def __init__(self, home: Home) -> None:
-        """`home`, with a linked engine that is not open, belongs to the checkpoint from now on."""
+        """`home`, which holds an engine that is not open, belongs to the checkpoint from now on."""
         self._home = home
         self._engine: Engine | None = None
+        self._is_last_use = False
+        self._is_given_away = False
 
     @property
     def place(self) -> str:
@@ -101,20 +113,83 @@ class EngineCheckpoint:
         return self._home.place
 
     def copy(self) -> Home:
-        """Link the content to a new home. Raises StorageError, OSError and the engine's bare exceptions."""
+        """Link the content to a new folder, on disk or in memory.
+
+        Raises StorageError, OSError and the engine's bare exceptions.
+        """
+        if self._is_last_use and self._engine is None:
+            self._is_given_away = True
+            return self._home
+        return copy_home(self._opened(), self._home)
+
+    def hand_over(self) -> None:
+        """Let the next store that is restored or forked from this checkpoint take the files, without another copy."""
+        self._is_last_use = True
+
+    def rows(self, after: bytes | None, limit_bytes: int) -> list[StoredRow]:
+        """Rows in order of their keys, from the first after key `after` (None: the first of all); empty at the end.
+
+        The row with which keys and values reach `limit_bytes` is the last. Raises StorageError.
+        """
+        rows: list[StoredRow] = []
+        try:
+            for key, value in self._opened().items(from_key=b"" if after is None else after + b"\x00"):
+                rows.append((key, value))
+                limit_bytes -= len(key) + len(value)
+                if limit_bytes <= 0:
+                    break
+        except Exception as error:
+            raise storage_error(error, self.place) from error
+        return rows
+
+    def _opened(self) -> Engine:
         if self._engine is None:
             self._engine = open_home(self._home)
-        return copy_home(self._engine, self._home)
+        return self._engine
+
+    def check(self) -> None:
+        """Open the engine, which also converts an older format. Raises StorageError if the content has no format."""
+        self._opened()
 
     def release(self) -> None:
         """Free what only the checkpoint holds; stores that were made from it keep their content."""
+        if self._is_given_away:
+            return
         if self._engine is not None:
             close_engine(self._engine, self._home.place, may_fail=True)
         remove_home(self._home)
 
 
+def _fill(home: Home, rows: Iterable[StoredRow]) -> None:
+    """Write rows to a new engine in `home`, which is empty; close the engine.
+
+    Raises StorageError, and the HashrangeErrors that `rows` raises.
+    """
+    engine = open_home(home)
+    try:
+        try:
+            batch, size_bytes = new_batch(), 0
+            for key, value in rows:
+                batch.put(key, value)
+                size_bytes += len(key) + len(value)
+                if size_bytes >= LOADED_TOGETHER_BYTES:
+                    engine.write(batch)
+                    batch, size_bytes = new_batch(), 0
+            engine.write(batch)
+            engine.flush()
+        except HashrangeError:
+            raise
+        except Exception as error:
+            raise storage_error(error, home.place) from error
+    finally:
+        close_engine(engine, home.place, may_fail=True)
+
+
 def fork_home(checkpoint: Checkpoint) -> Home:
-    """Link the content of `checkpoint` to a home for another store. Raises StorageError."""
+    """Make a folder, on disk or in memory, for another store, with links to the files of `checkpoint`.
+
+    Raises StorageError.
+    """
     assert isinstance(checkpoint, EngineCheckpoint), "a checkpoint of another kind of store"
     try:
         return checkpoint.copy()
@@ -135,7 +210,7 @@ class EngineUser(Protocol):
 
 
 class Copies:
-    """Makes checkpoints of one store, and restores the store from them."""
+    """Makes checkpoints of one store or of given rows, and restores the store from them."""
 
     def __init__(self, store: EngineUser, site: Site, lock: FolderLock | None, home: Home) -> None:
         """`lock`: the lock of the store's data folder; None: the store is in memory."""
@@ -168,13 +243,25 @@ class Copies:
         except Exception as error:
             raise storage_error(error, site.place) from error
 
+    def checkpoint_of(self, rows: Iterable[StoredRow]) -> EngineCheckpoint:
+        """Make a checkpoint whose content is `rows`. Raises StorageError, and what `rows` raises."""
+        home = empty_home_beside(self._home)
+        try:
+            _fill(home, rows)
+            checkpoint = EngineCheckpoint(home)
+            checkpoint.check()
+        except BaseException:
+            remove_home(home)
+            raise
+        return checkpoint
+
     def restore(self, checkpoint: Checkpoint | None) -> None:
         """Replace the whole content by that of `checkpoint`; None: by nothing. Raises StorageError.
 
-        `checkpoint`: of this store, of a fork of it, or of a store that it was forked from.
+        `checkpoint`: made by this store, by a fork of it, or by a store that it was forked from.
 
-        Positions go on; all else is as when the checkpoint was made. A request that is suspended meanwhile may raise
-        StorageError; its client may then send it again.
+        Positions go on; all else is as it was in the store whose content or rows the checkpoint holds, when they were
+        copied. A request that is suspended meanwhile may raise StorageError; its client may then send it again.
         """
         assert isinstance(checkpoint, EngineCheckpoint | None), "a checkpoint of another kind of store"
         require_engine(self._site.engine)

@@ -12,13 +12,15 @@ from hashrange.store.pause import PAUSE
 
 
 class Claims:
-    """All claimed rows of a store."""
+    """The claimed rows of a store: other writes of these rows wait until the claims are released."""
 
     __slots__ = ("rows",)
 
     def __init__(self) -> None:
         self.rows: dict[bytes, int] = {}
-        """Engine key of a claimed row → number of claims. Almost always empty, which is all that most writes check."""
+        """Engine key of a claimed row → number of claims: other writes of the row wait until none is left. Almost
+        always empty, which is all that most writes check.
+        """
 
     async def others_done(self, engine_keys: Collection[bytes]) -> None:
         """Wait until none of these rows is claimed."""

@@ -301,7 +301,7 @@ class Commits:
             yield row
 
     def _earlier_use(self, engine: Engine, token: IdempotencyToken) -> StoredToken:
-        """The token's earlier use, if one is stored. Raises IdempotentParameterMismatchException, StorageError."""
+        """The token's earlier use, its fields None if there is none. Raises IdempotentParameterMismatchException, StorageError."""
         try:
             return self._tokens.look(engine, token)
         except ApiError:

@@ -103,9 +103,9 @@ def open_engine(
 ) -> Engine:
     """Open the engine of a folder that no other process uses, or make one if `may_make`. Raises StorageError.
 
-    `data_dir` None: in memory. `folder`: the paths that lead to `data_dir`; None: its plain path. `memory`: the folder
-    of an engine in memory; None: a new one. A store of an older format is converted. Recovery accepts a torn tail of
-    the write-ahead log; damage before the tail raises StorageCorruption.
+    `data_dir` None: in memory. `folder`: paths by which `data_dir` is reached, perhaps through open descriptors; None:
+    its plain path. `memory`: the folder of an engine in memory; None: a new one. A store of an older format is
+    converted. Recovery accepts a torn tail of the write-ahead log; damage before the tail raises StorageCorruption.
     """
     place = data_dir or "memory"
     advice = OPENING if may_make else REOPENING

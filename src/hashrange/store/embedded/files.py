@@ -41,7 +41,7 @@ bytes that `require_disk_space` writes at a time.
 
 
 class Folder(NamedTuple):
-    """A data folder, and the paths that lead to its content."""
+    """A data folder, and the paths by which its content is reached."""
 
     place: str
     """The data folder's path as the operator gave it, for messages."""

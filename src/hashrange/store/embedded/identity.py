@@ -64,7 +64,7 @@ class FolderLock:
         negative when not open.
         """
         self.folder = files.by_name(data_dir)
-        """The paths that lead to the locked folder."""
+        """Paths of the data folder and its engine folder; once these are open, on Linux through their descriptors."""
 
     def take_file(self, flags: int) -> None:
         """Open the lock file with `flags` and lock it. Raises OSError if it cannot be opened, StorageLocked if it is
@@ -90,7 +90,7 @@ class FolderLock:
                 os.write(descriptor, f"{os.getpid()}\n".encode())
 
     def take_folder(self) -> None:
-        """Open data folder and engine folder, and lock the engine folder where the file system can; not on Windows.
+        """Open data folder and engine folder, and lock the latter if the file system can. Does nothing on Windows.
 
         Raises StorageLocked if it is locked already, OSError.
         """

@@ -20,7 +20,7 @@ from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.ordered_queue import OrderedQueue, Queued
-from hashrange.store.embedded.participant import Participant, Terms
+from hashrange.store.embedded.participant import DrawDelay, Participant, Terms
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.tables.change import Change
 from hashrange.tables.entries import EntryWrite
@@ -76,6 +76,8 @@ class Outbox(Participant):
     def __init__(self, terms: Terms) -> None:
         self._clock = terms.clock
         self._delay = terms.options.index_delay
+        self._most_seconds: float | None = None
+        """The longest delay that `_delay` can return; None: it always returns the same."""
         self._find_index = terms.find_index
         self._wake = terms.wake
         self._queue = OrderedQueue(layout.OUTBOX_PREFIX)
@@ -88,6 +90,14 @@ class Outbox(Participant):
         """Due time (milliseconds of service time) that a row added at the time of `load` would have. A row that `load`
         found with a later due time is due at once: the clock may have been set back since it was added."""
 
+    def delay_by(self, draw: DrawDelay | None, most_seconds: float) -> None:
+        """From now on, `draw` returns the delay of each commit's entries, at most `most_seconds`; None: no delay.
+
+        Tables must be reopened.
+        """
+        self._delay = draw
+        self._most_seconds = most_seconds
+
     def load(self, engine: Engine) -> None:
         """Count the rows of the outbox in a newly opened engine, and note the last one's due time.
 
@@ -99,7 +109,10 @@ class Outbox(Participant):
             self._waiting += 1
             self._last_due_ms = decode_delayed(row).due_ms
             self._found_end = engine_key[len(layout.OUTBOX_PREFIX) :] + b"\x00"
-        self._found_due_ms_max = self._due_ms()
+        if self._most_seconds is None:
+            self._found_due_ms_max = self._due_ms()
+        else:
+            self._found_due_ms_max = int((self._clock.service_time() + self._most_seconds) * 1000)
         self._last_due_ms = min(self._last_due_ms, self._found_due_ms_max)
 
     def _is_used(self) -> bool:

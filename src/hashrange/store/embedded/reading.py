@@ -303,12 +303,12 @@ def begin_page(
 
 
 def scan_prefix(engine: Engine, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Every (engine key, row) whose key begins with `prefix`. Raises StorageCorruption or a bare exception."""
+    """Every (engine key, row) whose key has the `prefix`. Raises StorageCorruption or the engine's bare exceptions."""
     return scan_range(engine, prefix, prefix_upper_bound(prefix))
 
 
 def scan_range(engine: Engine, lower: bytes, upper: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Every (engine key, row) with `lower <= key < upper`. Raises StorageCorruption or a bare exception."""
+    """Every (engine key, row) with `lower <= key < upper`. Raises StorageCorruption or the engine's bare exceptions."""
     cursor = Cursor(engine, lower, upper, is_reverse=False, skipped_keys_max=0)
     try:
         while True:

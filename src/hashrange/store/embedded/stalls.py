@@ -10,9 +10,9 @@ from hashrange.store.pause import PAUSE
 STALL_DELAYS_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 1.6, 1.6, 1.6, 1.6)
 """How long a request waits before each further attempt while the engine is stalled; after the last attempt it fails."""
 BEHIND_LOOK_SECONDS = 0.02
-"""Time between two checks of `wait_while_behind`."""
+"""Time between two checks in `wait_while_behind`, each of whether the engine's flushes and compactions still lag."""
 BEHIND_LOOKS_MAX = 100
-"""Most checks of one `wait_while_behind`."""
+"""How often one `wait_while_behind` checks, at most, whether the engine's flushes and compactions still lag."""
 OPENING_STALLS_MAX = 30
 """After STALL_DELAYS_SECONDS, `commit_now` waits at most this many times 1.6 s more: 50 s, in which the engine writes
 gigabytes; then it fails.

@@ -27,7 +27,8 @@ from hashrange.store.embedded.housekeeping import Housekeeper
 from hashrange.store.embedded.identity import FolderLock
 from hashrange.store.embedded.item_collections import collection_size_bytes
 from hashrange.store.embedded.open_tables import OpenTables
-from hashrange.store.embedded.participant import Options, Terms
+from hashrange.store.embedded.outbox import Outbox
+from hashrange.store.embedded.participant import DrawDelay, Options, Terms
 from hashrange.store.embedded.participants import MakeParticipant
 from hashrange.store.embedded.positions import last_position
 from hashrange.store.embedded.read_cache import ReadCache
@@ -104,7 +105,7 @@ class EmbeddedStore:
         self.apply_delayed, self.tend_streams = upkeep.apply_delayed, upkeep.tend_streams
         self.split_partitions, self.split_partition = upkeep.split_partitions, upkeep.split_partition
         copies = self._copies = Copies(self, site, lock, home)
-        self.checkpoint, self.restore = copies.checkpoint, copies.restore
+        self.checkpoint, self.checkpoint_of, self.restore = copies.checkpoint, copies.checkpoint_of, copies.restore
         site.engine = copies.open_engine()
         try:
             self._health.begin()
@@ -232,6 +233,17 @@ class EmbeddedStore:
     def on_work(self, wake: Callable[[], None]) -> None:
         """Register `wake`, to be called when there is new work for jobs."""
         self.wake = wake
+
+    def delay_index_entries(self, draw: DrawDelay | None, most_seconds: float) -> None:
+        """From now on, `draw` returns the delay of each commit's entries of global indexes, at most `most_seconds`.
+
+        None: no delay.
+        """
+        for participant in self._participants:
+            if isinstance(participant, Outbox):
+                participant.delay_by(draw, most_seconds)
+        self.catalog.reopen()
+        self.wake()
 
     # --- replacing the engine, and closing ---------------------------------------------------------
 

@@ -37,7 +37,7 @@ class StoredToken(NamedTuple):
     row: bytes | None
     """The token's row, even if the token has expired; None if it has no row."""
     report: bytes | None
-    """Result of `IdempotencyToken.report` for the token's transaction; None if the token has no row, or has expired."""
+    """Stored result of `IdempotencyToken.report`, for replies to repeated requests; None: no row, or an expired one."""
 
 
 class Tokens:

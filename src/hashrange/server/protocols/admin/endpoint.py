@@ -1,6 +1,6 @@
 """What defines an endpoint of the admin API? A method, a path, the JSON that it takes, and a coroutine that makes its reply.
 
-Each endpoint is a file with an `ENDPOINT`, and a line in `registry.py`.
+A file for each subject has an `ENDPOINT`, or several in `ENDPOINTS`, and a line in `registry.py`.
 """
 
 import asyncio
@@ -11,10 +11,12 @@ import msgspec
 
 from hashrange.errors import HashrangeError, StorageError
 from hashrange.server.clients import Clients
+from hashrange.server.forks import Forks
+from hashrange.server.kept_snapshots import KeptSnapshots
 from hashrange.service.service import Service
 from hashrange.store.interface import Durability
 
-HttpMethod = Literal["GET", "POST"]
+HttpMethod = Literal["GET", "POST", "DELETE"]
 PREFIX = "/_hashrange/v1/"
 
 
@@ -23,6 +25,9 @@ class Serving(NamedTuple):
 
     service: Service
     clients: Clients
+    snapshots: KeptSnapshots
+    forks: Forks | None
+    """None for a database that listens on no port."""
     started_at_seconds: float
     """Monotonic time of the server's start."""
 
@@ -44,6 +49,8 @@ class Endpoint(NamedTuple):
     Raises Refused or StorageError."""
     example: str
     """Example of a request's body, shown when a body is refused."""
+    body_bytes_max: int = 4096
+    """A longer body is refused."""
 
     @property
     def shown(self) -> str:

@@ -25,7 +25,6 @@ from hashrange.wire.http import HttpRequest
 from hashrange.wire.identifiers import request_id_of
 
 ROOT = b"/_hashrange/"
-BODY_BYTES_MAX = 4096
 
 _log = logging.getLogger("hashrange.server")
 
@@ -72,8 +71,9 @@ def is_loopback(host: str | None) -> bool:
 
 def _decode(endpoint: Endpoint, body: bytes) -> Any:
     """Decode the endpoint's request; an empty body has no members. Raises Refused for a too large or invalid body."""
-    if len(body) > BODY_BYTES_MAX:
-        raise Refused(413, sentences.BODY_TOO_LARGE.format(bytes_max=BODY_BYTES_MAX, example=endpoint.example))
+    if len(body) > endpoint.body_bytes_max:
+        bytes_max = endpoint.body_bytes_max
+        raise Refused(413, sentences.BODY_TOO_LARGE.format(bytes_max=bytes_max, example=endpoint.example))
     try:
         return msgspec.json.decode(body or b"{}", type=endpoint.request)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:

@@ -1,13 +1,27 @@
 """Which endpoints does the admin API have? Those of `ENDPOINTS`, found by method and path."""
 
 from hashrange.messages import admin as sentences
-from hashrange.server.protocols.admin import clock_advance, info, ready, table_split, ttl_expire
+from hashrange.server.protocols.admin import (
+    clock,
+    faults,
+    forks,
+    info,
+    ready,
+    reset,
+    snapshots,
+    table_split,
+    ttl_expire,
+)
 from hashrange.server.protocols.admin.endpoint import PREFIX, Endpoint, Refused
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     ready.ENDPOINT,
     info.ENDPOINT,
-    clock_advance.ENDPOINT,
+    *clock.ENDPOINTS,
+    reset.ENDPOINT,
+    *snapshots.ENDPOINTS,
+    *forks.ENDPOINTS,
+    *faults.ENDPOINTS,
     ttl_expire.ENDPOINT,
     table_split.ENDPOINT,
 )

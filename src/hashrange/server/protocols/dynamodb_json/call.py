@@ -10,6 +10,7 @@ from hashrange.errors import (
     StorageError,
 )
 from hashrange.operations.reply import Reply
+from hashrange.server.cut_replies import cut_reply
 from hashrange.server.incoming import Respond
 from hashrange.server.protocols.dynamodb_json.errors import INTERNAL_ERROR_BODY, error_body
 from hashrange.server.protocols.dynamodb_json.writing import reply_json
@@ -63,6 +64,14 @@ class JsonCall(Call):
     def send(self) -> None:
         """Send the written reply."""
         self.respond(self.status, self.body)
+
+    def replace_reply(self, error: ApiError) -> None:
+        """Write this error instead of the reply."""
+        self.status, self.body = error.http_status, error_body(error)
+
+    def cut_reply(self, share: float) -> None:
+        """Send this share of the written reply, and end the connection."""
+        cut_reply(self.respond, self.status, self.body, share)
 
     def fail(self, error: BaseException) -> None:
         """Log an internal error (unless Abandoned), answer 500 instead of the reply, and free a large request."""

@@ -1,7 +1,6 @@
-"""`POST clock/advance`: moves service time ahead, and replies once the jobs have done all work that became due.
+"""`clock/advance`, `clock/freeze`, `clock/resume`: move service time ahead, with the jobs' work that becomes due, or let it stand still.
 
-Wall time and monotonic time do not change, so signatures and time-outs are not affected. Service time never goes back
-while the server runs.
+Wall time and monotonic time do not change, so signatures and time-outs are not affected. None of these moves time back.
 """
 
 from typing import Annotated
@@ -12,7 +11,8 @@ from msgspec import Meta
 from hashrange.clock import MovableClock, VirtualClock
 from hashrange.jobs.virtual_time import advance
 from hashrange.messages import admin as sentences
-from hashrange.server.protocols.admin.endpoint import Endpoint, Refused, Serving, until_durable
+from hashrange.server.protocols.admin.endpoint import Endpoint, Nothing, Refused, Serving, until_durable
+from hashrange.service.snapshots import movable_clock
 
 AHEAD_YEARS_MAX = 100
 """Most years that service time may be ahead of wall time: in timestamps, years must keep four digits, and milliseconds
@@ -43,4 +43,22 @@ async def advance_clock(serving: Serving, request: AdvanceRequest) -> dict[str, 
     return {"service_time": clock.service_time()}
 
 
-ENDPOINT = Endpoint("POST", "clock/advance", AdvanceRequest, advance_clock, example='{"seconds": 3600}')
+async def freeze_clock(serving: Serving, request: Nothing) -> dict[str, object]:
+    """Let service time stand still, except for `advance`; returns the service time."""
+    clock = movable_clock(serving.service)
+    clock.freeze()
+    return {"service_time": clock.service_time()}
+
+
+async def resume_clock(serving: Serving, request: Nothing) -> dict[str, object]:
+    """Let service time run again, from where it stands; returns the service time."""
+    clock = movable_clock(serving.service)
+    clock.resume()
+    return {"service_time": clock.service_time()}
+
+
+ENDPOINTS = (
+    Endpoint("POST", "clock/advance", AdvanceRequest, advance_clock, example='{"seconds": 3600}'),
+    Endpoint("POST", "clock/freeze", Nothing, freeze_clock, example="{}"),
+    Endpoint("POST", "clock/resume", Nothing, resume_clock, example="{}"),
+)

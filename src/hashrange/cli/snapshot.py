@@ -1,0 +1,74 @@
+"""`hashrange snapshot FILE`: what does a running server hold? Its whole content goes into a file, with which servers can begin."""
+
+from base64 import b64decode
+from typing import Any
+
+from hashrange.cli.main import DONE, FAILED, count, refuse
+from hashrange.cli.output import say
+from hashrange.cli.parsing import CommandParser, command_parser, parse
+from hashrange.cli.remote import DEFAULT_ENDPOINT, DEFAULT_REGION, Remote
+from hashrange.cli.settings_sources import current_environment
+from hashrange.store.snapshot_file import SnapshotWriter, StoredRow, replaced_file
+
+EXAMPLE = """example:
+  hashrange snapshot shop.snapshot
+
+A server that begins with the file: hashrange serve --in-memory --snapshot shop.snapshot
+
+The file holds all tables, items, streams and tokens of all accounts and Regions, as of one moment; it replaces a file of the
+same name. The server goes on meanwhile. It needs its admin API (--admin).
+"""
+ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL")
+
+
+def run(words: list[str]) -> int:
+    """Write the snapshot; returns the exit code. Raises RemoteError."""
+    options = parse(build_parser(), words)
+    environment = current_environment()
+    first = next((environment[name] for name in ENDPOINT_VARIABLES if environment.get(name)), DEFAULT_ENDPOINT)
+    endpoint: str = options.endpoint or first
+    server = Remote(endpoint.removesuffix("/"), DEFAULT_REGION, environment)
+    try:
+        taken = server.operate("POST", "snapshots")
+        try:
+            rows, size_bytes = write_file(server, taken, options.file)
+        finally:
+            server.operate("DELETE", f"snapshots/{taken['snapshot']}")
+    except OSError as error:
+        return refuse(f"{options.file} cannot be written: {error.strerror or error}.", FAILED)
+    finally:
+        server.close()
+    say(f"{options.file}: {count(rows, 'row')} in {size_bytes:,} bytes.")
+    return DONE
+
+
+def build_parser() -> CommandParser:
+    """The parser of `hashrange snapshot`."""
+    parser = command_parser("snapshot", "Write the whole content of a running server to a file.", EXAMPLE)
+    parser.set_defaults(endpoint=None)
+    parser.add_argument("file", metavar="FILE", help="The file to write.")
+    parser.add_argument(
+        "--endpoint",
+        metavar="URL",
+        help=f"Where the server is; AWS_ENDPOINT_URL_DYNAMODB and AWS_ENDPOINT_URL are heard too. [{DEFAULT_ENDPOINT}]",
+    )
+    return parser
+
+
+def write_file(server: Remote, taken: Any, path: str) -> tuple[int, int]:
+    """Write the rows of the snapshot `taken` to a file; return their number and the file's size in bytes.
+
+    Raises RemoteError and OSError; then a former file is unchanged.
+    """
+    rows_written = 0
+    with replaced_file(path) as file:
+        writer = SnapshotWriter(file, taken["service_time"])
+        after: dict[str, str] = {}
+        while pairs := server.operate("POST", f"snapshots/{taken['snapshot']}/rows", **after)["rows"]:
+            rows: list[StoredRow] = [(b64decode(key), b64decode(value)) for key, value in pairs]
+            writer.write(rows)
+            rows_written += len(rows)
+            after = {"after": pairs[-1][0]}
+        writer.finish()
+        size_bytes = file.tell()
+    return rows_written, size_bytes

@@ -1,0 +1,197 @@
+"""Who meets a fault? For each request and each item that it touches, the faults that match are drawn, in order, and reported."""
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from hashrange.clock import Clock
+from hashrange.errors import ApiError
+from hashrange.faults.fault import Fault, FaultKind, Faults
+from hashrange.items.types import Key
+from hashrange.items.values import check_item
+from hashrange.tables.open_table import OpenTable
+from hashrange.tables.source_id import partition_prefix
+
+REPORTED_MAX = 100_000
+"""Most faults that are reported one by one; later ones are only counted."""
+SOME_VALUES: dict[str, dict[str, str]] = {"S": {"S": "0"}, "N": {"N": "0"}, "B": {"B": "AA=="}}
+"""Type of a sort key → a value of it, to make a key of a partition key alone."""
+REQUEST_KINDS: frozenset[FaultKind] = frozenset({"error", "slow", "drop", "half-reply"})
+"""Kinds that a whole request meets, once; if the fault has a key, when the request first touches the item."""
+
+
+class MetFault(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A fault that a request has met, as it is reported."""
+
+    number: int
+    """Number of the report, from 1."""
+    fault: int
+    """Number of the fault in the list, from 1."""
+    kind: FaultKind
+    operation: str
+    service_time: float
+    """Service time, in seconds since the epoch."""
+    table: str | None = None
+    index: str | None = None
+    key: str | None = None
+    """The key's bytes in the store, in hexadecimal; None if no single item was touched."""
+
+
+class Touch(msgspec.Struct, frozen=True):
+    """An access of a request to rows of a table."""
+
+    table: OpenTable
+    index: str | None
+    """Name of the index that is read; None for the table itself."""
+    key: Key | None
+    """None if rows of several keys may be read."""
+    prefix: bytes = b""
+    """The start of all keys that may be read, if that is a whole partition key; else empty."""
+
+
+class _Drawn:
+    """One fault, and how often it matched and was met."""
+
+    def __init__(self, fault: Fault, number: int, seed: int) -> None:
+        self.fault = fault
+        self.number = number
+        self.matches = 0
+        self.met = 0
+        self._chance = random.Random(f"{seed}/{number}").random  # noqa: S311 - reproducible, not secret
+        given = fault.operation
+        self.operations = None if given is None else {given} if isinstance(given, str) else set(given)
+        self._keys: dict[int, bytes | None] = {}
+
+    def is_met(self) -> bool:
+        """Draw whether a match meets the fault."""
+        fault = self.fault
+        self.matches += 1
+        if self.matches <= fault.skip or (fault.count is not None and self.met >= fault.count):
+            return False
+        if fault.share < 1 and self._chance() >= fault.share:
+            return False
+        self.met += 1
+        return True
+
+    def names_operation(self, operation: str) -> bool:
+        """True if the fault concerns this operation."""
+        return self.operations is None or operation in self.operations
+
+    def names(self, touch: Touch, changed_indexes: Sequence[str]) -> bool:
+        """True if the fault concerns the rows that are touched. `changed_indexes`: global indexes that a write changes."""
+        fault = self.fault
+        if fault.table is not None and fault.table != touch.table.name:
+            return False
+        if fault.index is not None:
+            return fault.index == touch.index or fault.index in changed_indexes
+        if fault.key is None:
+            return True
+        wanted = self._wanted(touch.table)
+        if wanted is None or touch.index is not None:
+            return False
+        return (touch.prefix if touch.key is None else touch.key).startswith(wanted)
+
+    def _wanted(self, table: OpenTable) -> bytes | None:
+        """The start of the keys of all items that `fault.key` names; None if it does not fit the table."""
+        if table.table_id not in self._keys:
+            try:
+                self._keys[table.table_id] = _key_start(table, self.fault.key or {})
+            except ApiError:
+                self._keys[table.table_id] = None
+        return self._keys[table.table_id]
+
+
+class Drawing:
+    """Draws which requests and items meet which faults, and reports what they met. For one service, on its loop."""
+
+    def __init__(self, faults: Faults, clock: Clock) -> None:
+        self.faults = faults
+        self._clock = clock
+        self._drawn = [_Drawn(fault, number, faults.seed) for number, fault in enumerate(faults.faults, 1)]
+        self.report: list[MetFault] = []
+        """Faults that were met, in order: the first REPORTED_MAX."""
+        self.met = 0
+        """Number of faults that were met."""
+
+    def on_request(self, operation: str, tables: Sequence[str]) -> Iterator[Fault]:
+        """Draw the faults that a whole request meets as it begins; yields those that it meets.
+
+        `tables`: names of the tables in the request.
+        """
+        for drawn in self._drawn:
+            fault = drawn.fault
+            if fault.kind in REQUEST_KINDS and fault.key is None and drawn.names_operation(operation):
+                if fault.table is not None and fault.table not in tables:
+                    continue
+                if drawn.is_met():
+                    self._note(drawn, operation, fault.table)
+                    yield fault
+
+    def on_touch(
+        self,
+        kinds: frozenset[FaultKind],
+        operation: str,
+        touch: Touch,
+        changed_indexes: Sequence[str] = (),
+        is_possible: Callable[[Fault], bool] = lambda fault: True,
+    ) -> Iterator[Fault]:
+        """Draw the faults of these kinds that an access to rows meets; yields those that it meets.
+
+        Of kinds that a whole request meets, only faults with a key are drawn. `is_possible` tells whether the access can
+        meet a fault that concerns its rows; if not, it does not count as a match.
+        """
+        for drawn in self._drawn:
+            fault = drawn.fault
+            if (
+                fault.kind in kinds
+                and (fault.key is not None or fault.kind not in REQUEST_KINDS)
+                and drawn.names_operation(operation)
+                and drawn.names(touch, changed_indexes)
+                and is_possible(fault)
+                and drawn.is_met()
+            ):
+                self._note(drawn, operation, touch.table.name, fault.index or touch.index, touch.key)
+                yield fault
+
+    def seconds_of(self, kind: FaultKind, table: str | None = None, operation: str = "") -> float:
+        """The greatest `seconds` of the faults of a kind that concern a table (None: any) and are met; 0 if none is."""
+        seconds = 0.0
+        for drawn in self._drawn:
+            fault = drawn.fault
+            if fault.kind == kind and fault.table in (None, table) and drawn.is_met():
+                self._note(drawn, operation or kind, table)
+                seconds = max(seconds, fault.seconds or 0.0)
+        return seconds
+
+    def most_seconds(self, kind: FaultKind) -> float | None:
+        """The greatest `seconds` of all faults of a kind; None if there is none. Draws nothing."""
+        return max([drawn.fault.seconds or 0.0 for drawn in self._drawn if drawn.fault.kind == kind], default=None)
+
+    def has(self, kind: FaultKind) -> bool:
+        """True if there is a fault of this kind."""
+        return any(drawn.fault.kind == kind for drawn in self._drawn)
+
+    def _note(
+        self, drawn: _Drawn, operation: str, table: str | None, index: str | None = None, key: Key | None = None
+    ) -> None:
+        self.met += 1
+        if self.met <= REPORTED_MAX:
+            shown = None if key is None else key.hex()
+            now_seconds = self._clock.service_time()
+            kind = drawn.fault.kind
+            self.report.append(MetFault(self.met, drawn.number, kind, operation, now_seconds, table, index, shown))
+
+
+def _key_start(table: OpenTable, key_map: dict[str, Any]) -> bytes:
+    """The key of the item that a whole key names, or the start of the keys of all items with a partition key.
+
+    Raises ApiError if it does not fit the table.
+    """
+    is_whole = table.sort_name is None or table.sort_name in key_map
+    if not is_whole:
+        assert table.sort_name is not None
+        key_map = {**key_map, table.sort_name: SOME_VALUES[table.keys.sort_types[0]]}
+    key = table.lookup_key(check_item(key_map)[0])
+    return key if is_whole else partition_prefix(key)

@@ -1,0 +1,45 @@
+"""When are stream records readable? With faults, some seconds of service time after their changes."""
+
+from collections.abc import Sequence
+
+from hashrange.clock import Clock
+from hashrange.faults.drawing import Drawing
+from hashrange.store.interface import RecordPage, Streams
+from hashrange.tables.streams import Sequence as SequenceNumber
+from hashrange.tables.streams import Shard, Stream, sequence_at
+
+MILLISECOND = 0.001
+"""The unit of the time in sequence numbers. A record is readable with all others of its millisecond."""
+
+
+class FaultStreams:
+    """Streams of an inner store, whose latest records are not readable yet."""
+
+    def __init__(self, inner: Streams, drawing: Drawing, clock: Clock) -> None:
+        self._inner = inner
+        self._drawing = drawing
+        self._clock = clock
+        self._names: dict[tuple[int, int], str] = {}
+        self.last, self.of = inner.last, inner.of
+        self.find = inner.find
+
+    def shards(self, stream: Stream) -> Sequence[Shard]:
+        """The inner store's shards of a stream; notes whose they are."""
+        shards = self._inner.shards(stream)
+        for shard in shards:
+            self._names[stream.stream_id, shard.number] = stream.table_name
+        return shards
+
+    async def records(self, shard: Shard, first: SequenceNumber, limit_records: int, limit_bytes: int) -> RecordPage:
+        """Records of a shard that are readable. If later ones are not yet, `is_end` is False."""
+        page = await self._inner.records(shard, first, limit_records, limit_bytes)
+        if not page.records:
+            return page
+        seconds = self._drawing.seconds_of(
+            "late-records", self._names.get((shard.stream_id, shard.number)), "GetRecords"
+        )
+        if not seconds:
+            return page
+        late = sequence_at(self._clock.service_time() - seconds + MILLISECOND)
+        kept = [record for record in page.records if record[0] < late]
+        return page if len(kept) == len(page.records) else RecordPage(kept, is_end=False)

@@ -1,0 +1,45 @@
+"""How do the steps of a transaction meet faults? Their plans refuse, once the store has found that it is no replay."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from hashrange.errors import ApiError, InternalServerError
+from hashrange.items.types import Row
+from hashrange.messages.http import INTERNAL_ERROR
+from hashrange.store.interface import TransactionStep
+from hashrange.tables.change import Plan, Planned
+
+DrawSteps = Callable[[], tuple[list[ApiError | None], ApiError | None]]
+"""Returns the error that refuses each step, or None; and the error to raise after the commit, or None. Raises
+InternalServerError if the transaction is not to be carried out."""
+
+
+class FaultedSteps:
+    """The faults of one transaction, drawn when the first of its plans is called."""
+
+    def __init__(self, draw: DrawSteps) -> None:
+        self._draw = draw
+        self._reasons: list[ApiError | None] | None = None
+        self.error: ApiError | None = None
+        """The error instead of the transaction, if its faults are drawn and there is one."""
+        self.after: ApiError | None = None
+        """The error to raise after the commit, if the faults are drawn and there is one."""
+
+    def wrapped(self, steps: Sequence[TransactionStep]) -> list[TransactionStep]:
+        """The steps, with plans that refuse if a fault wants it."""
+        return [step._replace(plan=partial(self._plan, place, step.plan)) for place, step in enumerate(steps)]
+
+    def _plan(self, place: int, plan: Plan, old: Row | None) -> Planned | Row | None:
+        """Call a step's plan. Raises the error of a fault, or the plan's."""
+        if self._reasons is None and self.error is None:
+            try:
+                self._reasons, self.after = self._draw()
+            except InternalServerError as error:
+                self.error = error
+        if self.error is not None:
+            raise InternalServerError(INTERNAL_ERROR)
+        assert self._reasons is not None
+        reason = self._reasons[place]
+        if reason is not None:
+            raise reason
+        return plan(old)

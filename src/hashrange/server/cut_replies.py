@@ -1,0 +1,27 @@
+"""How is a reply cut off on purpose? Some of its bytes are sent, or none, and the connection is closed."""
+
+from hashrange.server.connection import Connection
+from hashrange.server.incoming import Respond
+
+
+def cut_reply(respond: Respond, status: int, body: bytes, share: float) -> None:
+    """Send the head and this share of the body that `respond`, a bound method, would send, and end the connection.
+
+    If `share` is 0, nothing is sent. The head is sent whole: clients would take a cut one for a reply without a body.
+    Requests that wait on the connection are not answered. An object other than a connection is told by its `cut`.
+    """
+    answering = respond.__self__  # type: ignore[attr-defined]
+    if not isinstance(answering, Connection):
+        answering.cut(share)
+        return
+    request, connections, transport = answering.request, answering.connections, answering.transport
+    assert request is not None
+    if transport.is_closing():
+        answering.drop_request()  # the client has left
+        return
+    if share:
+        head, content = connections.writer.reply(request, status, body, connections.wall_time())
+        connections.outgoing.flush()
+        transport.write(head + content[: int(len(content) * share)])
+    answering.drop_request()
+    answering.close()

@@ -1,0 +1,125 @@
+"""Which forks does a server have? Databases that began with a copy of its content, each with a port of its own on the loopback."""
+
+import asyncio
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from hashrange.service.opening import open_fork
+from hashrange.service.service import Service
+from hashrange.service.snapshots import ServiceSnapshot, take_snapshot
+
+FORKS_MAX = 256
+LENT_CONNECTIONS_MAX = 1024
+"""Connections that a fork may have open. Its server may have as many fewer, because all share the file descriptors."""
+LENT_SHARE = 16
+"""A fork gets at most one in this many of the connections that its server may have open."""
+HOST = "127.0.0.1"
+
+
+class ForkServer(Protocol):
+    """The part of a listening server that `Forks` uses."""
+
+    async def start(self) -> str:
+        """Listen; returns the endpoint's URL."""
+        ...
+
+    async def stop(self) -> None:
+        """Stop listening, and end the server's own forks and snapshots; the store stays open."""
+        ...
+
+
+class _Fork(NamedTuple):
+    endpoint: str
+    service: Service
+    server: ForkServer
+    connections: int
+
+
+class Lender(Protocol):
+    """The connections of a server that has forks."""
+
+    connections_max: int
+
+
+class Forks:
+    """The forks of one server. Each runs on the server's event loop until it is ended, or the server stops."""
+
+    def __init__(self, service: Service, lender: Lender, make_server: Callable[[Service], ForkServer]) -> None:
+        self._service = service
+        self._lender = lender
+        self._make_server = make_server
+        self._open: dict[int, _Fork] = {}
+
+    @property
+    def endpoints(self) -> dict[int, str]:
+        """Port → URL of each fork."""
+        return {port: fork.endpoint for port, fork in self._open.items()}
+
+    @property
+    def may_start(self) -> bool:
+        """True if there are fewer than FORKS_MAX forks, and connections to lend to another one."""
+        return len(self._open) < FORKS_MAX and self._lendable > 0
+
+    @property
+    def _lendable(self) -> int:
+        return min(LENT_CONNECTIONS_MAX, self._lender.connections_max // LENT_SHARE)
+
+    async def start(self, snapshot: ServiceSnapshot | None) -> int:
+        """Start a fork with the content of `snapshot`, or the present one; returns its port. `may_start` must be True.
+
+        Raises StorageError, and ListenError if it cannot listen.
+        """
+        # In a task of its own: a service must not be set up within a worker of another one (`Workers.take_turns`).
+        return await asyncio.get_running_loop().create_task(self._start(snapshot))
+
+    async def _start(self, snapshot: ServiceSnapshot | None) -> int:
+        connections = self._lendable
+        self._lender.connections_max -= connections
+        try:
+            if snapshot is None:
+                own = await take_snapshot(self._service)
+                own.checkpoint.hand_over()
+                try:
+                    service = await self._open_service(own, connections)
+                finally:
+                    own.checkpoint.release()
+            else:
+                service = await self._open_service(snapshot, connections)
+            try:
+                server = self._make_server(service)
+                endpoint = await server.start()
+            except BaseException:
+                await service.store.close()
+                raise
+        except BaseException:
+            self._lender.connections_max += connections
+            raise
+        port = int(endpoint.rpartition(":")[2])
+        self._open[port] = _Fork(endpoint, service, server, connections)
+        return port
+
+    async def end(self, port: int) -> bool:
+        """End the fork on this port, and delete its content; False if there is none. May raise StorageError."""
+        fork = self._open.pop(port, None)
+        if fork is None:
+            return False
+        await asyncio.get_running_loop().create_task(self._end(fork))
+        return True
+
+    async def end_all(self) -> None:
+        """End all forks. May raise StorageError."""
+        for port in list(self._open):
+            await self.end(port)
+
+    async def _end(self, fork: _Fork) -> None:
+        try:
+            await fork.server.stop()
+        finally:
+            self._lender.connections_max += fork.connections
+            await fork.service.store.close()
+
+    async def _open_service(self, snapshot: ServiceSnapshot, connections: int) -> Service:
+        settings = msgspec.structs.replace(self._service.settings, host=HOST, port=0, max_connections=connections)
+        return await open_fork(settings, snapshot, self._service.operations)

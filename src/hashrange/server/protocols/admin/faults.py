@@ -1,0 +1,61 @@
+"""`faults`: which faults do requests meet? Set them, show them with a report of what was met, or remove them (docs/testing/faults.md)."""
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.faults.drawing import Drawing
+from hashrange.faults.fault import FAULTS_MAX, Faults, FaultsError, checked
+from hashrange.server.protocols.admin.endpoint import Endpoint, Nothing, Refused, Serving
+
+TOLD_MAX = 1000
+
+
+class FaultsRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Request: the faults that take the place of all earlier ones."""
+
+    faults: Annotated[tuple[dict[str, Any], ...], Meta(max_length=FAULTS_MAX)]
+    seed: int = 0
+
+
+class ReportRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Request: which part of the report is returned."""
+
+    after: Annotated[int, Meta(ge=0)] = 0
+    """Number of the last entry that was read."""
+
+
+async def set_faults(serving: Serving, request: FaultsRequest) -> dict[str, object]:
+    """Use these faults, drawn anew. Raises Refused for one that cannot be met."""
+    try:
+        serving.service.use_faults(checked(request.faults, request.seed))
+    except FaultsError as error:
+        raise Refused(400, str(error)) from None
+    return _faults_in_use(serving.service.drawing)
+
+
+async def tell_faults(serving: Serving, request: ReportRequest) -> dict[str, object]:
+    """Return the faults, how many were met in all, and what was met after number `after`, at most TOLD_MAX entries."""
+    drawing = serving.service.drawing
+    report = [] if drawing is None else drawing.report[request.after : request.after + TOLD_MAX]
+    return {**_faults_in_use(drawing), "met": 0 if drawing is None else drawing.met, "report": report}
+
+
+async def clear_faults(serving: Serving, request: Nothing) -> dict[str, object]:
+    """Let requests meet no faults."""
+    serving.service.use_faults(Faults())
+    return {}
+
+
+def _faults_in_use(drawing: Drawing | None) -> dict[str, object]:
+    faults = Faults() if drawing is None else drawing.faults
+    return {"faults": faults.faults, "seed": faults.seed}
+
+
+_EXAMPLE = '{"faults": [{"kind": "throttle", "table": "orders", "share": 0.1}], "seed": 7}'
+ENDPOINTS = (
+    Endpoint("POST", "faults", FaultsRequest, set_faults, example=_EXAMPLE, body_bytes_max=1024 * 1024),
+    Endpoint("GET", "faults", ReportRequest, tell_faults, example='{"after": 1000}'),
+    Endpoint("DELETE", "faults", Nothing, clear_faults, example="{}"),
+)

@@ -1,0 +1,99 @@
+"""How is a running service copied, saved, and returned to an earlier state? Its content by checkpoints of its store, together with its service time."""
+
+from collections.abc import Iterator
+from typing import BinaryIO, NamedTuple
+
+from hashrange.clock import MovableClock, ServiceTimeState
+from hashrange.faults.fault import Faults
+from hashrange.service.service import Service
+from hashrange.store.copying import Checkpoint
+from hashrange.store.interface import WholeStore
+from hashrange.store.snapshot_file import SnapshotReader, SnapshotWriter, StoredRow
+
+PIECE_BYTES = 256 * 1024
+"""Rows that are read at once from a checkpoint, by the length of their keys and values; takes some 0.3 ms."""
+
+
+NO_FAULTS = Faults()
+
+
+class ServiceSnapshot(NamedTuple):
+    """The state of a service at one moment, until `checkpoint` is released."""
+
+    checkpoint: Checkpoint
+    time_state: ServiceTimeState
+    service_seconds: float
+    """Service time at that moment."""
+    faults: Faults = NO_FAULTS
+    """The faults that requests met; whoever returns to the snapshot draws them anew."""
+
+
+async def take_snapshot(service: Service) -> ServiceSnapshot:
+    """Copy the state of a service. Raises StorageError."""
+    clock = movable_clock(service)
+    checkpoint = await service.store.checkpoint()
+    return ServiceSnapshot(checkpoint, clock.state, clock.service_time(), faults_of(service))
+
+
+def return_to(service: Service, snapshot: ServiceSnapshot | None) -> None:
+    """Return a service to the state of `snapshot`; None: to nothing, the machine's time, and no faults.
+
+    If the snapshot's service time was frozen, service time returns to that; else it differs from the machine's as it
+    did then. `snapshot`: taken of this service, of a fork of it, or of one that it was forked from, or read for one of
+    these (`read_snapshot`). Raises StorageError.
+    """
+    clock = movable_clock(service)
+    before, faults_before = clock.state, faults_of(service)
+    faults = NO_FAULTS if snapshot is None else snapshot.faults
+    has_faults = bool(faults.faults or faults_before.faults)
+    clock.go_to(ServiceTimeState() if snapshot is None else snapshot.time_state)
+    if has_faults:
+        service.use_faults(faults)  # before the content, whose waiting index entries are measured by the longest delay
+    try:
+        service.store.restore(None if snapshot is None else snapshot.checkpoint)
+    except BaseException:
+        clock.go_to(before)
+        if has_faults:
+            service.use_faults(faults_before)
+        raise
+
+
+def faults_of(service: Service) -> Faults:
+    """The faults that the requests of a service meet."""
+    return NO_FAULTS if service.drawing is None else service.drawing.faults
+
+
+def movable_clock(service: Service) -> MovableClock:
+    """The clock of a service that can be copied."""
+    clock = service.clock
+    assert isinstance(clock, MovableClock), "a service that can be copied has a clock that can be moved"
+    return clock
+
+
+def pieces_of(checkpoint: Checkpoint) -> Iterator[list[StoredRow]]:
+    """Yield all rows of a checkpoint, some PIECE_BYTES at a time. Raises StorageError."""
+    after = None
+    while rows := checkpoint.rows(after, PIECE_BYTES):
+        after = rows[-1][0]
+        yield rows
+
+
+def write_snapshot(file: BinaryIO, snapshot: ServiceSnapshot) -> None:
+    """Write a snapshot to a file. Raises StorageError and OSError."""
+    writer = SnapshotWriter(file, snapshot.service_seconds)
+    for rows in pieces_of(snapshot.checkpoint):
+        writer.write(rows)
+    writer.finish()
+
+
+def read_snapshot(store: WholeStore, clock: MovableClock, reader: SnapshotReader) -> ServiceSnapshot:
+    """Read a snapshot file, for a restore of `store`.
+
+    If the snapshot's service time is ahead of the clock's, service time begins there. Raises SnapshotFileError and
+    StorageError.
+    """
+    ahead_seconds = max(0.0, reader.header.service_time - clock.service_time())
+    state = clock.state
+    checkpoint = store.checkpoint_of(reader.rows())
+    state = ServiceTimeState(state.moved_seconds + ahead_seconds, state.frozen_seconds)
+    return ServiceSnapshot(checkpoint, state, reader.header.service_time)

@@ -1,0 +1,208 @@
+"""Internal errors before and after the commit, and what real SDK clients make of them, of throttling and of lost replies."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError, ConnectionClosedError
+
+from hashrange.errors import ApiError
+from hashrange.faults.fault import Fault
+from hashrange.testing.database import Database
+from tests.unit.faults.kit import code_of, impatient, met, outcome, put_songs, refusal, song, songs
+
+NEW = {"ConditionExpression": "attribute_not_exists(pk)"}
+WRITES: dict[str, Callable[[Any], Any]] = {
+    "PutItem": lambda client: client.put_item(TableName="music", Item=song("a", n={"N": "1"})),
+    "UpdateItem": lambda client: client.update_item(
+        TableName="music",
+        Key=song("a"),
+        UpdateExpression="SET n = :n",
+        ExpressionAttributeValues={":n": {"N": "1"}},
+    ),
+    "BatchWriteItem": lambda client: client.batch_write_item(
+        RequestItems={"music": [{"PutRequest": {"Item": song("a", n={"N": "1"})}}]}
+    ),
+    "TransactWriteItems": lambda client: client.transact_write_items(
+        TransactItems=[{"Put": {"TableName": "music", "Item": song("a", n={"N": "1"})}}]
+    ),
+    "ExecuteStatement": lambda client: client.execute_statement(
+        Statement="INSERT INTO music VALUE {'pk': 'a', 'n': 1}"
+    ),
+    "ExecuteTransaction": lambda client: client.execute_transaction(
+        TransactStatements=[{"Statement": "INSERT INTO music VALUE {'pk': 'a', 'n': 1}"}]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(WRITES))
+@pytest.mark.parametrize("where", [{}, {"table": "music"}, {"table": "music", "key": song("a")}])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_an_error_comes_before_or_after_the_commit(database: Database, name: str, where: Any, when: Any) -> None:
+    database.faults.use(Fault("error", when=when, **where))
+    told = refusal(WRITES[name], impatient(database))
+    assert told["Error"]["Code"] == "InternalServerError"
+    assert told["ResponseMetadata"]["HTTPStatusCode"] == 500
+    assert met(database) == [(1, name)]
+    assert songs(database) == (set() if when == "before" else {"a"})
+
+
+@pytest.mark.parametrize("name", list(WRITES))
+@pytest.mark.parametrize("where", [{}, {"table": "music", "key": song("a")}])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_reply_is_lost_before_or_after_the_commit(database: Database, name: str, where: Any, when: Any) -> None:
+    database.faults.use(Fault("drop", when=when, **where))
+    with pytest.raises(ConnectionClosedError):
+        WRITES[name](impatient(database))
+    assert met(database) == [(1, name)]
+    assert database._process.service._faulted.replies == {}
+    assert songs(database) == (set() if when == "before" else {"a"})
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_tables_are_created_and_deleted_under_errors(database: Database, when: Any) -> None:
+    client = impatient(database)
+    database.faults.use(Fault("error", when=when, operation="DeleteTable"))
+    assert code_of(client.delete_table, TableName="music") == "InternalServerError"
+    assert ("music" in client.list_tables()["TableNames"]) == (when == "before")
+
+
+def test_an_error_takes_the_place_of_any_other_reply(database: Database) -> None:
+    client = impatient(database)
+    put_songs(client, "a")
+    database.faults.use(Fault("error", when="after"))
+    assert code_of(client.put_item, TableName="music", Item=song("a"), **NEW) == "InternalServerError"
+    assert code_of(client.put_item, TableName="none", Item=song("a")) == "InternalServerError"
+    database.faults.use(Fault("error", when="after", table="music", key=song("a")))
+    assert code_of(client.put_item, TableName="music", Item=song("a"), **NEW) == "ConditionalCheckFailedException"
+
+
+def test_a_call_with_values_meets_the_same_faults(database: Database) -> None:
+    def put(key: str) -> Any:
+        return database._process.call("000000000000", "us-east-1", "PutItem", {"TableName": "music", "Item": song(key)})
+
+    for fault, code in ((Fault("throttle"), "ThrottlingException"), (Fault("error"), "InternalServerError")):
+        database.faults.use(fault)
+        with pytest.raises(ApiError) as caught:
+            put("refused")
+        assert caught.value.code == code
+    database.faults.use(Fault("error", when="after"))
+    with pytest.raises(ApiError):
+        put("hidden")
+    for lost in (Fault("drop", when="after"), Fault("half-reply")):
+        database.faults.use(lost)
+        with pytest.raises(ConnectionError):
+            put(lost.kind)
+    assert songs(database) == {"hidden", "drop", "half-reply"}
+
+
+# --- clients that retry -----------------------------------------------------------------------------
+
+
+def retrying(database: Database, mode: str) -> Any:
+    return database.client(config=Config(retries={"mode": mode, "total_max_attempts": 6}))
+
+
+@pytest.fixture
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Retries follow at once; botocore otherwise waits for some random time."""
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    monkeypatch.setattr("botocore.retries.standard.time.sleep", lambda seconds: None)
+
+
+ALL_RETRIED = [
+    Fault("throttle", count=3),
+    Fault("throttle", count=3, exception="ProvisionedThroughputExceededException"),
+    Fault("throttle", count=3, exception="RequestLimitExceeded"),
+    Fault("error", count=3),
+    Fault("error", count=3, when="after"),
+    Fault("drop", count=3),
+    Fault("drop", count=3, when="after"),
+    Fault("half-reply", count=3),
+]
+
+
+@pytest.mark.parametrize("mode", ["legacy", "standard"])
+@pytest.mark.parametrize("fault", ALL_RETRIED, ids=lambda fault: f"{fault.kind}-{fault.exception or fault.when}")
+@pytest.mark.usefixtures("no_waiting")
+def test_sdks_retry_until_it_succeeds(database: Database, mode: str, fault: Fault) -> None:
+    client = retrying(database, mode)
+    database.faults.use(fault)
+    if (mode, fault.exception) == ("legacy", "RequestLimitExceeded"):
+        assert code_of(put_songs, client, "a") == "RequestLimitExceeded"  # retried in the standard mode only
+        return
+    reply = client.put_item(TableName="music", Item=song("a"))
+    assert reply["ResponseMetadata"]["RetryAttempts"] == 3
+    assert met(database) == [(1, "PutItem")] * 3
+    assert songs(database) == {"a"}
+
+
+@pytest.mark.usefixtures("no_waiting")
+def test_sdks_give_up_in_the_end(database: Database) -> None:
+    client = retrying(database, "standard")
+    database.faults.use(Fault("throttle"))
+    assert code_of(put_songs, client, "a") == "ThrottlingException"
+    assert len(database.faults.report) == 6
+    database.faults.use(Fault("drop"))
+    with pytest.raises(ConnectionClosedError):
+        put_songs(client, "a")
+    assert len(database.faults.report) == 6
+
+
+@pytest.mark.usefixtures("no_waiting")
+@pytest.mark.parametrize("fault", [Fault("error", when="after", count=1), Fault("drop", when="after", count=1)])
+def test_the_retry_of_a_conditional_write_meets_its_own_first_attempt(database: Database, fault: Fault) -> None:
+    """The client is told that its condition failed, though it was its own write that made it so."""
+    client = retrying(database, "standard")
+    database.faults.use(fault)
+    assert outcome(client.put_item, TableName="music", Item=song("a"), **NEW) == "ConditionalCheckFailedException"
+    assert songs(database) == {"a"}
+
+
+@pytest.mark.usefixtures("no_waiting")
+@pytest.mark.parametrize("fault", [Fault("error", when="after", count=1), Fault("drop", when="after", count=1)])
+def test_the_retry_of_an_addition_adds_twice_but_a_transaction_adds_once(database: Database, fault: Fault) -> None:
+    client = retrying(database, "standard")
+    add = {
+        "TableName": "music",
+        "Key": song("a"),
+        "UpdateExpression": "ADD n :one",
+        "ExpressionAttributeValues": {":one": {"N": "1"}},
+    }
+
+    def counted() -> Any:
+        found = client.get_item(TableName="music", Key=song("a"), ConsistentRead=True)["Item"]["n"]["N"]
+        return int(found)
+
+    database.faults.use(fault)
+    client.update_item(**add)
+    assert counted() == 2
+    database.faults.use(fault)
+    client.transact_write_items(TransactItems=[{"Update": add}])
+    assert len(database.faults.report) == 1
+    assert counted() == 3
+
+
+@pytest.mark.usefixtures("no_waiting")
+def test_conflicts_and_cancelled_transactions_are_not_retried(database: Database) -> None:
+    """They are left to the application."""
+    client = retrying(database, "standard")
+    database.faults.use(Fault("conflict"))
+    with pytest.raises(ClientError):
+        put_songs(client, "a")
+    assert len(database.faults.report) == 1
+    database.faults.use(Fault("throttle"))
+    with pytest.raises(client.exceptions.TransactionCanceledException):
+        WRITES["TransactWriteItems"](client)
+    assert len(database.faults.report) == 1
+
+
+@pytest.mark.usefixtures("no_waiting")
+def test_a_paginator_and_a_waiter_go_on_through_faults(database: Database) -> None:
+    client = retrying(database, "standard")
+    put_songs(client, *"abcdefgh")
+    database.faults.use(Fault("throttle", share=0.4), Fault("drop", operation="Scan", share=0.2, count=5), seed=2)
+    pages = client.get_paginator("scan").paginate(TableName="music", PaginationConfig={"PageSize": 1})
+    assert sorted(item["pk"]["S"] for page in pages for item in page["Items"]) == list("abcdefgh")
+    assert len(database.faults.report) > 3

@@ -1,0 +1,194 @@
+"""The admin API's copies of the whole database: reset, snapshots, forks; and what a running server's clients notice."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hashrange.server import kept_snapshots
+from hashrange.service.snapshots import ServiceSnapshot
+from tests.clients.serving import ServerProcess
+from tests.support.raw_client import RawClient, Reply
+
+TABLE = {
+    "TableName": "orders",
+    "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+    "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+    "BillingMode": "PAY_PER_REQUEST",
+}
+DAY_SECONDS = 86_400
+
+
+@pytest.fixture(params=["memory", "disk"])
+def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServerProcess]:
+    process = ServerProcess(None if request.param == "memory" else tmp_path / "data", "--admin")
+    yield process
+    process.stop()
+
+
+def client_at(port: int) -> RawClient:
+    return RawClient("127.0.0.1", port)
+
+
+def send(client: RawClient, method: str, path: str, **members: Any) -> Reply:
+    return client.send(method, f"/_hashrange/v1/{path}", {}, json.dumps(members).encode() if members else b"")
+
+
+def told(client: RawClient, method: str, path: str, **members: Any) -> Any:
+    answer = send(client, method, path, **members)
+    assert answer.status == 200, answer
+    return answer.json()
+
+
+def refused(client: RawClient, method: str, path: str, **members: Any) -> tuple[int, str]:
+    answer = send(client, method, path, **members)
+    return answer.status, answer.json()["error"]
+
+
+def put(client: RawClient, *names: str) -> None:
+    for name in names:
+        answer = client("PutItem", {"TableName": "orders", "Item": {"id": {"S": name}}})
+        assert answer.status == 200, answer
+
+
+def names_in(client: RawClient) -> list[str]:
+    answer = client("Scan", {"TableName": "orders"})
+    assert answer.status == 200, answer
+    return sorted(item["id"]["S"] for item in answer.json()["Items"])
+
+
+def begun(port: int) -> RawClient:
+    client = client_at(port)
+    assert client("CreateTable", TABLE).status == 200
+    put(client, "a")
+    return client
+
+
+def test_a_reset_empties_all_accounts_and_keeps_connections(server: ServerProcess) -> None:
+    client = begun(server.port)
+    told(client, "POST", "clock/advance", seconds=DAY_SECONDS)
+    ahead = told(client, "GET", "info")["service_time"]
+    assert told(client, "POST", "reset") == {}
+    assert client("ListTables", {}).json() == {"TableNames": []}
+    info = told(client, "GET", "info")
+    assert info["service_time"] < ahead
+    assert info["connections"] == 1
+    assert client("CreateTable", TABLE).status == 200
+    assert names_in(client) == []
+
+
+def test_a_snapshot_is_restored_until_it_is_released(server: ServerProcess) -> None:
+    client = begun(server.port)
+    number = told(client, "POST", "snapshots")["snapshot"]
+    for name in "bc":
+        put(client, name)
+        assert names_in(client) == ["a", name]
+        told(client, "POST", f"snapshots/{number}/restore")
+        assert names_in(client) == ["a"]
+    put(client, "d")
+    later = told(client, "POST", "snapshots")["snapshot"]
+    assert told(client, "GET", "snapshots") == {"snapshots": [number, later]}
+    told(client, "POST", f"snapshots/{number}/restore")
+    told(client, "POST", f"snapshots/{later}/restore")
+    told(client, "DELETE", f"snapshots/{number}")
+    assert names_in(client) == ["a", "d"]
+    assert refused(client, "POST", f"snapshots/{number}/restore") == (
+        404,
+        f"There is no snapshot {number}. Snapshots that can be used: {later}.",
+    )
+
+
+def test_a_fork_has_its_own_port_content_and_clock_until_it_is_ended(server: ServerProcess) -> None:
+    client = begun(server.port)
+    number = told(client, "POST", "snapshots")["snapshot"]
+    put(client, "b")
+    fork = told(client, "POST", "forks")
+    other = client_at(fork["port"])
+    put(other, "c")
+    put(client, "d")
+    assert (names_in(client), names_in(other)) == (["a", "b", "d"], ["a", "b", "c"])
+    moved = told(other, "POST", "clock/advance", seconds=DAY_SECONDS)["service_time"]
+    assert told(client, "GET", "info")["service_time"] < moved
+
+    earlier = told(client, "POST", "forks", snapshot=number)
+    assert names_in(client_at(earlier["port"])) == ["a"]
+    nested = told(other, "POST", "forks")
+    assert names_in(client_at(nested["port"])) == ["a", "b", "c"]
+    assert told(client, "GET", "forks") == {"forks": [fork, earlier]}
+
+    assert told(client, "DELETE", f"forks/{fork['port']}") == {}
+    for port in (fork["port"], nested["port"]):
+        with pytest.raises(ConnectionError):
+            names_in(client_at(port))
+    status, sentence = refused(client, "DELETE", f"forks/{fork['port']}")
+    assert (status, sentence) == (404, f"There is no fork on port {fork['port']}. Ports of forks: {earlier['port']}.")
+    assert names_in(client) == ["a", "b", "d"]
+
+
+def test_a_fork_gets_connections_of_its_server_and_gives_them_back(tmp_path: Path) -> None:
+    process = ServerProcess(None, "--admin", "--max-connections", "40")
+    client = client_at(process.port)
+    assert told(client, "POST", "forks")["port"]
+    fork = told(client, "GET", "forks")["forks"][0]
+    assert told(client_at(fork["port"]), "GET", "info")["settings"]["max_connections"] == 2
+    counts = []
+    for _ in range(2):
+        while (answer := send(client, "POST", "forks")).status == 200:
+            pass
+        assert answer.status == 409
+        assert told(client, "GET", "info")["settings"]["max_connections"] == 40
+        ports = [fork["port"] for fork in told(client, "GET", "forks")["forks"]]
+        counts.append(len(ports))
+        for port in ports:
+            told(client, "DELETE", f"forks/{port}")
+    assert counts == [20, 20]  # 5 of 2 connections each, then of 1, until fewer than 16 are left
+    process.stop()
+
+
+@pytest.mark.parametrize("port", ["1", "0", "-1", "x", "99999999", "%C2%B2"])
+def test_an_unknown_fork_is_refused(server: ServerProcess, port: str) -> None:
+    status, sentence = refused(client_at(server.port), "DELETE", f"forks/{port}")
+    assert status == 404
+    assert sentence.endswith("Ports of forks: none.")
+
+
+def test_rows_are_read_in_pieces_and_bad_keys_refused(server: ServerProcess) -> None:
+    client = begun(server.port)
+    number = told(client, "POST", "snapshots")["snapshot"]
+    rows = told(client, "POST", f"snapshots/{number}/rows")["rows"]
+    assert [key for key, _ in rows] == sorted([key for key, _ in rows])
+    after = rows[0][0]
+    assert told(client, "POST", f"snapshots/{number}/rows", after=after)["rows"] == rows[1:]
+    assert told(client, "POST", f"snapshots/{number}/rows", after=rows[-1][0])["rows"] == []
+    for bad in ("=", "a", "ä", "AA==A"):
+        assert refused(client, "POST", f"snapshots/{number}/rows", after=bad)[0] == 400
+
+
+def test_frozen_time_stands_still_until_it_runs_again(server: ServerProcess) -> None:
+    client = client_at(server.port)
+    frozen = told(client, "POST", "clock/freeze")["service_time"]
+    assert told(client, "GET", "info")["service_time"] == frozen
+    assert told(client, "POST", "clock/advance", seconds=1)["service_time"] == frozen + 1
+    assert told(client, "POST", "clock/resume")["service_time"] >= frozen + 1
+    first = told(client, "GET", "info")["service_time"]
+    while told(client, "GET", "info")["service_time"] == first:
+        pass
+
+
+def test_a_server_keeps_so_many_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_snapshots, "SNAPSHOTS_MAX", 2)
+    kept = kept_snapshots.KeptSnapshots()
+    released = []
+
+    class Content:
+        def release(self) -> None:
+            released.append(self)
+
+    for taken in range(2):
+        assert not kept.is_full, taken
+        kept.keep(ServiceSnapshot(Content(), None, 0.0))  # type: ignore[arg-type]
+    assert kept.is_full
+    kept.release_all()
+    assert (len(released), kept.numbers) == (2, [])

@@ -1,0 +1,60 @@
+"""Test suites that are run by a pytest of their own, also in environments with other libraries."""
+
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+
+from tests.clients.programs import prepare
+
+SOURCE = Path(__file__).parents[3] / "src"
+HERE = Path(__file__).parent
+
+
+def command_of(*options: str, python: str = sys.executable) -> list[str]:
+    """The words that run pytest with the plugin in the current folder."""
+    plugins = ["-p", "hashrange.testing.pytest_plugin", "-p", "no:cacheprovider"]
+    return [python, "-m", "pytest", "-q", "-W", "error", *plugins, *options]
+
+
+def run_pytest(
+    folder: Path,
+    text: str,
+    *options: str,
+    python: str = sys.executable,
+    variables: dict[str, str] | None = None,
+) -> str:
+    """What pytest says of a suite with this text."""
+    (folder / "test_it.py").write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        command_of(*options, python=python),
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(SOURCE)} | (variables or {}),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout + done.stderr
+
+
+def python_with(name: str) -> str:
+    """Python of an environment with the libraries that `name`/requirements.txt pins, and with this environment's others."""
+    folder = HERE / name
+    environment = folder / ".venv"
+    python = environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    if not python.exists():
+        venv.create(environment, with_pip=True)
+    options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:"]
+    prepare(
+        folder,
+        [str(python), "-m", "pip", "install", *options, "-r", "requirements.txt"],
+        ["requirements.txt", "../with_moto/requirements.txt"],
+        ".venv",
+    )
+    others = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+    home = {"base": str(environment), "platbase": str(environment)}
+    libraries = Path(sysconfig.get_path("purelib", scheme="venv", vars=home))
+    (libraries / "others.pth").write_text("".join(f"{path}\n" for path in sorted(others)), encoding="utf-8")
+    return str(python)

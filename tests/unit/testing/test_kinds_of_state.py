@@ -1,0 +1,258 @@
+"""Every kind of state is copied by snapshots and forks, restored, and emptied by a reset; a kind that nobody has listed here fails.
+
+The lists are complete if each row kind of the storage format, and each attribute of a service, is named by them.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import pytest
+
+from hashrange.faults.fault import Fault
+from hashrange.store.embedded import layout
+from hashrange.testing.database import Database, server
+
+HOUR_SECONDS = 3600
+ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/music"
+
+
+class Kind(NamedTuple):
+    """One kind of state: how it is made, and how it is seen by a client."""
+
+    make: Callable[[Database], object]
+    look: Callable[[Database], Any]
+    rows: tuple[str, ...] = ()
+    """Names of the constants of `layout` whose rows hold it."""
+    attributes: tuple[str, ...] = ()
+    """Attributes of the service that hold it."""
+
+
+def transact(database: Database) -> None:
+    put = {"TableName": "music", "Item": {"pk": {"S": "once"}, "n": {"N": "1"}}}
+    database.client().transact_write_items(TransactItems=[{"Put": put}], ClientRequestToken="token")
+
+
+def is_token_known(database: Database) -> bool:
+    """True if the token's transaction is not carried out again."""
+    client = database.client()
+    client.delete_item(TableName="music", Key={"pk": {"S": "once"}})
+    transact(database)
+    return "Item" not in client.get_item(TableName="music", Key={"pk": {"S": "once"}})
+
+
+def records(database: Database) -> list[Any]:
+    streams = database.client("dynamodbstreams")
+    found = []
+    for stream in streams.list_streams()["Streams"]:
+        arn = stream["StreamArn"]
+        for shard in streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]:
+            iterator = streams.get_shard_iterator(
+                StreamArn=arn, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON"
+            )["ShardIterator"]
+            found += [
+                record["dynamodb"]["SequenceNumber"]
+                for record in streams.get_records(ShardIterator=iterator)["Records"]
+            ]
+    return found
+
+
+def expire(database: Database) -> None:
+    client = database.client()
+    client.update_time_to_live(TableName="music", TimeToLiveSpecification={"Enabled": True, "AttributeName": "ttl"})
+    database.clock.advance(0)
+    item = {"pk": {"S": "short"}, "ttl": {"N": str(int(database.clock.now()) + HOUR_SECONDS)}}
+    client.put_item(TableName="music", Item=item)
+
+
+def expires(database: Database) -> bool:
+    """True if the item is there, and is deleted once its time is over."""
+    client = database.client()
+    if "Item" not in client.get_item(TableName="music", Key={"pk": {"S": "short"}}):
+        return False
+    database.clock.advance(2 * HOUR_SECONDS)
+    return "Item" not in client.get_item(TableName="music", Key={"pk": {"S": "short"}})
+
+
+def freeze_ahead(database: Database) -> None:
+    database.clock.advance(9e6)
+    database.clock.freeze()
+
+
+def by_index(database: Database) -> list[Any]:
+    reply = database.client().query(
+        TableName="music",
+        IndexName="by_n",
+        KeyConditionExpression="n = :n",
+        ExpressionAttributeValues={":n": {"N": "7"}},
+    )
+    return list(reply["Items"])
+
+
+def lag(database: Database) -> None:
+    """Leave an index entry waiting."""
+    database.faults.use(Fault("index-lag", seconds=HOUR_SECONDS))
+    database.client().put_item(TableName="music", Item={"pk": {"S": "late"}, "n": {"N": "7"}})
+    assert by_index(database) == []
+
+
+def arrives(database: Database) -> bool:
+    """True if the index entry is not there yet, and is there later."""
+    if by_index(database):
+        return False
+    database.clock.advance(2 * HOUR_SECONDS)
+    return bool(by_index(database))
+
+
+KINDS = {
+    "tables": Kind(
+        lambda db: None,
+        lambda db: db.client().describe_table(TableName="music")["Table"]["TableId"],
+        ("CATALOG_PREFIX", "NEXT_TABLE_ID_KEY", "COUNTER_PREFIX", "PARTITION_PREFIX", "FORMAT_KEY"),
+    ),
+    "items": Kind(
+        lambda db: db.client().put_item(TableName="music", Item={"pk": {"S": "a"}, "n": {"N": "7"}}),
+        lambda db: (
+            db.client().scan(TableName="music")["Items"],
+            db.client().describe_table(TableName="music")["Table"]["ItemCount"],
+        ),
+        ("STATISTICS_PREFIX", "AHEAD_KEY"),
+    ),
+    "index entries": Kind(
+        lambda db: db.client().put_item(TableName="music", Item={"pk": {"S": "a"}, "n": {"N": "7"}}),
+        by_index,
+        ("LATE_PREFIX",),
+    ),
+    "waiting index entries": Kind(lag, arrives, ("OUTBOX_PREFIX",)),
+    "time to live": Kind(expire, expires, ("TIME_TO_LIVE_PREFIX", "BACKFILL_PREFIX")),
+    "stream records": Kind(
+        lambda db: db.client().put_item(TableName="music", Item={"pk": {"S": "a"}}),
+        records,
+        ("STREAM_PREFIX", "SHARD_PREFIX", "RECORD_PREFIX", "NEXT_STREAM_ID_KEY"),
+    ),
+    "tokens": Kind(transact, is_token_known, ("TOKEN_PREFIX", "TOKEN_EXPIRY_PREFIX")),
+    "tags": Kind(
+        lambda db: db.client().tag_resource(ResourceArn=ARN, Tags=[{"Key": "team", "Value": "red"}]),
+        lambda db: db.client().list_tags_of_resource(ResourceArn=ARN)["Tags"],
+    ),
+    "service time": Kind(freeze_ahead, lambda db: db.clock.now(), (), ("clock",)),
+    "faults": Kind(
+        lambda db: db.faults.use(Fault("error", operation="ListTables", count=2), seed=5),
+        lambda db: [refused(db) for _ in range(3)],
+        (),
+        ("drawing",),
+    ),
+}
+"""Kinds of state that clients can see."""
+
+STATELESS_ROWS = {"PROBE_KEY": "an empty row that is written after a failure, and never read"}
+STATELESS_ATTRIBUTES = {
+    "store": "holds the rows above",
+    "settings": "options of the process",
+    "operations": "code",
+    "workers": "requests that run",
+    "jobs": "find their work in the store",
+    "scope": "what a request may use",
+    "_scopes": "what requests may use",
+    "_hints": "which hints the log has had",
+    "_monotonic": "a function",
+    "_position": "a function",
+    "_durable_position": "a function",
+    "_counters": "counts of the tests that run",
+    "_faulted": "requests that run",
+    "_held": "replies under way",
+    "_ready": "replies under way",
+    "_put_off": "requests that run",
+    "_is_beginning_due": "requests that run",
+}
+"""Attributes of a service that hold no state that outlives a request, and why."""
+
+
+def refused(database: Database) -> bool:
+    from botocore.config import Config
+    from botocore.exceptions import ClientError
+
+    try:
+        database.client(config=Config(retries={"total_max_attempts": 1})).list_tables()
+    except ClientError:
+        return True
+    return False
+
+
+@pytest.fixture
+def database() -> Iterator[Database]:
+    with server() as database:
+        make_table(database)
+        yield database
+
+
+def make_table(database: Database) -> None:
+    database.client().create_table(
+        TableName="music",
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        AttributeDefinitions=[
+            {"AttributeName": "pk", "AttributeType": "S"},
+            {"AttributeName": "n", "AttributeType": "N"},
+        ],
+        GlobalSecondaryIndexes=[
+            {
+                "IndexName": "by_n",
+                "KeySchema": [{"AttributeName": "n", "KeyType": "HASH"}],
+                "Projection": {"ProjectionType": "ALL"},
+            }
+        ],
+        BillingMode="PAY_PER_REQUEST",
+        StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"},
+    )
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_snapshots_and_forks_have_it(database: Database, name: str) -> None:
+    kind = KINDS[name]
+    with server() as plain:
+        make_table(plain)
+        without = kind.look(plain)
+    kind.make(database)
+    snapshot = database.snapshot()
+    with database.fork() as fork, database.fork() as second_fork:
+        expected = kind.look(fork)
+        assert expected != without
+        assert kind.look(second_fork) == expected
+    database.reset()
+    make_table(database)
+    assert type(kind.look(database)) is type(expected)
+    for _ in range(2):
+        database.restore(snapshot)
+        assert kind.look(database) == expected
+
+
+@pytest.mark.parametrize("name", sorted(set(KINDS) - {"tables", "service time", "stream records"}))
+def test_a_reset_removes_it(database: Database, name: str) -> None:
+    kind = KINDS[name]
+    with server() as plain:
+        make_table(plain)
+        without = kind.look(plain)
+    kind.make(database)
+    database.reset()
+    make_table(database)
+    assert kind.look(database) == without
+
+
+def test_a_reset_removes_tables_records_and_advances(database: Database) -> None:
+    KINDS["stream records"].make(database)
+    KINDS["service time"].make(database)
+    before = database.clock.now()
+    database.reset()
+    assert database.client().list_tables()["TableNames"] == []
+    assert records(database) == []
+    assert database.clock.now() < before
+
+
+def test_every_kind_of_row_is_listed() -> None:
+    rows = {name for name in vars(layout) if name.endswith(("_PREFIX", "_KEY")) and name.isupper()}
+    listed = [row for kind in KINDS.values() for row in kind.rows]
+    assert sorted([*listed, *STATELESS_ROWS]) == sorted(rows)
+
+
+def test_every_attribute_of_a_service_is_listed(database: Database) -> None:
+    listed = [name for kind in KINDS.values() for name in kind.attributes]
+    assert sorted([*listed, *STATELESS_ATTRIBUTES]) == sorted(vars(database._process.service))

@@ -1,0 +1,147 @@
+"""A suite that uses moto: DynamoDB is answered by Hashrange's database, other services by moto, whichever block is inner.
+
+test_mock_moto.py runs it.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws  # type: ignore[import-not-found]
+from moto.core import patch_client  # type: ignore[import-not-found]
+from moto.core.models import botocore_stubber  # type: ignore[import-not-found]
+
+from hashrange.testing import Database, mock_dynamodb
+
+REGION = "us-east-1"
+KEYS = {"region_name": REGION, "aws_access_key_id": "any", "aws_secret_access_key": "any"}
+BEFORE = boto3.client("dynamodb", **KEYS)
+
+
+def create(client: Any, name: str = "music") -> None:
+    client.create_table(
+        TableName=name,
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+        StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"},
+    )
+
+
+def tables(client: Any) -> list[str]:
+    found: list[str] = client.list_tables()["TableNames"]
+    return found
+
+
+def check_both(database: Database) -> None:
+    """Use both in code that makes its own clients."""
+    client = boto3.client("dynamodb", region_name=REGION)
+    create(client)
+    boto3.resource("dynamodb", region_name=REGION).Table("music").put_item(Item={"pk": "a"})
+    create(BEFORE, "before")
+    assert tables(client) == tables(BEFORE) == tables(database.client()) == ["before", "music"]
+    assert database.client().scan(TableName="music")["Items"] == [{"pk": {"S": "a"}}]
+    with pytest.raises(client.exceptions.ResourceNotFoundException, match="Requested resource not found"):
+        client.get_item(TableName="nothing", Key={"pk": {"S": "a"}})
+    assert len(boto3.client("dynamodbstreams", region_name=REGION).list_streams()["Streams"]) == 2
+    queues = boto3.client("sqs", region_name=REGION)
+    url = queues.create_queue(QueueName="songs")["QueueUrl"]
+    queues.send_message(QueueUrl=url, MessageBody="play")
+    assert queues.receive_message(QueueUrl=url)["Messages"][0]["Body"] == "play"
+    assert boto3.client("sts", region_name=REGION).get_caller_identity()["Account"] == "123456789012"
+
+
+Blocks = Callable[[ExitStack], Database]
+
+
+def inside(stack: ExitStack) -> Database:
+    stack.enter_context(mock_aws())
+    return stack.enter_context(mock_dynamodb())
+
+
+def around(stack: ExitStack) -> Database:
+    database = stack.enter_context(mock_dynamodb())
+    stack.enter_context(mock_aws())
+    return database
+
+
+@pytest.mark.parametrize("enter", [inside, around])
+def test_each_service_has_its_answers(enter: Blocks) -> None:
+    with ExitStack() as stack:
+        check_both(enter(stack))
+
+
+@pytest.mark.parametrize("enter", [inside, around])
+def test_a_client_that_moto_is_told_to_patch(enter: Blocks) -> None:
+    client = boto3.client("dynamodb", **KEYS)
+    with ExitStack() as stack:
+        database = enter(stack)
+        patch_client(client)
+        client.meta.events.register("before-send", botocore_stubber)  # as other versions of moto do: once more
+        create(client)
+        assert tables(client) == tables(database.client()) == ["music"]
+
+
+def test_moto_sees_no_request_to_dynamodb() -> None:
+    with mock_aws():
+        with mock_dynamodb() as database:
+            check_both(database)
+        client = boto3.client("dynamodb", region_name=REGION)
+        assert tables(client) == []
+        create(client, "motos")
+        assert tables(client) == ["motos"]
+
+
+def test_as_decorators() -> None:
+    @mock_aws  # type: ignore[untyped-decorator]
+    @mock_dynamodb
+    def within() -> list[str]:
+        boto3.client("sqs", region_name=REGION).create_queue(QueueName="songs")
+        create(BEFORE)
+        return tables(boto3.client("dynamodb", region_name=REGION))
+
+    @mock_dynamodb
+    @mock_aws  # type: ignore[untyped-decorator]
+    def without() -> list[str]:
+        boto3.client("sqs", region_name=REGION).create_queue(QueueName="songs")
+        create(BEFORE)
+        return tables(boto3.client("dynamodb", region_name=REGION))
+
+    assert within() == without() == within() == ["music"]
+
+
+@pytest.fixture
+def aws() -> Iterator[None]:
+    block: AbstractContextManager[None] = mock_aws()
+    with block:
+        yield
+
+
+@pytest.mark.usefixtures("aws")
+def test_the_fixture_for_unmodified_clients(hashrange_boto3: Database) -> None:
+    check_both(hashrange_boto3)
+
+
+@pytest.mark.usefixtures("aws")
+def test_the_fixtures_clients(dynamodb_client: Any, dynamodb_resource: Any) -> None:
+    create(dynamodb_client)
+    dynamodb_resource.Table("music").put_item(Item={"pk": "a"})
+    assert tables(dynamodb_client) == ["music"]
+    assert dynamodb_client.scan(TableName="music")["Items"] == [{"pk": {"S": "a"}}]
+    assert tables(boto3.client("dynamodb", region_name=REGION)) == []  # moto has its own
+
+
+@pytest.mark.usefixtures("aws")
+def test_a_session_that_is_attached_to_a_database(hashrange: Database) -> None:
+    transport = hashrange._transport
+    session = boto3.Session(**KEYS)
+    transport.attach(session)
+    create(session.client("dynamodb"), "ours")
+    assert session.client("sqs").create_queue(QueueName="songs")["QueueUrl"]
+    assert tables(hashrange.client()) == ["ours"]
+    transport.detach(session)
+    create(session.client("dynamodb"), "motos")
+    assert tables(session.client("dynamodb")) == ["motos"]
+    assert tables(hashrange.client()) == ["ours"]
