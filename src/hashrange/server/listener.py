@@ -84,7 +84,11 @@ class Server:
     async def start(self) -> str:
         """Listen, start sweep and jobs, and return the endpoint's URL. Raises ListenError if it cannot listen."""
         endpoint = await self.listen()
-        self.service.start_jobs()
+        try:
+            self.service.start_jobs()
+        except BaseException:
+            await self.close()  # after a failed start, the open listener would keep the event loop from closing
+            raise
         return endpoint
 
     async def listen(self) -> str:
