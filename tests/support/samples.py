@@ -17,7 +17,7 @@ def table_maker(name: str, account: str = "000000000000", region: str = "us-east
     def make(table_id: int) -> Table:
         return Table(
             table_id=table_id,
-            uuid=f"uuid-{table_id}",
+            uuid=f"uuid-{name}-{table_id}",
             account=account,
             region=region,
             name=name,

@@ -10,9 +10,10 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from struct import Struct
-from typing import BinaryIO
+from typing import Annotated, BinaryIO
 
 import msgspec
+from msgspec import Meta
 
 from hashrange.errors import HashrangeError
 
@@ -21,6 +22,8 @@ VERSION = 1
 COMPRESSION_LEVEL = 9
 """zlib's best: a snapshot is written once, and kept in a repository."""
 READ_BYTES = 1024 * 1024
+SERVICE_SECONDS_MAX = 1e10
+"""Service time is less than this: milliseconds since the epoch have thirteen digits at most, which ends in the year 2286."""
 _FILE_MODE = 0o666
 
 _lengths = Struct(">II")
@@ -43,7 +46,7 @@ class Header(msgspec.Struct, frozen=True):
 
     version: int
     """Version of this layout."""
-    service_time: float
+    service_time: Annotated[float, Meta(ge=0, lt=SERVICE_SECONDS_MAX)]
     """Service time at which the snapshot was taken, in seconds since the epoch."""
 
 

@@ -8,9 +8,10 @@ server, and the next server deletes what is left of them. See docs/adr/0037-chec
 
 import asyncio
 from collections.abc import Iterable
+from threading import Lock
 from typing import NamedTuple, Protocol
 
-from hashrange.errors import HashrangeError
+from hashrange.errors import HashrangeError, StorageError
 from hashrange.store.copying import Checkpoint
 from hashrange.store.embedded import copy_folders, files
 from hashrange.store.embedded.engine import (
@@ -45,6 +46,8 @@ class Home(NamedTuple):
     """On disk, the folder for copies of this engine: that of the first store, also for copies of copies."""
     is_copy: bool = False
     """True for a data folder made for a copy: deleted once the checkpoint is released or the fork is closed."""
+    has_content: bool = False
+    """True if the folder holds an engine, which must not be replaced by a new one if it is missing."""
 
     @property
     def place(self) -> str:
@@ -73,7 +76,7 @@ def copy_home(engine: Engine, home: Home) -> Home:
     Raises OSError and the engine's bare exceptions.
     """
     if home.memory is not None:
-        return Home(link_in_memory(engine, home.memory), None)
+        return Home(link_in_memory(engine, home.memory), None, has_content=True)
     copy = empty_home_beside(home)
     assert copy.data_dir is not None
     try:
@@ -81,12 +84,12 @@ def copy_home(engine: Engine, home: Home) -> Home:
     except BaseException:
         remove_home(copy)
         raise
-    return copy
+    return copy._replace(has_content=True)
 
 
 def open_home(home: Home) -> Engine:
     """Open the engine in `home`, a data folder or memory that no store may have locked. Raises StorageError."""
-    return open_engine(home.data_dir, memory=home.memory)
+    return open_engine(home.data_dir, memory=home.memory, may_make=not home.has_content)
 
 
 def remove_home(home: Home) -> None:
@@ -98,14 +101,19 @@ def remove_home(home: Home) -> None:
 
 
 class EngineCheckpoint:
-    """The content of a store at one moment, until `release`. Its engine is opened at the first copy, read or check."""
+    """The content of a store at one moment, until `release`. Its engine is opened at the first copy, read or check.
+
+    Forks on several threads may use one checkpoint.
+    """
 
     def __init__(self, home: Home) -> None:
         """`home`, which holds an engine that is not open, belongs to the checkpoint from now on."""
-        self._home = home
+        self._home = home._replace(has_content=True)
         self._engine: Engine | None = None
+        self._lock = Lock()
         self._is_last_use = False
         self._is_given_away = False
+        self._is_released = False
 
     @property
     def place(self) -> str:
@@ -117,10 +125,11 @@ class EngineCheckpoint:
 
         Raises StorageError, OSError and the engine's bare exceptions.
         """
-        if self._is_last_use and self._engine is None:
-            self._is_given_away = True
-            return self._home
-        return copy_home(self._opened(), self._home)
+        with self._lock:
+            if self._is_last_use and self._engine is None:
+                self._is_given_away = True
+                return self._home
+            return copy_home(self._opened(), self._home)
 
     def hand_over(self) -> None:
         """Let the next store that is restored or forked from this checkpoint take the files, without another copy."""
@@ -133,31 +142,38 @@ class EngineCheckpoint:
         """
         rows: list[StoredRow] = []
         try:
-            for key, value in self._opened().items(from_key=b"" if after is None else after + b"\x00"):
-                rows.append((key, value))
-                limit_bytes -= len(key) + len(value)
-                if limit_bytes <= 0:
-                    break
+            with self._lock:
+                for key, value in self._opened().items(from_key=b"" if after is None else after + b"\x00"):
+                    rows.append((key, value))
+                    limit_bytes -= len(key) + len(value)
+                    if limit_bytes <= 0:
+                        break
         except Exception as error:
             raise storage_error(error, self.place) from error
         return rows
 
     def _opened(self) -> Engine:
+        if self._is_released:
+            raise StorageError("The snapshot has been released, so its content is gone. Take another one.")
         if self._engine is None:
             self._engine = open_home(self._home)
         return self._engine
 
     def check(self) -> None:
         """Open the engine, which also converts an older format. Raises StorageError if the content has no format."""
-        self._opened()
+        with self._lock:
+            self._opened()
 
     def release(self) -> None:
         """Free what only the checkpoint holds; stores that were made from it keep their content."""
-        if self._is_given_away:
-            return
-        if self._engine is not None:
-            close_engine(self._engine, self._home.place, may_fail=True)
-        remove_home(self._home)
+        with self._lock:
+            if self._is_given_away or self._is_released:
+                return
+            self._is_released = True
+            engine, self._engine = self._engine, None
+            if engine is not None:
+                close_engine(engine, self._home.place, may_fail=True)
+            remove_home(self._home)
 
 
 def _fill(home: Home, rows: Iterable[StoredRow]) -> None:
@@ -221,8 +237,8 @@ class Copies:
 
     def open_engine(self) -> Engine:
         """Open the store's own engine. Raises StorageError."""
-        folder = None if self._lock is None else self._lock.folder
-        return open_engine(self._home.data_dir, folder=folder, memory=self._home.memory)
+        home, folder = self._home, None if self._lock is None else self._lock.folder
+        return open_engine(home.data_dir, folder=folder, memory=home.memory, may_make=not home.has_content)
 
     def closed(self) -> None:
         """Free the content of a closed store that is in memory, or was made from a checkpoint (a fork)."""
@@ -290,6 +306,7 @@ class Copies:
             close_engine(former, self._site.place, may_fail=False)
             self._site.health.closed_in_order()
             lock.take_engine_of(home.data_dir)
+            self._home = self._home._replace(has_content=True)
             self._store.take_engine(self.open_engine())
         except Exception as error:
             raise self._site.fail(error) from error

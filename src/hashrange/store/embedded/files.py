@@ -149,6 +149,11 @@ def has_engine(folder: Folder) -> bool:
         raise unreadable(folder.place, error) from error
 
 
+def has_former_engine(folder: Folder) -> bool:
+    """True if a server died after it had put its engine's folder aside for a copy, and before it put the copy in place."""
+    return not os.path.exists(folder.engine) and (Path(folder.data) / FORMER_ENGINE_FOLDER).is_dir()
+
+
 def may_make_engine(folder: str) -> bool:
     """False if the engine's `folder` holds data files or logs: without CURRENT, a new engine would delete them."""
     return not any(path.suffix in {".sst", ".log"} for path in Path(folder).glob("*"))

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from hashrange.errors import StorageCorruption
+from hashrange.items.steps import undisturbed
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Commit, Draft
@@ -136,7 +137,7 @@ class LateEntries:
         return 0.0
 
     def _write_next(self, draft: Draft, late: LateCommit) -> None:
-        if not late.left:
+        if not late.left or late not in self._waiting:  # the second if the engine was replaced
             return
         queue_key, write = late.left[0]
         draft.only_of = table_id_of(write.source_id)
@@ -145,9 +146,8 @@ class LateEntries:
 
     def _written(self, late: LateCommit) -> None:
         _, write = late.left.popleft()
-        if late in self._waiting:
-            self._sources -= Counter([write.source_id])
-        if not late.left and late in self._waiting:
+        self._sources -= Counter([write.source_id])
+        if not late.left:
             self._waiting.remove(late)
             self._claims.release(late.engine_keys)
 
@@ -179,6 +179,7 @@ def _found(engine: Engine, index: ReadSource, late: LateRow) -> DelayedWrite | N
     row = engine.get(make_source_id(table_id_of(index.source_id)) + late.key)
     if row is None:
         return None
-    entry = derive_stored_entry(index, Key(late.key), Row(row))
+    with undisturbed:  # the store is being opened, or its engine replaced
+        entry = derive_stored_entry(index, Key(late.key), Row(row))
     assert entry is not None
     return DelayedWrite(late.source_id, late.old_key, late.old_header, entry.key, entry.row)

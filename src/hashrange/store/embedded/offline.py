@@ -24,6 +24,11 @@ def read_offline(data_dir: str) -> Iterator[Engine]:
     """
     named = files.by_name(data_dir)
     files.require_way_in(named)
+    if files.has_former_engine(named):
+        raise files.FolderUnfit(
+            f"The server of {data_dir} died while it returned to a snapshot. Start a server on the folder, which puts its data"
+            " back, and end it."
+        )
     if not files.has_engine(named):
         raise files.FolderUnfit(f"{data_dir} holds no Hashrange data. Name the folder given to --data-dir.")
     lock = identity.lock_for_reading(data_dir)

@@ -68,9 +68,12 @@ class OpenTables:
         return None if opened is None else next((one for one in opened.indexes if one.source_id == source_id), None)
 
     def existing(self, table: OpenTable) -> StoredTable:
-        """The current version of `table`. Raises ResourceNotFoundException if the table has been deleted."""
+        """The current version of `table`. Raises ResourceNotFoundException if the table has been deleted.
+
+        A restored store may have given the id to another table.
+        """
         opened = self._by_id.get(table.table_id)
-        if opened is None:
+        if opened is None or (opened is not table and opened.schema.uuid != table.schema.uuid):
             raise ResourceNotFoundException(RESOURCE_NOT_FOUND)
         return opened
 

@@ -13,7 +13,11 @@ from hashrange.server.kept_snapshots import SNAPSHOTS_MAX
 from hashrange.server.protocols.admin.endpoint import Endpoint, Nothing, Refused, Serving, until_durable
 from hashrange.service.snapshots import PIECE_BYTES, ServiceSnapshot, return_to, take_snapshot
 
-KEY_TEXT_MAX = 3072
+KEY_TEXT_MAX = 32 * 1024
+"""Length of the longest row key in base64, and more: an index entry's key holds up to 6 KB of attributes, whose zero bytes
+are stored twice.
+"""
+ROWS_BODY_BYTES_MAX = KEY_TEXT_MAX + 1024
 
 
 class RowsRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -75,6 +79,6 @@ ENDPOINTS = (
     Endpoint("POST", "snapshots", Nothing, keep_snapshot, example="{}"),
     Endpoint("GET", "snapshots", Nothing, tell_snapshots, example="{}"),
     Endpoint("POST", "snapshots/NUMBER/restore", Nothing, restore_snapshot, example="{}"),
-    Endpoint("POST", "snapshots/NUMBER/rows", RowsRequest, read_rows, example='{"after": "AAAAAAAA"}'),
+    Endpoint("POST", "snapshots/NUMBER/rows", RowsRequest, read_rows, '{"after": "AAAAAAAA"}', ROWS_BODY_BYTES_MAX),
     Endpoint("DELETE", "snapshots/NUMBER", Nothing, release_snapshot, example="{}"),
 )
