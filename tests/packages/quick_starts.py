@@ -8,6 +8,7 @@ import os
 import subprocess
 import urllib.request
 import venv
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,18 @@ def expiry(server: ServerProcess, table: str) -> tuple[str, str | None]:
     """Status and attribute of a table's time to live."""
     described = connect(server).describe_time_to_live(TableName=table)["TimeToLiveDescription"]
     return described["TimeToLiveStatus"], described.get("AttributeName")
+
+
+def reports_of_repeats(server: ServerProcess, table: str, run: Callable[[], Any]) -> tuple[Any, Any, Any]:
+    """What a program reports that handles each event once for an hour: at first, after the server's restart, and two hours later."""
+    create_table(server, table, "id")
+    enable_expiry(server, table, "expiration")
+    first = run()
+    server.restart()
+    again = run()
+    advance(server, 2 * HOUR_SECONDS)
+    assert items(server, table) == []
+    return first, again, run()
 
 
 def items(server: ServerProcess, table: str) -> list[dict[str, Any]]:

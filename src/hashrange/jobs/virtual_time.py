@@ -16,6 +16,15 @@ COARSE_STOPS_MAX = 5_000
 STEP_SECONDS_MIN = 1e-6
 """Shortest step: a job that asks again for the present moment does not stop the time."""
 
+AHEAD_YEARS_MAX = 100
+"""Most years that service time may be ahead of wall time: in timestamps, years must keep four digits, and milliseconds
+since the epoch thirteen."""
+
+
+def is_too_far_ahead(clock: VirtualClock | MovableClock, seconds: float) -> bool:
+    """True if service time, moved ahead by `seconds`, would be more than AHEAD_YEARS_MAX ahead of wall time."""
+    return clock.service_time() + seconds > clock.wall_time() + AHEAD_YEARS_MAX * 365.25 * 86_400
+
 
 async def advance(clock: VirtualClock | MovableClock, jobs: Runner, seconds: float) -> None:
     """Move service time ahead to `seconds` from now; what passes of it by itself meanwhile is part of these.

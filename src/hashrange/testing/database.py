@@ -11,7 +11,8 @@ from typing import Any, Self
 import msgspec
 
 from hashrange.clock import MovableClock, SystemClock
-from hashrange.jobs.virtual_time import advance
+from hashrange.jobs.virtual_time import AHEAD_YEARS_MAX, advance, is_too_far_ahead
+from hashrange.messages import admin as sentences
 from hashrange.service.opening import open_fork, open_service
 from hashrange.service.snapshots import ServiceSnapshot, movable_clock, return_to, take_snapshot, write_snapshot
 from hashrange.settings import Settings
@@ -37,9 +38,14 @@ class ServiceTime:
         return self._clock.service_time()
 
     def advance(self, seconds: float) -> None:
-        """Move service time ahead; returns when all that became due has been done. Raises ValueError for less than 0."""
+        """Move service time ahead; returns when all that became due has been done.
+
+        Raises ValueError for less than 0, and for a time more than 100 years ahead of the machine's.
+        """
         if not seconds >= 0:
             raise ValueError(f"service time moves ahead only, not by {seconds} seconds")
+        if is_too_far_ahead(self._clock, seconds):
+            raise ValueError(sentences.TOO_FAR_AHEAD.format(years=AHEAD_YEARS_MAX))
         self._process.run(advance, self._clock, self._process.service.jobs, seconds)
 
     def freeze(self) -> None:
@@ -156,8 +162,12 @@ class Database:
         """
         if self._boto3_session is None:
             import boto3  # noqa: PLC0415 - an optional dependency, and slow to import
+            import botocore.session  # noqa: PLC0415
 
-            self._boto3_session = boto3.Session()
+            # Clients have credentials and a Region of their own, so they need no profile; the one that the environment
+            # names may not exist.
+            without_profile = botocore.session.Session({"profile": (None, None, None, None)})
+            self._boto3_session = boto3.Session(botocore_session=without_profile)
             self._transport.attach(self._boto3_session)
         return self._boto3_session
 

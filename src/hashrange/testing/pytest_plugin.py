@@ -4,13 +4,17 @@ pytest loads this file in every run (entry point `pytest11`), so it imports noth
 is used. One database per process serves all tests; before each test its content and its service time are restored.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
     from hashrange.testing.database import Database, Snapshot
+
+BASE = "hashrange_base"
+_STARTS: "pytest.StashKey[dict[Any, Snapshot]]" = pytest.StashKey()
+"""A database → its content at first; a definition of `hashrange_base` and a database → what the fixture has made there."""
 
 
 @pytest.fixture(scope="session")
@@ -27,15 +31,44 @@ def hashrange_base(hashrange_database: "Database") -> None:
     """Makes the tables and items with which each test begins: none. A suite that wants some overrides this fixture."""
 
 
-@pytest.fixture(scope="session")
-def _hashrange_start(hashrange_database: "Database", hashrange_base: object) -> "Snapshot":
-    return hashrange_database.snapshot()
+@pytest.hookimpl(hookwrapper=True)
+def pytest_fixture_setup(fixturedef: Any, request: Any) -> Generator[None, Any, None]:
+    """Let each `hashrange_base` begin with an empty database, or with that of the fixture that it extends; keep its data."""
+    if fixturedef.argname != BASE:
+        yield
+        return
+    database = request.getfixturevalue("hashrange_database")
+    starts = request.session.stash.setdefault(_STARTS, {})
+    if BASE in fixturedef.argnames:
+        database.restore(_start(database, request))
+    elif database in starts:
+        database.restore(starts[database])
+    else:
+        starts[database] = database.snapshot()
+    outcome = yield
+    if outcome.excinfo is None:
+        starts[fixturedef, database] = database.snapshot()
+
+
+def _start(database: "Database", request: Any) -> "Snapshot":
+    """The content that the `hashrange_base` of this request has made."""
+    base = request._get_active_fixturedef(BASE)  # noqa: SLF001 - a folder's override; there is no public way to it
+    starts = request.session.stash[_STARTS]
+    if (base, database) not in starts:
+        if base.func.__module__ != __name__:
+            pytest.fail(
+                "hashrange_base has made its data in another hashrange_database: where you override hashrange_database,"
+                " override hashrange_base too.",
+                pytrace=False,
+            )
+        starts[base, database] = database.snapshot()
+    return starts[base, database]  # type: ignore[no-any-return]
 
 
 @pytest.fixture
-def hashrange(hashrange_database: "Database", _hashrange_start: "Snapshot") -> "Database":
+def hashrange(hashrange_database: "Database", hashrange_base: object, request: pytest.FixtureRequest) -> "Database":
     """A database with nothing but the base data, whatever the test before did."""
-    hashrange_database.restore(_hashrange_start)
+    hashrange_database.restore(_start(hashrange_database, request))
     return hashrange_database
 
 

@@ -9,22 +9,13 @@ import pytest
 from hashrange.settings import Settings, SettingUnusable
 from hashrange.store.snapshot_file import SnapshotFileError
 from hashrange.testing.database import Database, server
+from tests.unit.testing.music import create
 
 
 @pytest.fixture
 def database() -> Iterator[Database]:
     with server() as database:
         yield database
-
-
-def create(client: Any, name: str = "music") -> None:
-    client.create_table(
-        TableName=name,
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-        BillingMode="PAY_PER_REQUEST",
-        StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"},
-    )
 
 
 def put(client: Any, *keys: str) -> None:
@@ -97,6 +88,9 @@ def test_time_to_live_goes_by_the_databases_own_time(database: Database) -> None
     assert keys_of(client) == []
     with pytest.raises(ValueError, match="ahead only"):
         database.clock.advance(-1)
+    for seconds in (1e10, float("inf")):
+        with pytest.raises(ValueError, match="at most 100 years ahead"):
+            database.clock.advance(seconds)
 
 
 def test_a_snapshot_holds_the_time_too_and_each_fork_has_its_own(database: Database) -> None:

@@ -205,12 +205,17 @@ def make_table(database: Database) -> None:
     )
 
 
+def without_it(kind: Kind) -> Any:
+    """What `look` sees in a database that never had this kind of state."""
+    with server() as plain:
+        make_table(plain)
+        return kind.look(plain)
+
+
 @pytest.mark.parametrize("name", KINDS)
 def test_snapshots_and_forks_have_it(database: Database, name: str) -> None:
     kind = KINDS[name]
-    with server() as plain:
-        make_table(plain)
-        without = kind.look(plain)
+    without = without_it(kind)
     kind.make(database)
     snapshot = database.snapshot()
     with database.fork() as fork, database.fork() as second_fork:
@@ -228,9 +233,7 @@ def test_snapshots_and_forks_have_it(database: Database, name: str) -> None:
 @pytest.mark.parametrize("name", sorted(set(KINDS) - {"tables", "service time", "stream records"}))
 def test_a_reset_removes_it(database: Database, name: str) -> None:
     kind = KINDS[name]
-    with server() as plain:
-        make_table(plain)
-        without = kind.look(plain)
+    without = without_it(kind)
     kind.make(database)
     database.reset()
     make_table(database)

@@ -15,6 +15,7 @@ from botocore.httpsession import URLLib3Session
 from botocore.stub import Stubber
 
 from hashrange.testing import mock_dynamodb, server
+from tests.unit.testing.music import create
 
 REGION = "eu-west-1"
 KEYS = {"aws_access_key_id": "any", "aws_secret_access_key": "any"}
@@ -44,16 +45,6 @@ def nothing_configured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
     monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
-
-
-def create(client: Any, name: str = "music") -> None:
-    client.create_table(
-        TableName=name,
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-        BillingMode="PAY_PER_REQUEST",
-        StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"},
-    )
 
 
 def tables(client: Any) -> list[str]:

@@ -160,6 +160,70 @@ def test_each_test_begins_with_the_base_data(tmp_path: Path) -> None:
     assert "3 passed" in run_pytest(tmp_path, BASE)
 
 
+def write_folders(folder: Path, **texts: str) -> None:
+    """A conftest.py and a test file in each folder; the conftest's text first, then `---`."""
+    for name, text in texts.items():
+        conftest, test = text.split("---")
+        (folder / name).mkdir()
+        (folder / name / "conftest.py").write_text(conftest)
+        (folder / name / f"test_{name}.py").write_text(test)
+
+
+FOLDER = """
+import pytest
+@pytest.fixture(scope="session")
+def hashrange_base(hashrange_database{extended}):
+    hashrange_database.client().create_table(
+        TableName="{name}",
+        KeySchema=[{{"AttributeName": "pk", "KeyType": "HASH"}}],
+        AttributeDefinitions=[{{"AttributeName": "pk", "AttributeType": "S"}}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+---
+import pytest
+@pytest.mark.parametrize("number", range(2))
+def test_it(number, dynamodb_client):
+    assert dynamodb_client.list_tables()["TableNames"] == {tables}
+    dynamodb_client.delete_table(TableName="{name}")
+"""
+OTHER_DATABASE = """
+import pytest
+from hashrange.testing import server
+@pytest.fixture(scope="session")
+def hashrange_database():
+    with server() as database:
+        yield database
+---
+def test_it(hashrange):
+    assert hashrange.client().list_tables()["TableNames"] == []
+"""
+
+
+def test_each_folder_has_its_own_base_data(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(FOLDER.split("---", maxsplit=1)[0].format(name="all", extended=""))
+    write_folders(
+        tmp_path,
+        first=FOLDER.format(name="first", extended=", hashrange_base", tables=["all", "first"]),
+        second=FOLDER.format(name="second", extended="", tables=["second"]),
+        third=FOLDER.format(name="third", extended=", hashrange_base", tables=["all", "third"]),
+    )
+    outer = FOLDER.split("---")[1].format(name="all", tables=["all"])
+    assert "8 passed" in run_pytest(tmp_path, outer)
+
+
+def test_a_folder_may_have_another_database(tmp_path: Path) -> None:
+    write_folders(tmp_path, first=FOLDER.format(name="first", extended="", tables=["first"]), second=OTHER_DATABASE)
+    assert "4 passed" in run_pytest(tmp_path, "def test_it(hashrange): pass")
+
+
+def test_base_data_of_another_database_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(FOLDER.split("---", maxsplit=1)[0].format(name="all", extended=""))
+    write_folders(tmp_path, first=OTHER_DATABASE)
+    outer = FOLDER.split("---")[1].format(name="all", tables=["all"])
+    said = run_pytest(tmp_path, outer)
+    assert "where you override hashrange_database, override hashrange_base too." in said, said
+
+
 def test_each_worker_has_its_own_database(tmp_path: Path) -> None:
     """Two workers are in the same test at the same time, with tables of the same name."""
     (tmp_path / "test_it.py").write_text(TOGETHER)

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from typing import Any
+from pathlib import Path
 
 import boto3
 import pytest
@@ -14,24 +14,13 @@ from botocore.exceptions import ClientError
 from hashrange.settings import Settings
 from hashrange.testing.database import CREDENTIALS, Database, server
 from tests.support.raw_client import RawClient
+from tests.unit.testing.music import create
 
 
 @pytest.fixture
 def database() -> Iterator[Database]:
     with server() as database:
         yield database
-
-
-def create(client: Any, **members: Any) -> None:
-    client.create_table(
-        **{
-            "TableName": "music",
-            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
-            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
-            "BillingMode": "PAY_PER_REQUEST",
-            **members,
-        }
-    )
 
 
 def test_other_programs_reach_it_on_a_port(database: Database) -> None:
@@ -65,6 +54,19 @@ def test_a_chosen_port_and_the_admin_api(database: Database) -> None:
         create(other.client())
         assert client.send("POST", "/_hashrange/v1/reset", {}, b"").status == 200
         assert other.client().list_tables()["TableNames"] == []
+
+
+def test_a_profile_that_is_not_configured_does_not_matter(
+    database: Database, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    config = tmp_path / "config"
+    config.write_text("[default]\nmax_attempts = 7\n")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(config))
+    monkeypatch.setenv("AWS_PROFILE", "elsewhere")
+    client = database.client()
+    assert client.list_tables()["TableNames"] == []
+    assert client.meta.config.retries["total_max_attempts"] == 7
+    assert list(database.resource().tables.all()) == []
 
 
 def test_it_starts_and_ends_within_asyncio() -> None:

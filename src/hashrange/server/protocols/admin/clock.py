@@ -9,15 +9,10 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.clock import MovableClock, VirtualClock
-from hashrange.jobs.virtual_time import advance
+from hashrange.jobs.virtual_time import AHEAD_YEARS_MAX, advance, is_too_far_ahead
 from hashrange.messages import admin as sentences
 from hashrange.server.protocols.admin.endpoint import Endpoint, Nothing, Refused, Serving, until_durable
 from hashrange.service.snapshots import movable_clock
-
-AHEAD_YEARS_MAX = 100
-"""Most years that service time may be ahead of wall time: in timestamps, years must keep four digits, and milliseconds
-since the epoch thirteen."""
-AHEAD_SECONDS_MAX = AHEAD_YEARS_MAX * 365.25 * 86_400
 
 
 class AdvanceRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -36,7 +31,7 @@ async def advance_clock(serving: Serving, request: AdvanceRequest) -> dict[str, 
     service = serving.service
     clock = service.clock
     assert isinstance(clock, MovableClock | VirtualClock), "a server with the admin API has a clock that can be moved"
-    if clock.service_time() + request.seconds > clock.wall_time() + AHEAD_SECONDS_MAX:
+    if is_too_far_ahead(clock, request.seconds):
         raise Refused(400, sentences.TOO_FAR_AHEAD.format(years=AHEAD_YEARS_MAX))
     await advance(clock, service.jobs, request.seconds)
     await until_durable(service.store)
