@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from hashrange.faults.fault import Fault
 from hashrange.store.embedded import layout
-from hashrange.testing.database import Database, server
+from hashrange.testing import Database, Fault, server
 
 HOUR_SECONDS = 3600
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/music"
