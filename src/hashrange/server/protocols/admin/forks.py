@@ -5,6 +5,7 @@ import msgspec
 from hashrange.messages import admin as sentences
 from hashrange.server.forks import Forks
 from hashrange.server.protocols.admin.endpoint import Endpoint, Nothing, Refused, Serving
+from hashrange.server.protocols.admin.snapshots import find_snapshot
 
 
 class ForkRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -17,12 +18,7 @@ class ForkRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 async def start_fork(serving: Serving, request: ForkRequest) -> dict[str, object]:
     """Start a fork; returns its URL and port. Raises Refused, StorageError or ListenError."""
     forks = _forks_of(serving)
-    snapshot = None
-    if request.snapshot is not None:
-        snapshot = serving.snapshots.find(request.snapshot)
-        if snapshot is None:
-            numbers = ", ".join(serving.snapshots.numbers) or "none"
-            raise Refused(404, sentences.NO_SNAPSHOT.format(number=request.snapshot, numbers=numbers))
+    snapshot = None if request.snapshot is None else find_snapshot(serving, request.snapshot)
     if not forks.may_start:
         raise Refused(409, sentences.TOO_MANY_FORKS.format(count=len(forks.endpoints)))
     port = await forks.start(snapshot)

@@ -42,14 +42,14 @@ async def tell_snapshots(serving: Serving, request: Nothing) -> dict[str, object
 
 async def restore_snapshot(serving: Serving, request: Nothing, number: str) -> dict[str, object]:
     """Return to a snapshot, durably. Raises Refused if there is none of this number, and StorageError."""
-    return_to(serving.service, _find(serving, number))
+    return_to(serving.service, find_snapshot(serving, number))
     await until_durable(serving.service.store)
     return {}
 
 
 async def read_rows(serving: Serving, request: RowsRequest, number: str) -> dict[str, object]:
     """Return the next rows of a snapshot: key and value of each, as base64; none at the end. Raises Refused, StorageError."""
-    snapshot = _find(serving, number)
+    snapshot = find_snapshot(serving, number)
     try:
         after = None if request.after is None else a2b_base64(request.after, strict_mode=True)
     except (BadBase64, ValueError):
@@ -60,18 +60,17 @@ async def read_rows(serving: Serving, request: RowsRequest, number: str) -> dict
 
 async def release_snapshot(serving: Serving, request: Nothing, number: str) -> dict[str, object]:
     """Release a snapshot. Raises Refused if there is none of this number."""
-    _find(serving, number)
+    find_snapshot(serving, number)
     serving.snapshots.release(number)
     return {}
 
 
-def _find(serving: Serving, number: str) -> ServiceSnapshot:
+def find_snapshot(serving: Serving, number: str) -> ServiceSnapshot:
     """The snapshot of this number. Raises Refused if there is none."""
     snapshot = serving.snapshots.find(number)
     if snapshot is None:
-        raise Refused(
-            404, sentences.NO_SNAPSHOT.format(number=number, numbers=", ".join(serving.snapshots.numbers) or "none")
-        )
+        numbers = ", ".join(serving.snapshots.numbers) or "none"
+        raise Refused(404, sentences.NO_SNAPSHOT.format(number=number, numbers=numbers))
     return snapshot
 
 
