@@ -157,17 +157,12 @@ class Database:
         self.close()
 
     def _session(self) -> Any:
-        """The session of all clients and resources; a new one costs 80 ms. Sessions must not be used on two threads at
-        a time.
-        """
+        """The session of all clients and resources. Sessions must not be used on two threads at a time."""
         if self._boto3_session is None:
-            import boto3  # noqa: PLC0415 - an optional dependency, and slow to import
-            import botocore.session  # noqa: PLC0415
+            # Imported here, because start time counts.
+            from hashrange.testing.boto3_sessions import NO_PROFILE, new_session  # noqa: PLC0415
 
-            # Clients have credentials and a Region of their own, so they need no profile; the one that the environment
-            # names may not exist.
-            without_profile = botocore.session.Session({"profile": (None, None, None, None)})
-            self._boto3_session = boto3.Session(botocore_session=without_profile)
+            self._boto3_session = new_session(NO_PROFILE)
             self._transport.attach(self._boto3_session)
         return self._boto3_session
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import botocore.session
 
+from hashrange.testing.boto3_sessions import new_session
 from hashrange.testing.database import CREDENTIALS
 
 KEY_VARIABLES = {
@@ -43,19 +44,24 @@ def configured_clients() -> Iterator[None]:
     former = {name: os.environ.get(name) for name in added}
     had_session = _default_session() is not None
     os.environ.update(added)
+    session = None
+    if not had_session and "boto3" in sys.modules:
+        session = new_session()
+        _set_default_session(session)
     try:
         yield
     finally:
         for name, value in former.items():
             if os.environ.get(name) == added[name]:
                 _set_variable(name, value)
-        if added and not had_session:
-            _forget_default_session()
+        if not had_session and (added or _default_session() is session):
+            _set_default_session(None)
 
 
 def _missing_variables() -> dict[str, str]:
     added = {} if os.environ.get("AWS_ACCESS_KEY_ID") else dict(KEY_VARIABLES)
-    if botocore.session.Session().get_config_variable("region") is None:
+    session = botocore.session.Session(include_builtin_handlers=False)
+    if session.get_config_variable("region") is None:
         added["AWS_DEFAULT_REGION"] = os.environ.get("AWS_REGION") or CREDENTIALS["region_name"]
     return added
 
@@ -72,8 +78,8 @@ def _default_session() -> object:
     return getattr(sys.modules.get("boto3"), "DEFAULT_SESSION", None)
 
 
-def _forget_default_session() -> None:
-    """Let boto3 make another one; this one keeps the credentials that it has read."""
+def _set_default_session(session: object) -> None:
+    """Let boto3 use this session; None: let it make another one, because this one keeps the credentials that it has read."""
     boto3: Any = sys.modules.get("boto3")
     if boto3 is not None:
-        boto3.DEFAULT_SESSION = None
+        boto3.DEFAULT_SESSION = session

@@ -279,3 +279,33 @@ def test_an_empty_key_is_none_and_stays_empty(monkeypatch: pytest.MonkeyPatch) -
     with mock_dynamodb():
         assert tables(boto3.client("dynamodb")) == []
     assert os.environ["AWS_ACCESS_KEY_ID"] == ""
+
+
+def test_a_default_session_is_only_for_its_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    sessions = []
+    for _ in range(2):
+        with mock_dynamodb():
+            create(boto3.client("dynamodb"))
+            sessions.append(boto3.DEFAULT_SESSION)
+        assert boto3.DEFAULT_SESSION is None
+    assert sessions[0] is not sessions[1]
+    with mock_dynamodb():
+        boto3.setup_default_session(region_name=REGION)
+    assert boto3.DEFAULT_SESSION is None
+    for name, value in {"AWS_ACCESS_KEY_ID": "mine", "AWS_DEFAULT_REGION": REGION}.items():
+        monkeypatch.setenv(name, value)
+    with mock_dynamodb():
+        boto3.setup_default_session()
+        own = boto3.DEFAULT_SESSION
+    assert boto3.DEFAULT_SESSION is own
+
+
+def test_sessions_share_what_they_have_read_of_services() -> None:
+    loaders = []
+    for _ in range(2):
+        with server() as database:
+            database.client()
+            loaders.append(database._boto3_session._loader)
+    assert loaders[0] is loaders[1]
+    with mock_dynamodb():
+        assert boto3.DEFAULT_SESSION._loader is loaders[0]
