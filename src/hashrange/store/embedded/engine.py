@@ -93,9 +93,7 @@ class Memory(NamedTuple):
 
 def new_memory(file_system: rocksdict.Env | None = None) -> Memory:
     """A new folder in `file_system`, or in a new file system."""
-    path = files.make_scratch_folder()
-    files.remove_folder(path)
-    return Memory(file_system or rocksdict.Env.mem_env(), path)
+    return Memory(file_system or rocksdict.Env.mem_env(), files.scratch_path())
 
 
 def open_engine(

@@ -8,6 +8,7 @@ ends in order), and at times `copies/` and `engine.former/` (`copy_folders.py`).
 import contextlib
 import errno
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -217,7 +218,7 @@ def copy_head(folder: str, logs: Mapping[str, int | None]) -> str:
     Manifests list the engine's data files. Also copies `logs`: path → size to which the copy is cut (None: whole). The
     caller removes the folder with `remove_folder`.
     """
-    scratch = make_scratch_folder()
+    scratch = tempfile.mkdtemp(prefix="hashrange-")
     try:
         for path in (Path(folder) / CURRENT_FILE, *Path(folder).glob("MANIFEST-*")):
             shutil.copyfile(path, Path(scratch) / path.name)
@@ -232,12 +233,9 @@ def copy_head(folder: str, logs: Mapping[str, int | None]) -> str:
     return scratch
 
 
-def make_scratch_folder() -> str:
-    """Make a temporary folder, such as for files that rocksdict writes even for a store in memory; return its path.
-
-    The caller removes the folder with `remove_folder`.
-    """
-    return tempfile.mkdtemp(prefix="hashrange-")
+def scratch_path() -> str:
+    """A new path for a temporary folder, such as for files that rocksdict writes even for a store in memory; nothing is there."""
+    return os.path.join(tempfile.gettempdir(), f"hashrange-{secrets.token_hex(8)}")
 
 
 def make_private_folder(path: str) -> None:

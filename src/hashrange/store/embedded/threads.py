@@ -14,16 +14,23 @@ NICE = 5
 """Nice value of the engine's threads: a third of the loop's CPU share, which keeps up with a bulk load on one core."""
 
 _TASKS = Path("/proc/self/task")
+_lowered: set[str] = set()
+"""Thread ids whose priority this process has lowered. The engine keeps its threads, so those of ended threads are few."""
 
 
 def let_the_loop_go_first() -> int:
-    """Lower the priority of the engine's threads in this process; return for how many of them that succeeded."""
+    """Lower the priority of the engine's threads in this process; return for how many more of them that succeeded."""
     lowered = 0
-    for name in _TASKS.glob("*/comm"):
+    try:
+        names = set(os.listdir(_TASKS))
+    except OSError:  # there is no such list on this system
+        return 0
+    _lowered.intersection_update(names)
+    for name in names - _lowered:
         try:
-            if name.read_text().startswith(ENGINE_THREADS):
-                thread = int(name.parent.name)
-                os.setpriority(os.PRIO_PROCESS, thread, max(NICE, os.getpriority(os.PRIO_PROCESS, thread)))
+            if (_TASKS / name / "comm").read_text().startswith(ENGINE_THREADS):
+                os.setpriority(os.PRIO_PROCESS, int(name), max(NICE, os.getpriority(os.PRIO_PROCESS, int(name))))
+                _lowered.add(name)
                 lowered += 1
         except OSError:  # the thread has ended, or a sandbox forbids the change
             continue
