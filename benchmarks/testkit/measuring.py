@@ -118,6 +118,8 @@ def measure_suites(extent: Extent, findings: Findings) -> None:
                 f"suite {name}, CPU", [run.ran.cpu_seconds + run.server_cpu_seconds for run in of_name], shares
             )
             findings.add(f"suite {name}, start", [run.server_ready_seconds for run in of_name], shares)
+            whole = [run.server_ready_seconds + run.ran.seconds for run in of_name]
+            findings.add(f"suite {name}, with start", whole, shares)
 
 
 PARTS: dict[str, Callable[[Extent, Findings], None]] = {

@@ -35,7 +35,11 @@ TARGETS = (
     Target("our part of a GetItem through the transport, CPU", 15, "µs", "get, our part"),
     Target("50 tests, fixtures, beside Dynoxide started once", 1.5, "times", "suite fixtures", "suite dynoxide-memory"),
     Target(
-        "50 tests, fixtures, beside DynamoDB Local started once", 1 / 3, "times", "suite fixtures", "suite local-memory"
+        "50 tests, fixtures, beside DynamoDB Local, its start included",
+        1 / 3,
+        "times",
+        "suite fixtures",
+        "suite local-memory, with start",
     ),
     Target("50 tests, fixtures, beside moto's decorator", 1, "times", "suite fixtures", "suite moto"),
     Target("50 tests, our decorator, beside moto's", 1, "times", "suite decorator", "suite moto"),

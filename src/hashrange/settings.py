@@ -133,7 +133,7 @@ class Settings(msgspec.Struct, frozen=True):
 
 
 LIKE_AWS_DELAYS = {"table_state_delay_seconds": 5.0, "index_delay_seconds": 0.1, "ttl_delay_seconds": 300.0}
-"""Delays that `like_aws` sets: of the order that the service takes."""
+"""Delays that `like_aws` sets, in seconds; the service takes about as long."""
 
 
 def with_delays(settings: Settings) -> Settings:

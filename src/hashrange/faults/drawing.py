@@ -17,22 +17,22 @@ from hashrange.tables.source_id import partition_prefix
 REPORTED_MAX = 100_000
 """Most faults that are reported one by one; later ones are only counted."""
 SOME_VALUES: dict[str, dict[str, str]] = {"S": {"S": "0"}, "N": {"N": "0"}, "B": {"B": "AA=="}}
-"""Type of a sort key → a value of it, to make a key of a partition key alone."""
+"""Type of a sort key → an example value, with which a partition key alone becomes a whole key."""
 REQUEST_KINDS: frozenset[FaultKind] = frozenset({"error", "slow", "drop", "half-reply"})
-"""Kinds that a whole request meets, once; if the fault has a key, when the request first touches the item."""
+"""Kinds of faults that apply to a request as a whole: when it begins or, if the fault has a key, when it touches the item."""
 
 
 class MetFault(msgspec.Struct, frozen=True, omit_defaults=True):
     """A fault that a request has met, as it is reported."""
 
     number: int
-    """Number of the report, from 1."""
+    """Number of this report among all reports, from 1."""
     fault: int
-    """Number of the fault in the list, from 1."""
+    """Position of the fault in the list of faults, from 1."""
     kind: FaultKind
     operation: str
     service_time: float
-    """Service time, in seconds since the epoch."""
+    """Service time at which the request met the fault, in seconds since the epoch."""
     table: str | None = None
     index: str | None = None
     key: str | None = None
@@ -44,11 +44,11 @@ class Touch(msgspec.Struct, frozen=True):
 
     table: OpenTable
     index: str | None
-    """Name of the index that is read; None for the table itself."""
+    """Name of the index that is read; None if the table itself is read or written."""
     key: Key | None
-    """None if rows of several keys may be read."""
+    """Key of the row; None if rows of several keys may be read."""
     prefix: bytes = b""
-    """The start of all keys that may be read, if that is a whole partition key; else empty."""
+    """The bytes with which all keys begin that may be read, if these have one partition key; else empty."""
 
 
 class _Drawn:
@@ -94,7 +94,7 @@ class _Drawn:
         return (touch.prefix if touch.key is None else touch.key).startswith(wanted)
 
     def _wanted(self, table: OpenTable) -> bytes | None:
-        """The start of the keys of all items that `fault.key` names; None if it does not fit the table."""
+        """The bytes with which the keys of all items begin that `fault.key` names; None if it does not fit the table's keys."""
         if table.table_id not in self._keys:
             try:
                 self._keys[table.table_id] = _key_start(table, self.fault.key or {})
@@ -185,9 +185,10 @@ class Drawing:
 
 
 def _key_start(table: OpenTable, key_map: dict[str, Any]) -> bytes:
-    """The key of the item that a whole key names, or the start of the keys of all items with a partition key.
+    """The key of the item that `key_map` names or, if it is only a partition key, the bytes with which the keys of all
+    its items begin.
 
-    Raises ApiError if it does not fit the table.
+    Raises ApiError if `key_map` does not fit the table's keys.
     """
     is_whole = table.sort_name is None or table.sort_name in key_map
     if not is_whole:

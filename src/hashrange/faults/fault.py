@@ -48,7 +48,7 @@ MEMBERS: dict[str, frozenset[str]] = {
 }
 """Kind → members that it may have, besides `share`, `count` and `skip`, which every kind has."""
 TIMED = frozenset({"slow", "stale-read", "index-lag", "table-states", "late-records"})
-"""Kinds that need `seconds`."""
+"""Kinds of faults that need the member `seconds`."""
 FAULTS_MAX = 1000
 
 
@@ -57,7 +57,7 @@ class FaultsError(SettingUnusable):
 
 
 class _Where(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
-    """Which requests, and how often; None means any. Members of every fault."""
+    """The members that say which requests meet a fault, and how often. None means any."""
 
     operation: str | tuple[str, ...] | None = None
     """Name or names of operations."""
@@ -66,13 +66,13 @@ class _Where(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     index: str | None = None
     """Name of an index: reads of it and, of a global index, writes to its table."""
     key: dict[str, dict[str, Any]] | None = None
-    """Key of an item in DynamoDB's JSON, or only its partition key."""
+    """Key of an item in DynamoDB's JSON, or a partition key alone, which names all its items."""
     share: Annotated[float, Meta(ge=0, le=1)] = 1.0
     """Probability that a matching request or item meets the fault; drawn from the seed."""
     count: Annotated[int, Meta(ge=1)] | None = None
     """The fault is met at most this many times."""
     skip: Annotated[int, Meta(ge=0)] = 0
-    """The first matches, this many, do not meet the fault."""
+    """This many matches, the first ones, do not meet the fault."""
 
 
 class Fault(_Where, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -80,14 +80,16 @@ class Fault(_Where, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
 
     kind: FaultKind
     when: Literal["before", "after"] = "before"
-    """Of "error" and "drop": before the request is carried out, or after its commit."""
+    """For the kinds "error" and "drop": whether the fault comes before the request is carried out, or after its commit."""
     seconds: Annotated[float, Meta(ge=0, le=86_400)] | None = None
-    """Real time that a reply is late ("slow"). Service time: for which reads stay stale, index entries and stream records
-    are late, and table states last; within which two requests for one item are in conflict."""
+    """For "slow": the real time by which a reply is late. For all other kinds, service time: how old the rows of a stale
+    read are, how late index entries and stream records are, how long table states last, and how close to each other two
+    requests for one item must be to be in conflict."""
     exception: ThrottlingError | None = None
-    """None: the exception that fits the table's billing mode."""
+    """Exception of a throttled request; None: the one that fits the table's billing mode."""
     reason: ThrottlingReason | None = None
-    """Reason in ThrottlingReasons, without `TableRead` or the like; None: the one that fits the exception."""
+    """Reason of a throttled request in ThrottlingReasons, without its first words, such as `TableRead`; None: the reason that
+    fits the exception."""
 
 
 class Faults(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -117,7 +119,7 @@ def read_faults(path: str) -> Faults:
 
 
 def checked(faults: Sequence[Fault | dict[str, Any]], seed: int) -> Faults:
-    """Faults whose members all have the declared types; code may give some in others (a list of operations, bytes).
+    """Return the faults with members of the declared types. Code may have given others, such as a list of operations.
 
     Raises FaultsError for a member with a wrong value, and what `check` raises.
     """

@@ -40,7 +40,8 @@ READ_KINDS: frozenset[FaultKind] = frozenset({"throttle", "error", "unprocessed"
 WRITE_KINDS: frozenset[FaultKind] = READ_KINDS | {"conflict"}
 BATCHES = {"BatchGetItem", "BatchWriteItem"}
 READINGS_MAX = 1000
-"""Requests that read several slices of a page at the same time; of further ones, slices may meet faults of their own."""
+"""Most requests of which the store remembers that they read a page in slices. A later slice of any other request may meet
+faults that its first slice has not met."""
 
 
 class _Reading(NamedTuple):
@@ -50,7 +51,7 @@ class _Reading(NamedTuple):
     source_id: bytes
     last_key: Key
     since_seconds: float | None
-    """The moment, in service time, as of which rows are shown; None: as they are."""
+    """Service time as of which the page shows rows; None: it shows them as they are now."""
 
 
 class FaultStore(WrappedStore):
@@ -66,7 +67,7 @@ class FaultStore(WrappedStore):
         mark: Callable[[Fault], None],
     ) -> None:
         """`running_operation` returns the operation of the request that runs now, None for other work; `running_request`
-        an object that this request alone has. `mark` lets its reply meet a fault.
+        an object that this request alone has. `mark(fault)` lets the reply of that request meet a fault.
         """
         super().__init__(inner)
         self._inner = inner
@@ -79,7 +80,7 @@ class FaultStore(WrappedStore):
         stale_seconds = drawing.most_seconds("stale-read")
         self._stale = None if stale_seconds is None else StaleRows(stale_seconds)
         self._readings: dict[int, _Reading] = {}
-        """Id of a request's `running_request` → what it reads; the oldest first."""
+        """`id` of a request's `running_request` object → the page that the request reads; the oldest first."""
         self._recent = None if drawing.most_seconds("conflict") is None else RecentWrites(clock)
         self.catalog = inner.catalog
         self.streams = FaultStreams(inner.streams, drawing, clock) if drawing.has("late-records") else inner.streams
@@ -159,7 +160,7 @@ class FaultStore(WrappedStore):
             del self._readings[next(iter(self._readings))]
 
     def _go_on_reading(self, source_id: bytes, span: Span) -> _Reading | None:
-        """What the running request has read, if `span` is the rest of it; otherwise None."""
+        """The page that the running request has begun to read, if `span` is the rest of that page; otherwise None."""
         reading = self._readings.pop(id(self._running_request()), None)
         if reading is None or reading.source_id != source_id:
             return None
@@ -286,8 +287,8 @@ class FaultStore(WrappedStore):
         return reasons, after
 
     def _is_possible(self, operation: str, touch: Touch, fault: Fault) -> bool:
-        """True if this access can meet a fault: only elements of batches are left unprocessed; with `seconds`, only a
-        transaction, and a request close to one, is in conflict.
+        """True if this access can meet the fault. "unprocessed" concerns only elements of batches; "conflict" with
+        `seconds` only two requests that are close to each other, of which one is a transaction.
         """
         if fault.kind == "unprocessed":
             return operation in BATCHES
@@ -309,7 +310,7 @@ class FaultStore(WrappedStore):
             self._stale.note(changes, self._clock.service_time())
 
     def _source(self, source_id: bytes) -> tuple[OpenTable, str | None]:
-        """The table, and the name of its index (None: the table itself), that a source belongs to."""
+        """The table of a source, and the name of the index that the source is; None instead if it is the table itself."""
         found = self._sources.get(source_id)
         if (
             found is None
@@ -326,7 +327,7 @@ class FaultStore(WrappedStore):
 
 
 def _common_prefix(span: Span) -> bytes:
-    """The start that all keys of a span with one partition key have in common; empty if it has several."""
+    """The bytes with which all keys of a span begin, if these have one partition key; empty if they have several."""
     if len(span.lower) <= HASH_BYTES:
         return b""
     prefix = partition_prefix(Key(span.lower))
@@ -334,6 +335,6 @@ def _common_prefix(span: Span) -> bytes:
 
 
 def _after(prefix: bytes) -> bytes:
-    """The first bytes greater than all that begin with `prefix`; empty if there are none."""
+    """The least bytes that are greater than all bytes that begin with `prefix`; empty if there are none."""
     stripped = prefix.rstrip(b"\xff")
     return stripped[:-1] + bytes([stripped[-1] + 1]) if stripped else b""

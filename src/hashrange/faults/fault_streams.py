@@ -9,11 +9,11 @@ from hashrange.tables.streams import Sequence as SequenceNumber
 from hashrange.tables.streams import Shard, Stream, sequence_at
 
 MILLISECOND = 0.001
-"""The unit of the time in sequence numbers. A record is readable with all others of its millisecond."""
+"""In seconds. Sequence numbers count milliseconds, so all records of a millisecond become readable together."""
 
 
 class FaultStreams:
-    """Streams of an inner store, whose latest records are not readable yet."""
+    """The streams of an inner store; the latest records of these streams are not readable yet."""
 
     def __init__(self, inner: Streams, drawing: Drawing, clock: Clock) -> None:
         self._inner = inner
@@ -24,7 +24,7 @@ class FaultStreams:
         self.find = inner.find
 
     def shards(self, stream: Stream) -> Sequence[Shard]:
-        """The inner store's shards of a stream; notes whose they are."""
+        """The inner store's shards of a stream; remembers the name of the stream's table for `records`."""
         shards = self._inner.shards(stream)
         for shard in shards:
             self._names[stream.stream_id, shard.number] = stream.table_name

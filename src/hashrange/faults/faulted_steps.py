@@ -1,4 +1,4 @@
-"""How do the steps of a transaction meet faults? Their plans refuse, once the store has found that it is no replay."""
+"""How do the steps of a transaction meet faults? Their plans raise the errors, once the store knows that the transaction is no replay."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -21,12 +21,12 @@ class FaultedSteps:
         self._draw = draw
         self._reasons: list[ApiError | None] | None = None
         self.error: ApiError | None = None
-        """The error instead of the transaction, if its faults are drawn and there is one."""
+        """The error to raise instead of carrying out the transaction; None if there is none, or nothing is drawn yet."""
         self.after: ApiError | None = None
-        """The error to raise after the commit, if the faults are drawn and there is one."""
+        """The error to raise after the commit; None if there is none, or nothing is drawn yet."""
 
     def wrapped(self, steps: Sequence[TransactionStep]) -> list[TransactionStep]:
-        """The steps, with plans that refuse if a fault wants it."""
+        """The steps with other plans, which raise the error of a fault, if the step meets one, before they call the former plan."""
         return [step._replace(plan=partial(self._plan, place, step.plan)) for place, step in enumerate(steps)]
 
     def _plan(self, place: int, plan: Plan, old: Row | None) -> Planned | Row | None:

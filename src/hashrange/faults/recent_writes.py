@@ -1,17 +1,19 @@
-"""Which requests are in conflict, though one has ended before the other began? Those that write or read an item within some seconds, one as part of a transaction."""
+"""Which requests are in conflict, though one has ended before the other began? Those that use one item within some seconds, if one of them is a transaction."""
 
 from hashrange.clock import Clock
 from hashrange.items.types import Key
 from hashrange.tables.open_table import OpenTable
 
 RECENT_MAX = 10_000
-"""Items whose last write is remembered."""
+"""Most items whose last write is remembered."""
 TRANSACTIONAL = frozenset({"TransactWriteItems", "TransactGetItems", "ExecuteTransaction"})
 """The operations that read or write several items as one."""
 
 
 class RecentWrites:
-    """When items were last written, in service time, and whether by a transaction; checks of a transaction count too."""
+    """For each item, when it was last written, in service time, and whether by a transaction. Condition checks of a
+    transaction count as writes.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -27,7 +29,7 @@ class RecentWrites:
             del self._last[next(iter(self._last))]
 
     def is_in_conflict(self, operation: str, table: OpenTable, key: Key, within_seconds: float) -> bool:
-        """True if an operation would be in conflict with a write of its item that is at most this old."""
+        """True if the item was last written at most `within_seconds` ago, and that write or `operation` is a transaction."""
         last = self._last.get((table.table_id, key))
         if last is None:
             return False

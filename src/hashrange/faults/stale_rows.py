@@ -12,13 +12,13 @@ from hashrange.tables.open_table import OpenTable
 from hashrange.tables.span import Span
 
 CHANGES_MAX = 10_000
-"""Changes that are kept at most; without older ones, reads of their items are less stale."""
+"""Most changes that are kept. Reads of items whose older changes are no longer kept are less stale."""
 CHANGES_BYTES_MAX = 32 * 1024 * 1024
-"""Bytes of rows that are kept at most, besides those of the last change."""
+"""Most bytes of rows that are kept, not counting the last change."""
 
 
 class StaleRows:
-    """The latest changes of items, by which rows are shown as they were."""
+    """The latest changes of items, from which rows are shown as they were before."""
 
     def __init__(self, seconds_max: float) -> None:
         """`seconds_max`: how stale reads can be; older changes are not kept."""

@@ -55,7 +55,7 @@ class _RunningJob:
         """Service time at which the resting job wants to run next; None: when woken, or after some real time."""
         self.is_in_slice = False
         self.is_given_up = False
-        """True if the job has failed while jobs run in order; it then rests, whoever wakes it, until that ends."""
+        """True if the job has failed while jobs run in order. It then rests, whoever wakes it, until they no longer do."""
         self.slices = 0
         """Number of slices since service time was last moved, or since jobs began to run in order."""
 
@@ -80,7 +80,7 @@ class Runner:
         self._timed = [running for running in self._running if running.job.waits_for_service_time]
         self._stop_listening: Callable[[], None] = lambda: None
         self._order = asyncio.Lock()
-        """Held while jobs run in order."""
+        """A lock that is held while jobs run in order."""
         self._order_changed = asyncio.Event()
         """An event that is set and cleared at once when it may be another job's turn, or jobs no longer run in order."""
 
@@ -196,7 +196,7 @@ class Runner:
                 await self._rest(running, pause_seconds)
 
     def _is_behind(self, running: _RunningJob) -> bool:
-        """True while jobs run in order, if one runs a slice, or one before this job in the list has work."""
+        """True if this job must wait: jobs run in order, and another one runs a slice, or one before it in the list has work."""
         if not self._order.locked() or not running.job.waits_for_service_time:
             return False
         place = self._timed.index(running)
@@ -208,7 +208,7 @@ class Runner:
         self._order_changed.clear()
 
     async def _rest_after_failure(self, running: _RunningJob) -> None:
-        """Let a failed job rest; while jobs run in order, first until that ends."""
+        """Let a failed job rest. If jobs run in order, it rests at least until they no longer do."""
         if self._order.locked():
             running.is_given_up = True
             running.wake.clear()
@@ -218,7 +218,7 @@ class Runner:
         await self._rest(running, RETRY_SECONDS)
 
     async def _rest_for_service_time(self, running: _RunningJob, seconds: float | None) -> None:
-        """Let a job rest until it is woken, or for some service time; virtual time wakes it when it is moved."""
+        """Let a job rest until it is woken, or for some service time. If service time is virtual, moving it wakes the job."""
         if seconds is not None:
             running.due_seconds = self._clock.service_time() + seconds
         await self._rest(running, None if self._clock.is_virtual else seconds)

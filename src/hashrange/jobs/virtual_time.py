@@ -10,11 +10,11 @@ from hashrange.clock import MovableClock, VirtualClock
 from hashrange.jobs.runner import Runner
 
 STOPS_MAX = 20_000
-"""Number of times that an advance stops exactly when a job is due: some 12 seconds in all if each time an item expires."""
+"""Most times that one advance stops exactly when a job is due. They take some 12 s of real time if an item expires at each."""
 COARSE_STOPS_MAX = 5_000
 """After STOPS_MAX stops, the next ones are at least this fraction of the remaining time apart."""
 STEP_SECONDS_MIN = 1e-6
-"""Shortest step: a job that asks again for the present moment does not stop the time."""
+"""Shortest step, so that a job that always wants to run again at once does not keep service time from moving."""
 
 AHEAD_YEARS_MAX = 100
 """Most years that service time may be ahead of wall time: in timestamps, years must keep four digits, and milliseconds
@@ -27,7 +27,7 @@ def is_too_far_ahead(clock: VirtualClock | MovableClock, seconds: float) -> bool
 
 
 async def advance(clock: VirtualClock | MovableClock, jobs: Runner, seconds: float) -> None:
-    """Move service time ahead to `seconds` from now; what passes of it by itself meanwhile is part of these.
+    """Move service time ahead to `seconds` from now. Service time that passes by itself meanwhile counts.
 
     Returns when the jobs have done all work that was due up to the new time, and the work that follows from it.
     Raises a failed job's error (StorageError, or a bug's exception) once service time is at its end and all other jobs
@@ -56,7 +56,7 @@ async def advance_all(clock: VirtualClock, jobs: Runner, seconds: float) -> None
 async def _stop_on_the_way(clock: VirtualClock | MovableClock, jobs: Runner, end_seconds: float, returns: int) -> None:
     """Move service time from due time to due time, and wait for the work, as long as jobs are due before the end.
 
-    `returns`: that of the clock when the advance began.
+    `returns`: `clock.returns` when the advance began.
     """
     stops, step_seconds = 0, STEP_SECONDS_MIN
     while (due_seconds := jobs.next_due_seconds()) is not None and clock.returns == returns:

@@ -8,7 +8,8 @@ def cut_reply(respond: Respond, status: int, body: bytes, share: float) -> None:
     """Send the head and this share of the body that `respond`, a bound method, would send, and end the connection.
 
     If `share` is 0, nothing is sent. The head is sent whole: clients would take a cut one for a reply without a body.
-    Requests that wait on the connection are not answered. An object other than a connection is told by its `cut`.
+    Requests that wait on the connection are not answered. If `respond` belongs to an object other than a connection,
+    its method `cut` is called instead.
     """
     answering = respond.__self__  # type: ignore[attr-defined]
     if not isinstance(answering, Connection):
@@ -17,7 +18,7 @@ def cut_reply(respond: Respond, status: int, body: bytes, share: float) -> None:
     request, connections, transport = answering.request, answering.connections, answering.transport
     assert request is not None
     if transport.is_closing():
-        answering.drop_request()  # the client has left
+        answering.drop_request()  # The client has left.
         return
     if share:
         head, content = connections.writer.reply(request, status, body, connections.wall_time())

@@ -12,7 +12,8 @@ from hashrange.service.snapshots import ServiceSnapshot, take_snapshot
 
 FORKS_MAX = 256
 LENT_CONNECTIONS_MAX = 1024
-"""Connections that a fork may have open. Its server may have as many fewer, because all share the file descriptors."""
+"""Most connections that one fork may have open. Its server may then have that many fewer open, because all of them use
+the file descriptors of one process."""
 LENT_SHARE = 16
 """A fork gets at most one in this many of the connections that its server may have open."""
 HOST = "127.0.0.1"
@@ -38,7 +39,7 @@ class _Fork(NamedTuple):
 
 
 class Lender(Protocol):
-    """The connections of a server that has forks."""
+    """A server that lends connections to its forks: `connections_max` is how many it may have open itself."""
 
     connections_max: int
 

@@ -23,7 +23,7 @@ class KeptSnapshots:
         return len(self._kept) >= SNAPSHOTS_MAX
 
     def keep(self, snapshot: ServiceSnapshot) -> str:
-        """Keep a snapshot; returns its number, which this server uses once."""
+        """Keep a snapshot; returns its number, which no other snapshot of this server gets."""
         self._taken += 1
         number = str(self._taken)
         self._kept[number] = snapshot

@@ -17,11 +17,11 @@ class FaultSetup(NamedTuple):
     """What `Service.use_faults` puts in place."""
 
     drawing: Drawing | None
-    """None without faults."""
+    """Draws who meets the faults; None without faults."""
     scope: Callable[[Scope], None]
-    """Sets up a Scope."""
+    """Function that gives a Scope the store and the delays of states that go with the faults."""
     index_delay: Callable[[], float] | None
-    """Draws the delay of a commit's index entries in seconds; None: no delay."""
+    """Function that draws the delay of a commit's index entries, in seconds of service time; None: no delay."""
     index_delay_max_seconds: float
 
 

@@ -16,7 +16,7 @@ Later = Callable[[float, Callable[[], None]], object]
 
 
 class FaultedCalls:
-    """The calls that have met faults and wait for their replies."""
+    """The calls that have met faults as a whole, and whose replies have not been sent."""
 
     def __init__(self, workers: Workers) -> None:
         self._workers = workers
@@ -29,7 +29,7 @@ class FaultedCalls:
         return running.operation.name if isinstance(running, Call) else None
 
     def running_meter(self) -> object:
-        """The meter of the call that runs now, which no other call has. Kept for longer, it takes little memory."""
+        """The meter of the call that runs now. No other call has the same one, and it takes little memory while somebody keeps it."""
         running = self._workers.running
         return running.meter if isinstance(running, Call) else None
 

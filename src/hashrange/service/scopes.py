@@ -28,7 +28,7 @@ class Scopes:
         self._set_up: Callable[[Scope], None] = _as_it_is
         self._scopes: dict[tuple[str, str], Scope] = {}
         self._handed_out: WeakSet[Scope] = WeakSet()
-        """All Scopes in use; protocols keep those of known clients."""
+        """All Scopes in use. Some are not in `_scopes`, because protocols keep the Scopes of known clients."""
 
     def of(self, account: str, region: str) -> Scope:
         """The Scope of this account and Region; with `--shared-db` all share one. Takes 0.1 µs."""

@@ -93,7 +93,7 @@ class Service:
     def use_faults(self, faults: Faults) -> None:
         """From now on, let requests meet these faults, drawn anew from their seed. Raises FaultsError.
 
-        Replies that have met earlier faults still do.
+        Calls that have met earlier faults still get the replies that these cause.
         """
         # Imported here: most servers have no faults, and start time counts.
         from hashrange.service.fault_setup import prepared_faults  # noqa: PLC0415
@@ -182,7 +182,7 @@ class Service:
         self._succeed(call, reply)
 
     def _begin_with_faults(self, drawing: Drawing, call: Call) -> None:
-        """Take the place of `_begin` while there are faults, which is therefore as quick as without them."""
+        """Takes the place of `_begin` while there are faults, so that `_begin` need not look whether there are any."""
         error = self._faulted.begin(call, drawing)
         if error is None:
             Service._begin(self, call)
@@ -235,7 +235,7 @@ class Service:
             if isinstance(error, Malformed | ValidationException):
                 first = call.first_fault(error)
                 if first is None:
-                    Service._begin(self, call)  # it has met the faults of a new request already
+                    Service._begin(self, call)  # not `_begin_with_faults`: the call has met the faults of a new request
                     return
                 error = first
             if not isinstance(error, ApiError):
@@ -252,12 +252,12 @@ class Service:
             self._held.append(call)
 
     def _succeed_counted(self, call: Call, reply: Reply | None) -> None:
-        """Take the place of `_succeed` while capacity is counted."""
+        """Takes the place of `_succeed` while capacity is counted."""
         self._count(call)
         Service._succeed(self, call, reply)
 
     def _refuse_counted(self, call: Call, error: BaseException) -> None:
-        """Take the place of `_refuse` while capacity is counted."""
+        """Takes the place of `_refuse` while capacity is counted."""
         self._count(call)
         Service._refuse(self, call, error)
 

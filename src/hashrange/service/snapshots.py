@@ -11,7 +11,7 @@ from hashrange.store.interface import WholeStore
 from hashrange.store.snapshot_file import SnapshotReader, SnapshotWriter, StoredRow
 
 PIECE_BYTES = 256 * 1024
-"""Rows that are read at once from a checkpoint, by the length of their keys and values; takes some 0.3 ms."""
+"""Length of the keys and values that are read at once from a checkpoint, in some 0.3 ms."""
 
 
 NO_FAULTS = Faults()
@@ -48,7 +48,9 @@ def return_to(service: Service, snapshot: ServiceSnapshot | None) -> None:
     has_faults = bool(faults.faults or faults_before.faults)
     clock.go_to(ServiceTimeState() if snapshot is None else snapshot.time_state)
     if has_faults:
-        service.use_faults(faults)  # before the content, whose waiting index entries are measured by the longest delay
+        service.use_faults(
+            faults
+        )  # before the content: the longest delay decides how long its waiting index entries are kept
     try:
         service.store.restore(None if snapshot is None else snapshot.checkpoint)
     except BaseException:

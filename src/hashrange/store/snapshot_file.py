@@ -20,7 +20,7 @@ from hashrange.errors import HashrangeError
 FIRST_WORDS = b"Hashrange snapshot "
 VERSION = 1
 COMPRESSION_LEVEL = 9
-"""zlib's best: a snapshot is written once, and kept in a repository."""
+"""The best compression of zlib, because a snapshot is written once, and kept in a repository."""
 READ_BYTES = 1024 * 1024
 SERVICE_SECONDS_MAX = 1e10
 """Service time is less than this: milliseconds since the epoch have thirteen digits at most, which ends in the year 2286."""
@@ -178,7 +178,7 @@ def replaced_file(path: FilePath) -> Iterator[BinaryIO]:
 
 
 def _umask() -> int:
-    """Permissions that this process does not give to files; may be called on any thread while no other changes them."""
+    """The permissions that this process does not give to new files. No other thread may change them at the same time."""
     umask = os.umask(0o077)
     os.umask(umask)
     return umask

@@ -34,7 +34,7 @@ _lock = threading.Lock()
 _transports: tuple[Transport, ...] = ()
 """The databases that are to answer, the innermost last; replaced as a whole, so that requests read it without the lock."""
 _former: MakeRequest | None = None
-"""The method that ours has replaced."""
+"""`Endpoint.make_request` as it was before ours replaced it; None if ours never did."""
 _replacement: MakeRequest | None = None
 
 

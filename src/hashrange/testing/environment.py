@@ -21,7 +21,7 @@ MISLEADING_VARIABLES = (
     "AWS_SESSION_TOKEN",
     "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
 )
-"""Variables that other credentials or endpoints belong to; SDKs that find them may not use `endpoint_variables`."""
+"""Variables that lead SDKs to other credentials or endpoints than those of `endpoint_variables`."""
 
 
 def endpoint_variables(endpoint: str) -> dict[str, str]:

@@ -77,6 +77,6 @@ def replay_units(report: bytes) -> TableUnits:
 
 
 def _report(changes: Sequence[Change]) -> bytes:
-    """Encode, for `IdempotencyToken.report`, what a replay consumes: transactional reads of the items as written."""
+    """Encode, for `IdempotencyToken.report`, what a replay consumes: transactional reads of the items as the transaction left them."""
     sizes = [(change.table.name, 0 if change.new is None else row_size_bytes(change.new)) for change in changes]
     return msgspec.json.encode(transaction_read_units(sizes))

@@ -60,7 +60,7 @@ class EmbeddedCatalog:
         self._next_table_id = 1 if counter is None else int.from_bytes(counter, "big")
 
     def reopen(self) -> None:
-        """Open all tables anew, because participants may take part in others than before."""
+        """Open all tables anew, because participants may now take part in the writes of other tables than before."""
         for table in self.all_tables():
             self._adopt(table.schema)
 

@@ -137,7 +137,7 @@ class LateEntries:
         return 0.0
 
     def _write_next(self, draft: Draft, late: LateCommit) -> None:
-        if not late.left or late not in self._waiting:  # the second if the engine was replaced
+        if not late.left or late not in self._waiting:  # The second holds if the engine was replaced.
             return
         queue_key, write = late.left[0]
         draft.only_of = table_id_of(write.source_id)
@@ -179,7 +179,7 @@ def _found(engine: Engine, index: ReadSource, late: LateRow) -> DelayedWrite | N
     row = engine.get(make_source_id(table_id_of(index.source_id)) + late.key)
     if row is None:
         return None
-    with undisturbed:  # the store is being opened, or its engine replaced
+    with undisturbed:  # The store is being opened, or its engine is being replaced.
         entry = derive_stored_entry(index, Key(late.key), Row(row))
     assert entry is not None
     return DelayedWrite(late.source_id, late.old_key, late.old_header, entry.key, entry.row)

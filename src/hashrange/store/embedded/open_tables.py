@@ -70,7 +70,7 @@ class OpenTables:
     def existing(self, table: OpenTable) -> StoredTable:
         """The current version of `table`. Raises ResourceNotFoundException if the table has been deleted.
 
-        A restored store may have given the id to another table.
+        After a restore, another table may have the id of a table that a caller still holds; it counts as deleted.
         """
         opened = self._by_id.get(table.table_id)
         if opened is None or (opened is not table and opened.schema.uuid != table.schema.uuid):

@@ -77,7 +77,7 @@ class Outbox(Participant):
         self._clock = terms.clock
         self._delay = terms.options.index_delay
         self._most_seconds: float | None = None
-        """The longest delay that `_delay` can return; None: it always returns the same."""
+        """The longest delay, in seconds, that `_delay` can return; None: `_delay` always returns the same one."""
         self._find_index = terms.find_index
         self._wake = terms.wake
         self._queue = OrderedQueue(layout.OUTBOX_PREFIX)
@@ -93,7 +93,7 @@ class Outbox(Participant):
     def delay_by(self, draw: DrawDelay | None, most_seconds: float) -> None:
         """From now on, `draw` returns the delay of each commit's entries, at most `most_seconds`; None: no delay.
 
-        Tables must be reopened.
+        The caller then reopens all tables (`EmbeddedCatalog.reopen`).
         """
         self._delay = draw
         self._most_seconds = most_seconds

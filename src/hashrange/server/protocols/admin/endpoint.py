@@ -50,7 +50,7 @@ class Endpoint(NamedTuple):
     example: str
     """Example of a request's body, shown when a body is refused."""
     body_bytes_max: int = 4096
-    """A longer body is refused."""
+    """Most bytes of a request's body; a longer one is refused."""
 
     @property
     def shown(self) -> str:

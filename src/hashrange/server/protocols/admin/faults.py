@@ -23,11 +23,11 @@ class ReportRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Request: which part of the report is returned."""
 
     after: Annotated[int, Meta(ge=0)] = 0
-    """Number of the last entry that was read."""
+    """Number of the last entry that the client has read; the reply begins with the next one."""
 
 
 async def set_faults(serving: Serving, request: FaultsRequest) -> dict[str, object]:
-    """Use these faults, drawn anew. Raises Refused for one that cannot be met."""
+    """From now on, let requests meet these faults, drawn anew from the seed. Raises Refused for a fault that cannot be met."""
     try:
         serving.service.use_faults(checked(request.faults, request.seed))
     except FaultsError as error:
@@ -36,7 +36,7 @@ async def set_faults(serving: Serving, request: FaultsRequest) -> dict[str, obje
 
 
 async def tell_faults(serving: Serving, request: ReportRequest) -> dict[str, object]:
-    """Return the faults, how many were met in all, and what was met after number `after`, at most TOLD_MAX entries."""
+    """Return the faults, how often they were met in all, and at most TOLD_MAX entries of the report, those after `after`."""
     drawing = serving.service.drawing
     report = [] if drawing is None else drawing.report[request.after : request.after + TOLD_MAX]
     return {**_faults_in_use(drawing), "met": 0 if drawing is None else drawing.met, "report": report}

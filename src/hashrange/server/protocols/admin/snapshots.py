@@ -14,8 +14,8 @@ from hashrange.server.protocols.admin.endpoint import Endpoint, Nothing, Refused
 from hashrange.service.snapshots import PIECE_BYTES, ServiceSnapshot, return_to, take_snapshot
 
 KEY_TEXT_MAX = 32 * 1024
-"""Length of the longest row key in base64, and more: an index entry's key holds up to 6 KB of attributes, whose zero bytes
-are stored twice.
+"""At least the length of the longest row key in base64: the key of an index entry holds up to 6 KB of attributes, and of
+these each zero byte is stored as two.
 """
 ROWS_BODY_BYTES_MAX = KEY_TEXT_MAX + 1024
 
