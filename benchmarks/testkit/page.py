@@ -16,7 +16,7 @@ from benchmarks.testkit.targets import OTHERS, TARGETS, Target
 INTRO = (
     "Medians of repeated measurements on the clock, except where CPU is named; in brackets the least and the greatest. Databases are in memory;"
     " items have 400 B. Ready: the `with` block begins. A fork is measured until it is ready. Our part of a GetItem: from the request that"
-    " botocore has prepared to the reply that botocore parses, CPU of all threads."
+    " botocore has prepared to the reply that botocore parses, without the making of botocore's own reply object; CPU of all threads."
 )
 SUITE_INTRO = (
     "The same suite of 50 tests: each makes a boto3 client and a table, writes ten items and reads ten. Seconds on the clock of"

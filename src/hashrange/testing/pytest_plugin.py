@@ -11,6 +11,7 @@ import pytest
 
 if TYPE_CHECKING:
     from hashrange.testing.database import Database, Snapshot
+    from hashrange.testing.kept_client import KeptClient
 
 BASE = "hashrange_base"
 _STARTS: "pytest.StashKey[dict[Any, Snapshot]]" = pytest.StashKey()
@@ -72,10 +73,19 @@ def hashrange(hashrange_database: "Database", hashrange_base: object, request: p
     return hashrange_database
 
 
+@pytest.fixture(scope="session")
+def _hashrange_clients() -> "dict[Database, KeptClient]":
+    return {}
+
+
 @pytest.fixture
-def dynamodb_client(hashrange: "Database") -> Any:
-    """A boto3 client of the test's database."""
-    return hashrange.client()
+def dynamodb_client(hashrange: "Database", _hashrange_clients: "dict[Database, KeptClient]") -> Any:
+    """A boto3 client of the test's database; that of the test before, unless that test has changed it."""
+    from hashrange.testing.kept_client import KeptClient  # noqa: PLC0415 - only for runs that use it
+
+    if hashrange not in _hashrange_clients:
+        _hashrange_clients[hashrange] = KeptClient(hashrange)
+    return _hashrange_clients[hashrange].take()
 
 
 @pytest.fixture
