@@ -4,7 +4,8 @@
 #   make test     all tests, in a process for each core (PYTEST_FLAGS="-n 0": in one, for a debugger)
 #   make check    format, lint, types, architecture, generated pages
 #   make docs     write the generated pages again
-#   make bench    measure, beside other servers, in some 30 minutes; writes docs/benchmarks.md (ARGS=--quick: two minutes, ours;
+#   make bench    measure, beside other servers, in some 40 minutes; writes docs/benchmarks.md and docs/testing/speed.md
+#                 (ARGS=--quick: two minutes, ours;
 #                 ARGS=--huge: also tables of many millions of items)
 #                 ARGS="--pair HEAD~1 HEAD": compares the CPU time per request of two commits, in some eight minutes
 #   make soak     10,000 connections, a million malformed requests, a thousand kills and power cuts, hostile clients,
@@ -90,6 +91,7 @@ bench: $(DEV_READY)
 	$(if $(findstring --pair,$(ARGS)),,$(BIN)/python -m benchmarks.statements)
 	$(if $(filter-out --huge --full,$(ARGS)),,$(BIN)/python -m benchmarks.followers)
 	$(if $(filter-out --huge --full,$(ARGS)),,$(BIN)/python -m benchmarks.resting $(filter --huge,$(ARGS)))
+	$(if $(filter-out --huge --full,$(ARGS)),,$(BIN)/python -m benchmarks.testkit --write)
 	$(BIN)/python -m benchmarks $(ARGS)
 
 # A million malformed requests: 20,000 for each of 37 operations, 160,000 statements, and 8 times 40,000 of spoiled HTTP.

@@ -19,7 +19,7 @@ INTRO = (
     " botocore has prepared to the reply that botocore parses, without the making of botocore's own reply object; CPU of all threads."
 )
 SUITE_INTRO = (
-    "The same suite of 50 tests: each makes a boto3 client and a table, writes ten items and reads ten. Seconds on the clock of"
+    "The same suite of 50 tests: each makes a table, writes ten items and reads ten through boto3, with a client of its own or, by our fixture, the one of the test before. Seconds on the clock of"
     " `pytest` in a new process, from its start to its end, in turn with the other suites; servers have been started just before,"
     " and their start is shown beside. Hashrange is installed as a package; moto has an environment of its own with the same boto3 and pytest."
 )
