@@ -137,7 +137,7 @@ LIKE_AWS_DELAYS = {"table_state_delay_seconds": 5.0, "index_delay_seconds": 0.1,
 
 
 def with_delays(settings: Settings) -> Settings:
-    """The settings with the delays of `like_aws`, where that is on and they are 0."""
+    """The settings; if `like_aws` is on, delays that are 0 are replaced by those of LIKE_AWS_DELAYS."""
     if not settings.like_aws:
         return settings
     missing = {name: seconds for name, seconds in LIKE_AWS_DELAYS.items() if not getattr(settings, name)}

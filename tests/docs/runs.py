@@ -25,7 +25,7 @@ ANY_SERVER = "http://127.0.0.1:PORT"
 """Stands in the pages for any server with an admin API."""
 DEFAULT_PORT = "8000"
 PLUGIN_OPTIONS = "-p hashrange.testing.pytest_plugin -p xdist.plugin -p no:cacheprovider -W error"
-NO_OTHER_PLUGINS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+NO_OTHER_PLUGINS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""}
 """hypothesis would add a second to every run."""
 CURL_OPTIONS = "fail\nsilent\nshow-error\nwrite-out = \\n\n"
 

@@ -82,9 +82,9 @@ class Reading:
         self.parser = None  # type: ignore[assignment]
 
     def feed(self, data: bytes | memoryview) -> Refusal | Stop | None:
-        """Parse bytes into requests. Returns None if all are parsed, or a Refusal.
+        """Parse bytes into requests. Returns None if all are parsed, and a Refusal after a fault.
 
-        Returns OFFER at a request with an upgrade offer: `rest` now begins with this request, the offer cut out, and is
+        At a request that offers an upgrade, it returns OFFER: `rest` now begins with this request, the offer cut out, and is
         to be parsed next.
         """
         self.message_bytes += len(data)

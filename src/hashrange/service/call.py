@@ -64,7 +64,7 @@ class Call(msgspec.Struct, gc=False, eq=False):
         raise NotImplementedError
 
     def cut_reply(self, share: float) -> None:
-        """Send only this share of the reply's body (0: nothing at all), and end the connection. Called instead of `send`."""
+        """Send only this share of the reply's body, from 0 (nothing at all) to 1, and end the connection. Called instead of `send`."""
         raise NotImplementedError
 
     def fail(self, error: BaseException) -> None:

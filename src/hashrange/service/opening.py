@@ -32,7 +32,7 @@ async def open_service(
     Raises StorageError, SnapshotFileError for `settings.snapshot`, FaultsError for `settings.faults`, and SettingUnusable.
 
     `checkpoint`: serve a fork that begins with this content, instead of the settings' `data_dir`. `lag_seconds`: the
-    longest delay of the index entries that wait in it.
+    longest delay of the index entries that wait in this content.
 
     The caller has to close the service's store.
     """
@@ -69,7 +69,7 @@ async def open_fork(
 ) -> Service:
     """Open a service that begins with the state of `snapshot`: content, service time, and faults drawn anew.
 
-    Nothing but the settings' options is used, neither their `data_dir` nor their files. Raises StorageError.
+    The `data_dir`, `snapshot` and `faults` of the settings are not used. Raises StorageError.
     """
     settings = msgspec.structs.replace(settings, snapshot=None, faults=None)
     clock = MovableClock(SystemClock(), snapshot.time_state)

@@ -25,7 +25,7 @@ class ServiceSnapshot(NamedTuple):
     service_seconds: float
     """Service time at that moment."""
     faults: Faults = NO_FAULTS
-    """The faults that requests met; whoever returns to the snapshot draws them anew."""
+    """The faults that requests met at that moment. A service that returns to the snapshot, or begins with it, draws them anew."""
 
 
 async def take_snapshot(service: Service) -> ServiceSnapshot:
@@ -36,7 +36,7 @@ async def take_snapshot(service: Service) -> ServiceSnapshot:
 
 
 def return_to(service: Service, snapshot: ServiceSnapshot | None) -> None:
-    """Return a service to the state of `snapshot`; None: to nothing, the machine's time, and no faults.
+    """Return a service to the state of `snapshot`. None: no content, the machine's service time, and no faults.
 
     If the snapshot's service time was frozen, service time returns to that; else it differs from the machine's as it
     did then. `snapshot`: taken of this service, of a fork of it, or of one that it was forked from, or read for one of
@@ -66,7 +66,7 @@ def faults_of(service: Service) -> Faults:
 
 
 def movable_clock(service: Service) -> MovableClock:
-    """The clock of a service that can be copied."""
+    """The clock of a service, which can be moved if the service can be copied."""
     clock = service.clock
     assert isinstance(clock, MovableClock), "a service that can be copied has a clock that can be moved"
     return clock
@@ -91,7 +91,7 @@ def write_snapshot(file: BinaryIO, snapshot: ServiceSnapshot) -> None:
 def read_snapshot(store: WholeStore, clock: MovableClock, reader: SnapshotReader) -> ServiceSnapshot:
     """Read a snapshot file, for a restore of `store`.
 
-    If the snapshot's service time is ahead of the clock's, service time begins there. Raises SnapshotFileError and
+    If the snapshot was taken at a later service time than the clock's, the restored service begins at that time. Raises SnapshotFileError and
     StorageError.
     """
     ahead_seconds = max(0.0, reader.header.service_time - clock.service_time())

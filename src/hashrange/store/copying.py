@@ -12,7 +12,7 @@ class Checkpoint(Protocol):
     def rows(self, after: bytes | None, limit_bytes: int) -> list[StoredRow]:
         """Rows in order of their keys, from the first after key `after` (None: the first of all); empty at the end.
 
-        The row with which keys and values reach `limit_bytes` is the last. Raises StorageError.
+        The last one is that with which the length of all keys and values reaches `limit_bytes`. Raises StorageError.
         """
         ...
 
@@ -45,15 +45,15 @@ class Copying(Protocol):
     def delay_index_entries(self, draw: Callable[[], float] | None, most_seconds: float) -> None:
         """From now on, `draw` returns the delay of each commit's entries of global indexes, in seconds of service time.
 
-        It returns `most_seconds` at most. None: no delay; entries that wait are then written at once.
+        It returns `most_seconds` at most. If `draw` is None, there is no delay, and entries that wait are written at once.
         """
         ...
 
     def restore(self, checkpoint: Checkpoint | None) -> None:
         """Replace the whole content by that of `checkpoint`; None: by nothing.
 
-        `checkpoint`: made by this store, by a fork of it, or by a store that it was forked from; with `checkpoint` or
-        with `checkpoint_of`.
+        `checkpoint`: made by the method `checkpoint` or `checkpoint_of` of this store, of a fork of it, or of a store that
+        it was forked from.
 
         Positions go on; all else is as it was in the store whose content or rows the checkpoint holds, when they were
         copied. Calls that are suspended meanwhile may raise StorageError, and may then be repeated.

@@ -23,7 +23,7 @@ COMPRESSION_LEVEL = 9
 """The best compression of zlib, because a snapshot is written once, and kept in a repository."""
 READ_BYTES = 1024 * 1024
 SERVICE_SECONDS_MAX = 1e10
-"""Service time is less than this: milliseconds since the epoch have thirteen digits at most, which ends in the year 2286."""
+"""Service time is less than this, so that milliseconds since the epoch have at most thirteen digits: until the year 2286."""
 _FILE_MODE = 0o666
 
 _lengths = Struct(">II")
@@ -139,7 +139,7 @@ class _Pieces:
         return self._decompressor.unused_data == b"" and self._file.read(1) == b""
 
     def _more(self) -> bytes:
-        """At most READ_BYTES further bytes; none at the end."""
+        """At most READ_BYTES further decompressed bytes; none at the end."""
         decompressor = self._decompressor
         while not decompressor.eof:
             compressed = decompressor.unconsumed_tail or self._file.read(READ_BYTES)

@@ -65,7 +65,7 @@ class Transport:
 
 
 class _ForOtherServices:
-    """A handler that is called only for requests that no database answers."""
+    """A `before-send` handler that calls another one, but only for requests that no database answers."""
 
     def __init__(self, handler: Any) -> None:
         self._handler = handler

@@ -38,9 +38,9 @@ class ServiceTime:
         return self._clock.service_time()
 
     def advance(self, seconds: float) -> None:
-        """Move service time ahead; returns when all that became due has been done.
+        """Move service time ahead by `seconds`; returns when all that became due has been done.
 
-        Raises ValueError for less than 0, and for a time more than 100 years ahead of the machine's.
+        Raises ValueError if `seconds` is less than 0, or leads to a time more than 100 years ahead of the machine's.
         """
         if not seconds >= 0:
             raise ValueError(f"service time moves ahead only, not by {seconds} seconds")

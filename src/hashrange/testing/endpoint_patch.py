@@ -28,7 +28,7 @@ from hashrange.testing.botocore_transport import SERVICES, Transport, moto_handl
 MakeRequest = Callable[[Any, Any, dict[str, Any]], Any]
 
 MOTO_REGISTRATIONS_MAX = 2
-"""moto registers its handler for all clients, and once more for a client that it is told to patch."""
+"""Most times that moto registers its handler with a client: with all clients once, and again if it is told to patch a client."""
 
 _lock = threading.Lock()
 _transports: tuple[Transport, ...] = ()

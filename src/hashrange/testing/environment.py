@@ -1,4 +1,4 @@
-"""Which environment variables make AWS clients call a database? Its endpoint, a Region and credentials, of which any will do."""
+"""Which environment variables make AWS clients call a database? Its endpoint, a Region and credentials; the database accepts any Region and credentials."""
 
 import os
 import sys

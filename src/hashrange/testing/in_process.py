@@ -95,7 +95,7 @@ class InProcess:
     def ask(self, method: str, url: str, headers: Mapping[str, str | bytes], body: bytes) -> Answer:
         """Answer a request as if it had come by HTTP; `url` is a path with its query.
 
-        Raises ConnectionError if a fault cuts the reply off.
+        Raises ConnectionError if a fault cuts the reply off, and RuntimeError if the database is closed.
         """
         names = tuple(headers)
         layout = self._layouts.get(names) or self._keep_layout(names)
@@ -104,6 +104,7 @@ class InProcess:
         exchange = _Exchange(request)
         if not self._loop.lend(self._answer_now, exchange):
             exchange.is_answered = Future()
+            self._require_open()
             self._loop.call_soon_threadsafe(self._front.handle, [(request, exchange.respond)])
         if exchange.is_answered is not None:
             exchange.is_answered.result()
@@ -133,18 +134,27 @@ class InProcess:
         `members`, the operation's input as plain values, meet the same constraints as a request's JSON.
         """
         ended: Future[dict[str, Any]] = Future()
+        self._require_open()
         start = partial(ValuesCall.start, self.service, account, region, operation, members, ended)
         self._loop.call_soon_threadsafe(start)
         return ended.result()
 
     def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Run a function or coroutine function on the database's event loop; returns or raises as the function does."""
+        """Run a function or coroutine function on the database's event loop; returns or raises as the function does.
+
+        Raises RuntimeError if the database is closed.
+        """
+        self._require_open()
 
         async def run() -> Any:
             result = function(*arguments)
             return await result if asyncio.iscoroutine(result) else result
 
         return asyncio.run_coroutine_threadsafe(run(), self._loop).result()
+
+    def _require_open(self) -> None:
+        if not self._thread.is_alive():
+            raise RuntimeError("This database is closed: its `with` block has ended, or close() was called.")
 
     def listen(self) -> str:
         """Listen on the host and port of the settings; returns the endpoint's URL. Does nothing if called again.

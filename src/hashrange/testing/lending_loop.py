@@ -9,7 +9,7 @@ from asyncio.events import _get_running_loop, _set_running_loop
 from collections.abc import Callable
 from contextvars import Context
 from selectors import DefaultSelector
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 
@@ -17,7 +17,7 @@ class LendingLoop(asyncio.SelectorEventLoop):
     """An event loop that other threads may borrow. Only the thread that runs the loop may create it."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock: Any = RLock()
         self._lock.acquire()
         self._is_touched = False
         """True if a callback was scheduled since the loop was last lent."""
@@ -26,21 +26,31 @@ class LendingLoop(asyncio.SelectorEventLoop):
     def lend(self, function: Callable[..., object], *arguments: Any) -> bool:
         """Call `function` on this thread, as if on the loop's; False (not called) unless the loop is waiting.
 
-        `function` must not take long: the loop waits for its end.
+        `function` must not take long: the loop waits for its end. A signal handler may raise anywhere in here, as Ctrl-C
+        and the time-outs of pytest do; the loop is given back all the same.
         """
-        if self.get_debug() or not self._lock.acquire(blocking=False):
-            return False  # in debug mode, asyncio refuses to schedule callbacks on other threads
-        own_loop = _get_running_loop()
-        self._is_touched = False
-        _set_running_loop(self)
+        lock, own_loop = self._lock, _get_running_loop()
         try:
+            if self.get_debug() or not lock.acquire(blocking=False):
+                return False  # in debug mode, asyncio refuses to schedule callbacks on other threads
+            self._is_touched = False
+            _set_running_loop(self)
             function(*arguments)
-        finally:
             _set_running_loop(own_loop)
             if self._is_touched:
-                self.call_soon_threadsafe(int)  # the loop ends its wait and looks at what was scheduled
-            self._lock.release()
-        return True
+                self._wake()
+            lock.release()
+            return True
+        except BaseException:
+            if lock._is_owned():  # noqa: SLF001 - `threading.Condition` uses it too; there is no public way
+                _set_running_loop(own_loop)
+                self._wake()
+                lock.release()
+            raise
+
+    def _wake(self) -> None:
+        """Let the loop end its wait and look at what was scheduled."""
+        self.call_soon_threadsafe(int)
 
     def call_soon(  # type: ignore[override]
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
@@ -60,7 +70,7 @@ class LendingLoop(asyncio.SelectorEventLoop):
 class _LendingSelector(DefaultSelector):
     """A selector that releases a lock while it waits."""
 
-    def __init__(self, lock: Lock) -> None:
+    def __init__(self, lock: Any) -> None:
         super().__init__()
         self._lock = lock
 

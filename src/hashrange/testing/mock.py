@@ -17,7 +17,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 TEST_PREFIX = "test"
 """How the names of a class's test methods begin."""
 SETUP_METHOD = "setup_method"
-"""What pytest calls before each test method of a class, where the method's own decorator does not reach."""
+"""The method of a class that pytest calls before each test method. What decorates the test method does not include it."""
 
 
 class DynamoDBMock:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 BASE = "hashrange_base"
 _STARTS: "pytest.StashKey[dict[Any, Snapshot]]" = pytest.StashKey()
-"""A database → its content at first; a definition of `hashrange_base` and a database → what the fixture has made there."""
+"""Two kinds of entries: a database → its first content; a definition of `hashrange_base` and a database → the content that
+the fixture has made there."""
 
 
 @pytest.fixture(scope="session")

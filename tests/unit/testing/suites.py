@@ -31,7 +31,7 @@ def run_pytest(
     done = subprocess.run(
         command_of(*options, python=python),
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(SOURCE)} | (variables or {}),
+        env=os.environ | {"PYTHONPATH": str(SOURCE), "PYTEST_ADDOPTS": ""} | (variables or {}),
         capture_output=True,
         text=True,
         check=False,

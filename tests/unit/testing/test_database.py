@@ -1,6 +1,6 @@
 """A database inside a test: clients, and its content copied, restored, forked and emptied."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -149,3 +149,20 @@ def test_a_database_does_not_begin_with_half_a_snapshot(database: Database, tmp_
         assert other.client().list_tables()["TableNames"] == []
     with pytest.raises(SnapshotFileError, match="cannot be read: No such file"), server(snapshot=tmp_path / "none"):
         pass
+
+
+def test_a_closed_database_says_that_it_is_closed() -> None:
+    with server() as database:
+        client = database.client()
+    database.close()
+    uses: list[Callable[[], object]] = [
+        client.list_tables,
+        database.reset,
+        database.snapshot,
+        database.fork,
+        lambda: database.endpoint,
+        lambda: database.clock.advance(1),
+    ]
+    for use in uses:
+        with pytest.raises(RuntimeError, match="This database is closed"):
+            use()

@@ -1,6 +1,7 @@
 """An event loop that other threads borrow while it waits: one thread at a time runs, and nothing that is scheduled is forgotten."""
 
 import asyncio
+import signal
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -183,3 +184,30 @@ def test_many_threads_read_what_they_have_written(database: Database) -> None:
 
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(use, range(4)))
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timers that send signals")
+def test_a_signal_handler_that_raises_leaves_the_database_usable(database: Database) -> None:
+    """As Ctrl-C and the time-outs of pytest do; wherever it comes, also while the loop is borrowed."""
+    client = database.client()
+    create(client)
+    item = {"pk": {"S": "a"}}
+    client.put_item(TableName="music", Item=item)
+
+    def read_for_ever() -> None:
+        while True:
+            client.get_item(TableName="music", Key=item)
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    former = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for number in range(ROUNDS):
+            signal.setitimer(signal.ITIMER_REAL, 0.0005 + number * 3e-6)
+            with pytest.raises(KeyboardInterrupt):
+                read_for_ever()
+            client.put_item(TableName="music", Item=item | {"n": {"N": str(number)}})
+            assert client.get_item(TableName="music", Key=item)["Item"]["n"] == {"N": str(number)}
+    finally:
+        signal.signal(signal.SIGALRM, former)

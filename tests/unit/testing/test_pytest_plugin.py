@@ -233,7 +233,7 @@ def test_each_worker_has_its_own_database(tmp_path: Path) -> None:
         with subprocess.Popen(
             command_of("-n", "2"),
             cwd=tmp_path,
-            env=os.environ | {"PYTHONPATH": str(SOURCE), "MEETING_PORT": port},
+            env=os.environ | {"PYTHONPATH": str(SOURCE), "PYTEST_ADDOPTS": "", "MEETING_PORT": port},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -1,4 +1,4 @@
-"""Which protocols does the HTTP listener speak? The admin API if it is on, DynamoDB JSON, plain HTTP: asked in this order, if X-Amz-Target names no operation."""
+"""Which protocols does the HTTP listener speak? The admin API if it is on, DynamoDB JSON, plain HTTP. They are asked in this order unless X-Amz-Target decides."""
 
 from hashrange.server.access import Access
 from hashrange.server.clients import IN_THIS_PROCESS, Clients
@@ -20,7 +20,7 @@ def http_front(
     snapshots: KeptSnapshots | None = None,
     forks: Forks | None = None,
 ) -> Front:
-    """Make the `Front` (`server/front.py`) that answers HTTP requests, of a listener or within this process.
+    """Make the `Front` (`server/front.py`) that answers HTTP requests: those that a listener receives, or those of code in this process.
 
     `snapshots`, `forks`: those of a listener's admin API; a service without a listener can have no forks.
     """

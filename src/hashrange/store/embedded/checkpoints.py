@@ -47,7 +47,7 @@ class Home(NamedTuple):
     is_copy: bool = False
     """True for a data folder made for a copy: deleted once the checkpoint is released or the fork is closed."""
     has_content: bool = False
-    """True if the folder holds an engine, which must not be replaced by a new one if it is missing."""
+    """True if the folder holds an engine. If its files are missing, no new engine may take its place."""
 
     @property
     def place(self) -> str:
@@ -93,7 +93,7 @@ def open_home(home: Home) -> Engine:
 
 
 def remove_home(home: Home) -> None:
-    """Delete the files of a closed engine in `home`; the content of those that copies share stays. Ignores errors."""
+    """Delete the files of a closed engine in `home`; copies keep the files that they share with it. Ignores errors."""
     if home.memory is not None:
         remove_memory(home.memory)
     elif home.data_dir is not None:
@@ -138,7 +138,7 @@ class EngineCheckpoint:
     def rows(self, after: bytes | None, limit_bytes: int) -> list[StoredRow]:
         """Rows in order of their keys, from the first after key `after` (None: the first of all); empty at the end.
 
-        The row with which keys and values reach `limit_bytes` is the last. Raises StorageError.
+        The last one is that with which the length of all keys and values reaches `limit_bytes`. Raises StorageError.
         """
         rows: list[StoredRow] = []
         try:
@@ -160,7 +160,7 @@ class EngineCheckpoint:
         return self._engine
 
     def check(self) -> None:
-        """Open the engine, which also converts an older format. Raises StorageError if the content has no format."""
+        """Open the engine, which also converts an older format. Raises StorageError if the content has no format version."""
         with self._lock:
             self._opened()
 

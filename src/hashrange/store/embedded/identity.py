@@ -64,7 +64,7 @@ class FolderLock:
         negative when not open.
         """
         self.folder = files.by_name(data_dir)
-        """Paths of the data folder and its engine folder; once these are open, on Linux through their descriptors."""
+        """Paths of the data folder and of its engine folder. On Linux, once both are open, the paths lead through their descriptors."""
 
     def take_file(self, flags: int) -> None:
         """Open the lock file with `flags` and lock it. Raises OSError if it cannot be opened, StorageLocked if it is

@@ -10,7 +10,7 @@ from hashrange.store.pause import PAUSE
 STALL_DELAYS_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 1.6, 1.6, 1.6, 1.6)
 """How long a request waits before each further attempt while the engine is stalled; after the last attempt it fails."""
 BEHIND_LOOK_SECONDS = 0.02
-"""Time between two checks in `wait_while_behind`, each of whether the engine's flushes and compactions still lag."""
+"""Time between two checks in `wait_while_behind`. A check finds out whether the engine's flushes and compactions still lag."""
 BEHIND_LOOKS_MAX = 100
 """How often one `wait_while_behind` checks, at most, whether the engine's flushes and compactions still lag."""
 OPENING_STALLS_MAX = 30

@@ -237,7 +237,7 @@ class EmbeddedStore:
     def delay_index_entries(self, draw: DrawDelay | None, most_seconds: float) -> None:
         """From now on, `draw` returns the delay of each commit's entries of global indexes, at most `most_seconds`.
 
-        None: no delay.
+        If `draw` is None, there is no delay.
         """
         for participant in self._participants:
             if isinstance(participant, Outbox):

@@ -37,7 +37,7 @@ class StoredToken(NamedTuple):
     row: bytes | None
     """The token's row, even if the token has expired; None if it has no row."""
     report: bytes | None
-    """Stored result of `IdempotencyToken.report`, for replies to repeated requests; None: no row, or an expired one."""
+    """Stored result of `IdempotencyToken.report`, for replies to repeated requests; None if the token is not stored or has expired."""
 
 
 class Tokens:

@@ -21,7 +21,7 @@ ROWS_BODY_BYTES_MAX = KEY_TEXT_MAX + 1024
 
 
 class RowsRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Request: where to begin."""
+    """Request: with which row the reply begins."""
 
     after: Annotated[str, Meta(max_length=KEY_TEXT_MAX)] | None = None
     """Key of the last row that was read, as base64; None: begin with the first row."""
