@@ -17,7 +17,7 @@ LAYERS = (
     {"expressions", "wire"},
     {"tables"},
     {"store"},
-    {"operations", "jobs", "faults"},
+    {"operations", "jobs", "faults", "functions"},
     {"service"},
     {"server"},
     {"cli", "testing"},
@@ -34,12 +34,18 @@ FILE_MODULES = (
     "store/embedded/threads.py",
     "store/snapshot_file.py",
     "faults/fault.py",
+    "functions/code.py",
+    "functions/process_tree.py",
+    "functions/programs.py",
+    "functions/variables.py",
     "server/credentials.py",
     "testing/environment.py",
     "cli/settings_sources.py",
 )
 """Files that may open files or set environment variables. The standard library opens TLS keys for server/listener.py."""
 TIME_MODULE = "clock.py"
+PROGRAMS = {"functions/runtimes/python_runtime.py"}
+"""Programs of other processes, which nothing imports: they may read time, open files and print, but import nothing of Hashrange."""
 
 FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 60
@@ -121,7 +127,7 @@ def test_no_import_cycles() -> None:
         visit(module, ())
 
 
-@pytest.mark.parametrize("file", sorted(set(TREES) - {TIME_MODULE}))
+@pytest.mark.parametrize("file", sorted(set(TREES) - {TIME_MODULE} - PROGRAMS))
 def test_only_the_clock_reads_time(file: str) -> None:
     tree = TREES[file]
     assert "time" not in set(imported_modules(tree)), f"{file} imports time; ask a Clock"
@@ -132,7 +138,7 @@ def test_only_the_clock_reads_time(file: str) -> None:
             )
 
 
-@pytest.mark.parametrize("file", sorted(set(TREES) - set(FILE_MODULES)))
+@pytest.mark.parametrize("file", sorted(set(TREES) - set(FILE_MODULES) - PROGRAMS))
 def test_only_the_file_modules_open_files(file: str) -> None:
     tree = TREES[file]
     assert not {"pathlib", "shutil", "tempfile", "io"} & set(imported_modules(tree)), f"{file} deals with files"
@@ -142,7 +148,9 @@ def test_only_the_file_modules_open_files(file: str) -> None:
     assert "os" not in set(imported_modules(tree)), f"{file} imports os"
 
 
-@pytest.mark.parametrize("file", sorted(file for file in TREES if package_of(file) not in {"cli", "__main__"}))
+@pytest.mark.parametrize(
+    "file", sorted(file for file in set(TREES) - PROGRAMS if package_of(file) not in {"cli", "__main__"})
+)
 def test_only_the_command_line_prints(file: str) -> None:
     for node in ast.walk(TREES[file]):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
@@ -151,6 +159,12 @@ def test_only_the_command_line_prints(file: str) -> None:
             assert not (isinstance(node.value, ast.Name) and node.value.id == "sys"), (
                 f"{file}:{node.lineno} writes to the terminal"
             )
+
+
+@pytest.mark.parametrize("file", sorted(PROGRAMS))
+def test_programs_stand_alone(file: str) -> None:
+    assert not {module for module in imported_modules(TREES[file]) if module.startswith("hashrange")}
+    assert not {one for one, tree in TREES.items() if module_of(file) in set(imported_modules(tree))}
 
 
 def test_errors_become_replies_in_one_place() -> None:

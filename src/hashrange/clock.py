@@ -54,6 +54,11 @@ def callers_time() -> float:
     return time.time()
 
 
+def real_seconds() -> float:
+    """Real time from an arbitrary start, whatever a clock shows: to report how long something outside took."""
+    return time.perf_counter()
+
+
 class SystemClock:
     """The machine's own clock."""
 

@@ -186,6 +186,28 @@ EXPIRY_AGE_MAX_SECONDS = 5 * 365 * 86_400
 """Items that expired longer ago than this are not deleted: the service takes such a number for something other than a
 time."""
 
+# --- functions ---
+# Source of the limits for functions: Lambda's developer guide, quotas page of 2026.
+
+CODE_ZIPPED_BYTES_MAX = 50 * 1024 * 1024
+"""Bytes of a zip file that is uploaded directly."""
+CODE_UNZIPPED_BYTES_MAX = 250 * 1024 * 1024
+"""Bytes of all files of an unpacked zip file."""
+CODE_FILES_MAX = 100_000
+"""Files and folders of one zip file, and files that are looked at to notice changed code: our own bound."""
+INVOCATION_PAYLOAD_BYTES_MAX = 6 * 1024 * 1024
+"""Bytes of the payload of a synchronous invocation."""
+INVOCATION_REPLY_BYTES_MAX = INVOCATION_PAYLOAD_BYTES_MAX + 100
+"""Bytes of what a handler returns. Source: the service's message, which names 6291556 bytes (reports of users)."""
+FUNCTION_LOG_BYTES_MAX = 256 * 1024
+"""Bytes of a handler's output that are kept for one invocation; further bytes are counted: our own bound."""
+LOG_TAIL_BYTES_MAX = 4 * 1024
+"""Bytes at the end of an invocation's log that LogType=Tail returns."""
+INIT_SECONDS_MAX = 10.0
+"""Time in which a new environment has to load the handler's module, before the function's own time-out begins."""
+ENVIRONMENT_IDLE_SECONDS_MAX = 300.0
+"""An environment ends when it has had no invocation for this long: our own bound; the service's is not documented."""
+
 # --- our own bounds ---
 # The API has none of the following limits. They keep one request from holding up all others; docs/compatibility.md
 # lists them.

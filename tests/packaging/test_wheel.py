@@ -47,7 +47,8 @@ def scripts(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_wheel_holds_the_code_the_licence_and_the_types(wheel: Path) -> None:
     names = run(sys.executable, "-m", "zipfile", "-l", wheel)
-    for name in ("hashrange/cli/main.py", "hashrange/py.typed", "licenses/LICENSE", "licenses/NOTICE"):
+    runtime = "hashrange/functions/runtimes/node_runtime.mjs"
+    for name in ("hashrange/cli/main.py", "hashrange/py.typed", runtime, "licenses/LICENSE", "licenses/NOTICE"):
         assert name in names
     assert "tests/" not in names
 

@@ -1,0 +1,198 @@
+"""How do the server and a function's process talk? In messages over a loopback connection that the process opens with a secret.
+
+A message is two frames: a head (JSON) and a body (bytes, which may be empty). A frame is its length in four bytes, big-endian,
+and its bytes. Heads to the process: `requestId`, `arn`, `timeoutMs`, `replyBytesMax`, and `clientContext` if there is one; the
+body is the payload. Heads from the process: `{"kind": "hello", "secret"}`, then `ready`, `init-error` (the body is the error) or
+`memory`, then for each invocation `result`, `error`, `too-large` or `memory` with its `requestId`.
+
+The process runs strangers' code, which may find the socket and write to it. So nothing is kept that is longer than a reply may
+be, and a connection that sends what was not asked for, or not JSON, is broken at once.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, NamedTuple, cast
+
+import msgspec
+
+from hashrange.errors import HashrangeError
+from hashrange.limits import INVOCATION_REPLY_BYTES_MAX
+
+_HEAD_BYTES_MAX = 4 * 1024
+_BODY_BYTES_MAX = INVOCATION_REPLY_BYTES_MAX
+HELLO_SECONDS_MAX = 10.0
+"""Time in which a connection must send its secret; strangers on this machine can connect too."""
+STRANGERS_MAX = 128
+"""Connections that have not yet sent a secret; a further one is closed."""
+
+
+class ConnectionBroken(HashrangeError):
+    """The process closed its connection, or sent what the protocol does not allow."""
+
+
+class Message(NamedTuple):
+    """A message from a function's process."""
+
+    kind: str
+    request_id: str
+    secret: str
+    body: bytes
+
+
+class _Head(msgspec.Struct):
+    kind: str
+    requestId: str = ""  # noqa: N815 - as in the message
+    secret: str = ""
+
+
+class EnvironmentConnection(asyncio.Protocol):
+    """The server's end of a connection with a function's process. `Listener.expect` returns it; nothing else makes one."""
+
+    started: asyncio.Future[Message]
+    """The message after the hello, which may come together with it. Set by `admit`."""
+
+    def __init__(
+        self,
+        on_open: Callable[["EnvironmentConnection"], None],
+        on_hello: Callable[["EnvironmentConnection", Message], None],
+        on_close: Callable[["EnvironmentConnection"], None],
+    ) -> None:
+        """`on_hello` is called with the first message, and must call `admit` or `abort`."""
+        self._on_open, self._on_hello, self._on_close = on_open, on_hello, on_close
+        self._decoder = msgspec.json.Decoder(_Head)
+        self._received = bytearray()
+        self._awaited: asyncio.Future[Message] | None = None
+        self._is_admitted = False
+        self.is_broken = False
+        """True once nothing more can be sent or received."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._on_open(self)
+
+    def admit(self) -> None:
+        """Let the process behind this connection send messages other than its hello."""
+        self._is_admitted = True
+        self.started = self.receive()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.abort()
+        self._on_close(self)
+
+    def abort(self) -> None:
+        """Close the connection at once; who waits for a message gets ConnectionBroken."""
+        self.is_broken = True
+        self._received.clear()
+        self._transport.abort()
+        if self._awaited and not self._awaited.done():
+            self._awaited.set_exception(ConnectionBroken())
+            self._awaited.exception()  # the waiter may already have left
+
+    def receive(self) -> asyncio.Future[Message]:
+        """The next message. Nothing may arrive while no message is awaited; raises ConnectionBroken."""
+        assert self._awaited is None or self._awaited.done()
+        self._awaited = asyncio.get_running_loop().create_future()
+        if self.is_broken:
+            self.abort()
+        return self._awaited
+
+    def send(self, head: dict[str, Any], body: bytes) -> None:
+        """Send a message; it is lost if the connection is broken."""
+        if not self.is_broken:
+            encoded = msgspec.json.encode(head)
+            self._transport.write(len(encoded).to_bytes(4, "big") + encoded + len(body).to_bytes(4, "big") + body)
+
+    def data_received(self, data: bytes) -> None:
+        self._received += data
+        while message := self._next_message():
+            if not self._is_admitted:
+                self._on_hello(self, message)
+            elif self._awaited and not self._awaited.done():
+                self._awaited.set_result(message)
+            else:
+                self.abort()
+        if self._received and self._is_admitted and (self._awaited is None or self._awaited.done()):
+            self.abort()
+
+    def _next_message(self) -> Message | None:
+        """The first message, taken from the bytes received; None if it is incomplete, or the connection is broken."""
+        received = self._received
+        if len(received) < 4 or self.is_broken:
+            return None
+        body_at = 8 + int.from_bytes(received[:4], "big")
+        if body_at > 8 + _HEAD_BYTES_MAX:
+            self.abort()
+            return None
+        if len(received) < body_at:
+            return None
+        end = body_at + int.from_bytes(received[body_at - 4 : body_at], "big")
+        if end > body_at + (_BODY_BYTES_MAX if self._is_admitted else 0):
+            self.abort()
+            return None
+        if len(received) < end:
+            return None
+        try:
+            head = self._decoder.decode(received[4 : body_at - 4])
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            self.abort()
+            return None
+        message = Message(head.kind, head.requestId, head.secret, bytes(received[body_at:end]))
+        del received[:end]
+        return message
+
+
+class Listener:
+    """The loopback port that all processes of functions connect to. Shared by all pools of a server."""
+
+    def __init__(self) -> None:
+        self._server: asyncio.Server | None = None
+        self._expected: dict[str, asyncio.Future[EnvironmentConnection]] = {}
+        self._connections: set[EnvironmentConnection] = set()
+        self._strangers: dict[EnvironmentConnection, asyncio.TimerHandle] = {}
+        self.port = 0
+        """0 until `start`."""
+
+    async def start(self) -> None:
+        """Listen on a free port of 127.0.0.1."""
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(
+            lambda: EnvironmentConnection(self._opened, self._greeted, self._closed), "127.0.0.1", 0
+        )
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def close(self) -> None:
+        """Stop listening and break all connections."""
+        assert self._server
+        self._server.close()
+        for connection in tuple(self._connections):
+            connection.abort()
+        await self._server.wait_closed()
+
+    def expect(self, secret: str) -> asyncio.Future[EnvironmentConnection]:
+        """The connection that will send this secret, once; cancel the future to stop waiting for it."""
+        future: asyncio.Future[EnvironmentConnection] = asyncio.get_running_loop().create_future()
+        self._expected[secret] = future
+        future.add_done_callback(lambda _: self._expected.pop(secret, None))
+        return future
+
+    def _opened(self, connection: EnvironmentConnection) -> None:
+        self._connections.add(connection)
+        timer = asyncio.get_running_loop().call_later(HELLO_SECONDS_MAX, connection.abort)
+        self._strangers[connection] = timer
+        if len(self._strangers) > STRANGERS_MAX:
+            connection.abort()
+
+    def _greeted(self, connection: EnvironmentConnection, hello: Message) -> None:
+        expected = self._expected.get(hello.secret)
+        if hello.kind != "hello" or expected is None or expected.done():
+            connection.abort()
+            return
+        self._strangers.pop(connection).cancel()
+        connection.admit()
+        expected.set_result(connection)
+
+    def _closed(self, connection: EnvironmentConnection) -> None:
+        self._connections.discard(connection)
+        timer = self._strangers.pop(connection, None)
+        if timer:
+            timer.cancel()

@@ -1,0 +1,240 @@
+"""What is an execution environment? A process that has loaded a handler and runs one invocation at a time.
+
+An environment is used until it fails: a handler that takes too long or too much memory, ends its process or breaks the protocol
+loses its environment, with all processes that it started. Errors that a handler raises do not end it.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from hashrange.clock import real_seconds
+from hashrange.functions import invocation as outcomes
+from hashrange.functions.connection import ConnectionBroken, EnvironmentConnection, Listener, Message
+from hashrange.functions.invocation import InvocationOutcome
+from hashrange.functions.invocation_log import InvocationLog
+from hashrange.functions.process import Process
+from hashrange.functions.process_tree import data_limit_bytes, memory_used_bytes
+from hashrange.functions.programs import ProgramMissing, find_command
+from hashrange.functions.runnable import Runnable
+from hashrange.functions.variables import MARK, make_variables
+from hashrange.limits import INIT_SECONDS_MAX, INVOCATION_REPLY_BYTES_MAX
+from hashrange.messages import functions as messages
+
+_MB_BYTES = 1024 * 1024
+_MEMORY_LOOK_SECONDS = 0.05
+_EXIT_GRACE_SECONDS = 1.0
+"""A process that closes its connection usually ends; its status is waited for this long."""
+
+
+class ExecutionEnvironment:
+    """One process of one function."""
+
+    def __init__(
+        self, runnable: Runnable, listener: Listener, log_stream: str, init_seconds_max: float = INIT_SECONDS_MAX
+    ) -> None:
+        """`listener`: started. `init_seconds_max`: time for loading the module, beside the function's time-out."""
+        self.runnable = runnable
+        self._listener, self._log_stream = listener, log_stream
+        self._init_seconds_max = init_seconds_max
+        self._mark = secrets.token_hex(16)
+        self._log: InvocationLog | None = None
+        self._process: Process | None = None
+        self._connection: EnvironmentConnection | None = None
+        self._is_over = False
+        self._over_memory: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.init_ms = 0.0
+        """Real time that the start took."""
+        self.memory_used_bytes = 0
+        """The most memory seen in use."""
+        self.idle_since_seconds = 0.0
+        """Monotonic time of the end of the last invocation; the pool sets it."""
+        self.generation = 0
+        """Which code and configuration it was started with; the pool sets it."""
+
+    @property
+    def is_usable(self) -> bool:
+        """True if another invocation can begin."""
+        alive = self._process is not None and not self._process.exited.done()
+        return alive and not self._is_over and self._connection is not None and not self._connection.is_broken
+
+    async def start(self, log: InvocationLog) -> InvocationOutcome | None:
+        """Start the process and load the handler; None if that succeeded, else what the invocation returns.
+
+        `log`: that of the invocation for which the environment is started.
+        """
+        began_seconds = real_seconds()
+        self._log = log
+        outcome: InvocationOutcome | None
+        try:
+            async with asyncio.timeout(self._init_seconds_max + self.runnable.timeout_seconds):
+                with self._watched_memory():
+                    outcome = await self._start(log.request_id)
+        except (ProgramMissing, OSError) as error:
+            if isinstance(error, TimeoutError):
+                await self._drain()
+                outcome = outcomes.describe_timeout(log.request_id, self.runnable.timeout_seconds)
+            else:
+                outcome = outcomes.describe_missing_program(log.request_id, _words(self.runnable, error))
+        self._is_over = self._is_over or outcome is not None
+        self.init_ms = (real_seconds() - began_seconds) * 1000
+        return outcome
+
+    async def _start(self, request_id: str) -> InvocationOutcome | None:
+        secret = secrets.token_hex(16)
+        expected = self._listener.expect(secret)
+        runtime = f"{self._listener.port}:{secret}:{data_limit_bytes(self.runnable.memory_mb)}"
+        variables = make_variables(self.runnable, self._log_stream, self._mark, runtime)
+        try:
+            command = await find_command(self.runnable)
+            self._process = await Process.start(command, self.runnable.folder, variables, self._feed)
+            if self._is_over:  # it was killed before it began
+                self._process.kill()
+            if not await self._is_first(expected):
+                return await self._exit(request_id)
+            self._connection = expected.result()
+        finally:
+            expected.cancel()
+        message = await self._message(self._connection.started)
+        match message:
+            case None:
+                return await self._exit(request_id)
+            case Message(kind="ready"):
+                return None
+            case Message(kind="init-error"):
+                return outcomes.describe_handler_error(request_id, message.body)._replace(is_over=True)
+            case Message(kind="memory"):
+                return outcomes.describe_out_of_memory(request_id)
+        return await self._exit(request_id)
+
+    async def invoke(self, payload: bytes, log: InvocationLog, client_context: str | None = None) -> InvocationOutcome:
+        """Run one invocation; afterwards `is_usable` says if the environment can run another. Cancelling ends it."""
+        assert self._connection
+        self._log = log
+        timeout_seconds = self.runnable.timeout_seconds
+        head: dict[str, Any] = {
+            "requestId": log.request_id,
+            "arn": self.runnable.arn,
+            "timeoutMs": timeout_seconds * 1000,
+            "replyBytesMax": INVOCATION_REPLY_BYTES_MAX,
+        }
+        if client_context is not None:
+            head["clientContext"] = client_context
+        outcome = None
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                with self._watched_memory():
+                    receiving = self._connection.receive()
+                    self._connection.send(head, payload)
+                    message = await self._message(receiving)
+            outcome = await self._outcome(message, log.request_id)
+        except TimeoutError:
+            await self._drain()
+            outcome = outcomes.describe_timeout(log.request_id, timeout_seconds)
+        finally:
+            if outcome is None or outcome.is_over:
+                self.kill()
+        return outcome
+
+    async def _outcome(self, message: Message | None, request_id: str) -> InvocationOutcome:
+        """What the message at the end of an invocation means; None: there was none."""
+        if message and message.request_id == request_id:
+            match message.kind:
+                case "result":
+                    return InvocationOutcome(message.body)
+                case "error":
+                    return outcomes.describe_handler_error(request_id, message.body)
+                case "too-large":
+                    return outcomes.describe_large_reply()
+                case "memory":
+                    return outcomes.describe_out_of_memory(request_id)
+        if message:
+            return outcomes.describe_exit(request_id, None)
+        return await self._exit(request_id)
+
+    async def _message(self, receiving: asyncio.Future[Message]) -> Message | None:
+        """The message; None if the process ends, breaks the connection or uses too much memory before it."""
+        try:
+            return receiving.result() if await self._is_first(receiving) else None
+        except ConnectionBroken:
+            return None
+
+    async def _is_first(self, expected: asyncio.Future[Any]) -> bool:
+        """Wait for `expected` and the output before it; False if the process has failed before."""
+        assert self._process
+        waiting = {expected, self._process.exited, self._over_memory}
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        await self._drain()
+        return expected.done() and not expected.cancelled()
+
+    async def _drain(self) -> None:
+        """Let the loop read what the process has written so far.
+
+        Its socket and its pipe are ready in the same turn, except if reading the pipe was paused: then it takes two turns.
+        """
+        if self._process:
+            self._process.read_on()
+        for _ in range(2):
+            await asyncio.sleep(0)
+
+    async def _exit(self, request_id: str) -> InvocationOutcome:
+        """The error of a process that ends, uses too much memory, or does not obey the protocol."""
+        assert self._process
+        if self._over_memory.done():
+            return outcomes.describe_out_of_memory(request_id)
+        await asyncio.wait({self._process.exited}, timeout=_EXIT_GRACE_SECONDS)
+        return outcomes.describe_exit(request_id, self._process.status)
+
+    @contextmanager
+    def _watched_memory(self) -> Iterator[None]:
+        """Meanwhile, `_over_memory` becomes done once the environment uses more memory than the function has."""
+        loop = asyncio.get_running_loop()
+        self._over_memory = loop.create_future()
+
+        def look() -> None:
+            self.see_memory()
+            if self.memory_used_bytes > self.runnable.memory_mb * _MB_BYTES:
+                self._over_memory.set_result(None)
+            else:
+                self._next_look = loop.call_later(_MEMORY_LOOK_SECONDS, look)
+
+        self._next_look = loop.call_later(_MEMORY_LOOK_SECONDS, look)
+        try:
+            yield
+        finally:
+            self._next_look.cancel()
+
+    def see_memory(self) -> None:
+        """Note the memory in use now."""
+        if self._process and not self._process.exited.done():
+            most_bytes = self.runnable.memory_mb * _MB_BYTES
+            used_bytes = memory_used_bytes(self._process.pid, most_bytes)
+            self.memory_used_bytes = max(self.memory_used_bytes, used_bytes)
+
+    def kill(self) -> None:
+        """End the process and its group at once, or as soon as it starts; `end` does the rest."""
+        self._is_over = True
+        if self._process:
+            self._process.kill()
+
+    async def end(self) -> None:
+        """End the process and all that it started, and close what belongs to it."""
+        self.kill()
+        if self._connection:
+            self._connection.abort()
+        if self._process:
+            await self._process.end(f"{MARK}={self._mark}".encode())
+        self._log = None
+
+    def _feed(self, data: bytes) -> None:
+        if self._log:
+            self._log.feed(data)
+
+
+def _words(runnable: Runnable, error: Exception) -> str:
+    """The message of an error of a start."""
+    if isinstance(error, OSError):
+        return messages.program_missing(runnable.runtime, error.strerror or str(error))
+    return str(error)

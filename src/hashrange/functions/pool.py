@@ -1,0 +1,203 @@
+"""Which environment runs an invocation of a function? An idle one, else a new one, up to the function's concurrency."""
+
+import asyncio
+import datetime as dt
+import secrets
+
+from hashrange.clock import Clock, real_seconds
+from hashrange.functions.code import fingerprint
+from hashrange.functions.connection import Listener
+from hashrange.functions.environment import ExecutionEnvironment
+from hashrange.functions.invocation import ConcurrencyExceeded, Invocation, InvocationOutcome
+from hashrange.functions.invocation_log import InvocationLog, OnLine, Report
+from hashrange.functions.runnable import Runnable
+from hashrange.limits import ENVIRONMENT_IDLE_SECONDS_MAX, INIT_SECONDS_MAX, INVOCATION_PAYLOAD_BYTES_MAX
+from hashrange.messages import functions as messages
+
+_MB_BYTES = 1024 * 1024
+
+
+class EnvironmentPool:
+    """The environments of one version of a function.
+
+    The environment used last is used first, so that the others become idle. One that has failed is replaced by the next
+    invocation. `clock` is read for idle times (monotonic) and for names and lines of logs (wall time); time-outs go by the
+    event loop's own clock.
+    """
+
+    def __init__(
+        self,
+        runnable: Runnable,
+        listener: Listener,
+        clock: Clock,
+        on_line: OnLine,
+        *,
+        concurrency_max: int,
+        init_seconds_max: float = INIT_SECONDS_MAX,
+    ) -> None:
+        """`listener`: started, shared by all pools; `on_line`: see `InvocationLog`; `concurrency_max`: may be 0."""
+        self._runnable, self._listener, self._clock, self._on_line = runnable, listener, clock, on_line
+        self.concurrency_max = concurrency_max
+        """May be changed at any time; invocations that run go on."""
+        self._init_seconds_max = init_seconds_max
+        self._generation = 0
+        """Number of calls of `replace`."""
+        self._fingerprint: str | None = None
+        self._idle: list[ExecutionEnvironment] = []
+        self._busy: set[ExecutionEnvironment] = set()
+        self._rested = asyncio.Event()
+        """Set when an invocation ends."""
+        self._ending: set[asyncio.Task[None]] = set()
+        self._idle_timer: asyncio.TimerHandle | None = None
+        self._running = 0
+        self._is_closed = False
+
+    @property
+    def idle_count(self) -> int:
+        """Environments that wait for an invocation."""
+        return len(self._idle)
+
+    async def invoke(self, payload: bytes, request_id: str, client_context: str | None = None) -> Invocation:
+        """Run an invocation: what the handler returns, or its error. `client_context`: JSON for the handler's context.
+
+        Raises ConcurrencyExceeded at once if as many run as may, or the pool is closed. If the caller is cancelled, the
+        environment ends. Costs some 0.3 ms, and a start some 100 ms where no environment is idle.
+        """
+        assert len(payload) <= INVOCATION_PAYLOAD_BYTES_MAX
+        if self._running >= self.concurrency_max:
+            raise ConcurrencyExceeded(messages.CONCURRENCY_EXCEEDED)
+        self._running += 1
+        try:
+            await self._look_for_changes()
+            return await self._invoke(payload, request_id, client_context)
+        finally:
+            self._running -= 1
+            self._rested.set()
+
+    async def _invoke(self, payload: bytes, request_id: str, client_context: str | None) -> Invocation:
+        if self._is_closed:
+            raise ConcurrencyExceeded(messages.POOL_CLOSED)
+        runnable = self._runnable
+        log = InvocationLog(request_id, self._on_line)
+        environment = self._take_idle()
+        is_new = environment is None
+        if environment is None:
+            environment = ExecutionEnvironment(
+                runnable, self._listener, self._log_stream_name(), self._init_seconds_max
+            )
+            environment.generation = self._generation
+        self._busy.add(environment)
+        try:
+            outcome = await environment.start(log) if is_new else None
+            log.begin(runnable.version)
+            began_seconds = real_seconds()
+            if outcome is None:
+                outcome = await environment.invoke(payload, log, client_context)
+            duration_ms = (real_seconds() - began_seconds) * 1000
+            environment.see_memory()
+            self._end_log(log, environment, outcome, duration_ms, is_new=is_new)
+        finally:
+            self._busy.discard(environment)
+            self._put_back(environment)
+        return Invocation(outcome.payload, "Unhandled" if outcome.error_type else None, log.tail, duration_ms)
+
+    def _end_log(
+        self,
+        log: InvocationLog,
+        environment: ExecutionEnvironment,
+        outcome: InvocationOutcome,
+        duration_ms: float,
+        *,
+        is_new: bool,
+    ) -> None:
+        runnable = environment.runnable
+        last_line, status = None, ""
+        if outcome.is_timed_out:
+            time = self._wall_time().isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            last_line = f"{time} {log.request_id} {messages.timed_out(runnable.timeout_seconds)}"
+            status = "timeout"
+        elif outcome.is_over:
+            status = f"error\tError Type: {outcome.error_type}"
+        used_mb = min(-(-environment.memory_used_bytes // _MB_BYTES), runnable.memory_mb)
+        init_ms = environment.init_ms if is_new else None
+        log.end(Report(duration_ms, runnable.memory_mb, used_mb, init_ms, status), last_line)
+
+    def _wall_time(self) -> dt.datetime:
+        return dt.datetime.fromtimestamp(self._clock.wall_time(), dt.UTC)
+
+    def _log_stream_name(self) -> str:
+        """The name that the service would give to the log stream of a new environment."""
+        return f"{self._wall_time():%Y/%m/%d}/[{self._runnable.version}]{secrets.token_hex(16)}"
+
+    # --- environments ---------------------------------------------------------------------------
+
+    async def _look_for_changes(self) -> None:
+        """Replace the environments if code that is used in place has changed."""
+        if self._runnable.watched is not None:
+            found = await asyncio.to_thread(fingerprint, self._runnable.watched)
+            if found != self._fingerprint:
+                self._fingerprint = found
+                self.replace(self._runnable)
+
+    def replace(self, runnable: Runnable) -> None:
+        """Use other code or another configuration from the next invocation on; invocations that run go on with the old one."""
+        self._runnable = runnable
+        self._generation += 1
+        self._end_all(self._idle)
+
+    def _take_idle(self) -> ExecutionEnvironment | None:
+        while self._idle:
+            environment = self._idle.pop()
+            if environment.is_usable:
+                return environment
+            self._end(environment)
+        return None
+
+    def _put_back(self, environment: ExecutionEnvironment) -> None:
+        if environment.is_usable and environment.generation == self._generation and not self._is_closed:
+            environment.idle_since_seconds = self._clock.monotonic()
+            self._idle.append(environment)
+            self._set_idle_timer()
+        else:
+            self._end(environment)
+
+    def _set_idle_timer(self) -> None:
+        if self._idle_timer is None:
+            self._idle_timer = asyncio.get_running_loop().call_later(ENVIRONMENT_IDLE_SECONDS_MAX, self.end_idle)
+
+    def end_idle(self) -> None:
+        """End the environments that have been idle for five minutes or have failed; called by a timer, and by tests."""
+        if self._idle_timer:
+            self._idle_timer.cancel()
+            self._idle_timer = None
+        latest_seconds = self._clock.monotonic() - ENVIRONMENT_IDLE_SECONDS_MAX
+        old = [one for one in self._idle if one.idle_since_seconds <= latest_seconds or not one.is_usable]
+        self._idle = [one for one in self._idle if one not in old]
+        self._end_all(old)
+        if self._idle:
+            self._set_idle_timer()
+
+    def _end_all(self, environments: list[ExecutionEnvironment]) -> None:
+        for environment in environments:
+            self._end(environment)
+        environments.clear()
+
+    def _end(self, environment: ExecutionEnvironment) -> None:
+        environment.kill()
+        task = asyncio.ensure_future(environment.end())
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+
+    async def close(self) -> None:
+        """End all environments and wait until they have ended; invocations that run return Runtime.ExitError."""
+        self._is_closed = True
+        if self._idle_timer:
+            self._idle_timer.cancel()
+        for environment in self._busy:
+            environment.kill()
+        self._end_all(self._idle)
+        while self._running:
+            self._rested.clear()
+            await self._rested.wait()
+        while self._ending:
+            await asyncio.wait(self._ending)

@@ -1,0 +1,49 @@
+"""Which environment variables does a function's process have? The function's own, Lambda's, and a short list of the server's.
+
+Source: Lambda's developer guide, *Using Lambda environment variables*: reserved variables cannot be overridden, others can.
+"""
+
+import os
+
+from hashrange.functions.runnable import Runnable
+
+PASSED_ON = (
+    "PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TMP", "TEMP",
+    "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "USERPROFILE", "APPDATA", "LOCALAPPDATA",
+)  # fmt: skip
+"""All that a process gets of the server's environment, as far as it is set. The last two rows are for Windows."""
+MARK = "_HASHRANGE_ENVIRONMENT"
+"""Names the environment that a process belongs to; what a handler starts inherits it."""
+RUNTIME = "_HASHRANGE_RUNTIME"
+"""Port, secret and most bytes of data, for the program of the runtime, which removes it before the handler is loaded."""
+
+
+def make_variables(runnable: Runnable, log_stream: str, mark: str, runtime: str) -> dict[str, str]:
+    """The whole environment of a function's process; later entries override earlier ones."""
+    variables = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    variables |= {"TZ": ":UTC", "LANG": variables.get("LANG", "en_US.UTF-8"), "PYTHONIOENCODING": "utf-8"}
+    if runnable.watched is not None:
+        # Python takes a compiled module for current if the file's size and second are the same, so a change may be missed.
+        variables["PYTHONDONTWRITEBYTECODE"] = "1"
+    variables |= runnable.endpoints
+    variables |= runnable.variables
+    variables |= {
+        "_HANDLER": runnable.handler,
+        "AWS_REGION": runnable.region,
+        "AWS_DEFAULT_REGION": runnable.region,
+        "AWS_ACCESS_KEY_ID": runnable.access_key_id,
+        "AWS_SECRET_ACCESS_KEY": runnable.secret_access_key,
+        "AWS_EXECUTION_ENV": f"AWS_Lambda_{runnable.runtime}",
+        "AWS_LAMBDA_FUNCTION_NAME": runnable.name,
+        "AWS_LAMBDA_FUNCTION_VERSION": runnable.version,
+        "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(runnable.memory_mb),
+        "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
+        "AWS_LAMBDA_LOG_GROUP_NAME": runnable.log_group,
+        "AWS_LAMBDA_LOG_STREAM_NAME": log_stream,
+        "LAMBDA_TASK_ROOT": runnable.folder,
+        MARK: mark,
+        RUNTIME: runtime,
+    }
+    if runnable.session_token is not None:
+        variables["AWS_SESSION_TOKEN"] = runnable.session_token
+    return variables

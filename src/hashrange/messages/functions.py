@@ -1,0 +1,80 @@
+"""What do messages about functions and their code say? Lambda's words where it has them.
+
+Source: Lambda's developer guide, *Troubleshoot deployment issues* and *Troubleshoot invocation issues*; reports of users.
+"""
+
+NOT_A_ZIP = "Could not unzip uploaded file. Please check your file, then try to upload again."
+CONCURRENCY_EXCEEDED = "Rate Exceeded."
+POOL_CLOSED = "The server is stopping."
+NO_REASON = "Runtime exited without providing a reason"
+KILLED = "Runtime exited with error: signal: killed"
+
+
+def zip_too_large(size_bytes: int, most_bytes: int) -> str:
+    """A zip file is longer than may be uploaded. (unconfirmed)."""
+    return f"Zipped size must be smaller than {most_bytes} bytes; it is {size_bytes}."
+
+
+def unzipped_too_large(most_bytes: int) -> str:
+    """The files of a zip file are too large together."""
+    return f"Unzipped size must be smaller than {most_bytes} bytes"
+
+
+def too_many_files(most: int) -> str:
+    """A zip file has too many members. (ours)."""
+    return f"The zip file has more than {most} files and folders."
+
+
+def unsafe_member(name: str, reason: str) -> str:
+    """A member of a zip file would be written where it must not be, or cannot be read. (ours)."""
+    return f"The zip file cannot be unpacked: {name[:200]!r} {reason}."
+
+
+def code_not_found(code: str, reason: str) -> str:
+    """Code that is used in place is not there. (ours)."""
+    return f"The code {code[:500]!r} was not found: {reason}."
+
+
+def url_unusable(url: str) -> str:
+    """A function's URL is not one that can be called. (ours)."""
+    return f"{url[:500]!r} is no URL of the form http://host:port/path or https://host:port/path."
+
+
+def timed_out(timeout_seconds: float) -> str:
+    """An invocation took too long."""
+    return f"Task timed out after {timeout_seconds:.2f} seconds"
+
+
+def reply_too_large(most_bytes: int) -> str:
+    """A handler returned more than a reply may hold."""
+    return f"Response payload size exceeded maximum allowed payload size ({most_bytes} bytes)."
+
+
+def exited(reason: str) -> str:
+    """A process ended during an invocation; `reason`: `exit status 3`, `signal: killed`."""
+    return f"Runtime exited with error: {reason}"
+
+
+def of_request(request_id: str, message: str) -> str:
+    """A message about one invocation, worded by the service and not by the runtime."""
+    return f"RequestId: {request_id} Error: {message}"
+
+
+def program_missing(program: str, reason: str) -> str:
+    """The program that runs a runtime cannot be started. (ours)."""
+    return f"{program} could not be started: {reason}"
+
+
+def remote_failed(url: str, reason: str) -> str:
+    """A function that is a URL did not answer. (ours)."""
+    return f"The function at {url} did not answer: {reason}"
+
+
+def remote_status(url: str, status: int) -> str:
+    """A function that is a URL answered with an unexpected status. (ours)."""
+    return f"The function at {url} answered with status {status}"
+
+
+def output_dropped(size_bytes: int) -> str:
+    """The line behind the output of an invocation that wrote too much. (ours)."""
+    return f"({size_bytes} more bytes of output were not kept)"

@@ -1,0 +1,142 @@
+"""Functions with real processes, and a check that none of them leaves anything behind."""
+
+import asyncio
+import functools
+import json
+import os
+import sys
+from collections.abc import Awaitable, Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+from hashrange.clock import Clock, SystemClock
+from hashrange.functions.connection import Listener
+from hashrange.functions.invocation import Invocation
+from hashrange.functions.pool import EnvironmentPool
+from hashrange.functions.runnable import Runnable
+from tests.support.waiting import PATIENCE_SECONDS, until
+
+try:
+    import uvloop
+
+    LOOPS: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {
+        "asyncio": asyncio.new_event_loop,
+        "uvloop": uvloop.new_event_loop,
+    }
+except ImportError:
+    LOOPS = {"asyncio": asyncio.new_event_loop}
+
+PYTHON = f"python3.{sys.version_info.minor}"
+NODE = "nodejs20.x"
+
+
+def children() -> set[int]:
+    """The processes that this process has started and not yet waited for; on Linux only."""
+    found: set[int] = set()
+    for path in Path("/proc/self/task").glob("*/children"):
+        found |= set(map(int, path.read_text().split()))
+    return found
+
+
+def descriptors() -> set[str]:
+    """The open descriptors of this process."""
+    folder = "/proc/self/fd" if os.path.isdir("/proc/self/fd") else "/dev/fd"
+    return set(os.listdir(folder))
+
+
+class World:
+    """A folder with a function's code, and the pools that run it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.lines: list[tuple[str, str]] = []
+        self.listener: Listener
+        self.pools: list[EnvironmentPool] = []
+        self._invocations = 0
+
+    def write(self, **files: str) -> None:
+        """Write files of the code: `app_py="…"` is app.py, `src__app_py="…"` is src/app.py."""
+        for name, text in files.items():
+            path = self.folder / ".".join(name.replace("__", "/").rsplit("_", 1))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+
+    def runnable(self, **members: Any) -> Runnable:
+        """A function with this code."""
+        is_node = members.get("runtime") == NODE
+        usual: dict[str, Any] = {
+            "name": "orders", "arn": "arn:aws:lambda:eu-west-1:000000000000:function:orders", "runtime": PYTHON,
+            "handler": "index.handler" if is_node else "app.handler", "folder": str(self.folder),
+            "timeout_seconds": PATIENCE_SECONDS, "region": "eu-west-1", "access_key_id": "AKID", "secret_access_key": "hidden",
+        }  # fmt: skip
+        return Runnable(**usual | members)
+
+    def pool(self, clock: Clock | None = None, concurrency_max: int = 10, **members: Any) -> EnvironmentPool:
+        """A pool for this code."""
+        pool = EnvironmentPool(
+            self.runnable(**members), self.listener, clock or SystemClock(),
+            lambda request_id, line: self.lines.append((request_id, line)), concurrency_max=concurrency_max,
+        )  # fmt: skip
+        self.pools.append(pool)
+        return pool
+
+    async def invoke(self, pool: EnvironmentPool, event: Any = None) -> Invocation:
+        """Invoke with a new request id, in time."""
+        self._invocations += 1
+        async with asyncio.timeout(2 * PATIENCE_SECONDS):
+            return await pool.invoke(json.dumps(event).encode(), f"request-{self._invocations}")
+
+    def output(self, number: int = 1) -> list[str]:
+        """What the handler wrote in an invocation, without START, END and REPORT."""
+        usual = ("START ", "END ", "REPORT ")
+        return [line for one, line in self.lines if one == f"request-{number}" and not line.startswith(usual)]
+
+
+Test = Callable[[World], Coroutine[Any, Any, None]]
+
+
+@functools.cache
+def open_globals(loop: str) -> None:
+    """Open what the first loop of a kind opens for the whole process."""
+
+    async def start() -> None:
+        process = await asyncio.create_subprocess_exec(sys.executable, "-S", "-c", "")
+        await process.wait()
+
+    with asyncio.Runner(loop_factory=LOOPS[loop]) as runner:
+        runner.run(start())
+
+
+def run(folder: Path, test: Test, loop: str = "asyncio") -> None:
+    """Run a test in a loop, close its pools, and see that no process, task or descriptor is left."""
+    open_globals(loop)
+    open_before, children_before = descriptors(), children()
+
+    async def main() -> None:
+        world = World(folder)
+        world.listener = Listener()
+        await world.listener.start()
+        try:
+            await test(world)
+        finally:
+            for pool in world.pools:
+                await pool.close()
+            await world.listener.close()
+        await until(lambda: asyncio.all_tasks() <= {asyncio.current_task()})
+        await until(lambda: children() <= children_before)
+
+    with asyncio.Runner(loop_factory=LOOPS[loop]) as runner:
+        runner.run(main())
+    assert descriptors() <= open_before
+
+
+def decoded(invocation: Invocation) -> Any:
+    """The payload."""
+    return json.loads(invocation.payload)
+
+
+async def failed(invoking: Awaitable[Invocation]) -> Any:
+    """The payload of an invocation that returns an error."""
+    invocation = await invoking
+    assert invocation.function_error == "Unhandled"
+    return decoded(invocation)
