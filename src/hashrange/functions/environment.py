@@ -172,11 +172,12 @@ class ExecutionEnvironment:
     async def _drain(self) -> None:
         """Let the loop read what the process has written so far.
 
-        Its socket and its pipe are ready in the same turn, except if reading the pipe was paused: then it takes two turns.
+        Its socket and its pipe are ready in the same turn. asyncio hands output over one turn later, and if reading was paused,
+        it takes two more turns until the pipe is read: three in all, and one to spare.
         """
         if self._process:
             self._process.read_on()
-        for _ in range(2):
+        for _ in range(4):
             await asyncio.sleep(0)
 
     async def _exit(self, request_id: str) -> InvocationOutcome:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from hashrange.errors import StorageError
 from hashrange.settings import Settings, SettingUnusable
 from hashrange.store.snapshot_file import SnapshotFileError
 from hashrange.testing.database import Database, server
@@ -166,3 +167,24 @@ def test_a_closed_database_says_that_it_is_closed() -> None:
     for use in uses:
         with pytest.raises(RuntimeError, match="This database is closed"):
             use()
+
+
+@pytest.mark.parametrize("place", ["memory", "disk"])
+def test_a_snapshot_of_a_new_database(place: str, tmp_path: Path) -> None:
+    """Its copies are new engines, which is quicker than linking; what can be done with it is the same."""
+    with server(Settings(data_dir=None if place == "memory" else str(tmp_path / "data"))) as database:
+        snapshot = database.snapshot()
+        for _ in range(2):
+            create(database.client())
+            database.restore(snapshot)
+            assert database.client().list_tables()["TableNames"] == []
+        snapshot.save(tmp_path / "new.snapshot")
+        with server(snapshot=tmp_path / "new.snapshot") as other, database.fork() as fork:
+            for one in (other, fork, database):
+                create(one.client())
+                put(one.client(), "a")
+                assert keys_of(one.client()) == ["a"]
+        snapshot.release()
+        with pytest.raises(StorageError, match="has been released"):
+            database.restore(snapshot)
+        assert keys_of(database.client()) == ["a"]

@@ -33,6 +33,8 @@ from hashrange.store.snapshot_file import StoredRow
 
 LOADED_TOGETHER_BYTES = 4 * 1024 * 1024
 """Size of the batches in which `checkpoint_of` writes rows to a new engine."""
+NEW_SEQUENCE = 1
+"""Number of the last write of a new engine: the row with the format version."""
 UNFLUSHED_BYTES_MAX = 256 * 1024
 """Bytes in memtables that linking may flush on the event loop, in about 1 ms; more is flushed before, on a thread."""
 
@@ -106,9 +108,13 @@ class EngineCheckpoint:
     Forks on several threads may use one checkpoint.
     """
 
-    def __init__(self, home: Home) -> None:
-        """`home`, which holds an engine that is not open, belongs to the checkpoint from now on."""
+    def __init__(self, home: Home, *, is_new: bool = False) -> None:
+        """`home`, which holds an engine that is not open, belongs to the checkpoint from now on.
+
+        `is_new`: the engine holds nothing but what every new engine holds, so copies can be new engines, too.
+        """
         self._home = home._replace(has_content=True)
+        self._is_new = is_new
         self._engine: Engine | None = None
         self._lock = Lock()
         self._is_last_use = False
@@ -121,7 +127,7 @@ class EngineCheckpoint:
         return self._home.place
 
     def copy(self) -> Home:
-        """Link the content to a new folder, on disk or in memory.
+        """Link the content to a new folder, on disk or in memory. A folder for the content of a new engine stays empty.
 
         Raises StorageError, OSError and the engine's bare exceptions.
         """
@@ -129,6 +135,8 @@ class EngineCheckpoint:
             if self._is_last_use and self._engine is None:
                 self._is_given_away = True
                 return self._home
+            if self._is_new and not self._is_released:
+                return empty_home_beside(self._home)
             return copy_home(self._opened(), self._home)
 
     def hand_over(self) -> None:
@@ -255,7 +263,8 @@ class Copies:
                 await asyncio.wrap_future(site.housekeeper.run(site.engine.flush))
                 site.health.require(generation)
                 require_engine(site.engine)
-            return EngineCheckpoint(copy_home(site.engine, self._home))
+            is_new = site.engine.latest_sequence_number() <= NEW_SEQUENCE
+            return EngineCheckpoint(copy_home(site.engine, self._home), is_new=is_new)
         except Exception as error:
             raise storage_error(error, site.place) from error
 
