@@ -9,11 +9,14 @@ import pytest
 from hashrange.clock import VirtualClock
 from hashrange.errors import StorageError
 from hashrange.items.types import Key, Row
+from hashrange.store.copying import Checkpoint
 from hashrange.store.embedded import EmbeddedStore, copy_folders, files, open_store
 from hashrange.store.embedded.checkpoints import UNFLUSHED_BYTES_MAX
+from hashrange.store.embedded.health import REOPEN_DELAY_SECONDS_MIN
 from hashrange.tables.open_table import OpenTable
 from tests.support.samples import finish, row_of, statistics_of, table_maker
-from tests.unit.store.conftest import Run
+from tests.support.waiting import wait_until
+from tests.unit.store.conftest import Run, sync_thread_is_idle
 
 KEYS = [Key(b"%03d" % number) for number in range(100)]
 
@@ -67,6 +70,38 @@ def test_a_checkpoint_contains_commits_in_large_memtables(store: EmbeddedStore, 
     store.restore(checkpoint)
     checkpoint.release()
     assert rows_of(store) == before
+
+
+def test_a_checkpoint_during_a_restore_contains_what_was_restored(store: EmbeddedStore, run: Run) -> None:
+    before = rows_of(store)
+    earlier = run(store.checkpoint())
+    put(store, 0, row_of(60, b"x" * 2 * UNFLUSHED_BYTES_MAX))
+
+    async def restore_meanwhile() -> Checkpoint:
+        later = asyncio.ensure_future(store.checkpoint())
+        await asyncio.sleep(0)
+        assert not later.done()
+        store.restore(earlier)
+        put(store, 1, row_of(7))
+        return await later
+
+    later = run(restore_meanwhile())
+    store.restore(None)
+    store.restore(later)
+    assert rows_of(store) == {**before, 1: row_of(7)}
+
+
+def test_a_restore_cancels_what_the_housekeeper_is_doing(store: EmbeddedStore, run: Run) -> None:
+    before = rows_of(store)
+    checkpoint = run(store.checkpoint())
+    put(store, 1, row_of(60, b"x" * 2 * UNFLUSHED_BYTES_MAX))
+    housekeeper = store.site.housekeeper
+    work = housekeeper.run(lambda: wait_until(lambda: housekeeper._executor is None))
+    store.restore(checkpoint)
+    assert work.done()
+    assert rows_of(store) == before
+    put(store, 2, row_of(9))
+    assert rows_of(store) == {**before, 2: row_of(9)}
 
 
 def test_a_store_is_emptied(store: EmbeddedStore) -> None:
@@ -185,6 +220,35 @@ def test_a_folder_that_cannot_be_synced_keeps_its_engine(tmp_path: Path, monkeyp
     assert os.listdir(own) == ["engine"]
     assert os.listdir(own / "engine") == ["own"]
     assert os.listdir(copy / "engine") == ["copy"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"), [(StorageError("not now"), "not now"), (OSError(28, "No space left on device"), "is full")]
+)
+def test_a_restore_that_fails_after_the_engine_was_closed_opens_it_again(
+    fault: Exception, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = VirtualClock()
+    with asyncio.Runner() as runner:
+        store = open_store(str(tmp_path / "data"), clock, runner.get_loop())
+        assert finish(store.catalog.create(table_maker("t"))) is not None
+        checkpoint = runner.run(store.checkpoint())
+        put(store, 1, row_of(1))
+
+        def fail(*_: object) -> None:
+            raise fault
+
+        monkeypatch.setattr(copy_folders, "replace_engine_folder", fail)
+        with pytest.raises(StorageError, match=message):
+            store.restore(checkpoint)
+        monkeypatch.undo()
+        clock.advance_all(REOPEN_DELAY_SECONDS_MIN)
+        with pytest.raises(StorageError, match=message):
+            rows_of(store)
+        runner.run(sync_thread_is_idle(store))
+        assert rows_of(store) == {1: row_of(1)}
+        checkpoint.release()
+        store.close_now()
 
 
 def test_a_restore_that_fails_leaves_the_content(

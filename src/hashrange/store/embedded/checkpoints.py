@@ -256,17 +256,22 @@ class Copies:
     async def checkpoint(self) -> EngineCheckpoint:
         """Copy the whole content, as of the last commit when this method returns. Raises StorageError."""
         site = self._site
-        generation = site.health.generation
-        require_engine(site.engine)
         try:
-            if (site.engine.property_int_value("rocksdb.cur-size-all-mem-tables") or 0) > UNFLUSHED_BYTES_MAX:
-                await asyncio.wrap_future(site.housekeeper.run(site.engine.flush))
-                site.health.require(generation)
-                require_engine(site.engine)
+            await self._flush_large_memtables()
             is_new = site.engine.latest_sequence_number() <= NEW_SEQUENCE
             return EngineCheckpoint(copy_home(site.engine, self._home), is_new=is_new)
         except Exception as error:
             raise storage_error(error, site.place) from error
+
+    async def _flush_large_memtables(self) -> None:
+        """Flush memtables that are too large to copy; again if the content is replaced meanwhile. Raises StorageError."""
+        site = self._site
+        generation = -1
+        while generation != site.health.generation:
+            generation = site.health.generation
+            require_engine(site.engine)
+            if (site.engine.property_int_value("rocksdb.cur-size-all-mem-tables") or 0) > UNFLUSHED_BYTES_MAX:
+                await asyncio.wrap_future(site.housekeeper.run(site.engine.flush))
 
     def checkpoint_of(self, rows: Iterable[StoredRow]) -> EngineCheckpoint:
         """Make a checkpoint whose content is `rows`. Raises StorageError, and what `rows` raises."""
@@ -312,10 +317,14 @@ class Copies:
         close_engine(open_home(home), home.place, may_fail=False)  # proves that the engine opens; makes a missing one
         former = self._store.let_engine_go()
         try:
-            close_engine(former, self._site.place, may_fail=False)
+            close_engine(
+                former, self._site.place, may_fail=True
+            )  # its commits are synced, and its work may be cancelled
             self._site.health.closed_in_order()
             lock.take_engine_of(home.data_dir)
             self._home = self._home._replace(has_content=True)
             self._store.take_engine(self.open_engine())
         except Exception as error:
-            raise self._site.fail(error) from error
+            fault = storage_error(error, self._site.place)
+            self._site.health.lose(fault)
+            raise fault from error

@@ -129,7 +129,7 @@ class Health:
     def _sync_failed(self, error: Exception) -> StorageError:
         """After any failure of a sync, serve nothing until a reopening. Returns the error for waiting callbacks."""
         fault = storage_error(error, self._store.place)
-        self._lose(fault)
+        self.lose(fault)
         return fault
 
     def require_folder(self) -> None:
@@ -139,7 +139,7 @@ class Health:
 
     def lost_folder(self, error: StorageLost) -> None:
         """On any thread: serve nothing until a reopening, because the engine's folder is not at its path."""
-        self.barrier.report(self._lose, error)
+        self.barrier.report(self.lose, error)
 
     def fail(self, error: StorageError) -> None:
         """After a failed read or write, serve nothing until a reopening; if `error` is StorageFull, refuse only writes.
@@ -149,7 +149,7 @@ class Health:
         if isinstance(error, StorageFull) and self._lock is not None:
             self._only_read(error)
         else:
-            self._lose(error)
+            self.lose(error)
 
     def _only_read(self, error: StorageFull) -> None:
         """Refuse writes and serve reads, because the disk is full; without effect after an earlier failure."""
@@ -162,8 +162,8 @@ class Health:
         assert self._lock is not None
         self._store.use(ReadOnlyEngine(engine, self._lock.folder.engine, self.refusal))
 
-    def _lose(self, error: StorageError) -> None:
-        """Replace the engine by a stand-in that refuses every call; callbacks that wait for a sync get `error`.
+    def lose(self, error: StorageError) -> None:
+        """Serve nothing until a reopening: a stand-in refuses every call; callbacks that wait for a sync get `error`.
 
         Without effect if every call is refused already.
         """
@@ -343,7 +343,7 @@ class Health:
     def _still_failing(self, error: StorageError) -> None:
         self._is_reopening = False
         if self._is_reading and not isinstance(error, StorageFull):
-            self._lose(error)
+            self.lose(error)
         elif self.failure is not None and not self._is_reading and str(error) != str(self.failure):
             _log.error("%s", error)
             self.failure = error

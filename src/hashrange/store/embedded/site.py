@@ -21,6 +21,10 @@ class FailureHandler(Protocol):
         """After a failed read or write, refuse calls until the engine is reopened; with a full disk, only writes."""
         ...
 
+    def lose(self, error: StorageError) -> None:
+        """Refuse all calls until the engine is reopened, because the present one is closed or must not be used."""
+        ...
+
     def require(self, generation: int) -> None:
         """Raise StorageError if the store's generation has grown since the caller read `generation`."""
         ...
