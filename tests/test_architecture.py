@@ -18,6 +18,7 @@ LAYERS = (
     {"tables"},
     {"store"},
     {"operations", "jobs", "faults", "functions"},
+    {"triggers"},
     {"service"},
     {"server"},
     {"cli", "testing"},

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from hashrange.clock import Clock
 from hashrange.faults.drawing import Drawing
-from hashrange.store.interface import RecordPage, Streams
+from hashrange.store.streams import RecordPage, Streams
 from hashrange.tables.streams import Sequence as SequenceNumber
 from hashrange.tables.streams import Shard, Stream, sequence_at
 
@@ -21,7 +21,7 @@ class FaultStreams:
         self._clock = clock
         self._names: dict[tuple[int, int], str] = {}
         self.last, self.of = inner.last, inner.of
-        self.find = inner.find
+        self.find, self.follow, self.feeds = inner.find, inner.follow, inner.feeds
 
     def shards(self, stream: Stream) -> Sequence[Shard]:
         """The inner store's shards of a stream; remembers the name of the stream's table for `records`."""

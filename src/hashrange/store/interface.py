@@ -1,7 +1,7 @@
 """What does a store promise? This interface, the same on one machine and on many.
 
-`Store` is for operations, `Durability` for the code that sends replies, `Maintenance` for jobs, `Copying` for
-checkpoints of the whole store (`copying.py`).
+`Store` is for operations, with `Streams` (`streams.py`); `Durability` for the code that sends replies, `Maintenance` for
+jobs, `Copying` for checkpoints of the whole store (`copying.py`), `Documents` for what is no item (`documents.py`).
 
 Ordering: rows of one source are ordered by the bytes of their keys. Durability: a change is committed, whole, when
 `mutate` or `transact` returns, and is durable once `durable_position()` has reached the `position()` read after that; a
@@ -29,14 +29,14 @@ from hashrange.errors import ApiError, HashrangeError, StorageError
 from hashrange.items.types import Key, Row
 from hashrange.soon import Soon
 from hashrange.store.copying import Copying
+from hashrange.store.documents import Documents
 from hashrange.store.request_ids import RequestId
+from hashrange.store.streams import Streams
 from hashrange.tables.change import Change, Origin, Plan
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.partitions import WHOLE, HashRange, Partition
 from hashrange.tables.schema import Table
 from hashrange.tables.span import Span
-from hashrange.tables.streams import Sequence as SequenceNumber
-from hashrange.tables.streams import Shard, Stream
 
 
 class Page(msgspec.Struct, frozen=True, gc=False):
@@ -190,7 +190,7 @@ class Store(Protocol):
         ...
 
     @property
-    def streams(self) -> "Streams":
+    def streams(self) -> Streams:
         """The streams of this store's tables."""
         ...
 
@@ -249,43 +249,6 @@ class Store(Protocol):
 
     async def statistics(self, sources: Sequence[bytes]) -> Mapping[bytes, Statistics]:
         """Item count and size of each source, as of a recent moment; on one machine exact, as of the last commit."""
-        ...
-
-
-class RecordPage(NamedTuple):
-    """Consecutive records of a shard."""
-
-    records: Sequence[tuple[SequenceNumber, bytes]]
-    """(sequence number, record) of each; `tables/stream_records.py` defines a record's bytes."""
-    is_end: bool
-    """True if the read found no further record of the shard; False: more may follow, even if none was returned."""
-
-
-class Streams(Protocol):
-    """The streams of tables, and their records; as up to date as the catalog. An ended stream is kept for a day."""
-
-    def find(self, account: str, region: str, table_name: str, label: str) -> Stream | None:
-        """The stream of table `table_name` with this label, even after it has ended; None if there is none."""
-        ...
-
-    def of(self, account: str, region: str) -> Sequence[Stream]:
-        """All streams of an account and Region."""
-        ...
-
-    def shards(self, stream: Stream) -> Sequence[Shard]:
-        """The shards of the stream that are not deleted yet, oldest first; none if the stream has been deleted."""
-        ...
-
-    def last(self) -> SequenceNumber:
-        """The sequence number that the store assigned last; every later record has a greater one."""
-        ...
-
-    async def records(self, shard: Shard, first: SequenceNumber, limit_records: int, limit_bytes: int) -> RecordPage:
-        """Records of a shard from sequence number `first` on, at most `limit_records`, and `limit_bytes` as stored.
-
-        At least one is returned if there is any. Records past their retention are included. The records
-        returned may not be durable yet.
-        """
         ...
 
 
@@ -392,6 +355,11 @@ class Maintenance(Protocol):
 
 class WholeStore(Store, Durability, Maintenance, Copying, Protocol):
     """Store, Durability, Maintenance and Copying in one object, as on one machine. Most callers need only one."""
+
+    @property
+    def documents(self) -> Documents:
+        """The documents of this store."""
+        ...
 
     async def close(self) -> None:
         """Make all commits durable and release the data folder."""

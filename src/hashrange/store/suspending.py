@@ -26,7 +26,6 @@ from hashrange.store.interface import (
     IdempotencyToken,
     Lease,
     Page,
-    RecordPage,
     Statistics,
     Transacted,
     TransactionRefused,
@@ -36,6 +35,7 @@ from hashrange.store.interface import (
 from hashrange.store.outcomes import Outcomes
 from hashrange.store.pause import PAUSE
 from hashrange.store.request_ids import RequestId, new_request_id
+from hashrange.store.streams import RecordPage
 from hashrange.store.suspending_time import SuspendingTime
 from hashrange.store.transaction_steps import plan_steps
 from hashrange.tables.change import Change, Origin, Plan, Planned
@@ -111,6 +111,7 @@ class SuspendingStreams:
         inner = store.inner.streams
         self._records = inner.records
         self.find, self.of, self.shards, self.last = inner.find, inner.of, inner.shards, inner.last
+        self.follow, self.feeds = inner.follow, inner.feeds
 
     async def records(self, shard: Shard, first: SequenceNumber, limit_records: int, limit_bytes: int) -> RecordPage:
         """Read records between two pauses."""
@@ -147,6 +148,7 @@ class SuspendingStore:
         """Number of writes, transactions and snapshot reads refused for a conflict."""
         self.catalog = SuspendingCatalog(self)
         self.streams = SuspendingStreams(self)
+        self.documents = inner.documents
 
     @property
     def lost_outcomes(self) -> int:

@@ -55,7 +55,7 @@ def plan_steps(
         weighed = old if new is None else new
         size_bytes += 0 if weighed is None else row_size_bytes(weighed)
         commit_bytes += 0 if new is None else len(new)
-        if table.schema.stream_view_type is not None:
+        if table.schema.stream_view_type is not None or table.schema.kinesis_destinations:
             commit_bytes += images_bytes(table.schema, old, new)
         is_too_large = size_bytes > TRANSACTION_SIZE_MAX_BYTES or commit_bytes > TRANSACTION_COMMIT_MAX_BYTES
         if is_refused or is_too_large:

@@ -10,7 +10,7 @@ class WrappedStore:
     """
 
     def __init__(self, inner: WholeStore) -> None:
-        self.streams = inner.streams
+        self.streams, self.documents = inner.streams, inner.documents
         self.collection_size_bytes, self.statistics = inner.collection_size_bytes, inner.statistics
         self.position, self.durable_position = inner.position, inner.durable_position
         self.position_of, self.when_durable = inner.position_of, inner.when_durable

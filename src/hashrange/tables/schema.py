@@ -78,6 +78,30 @@ class TimeToLive(msgspec.Struct, frozen=True):
     """Time to live is shown as DISABLING until this time, or as ENABLING at least until then."""
 
 
+TimePrecision = Literal["MILLISECOND", "MICROSECOND"]
+
+
+class KinesisDestination(msgspec.Struct, frozen=True):
+    """A Kinesis data stream that the table's changes go to, or went to at most a day ago (`kinesis_destinations.py`)."""
+
+    stream_arn: str
+    """ARN of the Kinesis data stream."""
+    feed_label: str
+    """Label of the table's feed: the stream that keeps the changes until Kinesis has accepted them."""
+    state: Literal["ENABLING", "ACTIVE", "DISABLED", "ENABLE_FAILED"]
+    """ENABLING until the Kinesis stream has been found."""
+    changed_at_seconds: float
+    """Service time at which the state or the precision changed."""
+    changing_until_seconds: float = 0.0
+    """Until this time, ACTIVE is shown as ENABLING or UPDATING, and DISABLED as DISABLING."""
+    is_updating: bool = False
+    """True if the last change was one of the precision."""
+    precision: TimePrecision | None = None
+    """Precision of the times in the records; None if no request named one: MILLISECOND, and records do not say so."""
+    description: str | None = None
+    """Why the destination could not be enabled."""
+
+
 class ResourcePolicy(msgspec.Struct, frozen=True):
     """The resource policy of a table or stream; stays stored once it is deleted, so that revisions only grow."""
 
@@ -138,6 +162,8 @@ class Table(msgspec.Struct, frozen=True):
     """Resource policies of the table's streams, by stream label."""
     time_to_live: TimeToLive | None = None
     """The table's time to live; None if it was never turned on."""
+    kinesis_destinations: tuple[KinesisDestination, ...] = ()
+    """At most one that is ENABLING or ACTIVE, which is the last one."""
 
     @property
     def source_id(self) -> SourceId:

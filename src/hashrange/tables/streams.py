@@ -5,19 +5,27 @@ follows. When a partition splits, its shard has two children. Reading parents be
 in order.
 """
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from hashrange.limits import RECORD_RETENTION_SECONDS
+from hashrange.tables.kinesis_destinations import feed_label_on
 from hashrange.tables.partitions import HashRange, Partition
 from hashrange.tables.schema import KeySchema, StreamViewType, Table
 
 Sequence = int
 """A stream record's number: milliseconds of service time since the epoch ‖ a counter of 4 bytes.
 
-Unique in a store; each record has a greater number than all records before it.
+Unique in a stream; each record has a greater number than all records of earlier commits, whatever their stream.
 """
+Purpose = Literal["readers", "kinesis"]
+"""For whom a stream records changes: for clients of DynamoDB Streams, or, as a *feed*, for a Kinesis destination.
+
+A table has at most one stream of each purpose that is on. Only the server itself sees feeds.
+"""
+FEED_VIEW_TYPE: StreamViewType = "NEW_AND_OLD_IMAGES"
+PURPOSES: tuple[Purpose, ...] = ("readers", "kinesis")
 
 SEQUENCE_COUNTER_BITS = 32
 SEQUENCE_COUNTER_MAX = (1 << SEQUENCE_COUNTER_BITS) - 1
@@ -79,6 +87,7 @@ class Stream(msgspec.Struct, frozen=True):
     """The stream is shown as ENABLING or DISABLING until this time."""
     ended_at_seconds: float = 0.0
     """Service time at which the stream was switched off or its table deleted; 0 while it is on."""
+    purpose: Purpose = "readers"
 
     @property
     def arn(self) -> str:
@@ -114,28 +123,48 @@ def stream_arn(account: str, region: str, table_name: str, label: str) -> str:
 
 
 def has_stream(table: Table) -> bool:
-    """True if a stream records the table's changes."""
+    """True if clients can read the table's changes from a stream that is on."""
     return table.stream_view_type is not None and table.deleted_at_seconds is None
 
 
-def stream_of(table: Table, stream_id: int, now_seconds: float) -> Stream:
-    """The new stream of a table that has just been created or changed with a stream switched on.
+def label_on(table: Table, purpose: Purpose) -> str | None:
+    """Label of the table's stream of this purpose that is on; None if there is none."""
+    if purpose == "readers":
+        return table.stream_label if has_stream(table) else None
+    return feed_label_on(table)
+
+
+def view_types_on(table: Table) -> list[StreamViewType]:
+    """View type of each of the table's streams that are on. 0.2 µs."""
+    found: list[StreamViewType] = []
+    if has_stream(table):
+        assert table.stream_view_type is not None
+        found.append(table.stream_view_type)
+    if table.kinesis_destinations and feed_label_on(table) is not None:
+        found.append(FEED_VIEW_TYPE)
+    return found
+
+
+def stream_of(table: Table, stream_id: int, now_seconds: float, purpose: Purpose = "readers") -> Stream:
+    """The new stream of a table that has just been created or changed with a stream of this purpose switched on.
 
     Also for a table stored in an older format, in which a stream was only described by its table.
     """
-    assert table.stream_view_type is not None
-    assert table.stream_label is not None
+    label, view_type = label_on(table, purpose), table.stream_view_type if purpose == "readers" else FEED_VIEW_TYPE
+    assert label is not None
+    assert view_type is not None
     return Stream(
         stream_id,
         table.table_id,
         table.account,
         table.region,
         table.name,
-        table.stream_label,
+        label,
         table.keys,
-        table.stream_view_type,
+        view_type,
         now_seconds,
         changing_until_seconds=max(table.active_at_seconds, table.updating_until_seconds),
+        purpose=purpose,
     )
 
 

@@ -215,16 +215,36 @@ def test_a_lock_of_ours_that_is_no_file_is_not_told_as_a_missing_right(tmp_path:
         open_store(str(tmp_path), CLOCK, None)
 
 
-@pytest.mark.parametrize("version", [2, 9])
+@pytest.mark.parametrize("version", [2, 10])
 def test_an_unknown_format_is_refused_and_unharmed(tmp_path: Path, version: int) -> None:
     open_store(str(tmp_path), CLOCK, None).close_now()
     engine = open_engine(str(tmp_path))
     engine.put(FORMAT_KEY, version.to_bytes(4, "big"))
     engine.close()
-    with pytest.raises(StorageFormatUnknown, match=f"format {version}; this Hashrange reads format 8"):
+    with pytest.raises(StorageFormatUnknown, match=f"format {version}; this Hashrange reads format 9"):
         open_store(str(tmp_path), CLOCK, None)
     with pytest.raises(StorageFormatUnknown):
         open_store(str(tmp_path), CLOCK, None)
+
+
+def test_a_folder_of_format_8_gets_the_members_of_today(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path), CLOCK, None)
+    made = finish(store.catalog.create(table_maker("t")))
+    assert made is not None
+    store.close_now()
+    engine = open_engine(str(tmp_path))
+    description = msgspec.json.decode(engine.get(catalog_key(made.table_id)))
+    del description["kinesis_destinations"]
+    engine.put(catalog_key(made.table_id), msgspec.json.encode(description))
+    engine.put(FORMAT_KEY, (8).to_bytes(4, "big"))
+    engine.close()
+    assert check_store(str(tmp_path)).faults == []
+    store = open_store(str(tmp_path), CLOCK, None)
+    assert store.engine.get(FORMAT_KEY) == FORMAT_VERSION.to_bytes(4, "big")
+    assert store.engine.get(catalog_key(made.table_id)) == encode_table(made.schema)
+    assert store.documents.below("") == []
+    store.close_now()
+    assert check_store(str(tmp_path)).faults == []
 
 
 @pytest.mark.parametrize("version", [3, 4])

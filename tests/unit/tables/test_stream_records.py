@@ -15,9 +15,12 @@ from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import StreamViewType
 from hashrange.tables.stream_records import (
+    EVENT_USER_IDENTITY,
     FORMER_VERSION,
+    USER_IDENTITY,
     current_record,
     decode_record,
+    event_template_of,
     keys_of,
     record_encoder,
     record_json,
@@ -84,6 +87,19 @@ def test_a_record_tells_its_change(view_type: StreamViewType, event: str, has_it
     assert record_json(template_of(stream), 5, older) == told
     assert record_values(stream, 5, older) == content
     assert decode_record(older, view_type, NAMES) == found
+
+
+def test_a_function_gets_the_same_record_with_the_arn_of_the_stream() -> None:
+    stream = stream_of(replace(table_maker("t")(1), stream_view_type="NEW_IMAGE", stream_label="label"), 7, 1.0)
+    encode = record_encoder("NEW_IMAGE", NAMES)
+    for origin in ("client", "ttl"):
+        record = encode(replace(change_of(OLD, None, has_items=True), origin=origin))
+        told: dict[str, Any] = msgspec.json.decode(record_json(template_of(stream), 5, record))
+        event: dict[str, Any] = msgspec.json.decode(record_json(event_template_of(stream), 5, record))
+        assert event.pop("eventSourceARN") == stream.arn
+        identities = told.pop("userIdentity", None), event.pop("userIdentity", None)
+        assert identities == ((None, None) if origin == "client" else (USER_IDENTITY, EVENT_USER_IDENTITY))
+        assert event == told
 
 
 @pytest.mark.parametrize("view_type", VIEW_TYPES)

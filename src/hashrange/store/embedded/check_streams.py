@@ -5,6 +5,7 @@ streams have ended. Records lie within their shard and can be read, and if a str
 item's last record agrees with the stored item.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from hashrange.items.keys import prefix_upper_bound
@@ -19,7 +20,7 @@ from hashrange.tables.partitions import HashRange
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import HASH_BYTES, make_source_id
 from hashrange.tables.stream_records import StreamRecord, decode_record, keys_of
-from hashrange.tables.streams import SEQUENCE_BYTES, Shard, Stream, has_stream
+from hashrange.tables.streams import FEED_VIEW_TYPE, PURPOSES, SEQUENCE_BYTES, Purpose, Shard, Stream, label_on
 
 LAST_RECORDS_MAX = 100_000
 """At most this many items of a stream, those in its youngest shards first, are compared with their last stream record;
@@ -60,18 +61,19 @@ class StreamCheck:
     def _stream_faults(self) -> Iterator[str]:
         counter = self._engine.get(layout.NEXT_STREAM_ID_KEY)
         next_id = 1 if counter is None else layout.decode_counter(counter)
-        on: dict[int, int] = {}
+        on: Counter[tuple[int, Purpose]] = Counter()
         for stream_id, stream in self._streams.items():
             if stream.stream_id != stream_id or not 0 < stream_id < next_id:
                 yield f"stream {stream_id} says that it is {stream.stream_id}, and the next id to be given out is {next_id}"
             if stream.is_on:
-                on[stream.table_id] = on.get(stream.table_id, 0) + 1
+                on[stream.table_id, stream.purpose] += 1
                 yield from _description_faults(stream, self._tables.get(stream.table_id))
             elif stream.ended_at_seconds < stream.created_at_seconds:
                 yield f"stream {stream.arn} is off and ended before it began"
         for table in self._tables.values():
-            if has_stream(table) and on.get(table.table_id, 0) != 1:
-                yield f"table {table.name} has a stream, and {on.get(table.table_id, 0)} of its streams are on"
+            for purpose in PURPOSES:
+                if label_on(table, purpose) is not None and on[table.table_id, purpose] != 1:
+                    yield f"table {table.name} has a stream, and {on[table.table_id, purpose]} of its streams are on"
 
     def _shard_faults(self) -> Iterator[str]:
         by_stream: dict[int, list[Shard]] = {stream_id: [] for stream_id in self._streams}
@@ -157,10 +159,12 @@ class StreamCheck:
 
 
 def _description_faults(stream: Stream, table: Table | None) -> Iterator[str]:
-    if table is None or not has_stream(table):
+    label = None if table is None else label_on(table, stream.purpose)
+    if table is None or label is None:
         yield f"stream {stream.arn} is on, and its table is gone or has none"
         return
-    of_table = (table.account, table.region, table.name, table.stream_label, table.keys, table.stream_view_type)
+    view_type = table.stream_view_type if stream.purpose == "readers" else FEED_VIEW_TYPE
+    of_table = (table.account, table.region, table.name, label, table.keys, view_type)
     if of_table != (stream.account, stream.region, stream.table_name, stream.label, stream.keys, stream.view_type):
         yield f"stream {stream.arn} is not as table {table.name} describes it"
 

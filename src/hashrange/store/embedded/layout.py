@@ -15,8 +15,8 @@ from hashrange.tables.schema import Table
 from hashrange.tables.source_id import SOURCE_BYTES, make_source_id, source_id_of, table_prefix
 from hashrange.tables.streams import SEQUENCE_BYTES, Sequence, Shard, Stream
 
-FORMAT_VERSION = 8
-READ_VERSIONS = (3, 4, 5, 6, 7, 8)
+FORMAT_VERSION = 9
+READ_VERSIONS = (3, 4, 5, 6, 7, 8, 9)
 """Format versions that a server opens; it converts older ones first (`upgrade.py`)."""
 
 _SYSTEM = b"\x00\x00\x00\x00"
@@ -54,6 +54,8 @@ RECORD_PREFIX = _SYSTEM + b"\x00\x0c"
 """Prefix ‖ id of a stream, 4 bytes ‖ number of a shard, 4 bytes ‖ sequence number, 12 bytes → a stream record
 (`tables/stream_records.py`).
 """
+DOCUMENT_PREFIX = _SYSTEM + b"\x00\x0d"
+"""Prefix ‖ name of a document in UTF-8 → the document (`store/documents.py`)."""
 TOKEN_PREFIX = _SYSTEM + b"\x00\x10"
 """Prefix ‖ account, Region and idempotency token → expiry in milliseconds of service time, 8 bytes ‖ digest of the
 request, 16 bytes ‖ result of `IdempotencyToken.report`, for the reply to a later request with the same token.

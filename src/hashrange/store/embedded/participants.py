@@ -7,7 +7,7 @@ from hashrange.store.embedded.index_entries import IndexEntries
 from hashrange.store.embedded.item_collections import ItemCollections
 from hashrange.store.embedded.outbox import Outbox
 from hashrange.store.embedded.participant import Participant, Terms
-from hashrange.store.embedded.stream_writes import StreamRecords
+from hashrange.store.embedded.stream_writes import FeedRecords, StreamRecords
 
 MakeParticipant = Callable[[Terms], Participant]
 
@@ -17,4 +17,5 @@ PARTICIPANTS: tuple[MakeParticipant, ...] = (
     IndexEntries,
     Expiries,
     StreamRecords,
+    FeedRecords,
 )

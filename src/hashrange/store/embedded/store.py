@@ -18,6 +18,7 @@ from hashrange.store.embedded.catalog import EmbeddedCatalog
 from hashrange.store.embedded.checkpoints import Copies, Home
 from hashrange.store.embedded.claims import Claims
 from hashrange.store.embedded.commits import Commits
+from hashrange.store.embedded.documents import EmbeddedDocuments
 from hashrange.store.embedded.durability import Waiter
 from hashrange.store.embedded.engine import Engine, close_engine
 from hashrange.store.embedded.engine_errors import OPENING, storage_error
@@ -93,6 +94,7 @@ class EmbeddedStore:
         self._commits = Commits(site, opened, self._walks, self._tokens, claims)
         self.catalog = EmbeddedCatalog(site, opened, self._walks, self._commits, options)
         self.streams = StreamReads(site, streams)
+        self.documents = EmbeddedDocuments(site, self._commits)
         self._participants = opened.participants
         settling = Settling(site.housekeeper, is_in_memory=is_in_memory)
         upkeep = Upkeep(site, self.catalog, opened, self._walks, self._commits, settling, streams, options)
@@ -259,6 +261,7 @@ class EmbeddedStore:
         engine = self.site.engine
         self._barrier.begin_at(last_position(engine, self._barrier.position))
         self._tokens.load()
+        self.documents.load()
         self.site.statistics.load(engine)
         for participant in self._participants:
             participant.load(engine)

@@ -1,13 +1,13 @@
 """How are streams and their records read? Streams and shards from memory; records from the engine in order, up to a number and a length."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from hashrange.items.keys import prefix_upper_bound
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.reading import Cursor
 from hashrange.store.embedded.site import Site
 from hashrange.store.embedded.streams import EmbeddedStreams
-from hashrange.store.interface import RecordPage
+from hashrange.store.streams import RecordPage
 from hashrange.tables import streams as rules
 from hashrange.tables.streams import Shard, Stream
 
@@ -25,15 +25,19 @@ class StreamReads:
     def find(self, account: str, region: str, table_name: str, label: str) -> Stream | None:
         """The stream of table `table_name` with this label, even after it has ended; None if there is none."""
         state = self._streams.by_name.get((account, region, table_name, label))
-        return None if state is None else state.stream
+        return None if state is None or state.stream.purpose != "readers" else state.stream
 
     def of(self, account: str, region: str) -> Sequence[Stream]:
         """All streams of an account and Region."""
         return [
             state.stream
             for state in self._streams.by_id.values()
-            if state.stream.account == account and state.stream.region == region
+            if state.stream.account == account and state.stream.region == region and state.stream.purpose == "readers"
         ]
+
+    def feeds(self) -> Sequence[Stream]:
+        """All feeds of the store, ended ones too."""
+        return [state.stream for state in self._streams.by_id.values() if state.stream.purpose == "kinesis"]
 
     def shards(self, stream: Stream) -> Sequence[Shard]:
         """The shards of the stream that are not deleted yet, oldest first; none if the stream has been deleted."""
@@ -43,6 +47,10 @@ class StreamReads:
     def last(self) -> rules.Sequence:
         """The sequence number that the store assigned last; every later record has a greater one."""
         return self._streams.last
+
+    def follow(self, wake: Callable[[], None]) -> None:
+        """Call `wake` after each commit that wrote records of any stream, or began or ended a stream or shard."""
+        self._streams.wake = wake
 
     async def records(self, shard: Shard, first: rules.Sequence, limit_records: int, limit_bytes: int) -> RecordPage:
         """Records of a shard from sequence number `first` on, at most `limit_records`, and `limit_bytes` in all.

@@ -17,13 +17,14 @@ from hashrange.tables.partitions import Partition
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import HASH_BYTES
 from hashrange.tables.stream_records import UNRECORDED
-from hashrange.tables.streams import SEQUENCE_BYTES, has_stream, sequence_at
+from hashrange.tables.streams import SEQUENCE_BYTES, Purpose, label_on, sequence_at
 
 
 class StreamRecords(Participant):
-    """The participant that adds stream records."""
+    """The participant that adds records to the streams that clients read."""
 
     needs_time = True
+    purpose: Purpose = "readers"
 
     def __init__(self, terms: Terms) -> None:
         self._streams = terms.streams
@@ -46,17 +47,17 @@ class StreamRecords(Participant):
             yield lambda draft, table=table, partitions=partitions: self._streams.begin(draft, table, partitions)  # type: ignore[misc]
 
     def takes_part(self, table: Table) -> bool:
-        """True for tables whose stream is on."""
-        return has_stream(table)
+        """True for tables with a stream of this purpose that is on."""
+        return label_on(table, self.purpose) is not None
 
     def add(self, draft: Draft, changes: Sequence[Change]) -> None:
         """Add a record for each change of an item, except by imports and restores. 2 µs each, plus engine time."""
         streams, put = self._streams, draft.batch.put
-        last, now = streams.last, sequence_at(draft.at_seconds)
+        last, now, on = streams.last, sequence_at(draft.at_seconds), streams.on[self.purpose]
         for change in changes:
             if change.origin in UNRECORDED:
                 continue
-            state = streams.by_table[change.table.table_id]
+            state = on[change.table.table_id]
             last = now if now > last else last + 1
             places = state.places
             prefix = state.record_prefixes[bisect_right(places, change.key[:HASH_BYTES]) if places else 0]
@@ -67,17 +68,30 @@ class StreamRecords(Participant):
         self, draft: Draft, old: Table | None, new: Table | None, partitions: Sequence[Partition]
     ) -> None:
         """End the table's stream if `new` has another stream or none; begin a stream that only `new` has."""
-        label = None if new is None or not has_stream(new) else new.stream_label
-        state = None if old is None else self._streams.by_table.get(old.table_id)
+        label = None if new is None else label_on(new, self.purpose)
+        state = None if old is None else self._streams.on[self.purpose].get(old.table_id)
         if state is not None and state.stream.label != label:
             self._streams.end(draft, state, new)
         if new is not None and label is not None and (state is None or state.stream.label != label):
-            self._streams.begin(draft, new, partitions)
+            self._streams.begin(draft, new, partitions, self.purpose)
             draft.afterwards.append(self._wake)
 
     def partition_splits(self, draft: Draft, table: Table, partition: Partition, children: Sequence[Partition]) -> None:
         """Replace the open shard of `partition` by two. Does nothing without a stream, or for an index's partition."""
-        state = self._streams.by_table.get(table.table_id)
+        state = self._streams.on[self.purpose].get(table.table_id)
         if state is not None and partition.source_id == table.source_id:
             shard = next(one for one in state.open if one.partition == partition.number)
             self._streams.succeed(draft, state, {shard: children})
+
+
+class FeedRecords(StreamRecords):
+    """The participant that adds records to feeds, from which a job delivers them to Kinesis."""
+
+    purpose: Purpose = "kinesis"
+
+    def load(self, engine: Engine) -> None:
+        """Do nothing: `StreamRecords` reads streams of every purpose."""
+
+    def recover(self, engine: Engine) -> Iterator[Callable[[Draft], None]]:
+        """Yield nothing: older formats have no feeds."""
+        return iter(())

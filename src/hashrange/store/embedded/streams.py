@@ -5,7 +5,7 @@ its stream, or after some hours, or when its partition splits; in the last two c
 their end, shards and streams are deleted. Why: docs/adr/0031-streams.md.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import inf
 from operator import attrgetter
 
@@ -81,10 +81,12 @@ class EmbeddedStreams:
     def __init__(self) -> None:
         self.by_id: dict[int, StreamState] = {}
         self.by_name: dict[StreamName, StreamState] = {}
-        self.by_table: dict[int, StreamState] = {}
-        """Table id → the stream that is on and records the table's writes."""
+        self.on: dict[rules.Purpose, dict[int, StreamState]] = {purpose: {} for purpose in rules.PURPOSES}
+        """Purpose → table id → the stream that is on and records the table's writes."""
         self.last: rules.Sequence = 0
         """Sequence number that was assigned last."""
+        self.wake: Callable[[], None] | None = None
+        """Called after each commit that wrote records, or began or ended a stream or shard; None: nobody follows."""
         self._next_id = 1
 
     def load(self, engine: Engine) -> None:
@@ -107,7 +109,10 @@ class EmbeddedStreams:
             if not (state.open if state.stream.is_on else state.shards):
                 raise StorageCorruption(f"stream {state.stream.arn} has no shard")
         self.by_name = {name_of(state.stream): state for state in self.by_id.values()}
-        self.by_table = {state.stream.table_id: state for state in self.by_id.values() if state.stream.is_on}
+        self.on = {purpose: {} for purpose in rules.PURPOSES}
+        for state in self.by_id.values():
+            if state.stream.is_on:
+                self.on[state.stream.purpose][state.stream.table_id] = state
         ends = [
             end for state in self.by_id.values() for one in state.shards.values() for end in (one.first, one.last or 0)
         ]
@@ -117,19 +122,27 @@ class EmbeddedStreams:
     def written_up_to(self, sequence: rules.Sequence) -> None:
         """Note that a commit with records up to `sequence` has been written."""
         self.last = sequence
+        if self.wake is not None:
+            self.wake()
+
+    def _changed(self, last: rules.Sequence) -> None:
+        """Note that a commit has begun or ended a stream or shard at sequence number `last`."""
+        self.written_up_to(max(self.last, last))
 
     def missing(self, engine: Engine) -> Iterator[int]:
-        """Ids of the tables whose stored description says that a stream is on, but which have none."""
+        """Ids of the tables whose stored description says that a stream for clients is on, but which have none."""
         for _, row in scan_prefix(engine, layout.CATALOG_PREFIX):
             table = layout.decode_table(row)
-            if rules.has_stream(table) and table.table_id not in self.by_table:
+            if rules.has_stream(table) and table.table_id not in self.on["readers"]:
                 yield table.table_id
 
     # --- what follows from a change of a table -----------------------------------------------------
 
-    def begin(self, draft: Draft, table: Table, partitions: Sequence[Partition]) -> None:
+    def begin(
+        self, draft: Draft, table: Table, partitions: Sequence[Partition], purpose: rules.Purpose = "readers"
+    ) -> None:
         """Add to the draft a new stream of the table, with a shard for each partition of the table's own rows."""
-        stream = rules.stream_of(table, self._next_id, draft.at_seconds)
+        stream = rules.stream_of(table, self._next_id, draft.at_seconds, purpose)
         first = rules.next_sequence(self.last, draft.at_seconds)
         shards = [rules.shard_of(stream.stream_id, number, one, first) for number, one in enumerate(partitions, 1)]
         draft.batch.put(layout.NEXT_STREAM_ID_KEY, layout.encode_counter(stream.stream_id + 1))
@@ -140,8 +153,9 @@ class EmbeddedStreams:
     def _begun(self, state: StreamState, first: rules.Sequence) -> None:
         stream = state.stream
         self._next_id = stream.stream_id + 1
-        self.by_id[stream.stream_id] = self.by_name[name_of(stream)] = self.by_table[stream.table_id] = state
-        self.last = max(self.last, first)
+        self.by_id[stream.stream_id] = self.by_name[name_of(stream)] = state
+        self.on[stream.purpose][stream.table_id] = state
+        self._changed(first)
 
     def end(self, draft: Draft, state: StreamState, table: Table | None) -> None:
         """Add to the draft that a stream ends, and its shards close. `table`: the table afterwards; None: deleted."""
@@ -155,8 +169,8 @@ class EmbeddedStreams:
     def _ended(self, state: StreamState, stream: Stream, closed: Sequence[Shard], last: rules.Sequence) -> None:
         state.stream = stream
         state.set(closed)
-        del self.by_table[stream.table_id]
-        self.last = max(self.last, last)
+        del self.on[stream.purpose][stream.table_id]
+        self._changed(last)
 
     def succeed(self, draft: Draft, state: StreamState, successors: Mapping[Shard, Sequence[Partition]]) -> None:
         """Close the open shards in `successors`, and open a child of each shard for every partition given for it."""
@@ -174,7 +188,7 @@ class EmbeddedStreams:
 
     def _succeeded(self, state: StreamState, changed: Sequence[Shard], first: rules.Sequence) -> None:
         state.set(changed)
-        self.last = max(self.last, first)
+        self._changed(first)
 
     # --- shards that are due -----------------------------------------------------------------------
 

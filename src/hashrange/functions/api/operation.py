@@ -1,0 +1,73 @@
+"""What defines an operation of Lambda's API? A method and path, a request struct, a coroutine; `server/protocols/rest_json` finds it by them.
+
+A file for each operation, here or in `triggers/api`, has an `OPERATION`. Source of methods, paths, members and statuses:
+botocore's service model of Lambda, 2015-03-31.
+"""
+
+from collections.abc import Callable, Coroutine, Mapping
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from hashrange.errors import HashrangeError
+
+HttpMethod = Literal["GET", "POST", "PUT", "DELETE"]
+NO_MEMBERS: Mapping[str, str] = MappingProxyType({})
+
+
+class Caller(NamedTuple):
+    """Whose functions and mappings a request sees: those of one account and Region."""
+
+    account: str
+    region: str
+
+
+class LambdaReply(NamedTuple):
+    """Reply of an operation whose body is not JSON that the protocol makes, or that has headers or another status."""
+
+    status: int
+    body: bytes = b""
+    headers: Mapping[str, str] = NO_MEMBERS
+    content_type: str = "application/json"
+
+
+class LambdaOperation(NamedTuple):
+    """One operation of Lambda's API."""
+
+    name: str
+    method: HttpMethod
+    path: str
+    """Such as `/2015-03-31/functions/{FunctionName}/code`. A segment in braces gives its text, unquoted, to that member."""
+    request: type[msgspec.Struct]
+    """Struct of all members, whatever part of the HTTP request they come from; members of the body have their own names."""
+    run: Callable[[Any, Caller, Any], Coroutine[Any, Any, Mapping[str, Any] | LambdaReply | None]]
+    """run(served, caller, request) returns the members of the reply, or None for an empty body. Raises LambdaError, StorageError.
+
+    `served`: the object that this package of operations works on: Functions (`functions/api`) or Triggers (`triggers/api`).
+    """
+    status: int = 200
+    """HTTP status of a reply given as members, or None."""
+    query: Mapping[str, str] = NO_MEMBERS
+    """Name of a query parameter → member. A member that is a list takes all values of its parameter."""
+    headers: Mapping[str, str] = NO_MEMBERS
+    """Name of a header in lower case → member."""
+    raw_body: str | None = None
+    """Member that takes the body as bytes (Invoke's Payload); None: the body is JSON, or empty."""
+
+
+class LambdaError(HashrangeError):
+    """An error of Lambda's API: `code` is the name that SDKs turn into an exception class."""
+
+    def __init__(self, status: int, code: str, message: str, **members: Any) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.members = members
+        """Further members of the body, such as `Reason`."""
+
+    @property
+    def type(self) -> str:
+        """Member `Type` of the body: who is at fault."""
+        return "User" if self.status < 500 else "Service"

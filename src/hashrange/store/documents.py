@@ -1,0 +1,35 @@
+"""Where does a feature keep what is no item, such as functions and checkpoints? In documents: small named values, written several at a time.
+
+Documents are part of the store's content: restarts, checkpoints of the whole content, forks and resets include them.
+A name is text with `/` between its parts, such as `function/000000000000/us-east-1/resize`.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+
+class Documents(Protocol):
+    """The documents of one store."""
+
+    @property
+    def generation(self) -> int:
+        """Grows when the store's whole content is replaced, as by a restore: whatever was read before is out of date."""
+        ...
+
+    def get(self, name: str) -> bytes | None:
+        """The document of this name as of the last commit, durable or not; None if there is none. Raises StorageError."""
+        ...
+
+    def below(self, prefix: str) -> Sequence[tuple[str, bytes]]:
+        """Name and value of every document whose name begins with `prefix`, in the order of their UTF-8 bytes.
+
+        Raises StorageError.
+        """
+        ...
+
+    async def write(self, changes: Mapping[str, bytes | None], generation: int | None = None) -> bool:
+        """Put documents, or delete those whose value is None, all in one commit, which has taken place on return.
+
+        Returns False (nothing done) if `generation` is given and out of date. The commit is durable once `Durability.durable_position()` has reached the `position()` read after that. Raises StorageError.
+        """
+        ...

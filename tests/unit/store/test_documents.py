@@ -1,0 +1,89 @@
+"""Documents are written several at a time, read by name or prefix, and part of the store's content."""
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+
+from hashrange.clock import VirtualClock
+from hashrange.items.rows import encode_row
+from hashrange.items.types import Key
+from hashrange.items.values import check_item
+from hashrange.store.embedded import EmbeddedStore, open_store
+from hashrange.tables.schema import Table
+from tests.support.samples import finish, row_of, table_maker
+from tests.unit.store.conftest import Run
+
+KEY = Key(b"00000001")
+ROW = encode_row(*check_item({"pk": {"S": "a"}, "sk": {"S": "b"}}))
+
+
+def streaming_table(table_id: int) -> Table:
+    return msgspec.structs.replace(table_maker("t")(table_id), stream_view_type="KEYS_ONLY", stream_label="label")
+
+
+def test_documents_are_read_by_name_and_by_prefix_in_order(store: EmbeddedStore) -> None:
+    documents = store.documents
+    assert documents.get("a/1") is None
+    finish(documents.write({"b/1": b"3", "a/2": b"2", "a/1": b"1", "a": b"", "ä": b"4"}))
+    assert documents.get("a/1") == b"1"
+    assert documents.below("a/") == [("a/1", b"1"), ("a/2", b"2")]
+    assert [name for name, _ in documents.below("")] == ["a", "a/1", "a/2", "b/1", "ä"]
+    finish(documents.write({"a/1": None, "a/2": b"two", "missing": None}))
+    assert documents.below("a") == [("a", b""), ("a/2", b"two")]
+
+
+def test_a_write_is_one_commit_and_a_write_of_nothing_is_none(store: EmbeddedStore) -> None:
+    before = store.position()
+    finish(store.documents.write({"a": b"1", "b": b"2"}))
+    assert store.position() == before + 1
+    finish(store.documents.write({}))
+    assert store.position() == before + 1
+
+
+def test_documents_do_not_delay_consistent_reads_of_tables(store: EmbeddedStore) -> None:
+    table = finish(store.catalog.create(table_maker("t")))
+    assert table is not None
+    before = store.position_of(table)
+    finish(store.documents.write({"a": b"1"}))
+    assert store.position_of(table) == before < store.position()
+
+
+def test_documents_survive_a_restart(tmp_path: Path, loop: asyncio.AbstractEventLoop) -> None:
+    for number in range(3):
+        store = open_store(str(tmp_path), VirtualClock(), loop)
+        assert store.documents.get("counter") == (str(number).encode() if number else None)
+        finish(store.documents.write({"counter": str(number + 1).encode()}))
+        store.close_now()
+
+
+def test_a_restore_brings_former_documents_back_and_a_late_write_does_nothing(store: EmbeddedStore, run: Run) -> None:
+    documents = store.documents
+    finish(documents.write({"a": b"1"}))
+    checkpoint = run(store.checkpoint())
+    finish(documents.write({"a": b"2", "b": b"2"}))
+    generation = documents.generation
+    assert finish(documents.write({"c": b"3"}, generation)) is True
+    store.restore(checkpoint)
+    assert documents.below("") == [("a", b"1")]
+    assert documents.generation > generation
+    assert finish(documents.write({"c": b"3"}, generation)) is False
+    assert documents.below("") == [("a", b"1")]
+    checkpoint.release()
+
+
+def test_who_follows_streams_hears_of_records_and_of_shards_that_begin_or_end(store: EmbeddedStore) -> None:
+    heard: list[int] = []
+    store.streams.follow(lambda: heard.append(store.streams.last()))
+    plain = finish(store.catalog.create(table_maker("plain")))
+    assert plain is not None
+    finish(store.mutate(plain, KEY, lambda _: row_of(1)))
+    assert heard == []
+    table = finish(store.catalog.create(streaming_table))
+    assert table is not None
+    begun = list(heard)
+    assert begun
+    finish(store.mutate(table, KEY, lambda _: ROW))
+    assert len(heard) == len(begun) + 1
+    finish(store.catalog.delete(table.schema))
+    assert heard[-1] > heard[-2] > begun[-1]
