@@ -15,7 +15,7 @@ ACCEPTED_TOGETHER = 16
 
 
 class Acceptor:
-    """Makes the protocol of each connection that is accepted, and accepts more connections in the next turn."""
+    """Makes the protocol of each connection that uvloop accepts, and in the next turn accepts those that wait behind it."""
 
     def __init__(self, make_protocol: Callable[[], asyncio.BaseProtocol], loop: asyncio.AbstractEventLoop) -> None:
         self._make_protocol = make_protocol

@@ -110,7 +110,7 @@ class Forks:
         return True
 
     async def end_all(self) -> None:
-        """End all forks. May raise StorageError."""
+        """End all databases that began with a copy of this server's content (forks). May raise StorageError."""
         for port in list(self._open):
             await self.end(port)
 

@@ -38,7 +38,7 @@ def settle() -> None:
 
 
 def release() -> None:
-    """The server has ended: undo `settle`, in case the process continues."""
+    """Give the garbage collector back its former settings, which `settle` has changed for the server that now ends."""
     global _is_ours
     if _is_ours:
         gc.callbacks.remove(_set_aside)

@@ -252,12 +252,12 @@ class Service:
             self._held.append(call)
 
     def _succeed_counted(self, call: Call, reply: Reply | None) -> None:
-        """Takes the place of `_succeed` while capacity is counted."""
+        """Takes the place of `_succeed` between `count_capacity` and `stop_counting`: also reports the call's meter."""
         self._count(call)
         Service._succeed(self, call, reply)
 
     def _refuse_counted(self, call: Call, error: BaseException) -> None:
-        """Takes the place of `_refuse` while capacity is counted."""
+        """Takes the place of `_refuse` between `count_capacity` and `stop_counting`: also reports the call's meter."""
         self._count(call)
         Service._refuse(self, call, error)
 
@@ -328,6 +328,6 @@ class Service:
 
 
 def _is_packed_item(call: Call, reply: Reply | None) -> bool:
-    """True if a read returned one item whose JSON is much longer than its row. Running such a read again is safe."""
+    """True if a read returned one item whose JSON is much longer than its row: `_succeed` may drop the reply and read again."""
     item = None if reply is None else reply.get("Item")
     return item.__class__ is bytes and call.operation.is_eventual is not None and is_packed(cast("Row", item))

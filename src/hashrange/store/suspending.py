@@ -183,7 +183,9 @@ class SuspendingStore:
     async def mutate(
         self, table: OpenTable, key: Key, plan: Plan, request_id: RequestId | None = None, origin: Origin = "client"
     ) -> Change:
-        """Write between pauses. The plan is called again after a lost race, or if the reply with its refusal is lost.
+        """Write; other calls may run before and after the commit, and the plan may run more than once.
+
+        It runs again if another write came first, or if the reply that reports its refusal is lost.
 
         Raises TransactionConflictException while a transaction is running for the item.
         """

@@ -1,8 +1,9 @@
 """At which key is an item stored? Key maps and items become Keys, or are refused in the service's words, without "1 validation error detected: ".
 
 A table's key functions are made once, when it is opened, because they run with every request. `items.values` has
-checked the values, except for `usual`. Order of checks: names, number and types of the key attributes; then the
-partition key's value, then the sort key's: empty, too long.
+checked the values before, except those passed to the function `usual`, which handles the usual case in one step.
+Order of checks: names, number and types of the key attributes; then the partition key's value, then the sort key's:
+empty, too long.
 Source: service behaviour, captures to Oct 2026.
 """
 

@@ -81,7 +81,7 @@ def _hashrange_clients() -> "dict[Database, KeptClient]":
 
 @pytest.fixture
 def dynamodb_client(hashrange: "Database", _hashrange_clients: "dict[Database, KeptClient]") -> Any:
-    """A boto3 client of the test's database; that of the test before, unless that test has changed it."""
+    """A boto3 client of the test's database; the same client as in the test before, unless that test has changed the client."""
     from hashrange.testing.kept_client import KeptClient  # noqa: PLC0415 - only for runs that use it
 
     if hashrange not in _hashrange_clients:

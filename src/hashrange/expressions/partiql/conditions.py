@@ -14,7 +14,7 @@ from hashrange.expressions.lexer import END, NAME, SYMBOL
 from hashrange.expressions.partiql.lexer import KEYWORD, QUOTED
 from hashrange.expressions.partiql.literals import begins_data, read_data
 from hashrange.expressions.partiql.reader import PlacedCall, StatementReader
-from hashrange.expressions.partiql.truths import read_boolean_comparison, read_type_test
+from hashrange.expressions.partiql.type_conditions import read_boolean_comparison, read_type_test
 from hashrange.expressions.tree import (
     And,
     Arithmetic,

@@ -32,7 +32,7 @@ from hashrange.expressions.partiql.tree import (
     Tree,
     UpdateStatement,
 )
-from hashrange.expressions.partiql.truths import refuse_type_test
+from hashrange.expressions.partiql.type_conditions import refuse_type_test
 from hashrange.expressions.tree import ConditionNode, DocumentPath
 from hashrange.items.steps import spend
 from hashrange.messages.partiql import (

@@ -9,7 +9,7 @@ from hashrange.expressions.lexer import NAME
 from hashrange.expressions.partiql.conditions import read_operand
 from hashrange.expressions.partiql.lexer import KEYWORD
 from hashrange.expressions.partiql.reader import PlacedCall, StatementReader
-from hashrange.expressions.partiql.truths import refuse_type_test
+from hashrange.expressions.partiql.type_conditions import refuse_type_test
 from hashrange.expressions.tree import DocumentPath, SetAction, ValueAction, ValueToken
 from hashrange.items.types import SET_TYPES
 from hashrange.messages.partiql import (

@@ -24,7 +24,7 @@ from typing import Any
 HANGUP = getattr(select, "POLLRDHUP", 0)
 LOG_FORMAT = "[%(levelname)s]\t%(asctime)s.%(msecs)03dZ\t%(aws_request_id)s\t%(message)s\n"
 ESCAPES_TEXT = os.environ.get("AWS_EXECUTION_ENV", "").rpartition(".")[2] in {"8", "9", "10", "11"}
-"""Older runtimes escape all but ASCII in replies."""
+"""True for Python 3.8 to 3.11: these runtimes of Lambda escape all but ASCII in replies, later ones do not."""
 ERROR_BYTES_MAX = 256 * 1024
 OWN_PID = os.getpid()
 

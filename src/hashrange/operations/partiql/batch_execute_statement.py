@@ -194,7 +194,7 @@ def _table_name(statement: Statement) -> str:
 
 
 def _error(refusal: ApiError, statement: Statement | None) -> Structure:
-    """The response of a failed statement; `statement` is None if the fault was found without its table."""
+    """The response of a failed statement; `statement` is None if it could not be parsed, so that its table is unknown."""
     code = _ERROR_CODES[refusal.code]
     reply = Structure(Error=Structure(Code=code, Message=message_of(refusal), **item_member(refusal)))
     if statement is not None and code in _WITH_TABLE_NAME:

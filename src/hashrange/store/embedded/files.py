@@ -52,7 +52,7 @@ class Folder(NamedTuple):
 
 
 class FolderUnfit(StorageError, SettingUnusable):
-    """The path given for the data folder is not a data folder, and cannot become one or is only to be read."""
+    """The path is not that of a data folder, and no data folder can be made there, or none may be (a command that only reads)."""
 
 
 def make_folder(data_dir: str) -> None:

@@ -83,7 +83,7 @@ class OrderedQueue:
         return found
 
     def begin_at(self, key: bytes) -> None:
-        """Move the horizon forward to `key`: the caller knows that no row is, or will be put, before `key`."""
+        """Let reads begin at `key` from now on: the caller knows that no row is, or will be put, before `key`."""
         self._passed(self.prefix + key)
 
     def sweep(self, draft: Draft) -> None:

@@ -60,7 +60,7 @@ class ReadCache:
         self._limit_bytes = limit_bytes
         self._left_bytes = limit_bytes
         self._entries: OrderedDict[bytes, Any] = OrderedDict()
-        """Engine key → row; and, for a partition, the bytes with which all its engine keys begin → `_Pages`."""
+        """Engine key → row; and the bytes with which all engine keys of one partition key's items begin → `_Pages`."""
         self._clear_slots()
 
     def clear(self) -> None:
