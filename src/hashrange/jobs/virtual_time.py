@@ -7,7 +7,9 @@ same time run one after the other. Why: docs/adr/0038-advances-in-steps.md.
 """
 
 from hashrange.clock import MovableClock, VirtualClock
+from hashrange.errors import HashrangeError
 from hashrange.jobs.runner import Runner
+from hashrange.messages.admin import TOO_FAR_AHEAD
 
 STOPS_MAX = 20_000
 """Most times that one advance stops exactly when a job is due. They take some 12 s of real time if an item expires at each."""
@@ -21,9 +23,8 @@ AHEAD_YEARS_MAX = 100
 since the epoch thirteen."""
 
 
-def is_too_far_ahead(clock: VirtualClock | MovableClock, seconds: float) -> bool:
-    """True if service time, moved ahead by `seconds`, would be more than AHEAD_YEARS_MAX ahead of wall time."""
-    return clock.service_time() + seconds > clock.wall_time() + AHEAD_YEARS_MAX * 365.25 * 86_400
+class TooFarAhead(HashrangeError, ValueError):
+    """Service time would be more than AHEAD_YEARS_MAX ahead of wall time."""
 
 
 async def advance(clock: VirtualClock | MovableClock, jobs: Runner, seconds: float) -> None:
@@ -31,12 +32,14 @@ async def advance(clock: VirtualClock | MovableClock, jobs: Runner, seconds: flo
 
     Returns when the jobs have done all work that was due up to the new time, and the work that follows from it.
     Raises a failed job's error (StorageError, or a bug's exception) once service time is at its end and all other jobs
-    rest; the failed job is not tried again until then. Ends early if the clock returns to an earlier state, or if it is
+    rest; the failed job is not tried again until then. Raises TooFarAhead (nothing done). Ends early if the clock returns to an earlier state, or if it is
     cancelled: service time is then where it stands.
     """
     async with jobs.in_order():
         returns = clock.returns
         end_seconds = clock.service_time() + seconds
+        if end_seconds > clock.wall_time() + AHEAD_YEARS_MAX * 365.25 * 86_400:
+            raise TooFarAhead(TOO_FAR_AHEAD.format(years=AHEAD_YEARS_MAX))
         await jobs.all_at_rest(only_timed=True)
         await _stop_on_the_way(clock, jobs, end_seconds, returns)
         if clock.returns == returns:

@@ -52,6 +52,8 @@ class Forks:
         self._lender = lender
         self._make_server = make_server
         self._open: dict[int, _Fork] = {}
+        self._starting = 0
+        """Number of forks that are being started."""
 
     @property
     def endpoints(self) -> dict[int, str]:
@@ -61,7 +63,7 @@ class Forks:
     @property
     def may_start(self) -> bool:
         """True if there are fewer than FORKS_MAX forks, and connections to lend to another one."""
-        return len(self._open) < FORKS_MAX and self._lendable > 0
+        return len(self._open) + self._starting < FORKS_MAX and self._lendable > 0
 
     @property
     def _lendable(self) -> int:
@@ -72,12 +74,16 @@ class Forks:
 
         Raises StorageError, and ListenError if it cannot listen.
         """
-        # In a task of its own: a service must not be set up within a worker of another one (`Workers.take_turns`).
-        return await asyncio.get_running_loop().create_task(self._start(snapshot))
-
-    async def _start(self, snapshot: ServiceSnapshot | None) -> int:
         connections = self._lendable
-        self._lender.connections_max -= connections
+        self._lender.connections_max -= connections  # before anything gives way, so that no two forks get the same ones
+        self._starting += 1
+        try:
+            # In a task of its own: a service must not be set up within a worker of another one (`Workers.take_turns`).
+            return await asyncio.get_running_loop().create_task(self._start(snapshot, connections))
+        finally:
+            self._starting -= 1
+
+    async def _start(self, snapshot: ServiceSnapshot | None, connections: int) -> int:
         try:
             if snapshot is None:
                 own = await take_snapshot(self._service)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import msgspec
 
 from hashrange.clock import Clock, MovableClock, SystemClock
-from hashrange.faults.fault import most_lag_seconds, read_faults
+from hashrange.faults.fault import FaultsError, most_lag_seconds, read_faults
 from hashrange.operations.operation import Operation
 from hashrange.operations.overlong_deadlines import shorten_overlong_deadlines
 from hashrange.operations.registry import ALL_OPERATIONS
@@ -57,7 +57,7 @@ async def open_service(
         await shorten_overlong_deadlines(store, tables, clock.service_time(), settings.table_state_delay_seconds)
         service = Service(store, operations, clock, settings)
         if settings.faults is not None:
-            service.use_faults(read_faults(settings.faults))
+            use_faults_of(service, settings.faults)
     except BaseException:
         await store.close()
         raise
@@ -78,6 +78,15 @@ async def open_fork(
     if snapshot.faults.faults:
         service.use_faults(snapshot.faults)
     return service
+
+
+def use_faults_of(service: Service, path: str) -> None:
+    """Let requests meet the faults of a file. Raises FaultsError, which names the file."""
+    faults = read_faults(path)
+    try:
+        service.use_faults(faults)
+    except FaultsError as error:
+        raise FaultsError(f"the file of faults {path} cannot be used: {error}") from None
 
 
 def begin_with(store: WholeStore, clock: Clock, path: str) -> None:

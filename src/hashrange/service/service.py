@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import CoroutineType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from hashrange.clock import Clock
 from hashrange.errors import (
@@ -43,6 +43,9 @@ from hashrange.service.workers import Workers
 from hashrange.settings import Settings
 from hashrange.store.interface import WholeStore
 
+if TYPE_CHECKING:
+    from hashrange.service.fault_setup import FaultSetup
+
 HELD_SECONDS_MAX = 0.0005
 """Once calls of a group have run for this long, `Service.release` sends or holds back the replies made so far."""
 
@@ -69,6 +72,8 @@ class Service:
         self._faulted = FaultedCalls(self.workers)
         self.drawing: Drawing | None = None
         """Draws who meets faults; None if there are no faults."""
+        self.fault_setup: FaultSetup | None = None
+        """What was put in place for faults last; None if there never were any."""
         self._held: list[Call] = []
         """Calls whose reply is made, and which `release` has not yet sent or held back."""
         self._ready: deque[Call] = deque()
@@ -98,7 +103,11 @@ class Service:
         # Imported here: most servers have no faults, and start time counts.
         from hashrange.service.fault_setup import prepared_faults  # noqa: PLC0415
 
-        set_up = prepared_faults(faults, self.store, self.clock, self.settings, self.operations, self._faulted)
+        self.take_faults(prepared_faults(faults, self.store, self.clock, self.settings, self.operations, self._faulted))
+
+    def take_faults(self, set_up: "FaultSetup") -> None:
+        """Put prepared faults in place; those of an earlier `fault_setup` go on with their draws and report."""
+        self.fault_setup = set_up
         self.drawing = set_up.drawing
         self._scopes.set_up_by(set_up.scope)
         self.store.delay_index_entries(set_up.index_delay, set_up.index_delay_max_seconds)

@@ -43,7 +43,7 @@ def return_to(service: Service, snapshot: ServiceSnapshot | None) -> None:
     these (`read_snapshot`). Raises StorageError.
     """
     clock = movable_clock(service)
-    before, faults_before = clock.state, faults_of(service)
+    before, faults_before, setup_before = clock.state, faults_of(service), service.fault_setup
     faults = NO_FAULTS if snapshot is None else snapshot.faults
     has_faults = bool(faults.faults or faults_before.faults)
     clock.go_to(ServiceTimeState() if snapshot is None else snapshot.time_state)
@@ -55,8 +55,10 @@ def return_to(service: Service, snapshot: ServiceSnapshot | None) -> None:
         service.store.restore(None if snapshot is None else snapshot.checkpoint)
     except BaseException:
         clock.go_to(before)
-        if has_faults:
-            service.use_faults(faults_before)
+        if setup_before is not None:
+            service.take_faults(setup_before)
+        elif has_faults:
+            service.use_faults(NO_FAULTS)
         raise
 
 

@@ -15,7 +15,7 @@ from typing import Annotated, BinaryIO
 import msgspec
 from msgspec import Meta
 
-from hashrange.errors import HashrangeError
+from hashrange.settings import SettingUnusable
 
 FIRST_WORDS = b"Hashrange snapshot "
 VERSION = 1
@@ -37,8 +37,14 @@ StoredRow = tuple[bytes, bytes]
 """Key and value of a row, as the storage engine has them."""
 
 
-class SnapshotFileError(HashrangeError):
-    """A snapshot file cannot be read or written; the message names the file and the reason."""
+class SnapshotFileError(SettingUnusable):
+    """A snapshot file cannot be read; the message names the file and the reason."""
+
+
+class _Version(msgspec.Struct, frozen=True):
+    """The member of the first line that every version has."""
+
+    version: int
 
 
 class Header(msgspec.Struct, frozen=True):
@@ -83,13 +89,14 @@ class SnapshotReader:
             line = file.readline(READ_BYTES)
             if not line.startswith(FIRST_WORDS):
                 raise ValueError
+            version = msgspec.json.decode(line.removeprefix(FIRST_WORDS), type=_Version).version
+            if version != VERSION:
+                raise self._error(f"has version {version}; this Hashrange reads version {VERSION}")
             self.header = msgspec.json.decode(line.removeprefix(FIRST_WORDS), type=Header)
         except OSError as error:
             raise self._error(f"cannot be read: {error.strerror or error}") from error
-        except ValueError:
+        except (ValueError, RecursionError):
             raise self._error("is no snapshot file of Hashrange") from None
-        if self.header.version != VERSION:
-            raise self._error(f"has version {self.header.version}; this Hashrange reads version {VERSION}")
 
     def rows(self) -> Iterator[StoredRow]:
         """Yield all rows in order. Raises SnapshotFileError if the file is damaged, incomplete or unreadable."""
@@ -156,8 +163,8 @@ def opened_snapshot(path: FilePath) -> Iterator[SnapshotReader]:
     name = os.fspath(path)
     try:
         file = open(path, "rb")  # noqa: SIM115 - closed below
-    except OSError as error:
-        raise SnapshotFileError(f"{name} cannot be read: {error.strerror or error}.") from error
+    except (OSError, ValueError) as error:  # ValueError: a path with a zero byte
+        raise SnapshotFileError(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
     with file:
         yield SnapshotReader(file, name)
 

@@ -11,8 +11,7 @@ from typing import Any, Self
 import msgspec
 
 from hashrange.clock import MovableClock, SystemClock
-from hashrange.jobs.virtual_time import AHEAD_YEARS_MAX, advance, is_too_far_ahead
-from hashrange.messages import admin as sentences
+from hashrange.jobs.virtual_time import advance
 from hashrange.service.opening import open_fork, open_service
 from hashrange.service.snapshots import ServiceSnapshot, movable_clock, return_to, take_snapshot, write_snapshot
 from hashrange.settings import Settings
@@ -44,8 +43,6 @@ class ServiceTime:
         """
         if not seconds >= 0:
             raise ValueError(f"service time moves ahead only, not by {seconds} seconds")
-        if is_too_far_ahead(self._clock, seconds):
-            raise ValueError(sentences.TOO_FAR_AHEAD.format(years=AHEAD_YEARS_MAX))
         self._process.run(advance, self._clock, self._process.service.jobs, seconds)
 
     def freeze(self) -> None:
@@ -73,8 +70,12 @@ class Snapshot:
             self._process.run(write_snapshot, file, self.content)
 
     def release(self) -> None:
-        """Free the snapshot's files; databases that were restored from it or forked keep their content."""
-        self._process.run(self.content.checkpoint.release)
+        """Free the snapshot's files; databases that were restored from it or forked keep their content.
+
+        Does nothing once the database has ended.
+        """
+        if not self._process.is_over:
+            self._process.run(self.content.checkpoint.release)
 
 
 class Database:

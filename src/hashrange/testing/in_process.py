@@ -1,12 +1,13 @@
 """How does a database run inside another program? `InProcess` runs it on a thread of its own, and takes HTTP requests and calls with plain values, without sockets."""
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Awaitable, Callable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from hashrange.clock import Clock, SystemClock, callers_time
 from hashrange.server.access import Access
@@ -22,6 +23,8 @@ from hashrange.wire.identifiers import request_id_of
 if TYPE_CHECKING:
     from hashrange.server.listener import Server
 
+CLOSED = "This database is closed: its `with` block has ended, or close() was called."
+T = TypeVar("T")
 OpenService = Callable[[], Awaitable[Service]]
 
 
@@ -87,6 +90,9 @@ class InProcess:
         clock = clock or SystemClock()
         self._open_with = open_with or partial(open_service, settings, clock)
         self._layouts: dict[tuple[str, ...], HeaderLayout] = {}
+        self._waited_for: set[Future[Any]] = set()
+        """What threads wait for: replies and results that the end of the database must not leave open."""
+        self._is_over = False
         self._started: Future[None] = Future()
         self._thread = threading.Thread(target=self._run, name="hashrange", daemon=True)
         self._thread.start()
@@ -102,12 +108,12 @@ class InProcess:
         values = [value if isinstance(value, bytes) else value.encode("latin-1") for value in headers.values()]
         request = HttpRequest(method.encode(), url.encode(), layout, [*values, None], body, keeps_alive=True)
         exchange = _Exchange(request)
+        self._require_open()
         if not self._loop.lend(self._answer_now, exchange):
             exchange.is_answered = Future()
-            self._require_open()
-            self._loop.call_soon_threadsafe(self._front.handle, [(request, exchange.respond)])
+            self._begin(self._front.handle, [(request, exchange.respond)])
         if exchange.is_answered is not None:
-            exchange.is_answered.result()
+            self._result_of(exchange.is_answered)
         answer = exchange.answer
         if not isinstance(answer, Answer):
             assert answer is not None
@@ -134,10 +140,8 @@ class InProcess:
         `members`, the operation's input as plain values, meet the same constraints as a request's JSON.
         """
         ended: Future[dict[str, Any]] = Future()
-        self._require_open()
-        start = partial(ValuesCall.start, self.service, account, region, operation, members, ended)
-        self._loop.call_soon_threadsafe(start)
-        return ended.result()
+        self._begin(partial(ValuesCall.start, self.service, account, region, operation, members, ended))
+        return self._result_of(ended)
 
     def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Run a function or coroutine function on the database's event loop; returns or raises as the function does.
@@ -150,11 +154,48 @@ class InProcess:
             result = function(*arguments)
             return await result if asyncio.iscoroutine(result) else result
 
-        return asyncio.run_coroutine_threadsafe(run(), self._loop).result()
+        work = run()
+        try:
+            future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        except RuntimeError:
+            work.close()
+            self._require_open()
+            raise
+        return self._result_of(future)
+
+    @property
+    def is_over(self) -> bool:
+        """True once the database is closed."""
+        return self._is_over
 
     def _require_open(self) -> None:
-        if not self._thread.is_alive():
-            raise RuntimeError("This database is closed: its `with` block has ended, or close() was called.")
+        if self._is_over or self._loop.is_closed():
+            raise RuntimeError(CLOSED)
+
+    def _begin(self, function: Callable[..., object], *arguments: Any) -> None:
+        """Call a function in the next turn of the loop. Raises RuntimeError if the database is closed."""
+        try:
+            self._loop.call_soon_threadsafe(function, *arguments)
+        except RuntimeError:
+            self._require_open()
+            raise
+
+    def _result_of(self, future: Future[T]) -> T:
+        """Wait for a future's result. Raises its error, or RuntimeError once the database has ended without a result."""
+        self._waited_for.add(future)
+        try:
+            if self._is_over and not future.done():
+                raise RuntimeError(CLOSED)
+            return future.result()
+        finally:
+            self._waited_for.discard(future)
+
+    def _end_waiting(self) -> None:
+        """Let no thread wait for a result that will not come."""
+        self._is_over = True
+        while self._waited_for:
+            with contextlib.suppress(KeyError, InvalidStateError):  # the thread that waited may be faster
+                self._waited_for.pop().set_exception(RuntimeError(CLOSED))
 
     def listen(self) -> str:
         """Listen on the host and port of the settings; returns the endpoint's URL. Does nothing if called again.
@@ -187,6 +228,8 @@ class InProcess:
         except BaseException as error:  # noqa: BLE001 - raised to the thread that started the database
             if not self._started.done():
                 self._started.set_exception(error)
+        finally:
+            self._end_waiting()
 
     async def _live(self) -> None:
         """Open the service, run it until `close` is called, and close its store."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.cli.main import DONE, FAILED, main
+from hashrange.cli.main import DONE, FAILED, WRONG_USE, main
 from tests.clients.serving import ServerProcess
 from tests.support.raw_client import RawClient
 
@@ -78,9 +78,9 @@ def test_faults_are_told(server: ServerProcess, tmp_path: Path, capsys: pytest.C
     assert main(["snapshot", str(tmp_path / "file"), "--endpoint", plain.endpoint]) == FAILED
     assert capsys.readouterr().err.startswith(f"hashrange: no server answers at {plain.endpoint}")
     assert os.listdir(tmp_path) == []
-    assert main(["serve", "--in-memory", "--snapshot", str(missing)]) != DONE
+    assert main(["serve", "--in-memory", "--snapshot", str(missing)]) == WRONG_USE
     assert "cannot be read: No such file or directory." in capsys.readouterr().err
     damaged = tmp_path / "damaged"
     damaged.write_bytes(b"nothing")
-    assert main(["serve", "--in-memory", "--port", "0", "--snapshot", str(damaged)]) == FAILED
+    assert main(["serve", "--in-memory", "--port", "0", "--snapshot", str(damaged)]) == WRONG_USE
     assert capsys.readouterr().err == f"hashrange: {damaged} is no snapshot file of Hashrange.\n"

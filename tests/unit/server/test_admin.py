@@ -30,6 +30,7 @@ from tests.unit.server.harness import FrontEnd, Parsed, StubStore, as_bytes, rep
 
 ADVANCE = "/_hashrange/v1/clock/advance"
 EXPIRE = "/_hashrange/v1/ttl/expire"
+FAULTS = "/_hashrange/v1/faults"
 SPLIT = "/_hashrange/v1/tables/orders/split"
 INDEX_DELAY_SECONDS = 3600.0
 DAY_SECONDS = 86_400
@@ -131,6 +132,7 @@ def test_a_wrong_method_is_told_the_right_one(path: str, method: str, allowed: s
         (ADVANCE, b'{"seconds": "5"}'), (ADVANCE, b'{"seconds": true}'), (ADVANCE, b'{"seconds": null}'),
         (ADVANCE, b'{"seconds": -1}'), (ADVANCE, b'{"seconds": -0.001}'), (ADVANCE, b'{"seconds": NaN}'),
         (ADVANCE, b'{"seconds": Infinity}'), (ADVANCE, b'{"seconds": 5, "hours": 1}'), (ADVANCE, b"[" * 4000),
+        (FAULTS, b'{"faults": [{"kind": "error", "table": "t", "key": ' + b'{"M": ' * 2000 + b"{}" + b"}" * 2003),
         (EXPIRE, b'{"table": 5}'), (EXPIRE, b'{"now": true}'), (SPLIT, b'{"partition": "1"}'), (SPLIT, b'{"partition": 1.5}'),
     ],
 )  # fmt: skip

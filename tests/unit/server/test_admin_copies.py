@@ -1,5 +1,6 @@
 """The admin API's copies of the whole database: reset, snapshots, forks; and what a running server's clients notice."""
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,8 +8,15 @@ from typing import Any
 
 import pytest
 
+from hashrange.clock import MovableClock, SystemClock
 from hashrange.server import kept_snapshots
+from hashrange.server.clients import IN_THIS_PROCESS
+from hashrange.server.kept_snapshots import KeptSnapshots
+from hashrange.server.protocols.admin.endpoint import Refused, Serving
+from hashrange.server.protocols.admin.forks import ForkRequest, start_fork
 from hashrange.service.snapshots import ServiceSnapshot
+from hashrange.settings import Settings
+from hashrange.testing.in_process import InProcess
 from tests.clients.serving import ServerProcess
 from tests.support.raw_client import RawClient, Reply
 
@@ -145,6 +153,26 @@ def test_a_fork_gets_connections_of_its_server_and_gives_them_back(tmp_path: Pat
             told(client, "DELETE", f"forks/{port}")
     assert counts == [20, 20]  # 5 of 2 connections each, then of 1, until fewer than 16 are left
     process.stop()
+
+
+def test_forks_that_start_together_do_not_get_the_same_connections() -> None:
+    """There are 16 connections, so that one fork gets one; five others are refused, and not given none."""
+    with InProcess(
+        Settings(data_dir=None, admin=True, port=0, max_connections=16), MovableClock(SystemClock())
+    ) as database:
+        database.listen()
+        assert database._server is not None
+        forks, service = database._server.forks, database.service
+        serving = Serving(service, IN_THIS_PROCESS, KeptSnapshots(), forks, 0.0)
+
+        async def start_together() -> list[object]:
+            starts = [start_fork(serving, ForkRequest()) for _ in range(6)]
+            return await asyncio.gather(*starts, return_exceptions=True)
+
+        results = database.run(start_together)
+        assert [isinstance(result, Refused) for result in results] == [False] + 5 * [True]
+        (port,) = forks.endpoints
+        assert told(client_at(port), "GET", "info")["settings"]["max_connections"] == 1
 
 
 @pytest.mark.parametrize("port", ["1", "0", "-1", "x", "99999999", "%C2%B2"])

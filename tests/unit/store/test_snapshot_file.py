@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from hashrange.store.snapshot_file import READ_BYTES, SnapshotFileError, SnapshotReader, SnapshotWriter, replaced_file
+from hashrange.store.snapshot_file import (
+    READ_BYTES,
+    SnapshotFileError,
+    SnapshotReader,
+    SnapshotWriter,
+    opened_snapshot,
+    replaced_file,
+)
 from hashrange.store.snapshot_file import StoredRow as Row
 
 ROWS: list[Row] = [(b"", b""), (b"a", b"1"), (b"a\x00", b"\xff" * 300), (b"\xff" * 9, b"")]
@@ -68,6 +75,12 @@ def test_other_files_and_versions_are_told_apart() -> None:
             read(data)
     with pytest.raises(SnapshotFileError, match="it has version 2; this Hashrange reads version 1"):
         read(written(ROWS).replace(b'"version":1', b'"version":2'))
+    with pytest.raises(SnapshotFileError, match="it has version 2; this Hashrange reads version 1"):
+        read(b'Hashrange snapshot {"version": 2, "members": "that version 1 lacks"}\n')
+    with pytest.raises(SnapshotFileError, match="it is no snapshot file of Hashrange"):
+        read(b'Hashrange snapshot {"version": 1, "x": ' + b"[" * 100_000 + b"\n")
+    with pytest.raises(SnapshotFileError, match="cannot be read"), opened_snapshot("a\0b"):
+        pass
 
 
 def test_a_file_is_replaced_only_as_a_whole(tmp_path: Path) -> None:

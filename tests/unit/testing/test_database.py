@@ -1,15 +1,20 @@
 """A database inside a test: clients, and its content copied, restored, forked and emptied."""
 
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError
 
 from hashrange.errors import StorageError
+from hashrange.faults.fault import Fault
 from hashrange.settings import Settings, SettingUnusable
 from hashrange.store.snapshot_file import SnapshotFileError
 from hashrange.testing.database import Database, server
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 from tests.unit.testing.music import create
 
 
@@ -154,8 +159,9 @@ def test_a_database_does_not_begin_with_half_a_snapshot(database: Database, tmp_
 
 def test_a_closed_database_says_that_it_is_closed() -> None:
     with server() as database:
-        client = database.client()
+        client, snapshot = database.client(), database.snapshot()
     database.close()
+    snapshot.release()
     uses: list[Callable[[], object]] = [
         client.list_tables,
         database.reset,
@@ -188,3 +194,65 @@ def test_a_snapshot_of_a_new_database(place: str, tmp_path: Path) -> None:
         with pytest.raises(StorageError, match="has been released"):
             database.restore(snapshot)
         assert keys_of(database.client()) == ["a"]
+
+
+def test_a_database_that_ends_leaves_no_thread_waiting() -> None:
+    """A slow reply would have come in an hour; the database ends before."""
+    results: list[BaseException] = []
+
+    def ask() -> None:
+        try:
+            client.put_item(TableName="music", Item={"pk": {"S": "a"}})
+        except BaseException as error:
+            results.append(error)
+
+    with server() as database:
+        client = database.client()
+        create(client)
+        database.faults.use(Fault("slow", operation="PutItem", seconds=3600))
+        asking = threading.Thread(target=ask, daemon=True)
+        asking.start()
+        wait_until(lambda: database.faults.report)
+        database.close()
+        asking.join(PATIENCE_SECONDS)
+        assert not asking.is_alive()
+    assert [type(error) for error in results] == [RuntimeError]
+    assert "This database is closed" in str(results[0])
+
+
+def test_a_restore_that_fails_changes_no_fault(database: Database) -> None:
+    client = database.client(config=Config(retries={"total_max_attempts": 1}))
+    create(client)
+    database.faults.use(Fault("error", operation="PutItem", count=1))
+    with pytest.raises(ClientError):
+        put(client, "a")
+    snapshot = database.snapshot()
+    snapshot.release()
+    with pytest.raises(StorageError):
+        database.restore(snapshot)
+    assert [met.kind for met in database.faults.report] == ["error"]
+    put(client, "a")
+
+
+def test_two_advances_at_once_stay_within_a_century(database: Database) -> None:
+    sixty_years = 60 * 365.25 * 86_400
+    results: list[BaseException | None] = []
+
+    def advance() -> None:
+        try:
+            database.clock.advance(sixty_years)
+        except ValueError as error:
+            results.append(error)
+        else:
+            results.append(None)
+
+    # A job is due on the way, so that an advance gives way to the other one.
+    create(database.client())
+    before = database.clock.now()
+    threads = [threading.Thread(target=advance) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(str(result)[:12] for result in results) == ["None", "Service time"]
+    assert database.clock.now() < before + 61 * 365.25 * 86_400

@@ -20,7 +20,16 @@ from hashrange.tables.partitions import HashRange
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import HASH_BYTES, make_source_id
 from hashrange.tables.stream_records import StreamRecord, decode_record, keys_of
-from hashrange.tables.streams import FEED_VIEW_TYPE, PURPOSES, SEQUENCE_BYTES, Purpose, Shard, Stream, label_on
+from hashrange.tables.streams import (
+    FEED_VIEW_TYPE,
+    PURPOSES,
+    SEQUENCE_BYTES,
+    Purpose,
+    Shard,
+    Stream,
+    label_on,
+    retargeted,
+)
 
 LAST_RECORDS_MAX = 100_000
 """At most this many items of a stream, those in its youngest shards first, are compared with their last stream record;
@@ -167,6 +176,8 @@ def _description_faults(stream: Stream, table: Table | None) -> Iterator[str]:
     of_table = (table.account, table.region, table.name, label, table.keys, view_type)
     if of_table != (stream.account, stream.region, stream.table_name, stream.label, stream.keys, stream.view_type):
         yield f"stream {stream.arn} is not as table {table.name} describes it"
+    if stream.purpose == "kinesis" and retargeted(stream, table) is not stream:
+        yield f"the records of stream {stream.arn} do not go where table {table.name} says"
 
 
 def _place_of(engine_key: bytes) -> tuple[int, int]:

@@ -95,3 +95,12 @@ class FeedRecords(StreamRecords):
     def recover(self, engine: Engine) -> Iterator[Callable[[Draft], None]]:
         """Yield nothing: older formats have no feeds."""
         return iter(())
+
+    def table_changes(
+        self, draft: Draft, old: Table | None, new: Table | None, partitions: Sequence[Partition]
+    ) -> None:
+        """Begin and end feeds; note where the records of a feed that stays on go from now on."""
+        super().table_changes(draft, old, new, partitions)
+        state = None if new is None else self._streams.on[self.purpose].get(new.table_id)
+        if new is not None and state is not None and state.stream.label == label_on(new, self.purpose):
+            self._streams.retarget(draft, state, new)

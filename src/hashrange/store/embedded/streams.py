@@ -157,6 +157,17 @@ class EmbeddedStreams:
         self.on[stream.purpose][stream.table_id] = state
         self._changed(first)
 
+    def retarget(self, draft: Draft, state: StreamState, table: Table) -> None:
+        """Add to the draft where a feed's records go after this change of its table, if that differs."""
+        stream = rules.retargeted(state.stream, table)
+        if stream is not state.stream:
+            draft.batch.put(layout.stream_key(stream.stream_id), layout.encode_stream(stream))
+            draft.afterwards.append(lambda: self._retargeted(state, stream))
+
+    def _retargeted(self, state: StreamState, stream: Stream) -> None:
+        state.stream = stream
+        self._changed(self.last)
+
     def end(self, draft: Draft, state: StreamState, table: Table | None) -> None:
         """Add to the draft that a stream ends, and its shards close. `table`: the table afterwards; None: deleted."""
         last = rules.next_sequence(self.last, draft.at_seconds)

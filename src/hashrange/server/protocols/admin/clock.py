@@ -9,8 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.clock import MovableClock, VirtualClock
-from hashrange.jobs.virtual_time import AHEAD_YEARS_MAX, advance, is_too_far_ahead
-from hashrange.messages import admin as sentences
+from hashrange.jobs.virtual_time import TooFarAhead, advance
 from hashrange.server.protocols.admin.endpoint import Endpoint, Nothing, Refused, Serving, until_durable
 from hashrange.service.snapshots import movable_clock
 
@@ -31,9 +30,10 @@ async def advance_clock(serving: Serving, request: AdvanceRequest) -> dict[str, 
     service = serving.service
     clock = service.clock
     assert isinstance(clock, MovableClock | VirtualClock), "a server with the admin API has a clock that can be moved"
-    if is_too_far_ahead(clock, request.seconds):
-        raise Refused(400, sentences.TOO_FAR_AHEAD.format(years=AHEAD_YEARS_MAX))
-    await advance(clock, service.jobs, request.seconds)
+    try:
+        await advance(clock, service.jobs, request.seconds)
+    except TooFarAhead as error:
+        raise Refused(400, str(error)) from None
     await until_durable(service.store)
     return {"service_time": clock.service_time()}
 

@@ -52,6 +52,9 @@ class Admin:
         except Refused as refusal:
             _refuse(respond, refusal)
             return
+        except Exception as error:  # noqa: BLE001 - nothing that a client sends may leave its request without a reply
+            _fail(request, respond, error)
+            return
         running = endpoint.run(self._serving, decoded, *map(unquote, texts))
         ended = in_turns(running, self._serving.service.workers)
         ended.add_done_callback(partial(_answer, request, respond))
@@ -76,7 +79,7 @@ def _decode(endpoint: Endpoint, body: bytes) -> Any:
         raise Refused(413, sentences.BODY_TOO_LARGE.format(bytes_max=bytes_max, example=endpoint.example))
     try:
         return msgspec.json.decode(body or b"{}", type=endpoint.request)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise Refused(400, sentences.BAD_BODY.format(reason=error, example=endpoint.example)) from None
 
 
@@ -90,9 +93,13 @@ def _answer(request: HttpRequest, respond: Respond, ended: "asyncio.Future[Mappi
     elif isinstance(error, StorageError):
         _refuse(respond, Refused(500, str(error)))
     else:
-        request_id = request_id_of(request.number).decode()
-        _log.error("request %s met an error of ours; please report it", request_id, exc_info=error)
-        _refuse(respond, Refused(500, sentences.INTERNAL_ERROR.format(request_id=request_id)))
+        _fail(request, respond, error)
+
+
+def _fail(request: HttpRequest, respond: Respond, error: BaseException) -> None:
+    request_id = request_id_of(request.number).decode()
+    _log.error("request %s met an error of ours; please report it", request_id, exc_info=error)
+    _refuse(respond, Refused(500, sentences.INTERNAL_ERROR.format(request_id=request_id)))
 
 
 def _refuse(respond: Respond, refusal: Refused) -> None:

@@ -32,6 +32,9 @@ async def keep_snapshot(serving: Serving, request: Nothing) -> dict[str, object]
     if serving.snapshots.is_full:
         raise Refused(409, sentences.TOO_MANY_SNAPSHOTS.format(count=SNAPSHOTS_MAX))
     snapshot = await take_snapshot(serving.service)
+    if serving.snapshots.is_full:  # filled by other requests meanwhile
+        snapshot.checkpoint.release()
+        raise Refused(409, sentences.TOO_MANY_SNAPSHOTS.format(count=SNAPSHOTS_MAX))
     return {"snapshot": serving.snapshots.keep(snapshot), "service_time": snapshot.service_seconds}
 
 
