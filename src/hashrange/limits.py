@@ -150,6 +150,26 @@ RECORD_RETENTION_SECONDS = 24 * 3600.0
 SHARD_SECONDS = 4 * 3600.0
 """How long a shard is open, in service time, unless its stream ends or its partition splits."""
 
+# --- Kinesis destinations ---
+# Source of the limits for requests to Kinesis: its service model of November 2026.
+
+KINESIS_PUT_RECORDS_MAX = 500
+"""Records of one PutRecords."""
+KINESIS_PUT_BYTES = 1024 * 1024
+"""Bytes of the records of one PutRecords, unless the first one alone has more: our own bound; Kinesis takes 10 MiB."""
+KINESIS_RECORD_BYTES_MAX = 10 * 1024 * 1024
+"""Bytes of one record with its partition key; most data streams take 1 MiB. Longer records are not sent."""
+KINESIS_PUTS_AT_ONCE = 8
+"""Requests to Kinesis under way at the same time: our own bound."""
+KINESIS_REPLY_BYTES_MAX = 1024 * 1024
+"""Bytes of a reply of Kinesis; one with 500 results has some 100 KB: our own bound."""
+KINESIS_TIMEOUT_SECONDS = 10.0
+"""Real time in which Kinesis has to answer a request: our own bound."""
+KINESIS_ENABLING_SECONDS_MAX = 300.0
+"""Service time after which a destination is ENABLE_FAILED if Kinesis has not answered: our own bound."""
+KINESIS_DESTINATIONS_SHOWN_MAX = 50
+"""Destinations that one table's description shows; the oldest ended ones are left out: our own bound."""
+
 # --- transactions ---
 # Source of the limits for transactions: developer guide, quotas page; service model of November 2026.
 
@@ -199,6 +219,10 @@ INVOCATION_PAYLOAD_BYTES_MAX = 6 * 1024 * 1024
 """Bytes of the payload of a synchronous invocation."""
 INVOCATION_REPLY_BYTES_MAX = INVOCATION_PAYLOAD_BYTES_MAX + 100
 """Bytes of what a handler returns. Source: the service's message, which names 6291556 bytes (reports of users)."""
+LAMBDA_REQUEST_BYTES_MAX = 70_167_211
+"""Bytes of a request with a zip file, which is base64 text in JSON. Source: the service's message (reports of users)."""
+LAMBDA_JSON_BYTES_MAX = 1024 * 1024
+"""Bytes of the JSON of a request of Lambda's API, without the zip file: our own bound, far above what members may have."""
 FUNCTION_LOG_BYTES_MAX = 256 * 1024
 """Bytes of a handler's output that are kept for one invocation; further bytes are counted: our own bound."""
 LOG_TAIL_BYTES_MAX = 4 * 1024
@@ -208,13 +232,89 @@ INIT_SECONDS_MAX = 10.0
 ENVIRONMENT_IDLE_SECONDS_MAX = 300.0
 """An environment ends when it has had no invocation for this long: our own bound; the service's is not documented."""
 
+FUNCTION_NAME_LENGTH_MAX = 64
+FUNCTION_TIMEOUT_SECONDS_MAX = 900
+FUNCTION_MEMORY_MB_MIN, FUNCTION_MEMORY_MB_MAX = 128, 10_240
+FUNCTION_VARIABLES_BYTES_MAX = 4 * 1024
+"""Bytes of the JSON of a function's environment variables."""
+FUNCTION_POLICY_BYTES_MAX = 20 * 1024
+"""Bytes of the JSON of a function's resource-based policy."""
+FUNCTION_TAGS_MAX = 50
+FUNCTIONS_LIST_MAX = 50
+"""Functions on one page of ListFunctions, and versions on one of ListVersionsByFunction."""
+CODE_STORAGE_BYTES_MAX = 75 * 1024**3
+"""Bytes of the zip files of all functions of an account in a Region."""
+CODE_LINK_SECONDS = 600.0
+"""How long the URL of a function's zip, in a reply of GetFunction, can be used."""
+CONCURRENT_EXECUTIONS_MAX = 1_000
+"""Invocations of an account in a Region that run at the same time."""
+UNRESERVED_EXECUTIONS_MIN = 100
+"""Part of CONCURRENT_EXECUTIONS_MAX that cannot be reserved for functions."""
+EVENT_PAYLOAD_BYTES_MAX = 1024 * 1024
+"""Bytes of the payload of an asynchronous invocation. Source: Lambda's quotas page since October 2025."""
+EVENT_RETRY_SECONDS = (60.0, 120.0)
+"""Pauses before the retries of an asynchronous invocation that returned an error. Source: Lambda's developer guide, *How
+Lambda handles errors and retries with asynchronous invocation*; so are the next two."""
+EVENT_THROTTLED_SECONDS_MIN, EVENT_THROTTLED_SECONDS_MAX = 1.0, 300.0
+"""First and longest pause before an asynchronous invocation that could not begin is tried again."""
+EVENT_AGE_SECONDS_MAX = 6 * 3600.0
+"""An asynchronous invocation that is older is given up."""
+EVENTS_QUEUED_MAX, EVENTS_QUEUED_BYTES_MAX = 10_000, 64 * 1024 * 1024
+"""Asynchronous invocations that wait, and the bytes of their payloads: our own bounds."""
+EVENTS_RUNNING_MAX = 10
+"""Asynchronous invocations that run at the same time: our own bound."""
+INVOCATIONS_RUNNING_MAX = 100
+"""Invocations of all functions that run at the same time, each in a process: our own bound."""
+ENVIRONMENTS_IDLE_MAX = 50
+"""Environments of all functions that wait for an invocation: our own bound."""
+FUNCTIONS_LOADED_MAX = 100
+"""Functions whose code stays unpacked; of others it is unpacked again when they are invoked: our own bound."""
+
+# --- triggers ---
+# Source of the limits for event source mappings: Lambda's API reference and developer guide of 2026.
+
+TUMBLING_STATE_BYTES_MAX = 1024 * 1024
+"""Bytes of the JSON of a tumbling window's state; more end the window early."""
+TRIGGER_PAUSE_SECONDS_MIN, TRIGGER_PAUSE_SECONDS_MAX = 0.5, 60.0
+"""First and longest pause before a failed batch is delivered again (unconfirmed)."""
+EVENT_FILTERS_MAX = 10
+"""Filter patterns of one mapping: the quota that the service grants on request; without a request, it is 5."""
+RECORD_AGE_SECONDS_MIN = 60
+"""Least MaximumRecordAgeInSeconds, except -1. Source: the service's message (reports of users)."""
+MAPPINGS_PER_PAGE = 100
+"""Event source mappings on one page of ListEventSourceMappings."""
+TRIGGER_PAGE_RECORDS, TRIGGER_PAGE_BYTES = 1_000, 1024 * 1024
+"""Stream records that are read at once for a mapping, and their bytes as stored: our own bound."""
+DESTINATION_SECONDS_MAX = 30.0
+"""Real time in which a failure destination has to accept a message, before it is sent again: our own bound."""
+TRIGGER_PASSED_RECORDS_MAX = 1_000
+"""Records without a match that a mapping passes over before it stores its position: our own bound."""
+
+# --- filter patterns ---
+# Source of the limits for filter patterns: Lambda's API reference, Filter; EventBridge's user guide of 2026, comparison
+# operators.
+
+FILTER_PATTERN_LENGTH_MAX = 4_096
+"""Characters of one filter pattern."""
+FILTER_LEVELS_MAX = 100
+"""Levels of nested objects in one filter pattern: our own bound. An attribute inside 32 maps takes 68 levels."""
+FILTER_NUMBER_MAX = 5_000_000_000
+"""Largest number, and smallest with a minus sign, that `numeric` and `anything-but` compare with."""
+FILTER_DECIMALS_MAX = 6
+"""Digits after the decimal point of such a number."""
+
+# --- on-failure destinations ---
+
+DELIVERY_REPLY_BYTES_MAX = 64 * 1024
+"""Bytes that are read of the body of a destination's reply, of which only the status matters: our own bound."""
+
 # --- our own bounds ---
 # The API has none of the following limits. They keep one request from holding up all others; docs/compatibility.md
 # lists them.
 
 REQUEST_MEMBERS_MAX = 420_000
-"""Commas and colons outside the strings of a request's JSON, plus lists directly inside lists, as in no valid request.
-One item exceeds this only if it consists mostly of lists of empty strings, empty binaries or sets of one of these."""
+"""Commas, colons and lists directly inside lists in a request's JSON, outside of strings; a valid request has none of the last.
+One valid item exceeds this only if it consists mostly of lists of empty strings, empty binaries or sets of one of these."""
 ROW_MAX_BYTES = 4 * 1024 * 1024
 """Bytes of an item's canonical JSON, before it is packed. Hardly any items reach this limit but those with tens of
 thousands of numbers like 1E-130: in a list, each counts 3 bytes and is written with 131 digits."""

@@ -82,6 +82,24 @@ class Settings(msgspec.Struct, frozen=True):
         float, Meta(ge=0, le=604_800, description="How long after its time an item with time to live is deleted.")
     ] = 0.0
     """0: items are deleted within a second or two of their expiry time; DynamoDB itself takes up to some days."""
+    functions: Annotated[
+        bool,
+        Meta(
+            description="Serve Lambda's API and run functions' code on this machine, with the rights of this process (docs/functions.md)."
+        ),
+    ] = False
+    triggers: Annotated[
+        str | None,
+        Meta(
+            description="TOML file of functions, event source mappings and failure destinations (docs/functions.md); serves Lambda's API."
+        ),
+    ] = None
+    kinesis_endpoint: Annotated[
+        str | None,
+        Meta(
+            description="URL of Kinesis, to which tables with a Kinesis destination send their changes, such as that of kinesis-local (docs/kinesis.md)."
+        ),
+    ] = None
     faults: Annotated[
         str | None,
         Meta(

@@ -495,6 +495,41 @@ UPDATE_TIME_TO_LIVE: list[list[Fault]] = [
     [NO_TABLE_NAMED, Fault("state", {}, "TimeToLive is already disabled")],
 ]
 
+KINESIS_STATE = "Table is not in a valid state to enable Kinesis Streaming Destination: "
+LONG_ARN = Fault("constraints", {"StreamArn": "x" * 1025}, "at 'streamArn' failed to satisfy constraint")
+ENABLE_KINESIS: list[list[Fault]] = [
+    [types({"StreamArn": 5}), NAME_REQUIRED, LONG_ARN, NO_TABLE_NAMED],
+    [PATTERN],
+    [NO_TABLE_NAMED, Fault("no Kinesis", {}, "Hashrange has no Kinesis to send changes to")],
+]
+DISABLE_KINESIS: list[list[Fault]] = [
+    [types({"StreamArn": 5}), NAME_REQUIRED, LONG_ARN],
+    [
+        LONG_ARN,
+        Fault(
+            "precision",
+            {"EnableKinesisStreamingConfiguration": {"ApproximateCreationDateTimePrecision": "MICROSECOND"}},
+            "Stream cannot be disabled using EnableKinesisStreamingConfiguration parameters",
+        ),
+        NO_TABLE_NAMED,
+        Fault("state", {}, KINESIS_STATE + "KinesisStreamingDestination must be ACTIVE"),
+    ],
+    [PATTERN],
+]
+UPDATE_KINESIS: list[list[Fault]] = [
+    [types({"StreamArn": 5}), NAME_REQUIRED, LONG_ARN],
+    [
+        LONG_ARN,
+        Fault(
+            "no precision", {"UpdateKinesisStreamingConfiguration": None}, "cannot be null or contain only null values"
+        ),
+        NO_TABLE_NAMED,
+        Fault("state", {}, KINESIS_STATE + "No streaming destination with streamArn"),
+    ],
+    [PATTERN],
+]
+KINESIS_BODY: Body = {"TableName": TABLE, "StreamArn": "arn:aws:kinesis:us-east-1:000000000000:stream/changes"}
+
 LADDERS: dict[str, list[Ladder]] = {
     "PutItem": [Ladder(faults) for faults in PUT_ITEM],
     "GetItem": [Ladder(faults) for faults in GET_ITEM],
@@ -518,6 +553,9 @@ LADDERS: dict[str, list[Ladder]] = {
     "DescribeContributorInsights": [Ladder(faults) for faults in INSIGHTS],
     "DescribeKinesisStreamingDestination": [Ladder(faults) for faults in NAMED],
     "DescribeTableReplicaAutoScaling": [Ladder(faults) for faults in NAMED],
+    "DisableKinesisStreamingDestination": [Ladder(faults) for faults in DISABLE_KINESIS],
+    "EnableKinesisStreamingDestination": [Ladder(faults) for faults in ENABLE_KINESIS],
+    "UpdateKinesisStreamingDestination": [Ladder(faults) for faults in UPDATE_KINESIS],
     "DescribeTimeToLive": [Ladder(faults) for faults in NAMED],
     "UpdateTimeToLive": [Ladder(faults) for faults in UPDATE_TIME_TO_LIVE],
     "ListBackups": [Ladder(faults) for faults in LIST_BACKUPS],
@@ -560,6 +598,10 @@ BODIES: dict[str, Body] = {
     "DescribeContributorInsights": {"TableName": TABLE},
     "DescribeKinesisStreamingDestination": {"TableName": TABLE},
     "DescribeTableReplicaAutoScaling": {"TableName": TABLE},
+    "DisableKinesisStreamingDestination": KINESIS_BODY,
+    "EnableKinesisStreamingDestination": KINESIS_BODY,
+    "UpdateKinesisStreamingDestination": KINESIS_BODY
+    | {"UpdateKinesisStreamingConfiguration": {"ApproximateCreationDateTimePrecision": "MICROSECOND"}},
     "DescribeTimeToLive": {"TableName": TABLE},
     "UpdateTimeToLive": {
         "TableName": TABLE,

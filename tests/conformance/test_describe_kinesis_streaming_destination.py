@@ -1,4 +1,4 @@
-"""DescribeKinesisStreamingDestination: no table has one."""
+"""DescribeKinesisStreamingDestination: a table without destinations; what it says of others is in the tests of the other operations."""
 
 from typing import Any
 

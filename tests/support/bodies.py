@@ -7,6 +7,7 @@ TABLE = "fuzzed"
 ARN = f"arn:aws:dynamodb:us-east-1:000000000000:table/{TABLE}"
 STREAM_ARN = f"{ARN}/stream/2026-10-01T12:00:00.123"
 SHARD_ID = "shardId-00000001800000000000-00000001"
+DATA_STREAM_ARN = "arn:aws:kinesis:us-east-1:000000000000:stream/changes"
 KEY = {"pk": {"S": "a"}, "sk": {"N": "1"}}
 ITEM = KEY | {
     "text": {"S": "é"}, "bytes": {"B": "AAE="}, "flag": {"BOOL": True}, "none": {"NULL": True},
@@ -265,14 +266,27 @@ BODIES: dict[str, list[dict[str, Any]]] = {
     "DescribeContributorInsights": [{"TableName": TABLE, "IndexName": "global"}, {"TableName": ARN}],
     "DescribeKinesisStreamingDestination": [{"TableName": TABLE}],
     "DescribeTableReplicaAutoScaling": [{"TableName": TABLE}],
-    "DisableKinesisStreamingDestination": [
-        {"TableName": TABLE, "StreamArn": "arn:aws:kinesis:us-east-1:000000000000:stream/changes"}
+    "DisableKinesisStreamingDestination": [{"TableName": TABLE, "StreamArn": DATA_STREAM_ARN}],
+    "EnableKinesisStreamingDestination": [
+        {
+            "TableName": TABLE,
+            "StreamArn": DATA_STREAM_ARN,
+            "EnableKinesisStreamingConfiguration": {"ApproximateCreationDateTimePrecision": "MICROSECOND"},
+        },
+        {"TableName": ARN, "StreamArn": DATA_STREAM_ARN, "EnableKinesisStreamingConfiguration": {}},
     ],
     "UpdateContinuousBackups": [
         {"TableName": TABLE, "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": False}}
     ],
     "UpdateContributorInsights": [{"TableName": TABLE, "IndexName": "global", "ContributorInsightsAction": "DISABLE"}],
     "DescribeTimeToLive": [{"TableName": TABLE}],
+    "UpdateKinesisStreamingDestination": [
+        {
+            "TableName": TABLE,
+            "StreamArn": DATA_STREAM_ARN,
+            "UpdateKinesisStreamingConfiguration": {"ApproximateCreationDateTimePrecision": "MILLISECOND"},
+        }
+    ],
     "UpdateTimeToLive": [
         {"TableName": TABLE, "TimeToLiveSpecification": {"Enabled": True, "AttributeName": "expires"}}
     ],

@@ -40,6 +40,8 @@ TABLE_KEYS = "max_length 2, model None"
 INDEX_KEYS = "max_length 8, model None"
 """At most four HASH and four RANGE attributes."""
 
+DATA_STREAM_LENGTH = "min_length None, model 37"
+"""Captured from the service: an ARN of ten characters is refused for another reason."""
 STREAMS_REQUIRED = "required True, model False"
 """The developer guide requires both members of a shard filter."""
 
@@ -55,7 +57,12 @@ DIFFERENCES: set[tuple[str, str]] = {
     ("DescribeContributorInsights.TableName", TABLE_NAME_PATTERN),
     ("DescribeKinesisStreamingDestination.TableName", TABLE_NAME_PATTERN),
     ("DescribeTable.TableName", TABLE_NAME_PATTERN),
+    ("DisableKinesisStreamingDestination.StreamArn", DATA_STREAM_LENGTH),
     ("DisableKinesisStreamingDestination.TableName", TABLE_NAME_PATTERN),
+    ("EnableKinesisStreamingDestination.StreamArn", DATA_STREAM_LENGTH),
+    ("EnableKinesisStreamingDestination.TableName", TABLE_NAME_PATTERN),
+    ("UpdateKinesisStreamingDestination.StreamArn", DATA_STREAM_LENGTH),
+    ("UpdateKinesisStreamingDestination.TableName", TABLE_NAME_PATTERN),
     ("DescribeTableReplicaAutoScaling.TableName", TABLE_NAME_PATTERN),
     ("DescribeTimeToLive.TableName", TABLE_NAME_PATTERN),
     ("UpdateTimeToLive.TableName", TABLE_NAME_PATTERN),

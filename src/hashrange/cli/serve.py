@@ -23,6 +23,8 @@ READY = (
     " AWS_ENDPOINT_URL_DYNAMODB={endpoint} (or endpoint_url=, --endpoint-url, endpoint:)."
 )
 
+RUNS_CODE = " Functions are switched on: whoever reaches this port can run code on this machine, with the rights of this process."
+
 
 def run(words: list[str]) -> int:
     """Serve until SIGTERM or Ctrl-C; returns the exit code."""
@@ -61,7 +63,7 @@ def _metavar(option: Option) -> str:
     if option.choices:
         return "|".join(option.choices)
     if option.kind == "text":
-        return {"host": "ADDRESS", "data_dir": "DIR"}.get(option.key, "FILE")
+        return {"host": "ADDRESS", "data_dir": "DIR", "kinesis_endpoint": "URL"}.get(option.key, "FILE")
     return option.unit.upper() if option.unit else "N"
 
 
@@ -96,7 +98,8 @@ def start_server(settings: Settings) -> int:
 
 
 def announce(settings: Settings, endpoint: str) -> None:
-    """Print one line for the operator once the server is ready: its endpoint and where its data are."""
+    """Print one line for the operator once the server is ready: endpoint, place of the data, a warning if functions run."""
     place = "in memory" if settings.data_dir is None else f"data in {settings.data_dir}"
     endpoint = endpoint.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
-    say(READY.format(endpoint=endpoint, place=place), is_flushed=True)
+    runs_code = RUNS_CODE if settings.functions else ""
+    say(READY.format(endpoint=endpoint, place=place) + runs_code, is_flushed=True)

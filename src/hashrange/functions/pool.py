@@ -74,18 +74,43 @@ class EnvironmentPool:
             self._running -= 1
             self._rested.set()
 
-    async def _invoke(self, payload: bytes, request_id: str, client_context: str | None) -> Invocation:
+    async def start_one(self, request_id: str) -> InvocationOutcome | None:
+        """Start an environment, which then waits for an invocation; returns the error if it does not start.
+
+        It may be one more than `concurrency_max`. Raises ConcurrencyExceeded if the pool is closed.
+        """
+        self._running += 1
+        try:
+            await self._look_for_changes()
+            log = InvocationLog(request_id, self._on_line)
+            environment = self._make_environment()
+            self._busy.add(environment)
+            try:
+                return await environment.start(log)
+            finally:
+                self._busy.discard(environment)
+                self._put_back(environment)
+        finally:
+            self._running -= 1
+            self._rested.set()
+
+    def _make_environment(self) -> ExecutionEnvironment:
+        """A new environment, not started. Raises ConcurrencyExceeded if the pool is closed."""
         if self._is_closed:
             raise ConcurrencyExceeded(messages.POOL_CLOSED)
+        environment = ExecutionEnvironment(
+            self._runnable, self._listener, self._log_stream_name(), self._init_seconds_max
+        )
+        environment.generation = self._generation
+        return environment
+
+    async def _invoke(self, payload: bytes, request_id: str, client_context: str | None) -> Invocation:
         runnable = self._runnable
         log = InvocationLog(request_id, self._on_line)
         environment = self._take_idle()
         is_new = environment is None
         if environment is None:
-            environment = ExecutionEnvironment(
-                runnable, self._listener, self._log_stream_name(), self._init_seconds_max
-            )
-            environment.generation = self._generation
+            environment = self._make_environment()
         self._busy.add(environment)
         try:
             outcome = await environment.start(log) if is_new else None

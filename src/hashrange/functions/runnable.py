@@ -29,6 +29,8 @@ class Runnable(msgspec.Struct, frozen=True, kw_only=True):
     """The function's own environment variables."""
     endpoints: Mapping[str, str] = {}
     """`AWS_ENDPOINT_URL_…` entries; the function's own variables override them."""
+    own_log_group: str | None = None
+    """The log group that the function's configuration names."""
     region: str
     access_key_id: str
     secret_access_key: str
@@ -37,7 +39,7 @@ class Runnable(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def log_group(self) -> str:
         """The log group that the service would write to."""
-        return f"/aws/lambda/{self.name}"
+        return self.own_log_group or f"/aws/lambda/{self.name}"
 
     @property
     def language(self) -> Language:

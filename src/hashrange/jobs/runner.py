@@ -97,6 +97,12 @@ class Runner:
         for running in self._running:
             running.look()
 
+    def wake_job(self, job: Job) -> None:
+        """Let one job look for work, because there is new work for it."""
+        for running in self._running:
+            if running.job is job:
+                running.look()
+
     def _time_moved(self) -> None:
         """Let every job look for work; while jobs run in order, only those that are due."""
         if not self._order.locked():

@@ -1,6 +1,7 @@
 """What do messages about functions and their code say? Lambda's words where it has them.
 
 Source: Lambda's developer guide, *Troubleshoot deployment issues* and *Troubleshoot invocation issues*; reports of users.
+Messages of the API itself are in `messages.functions_api`.
 """
 
 NOT_A_ZIP = "Could not unzip uploaded file. Please check your file, then try to upload again."
@@ -8,6 +9,10 @@ CONCURRENCY_EXCEEDED = "Rate Exceeded."
 POOL_CLOSED = "The server is stopping."
 NO_REASON = "Runtime exited without providing a reason"
 KILLED = "Runtime exited with error: signal: killed"
+CONNECTION_CLOSED_EARLY = "the connection was closed early"
+"""Why a request to a URL has no reply. (ours)."""
+REMOTE_REPLY_TOO_LARGE = "the reply is too large"
+"""Why a request to a URL has no reply. (ours)."""
 
 
 def zip_too_large(size_bytes: int, most_bytes: int) -> str:
@@ -36,7 +41,7 @@ def code_not_found(code: str, reason: str) -> str:
 
 
 def url_unusable(url: str) -> str:
-    """A function's URL is not one that can be called. (ours)."""
+    """Requests cannot be sent to a URL. (ours)."""
     return f"{url[:500]!r} is no URL of the form http://host:port/path or https://host:port/path."
 
 

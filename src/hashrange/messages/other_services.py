@@ -7,10 +7,30 @@ Source: service behaviour, captures to October 2026, unless a comment says "our 
 OPERATION_NOT_SUPPORTED_YET = "Hashrange does not support {operation} yet."
 
 BACKUP_TABLE_NOT_FOUND = "Table not found: {name}"
-# The service's message, which is captured for the update of a streaming destination; the word `disable` is our own.
-NO_STREAMING_DESTINATION = (
-    "Table is not in a valid state to disable Kinesis Streaming Destination: "
-    "No streaming destination with streamArn: {arn} found for table with tableName: {name}"
+# All of these say `enable`, whatever the operation is.
+_DESTINATION = "Table is not in a valid state to enable Kinesis Streaming Destination: "
+DESTINATION_LIVE = (
+    _DESTINATION + "EnableKinesisStreamingDestination must be DISABLED or ENABLE_FAILED to perform ENABLE operation."
+)
+DESTINATION_NOT_ACTIVE = _DESTINATION + "KinesisStreamingDestination must be ACTIVE to perform DISABLE operation."
+DESTINATION_MISSING = (
+    _DESTINATION + "No streaming destination with streamArn: {arn} found for table with tableName: {name}"
+)
+DESTINATION_NOT_UPDATABLE = (
+    _DESTINATION + "Kinesis streaming is not in ACTIVE state. Updates are only allowed in ACTIVE state. "
+    "TableName: {name}, kdsArn: {arn}"
+)
+DESTINATION_UNCHANGED = (
+    "Invalid Request: Precision is already set to the desired value of {precision} for tableId: {uuid}, kdsArn: {arn}"
+)
+PRECISION_REQUIRED = (
+    "Streaming destination cannot be updated with given parameters: "
+    "UpdateKinesisStreamingConfiguration cannot be null or contain only null values"
+)
+PRECISION_NOT_ALLOWED = "Stream cannot be disabled using EnableKinesisStreamingConfiguration parameters"
+# Our own wording: the service has its own Kinesis.
+NO_KINESIS_ENDPOINT = (
+    "Hashrange has no Kinesis to send changes to. Start it with --kinesis-endpoint URL, such as that of kinesis-local."
 )
 # Our own wording of INDEX_NOT_FOUND and NEXT_TOKEN_INVALID: the service's messages are not captured.
 INDEX_NOT_FOUND = "Requested resource not found: Table: {name}, Index: {index} not found"

@@ -25,7 +25,6 @@ PENDING_NAMES = (
     "DescribeGlobalTable",
     "DescribeGlobalTableSettings",
     "DescribeImport",
-    "EnableKinesisStreamingDestination",
     "ExportTableToPointInTime",
     "ImportTable",
     "RestoreTableFromBackup",
@@ -34,7 +33,6 @@ PENDING_NAMES = (
     "StartBulkPutItems",
     "UpdateGlobalTable",
     "UpdateGlobalTableSettings",
-    "UpdateKinesisStreamingDestination",
     "UpdateTableReplicaAutoScaling",
 )
 

@@ -21,7 +21,12 @@ from hashrange.operations.operation import Operation
 from hashrange.operations.partiql import batch_execute_statement, execute_statement, execute_transaction
 from hashrange.operations.pending import PENDING
 from hashrange.operations.policies import delete_resource_policy, get_resource_policy, put_resource_policy
-from hashrange.operations.streaming import describe_kinesis_streaming_destination, disable_kinesis_streaming_destination
+from hashrange.operations.streaming import (
+    describe_kinesis_streaming_destination,
+    disable_kinesis_streaming_destination,
+    enable_kinesis_streaming_destination,
+    update_kinesis_streaming_destination,
+)
 from hashrange.operations.streams import describe_stream, get_records, get_shard_iterator, list_streams
 from hashrange.operations.tables import (
     create_table,
@@ -59,6 +64,7 @@ OPERATIONS: dict[str, Operation] = {
         describe_table_replica_auto_scaling,
         describe_time_to_live,
         disable_kinesis_streaming_destination,
+        enable_kinesis_streaming_destination,
         execute_statement,
         execute_transaction,
         get_item,
@@ -85,6 +91,7 @@ OPERATIONS: dict[str, Operation] = {
         update_continuous_backups,
         update_contributor_insights,
         update_item,
+        update_kinesis_streaming_destination,
         update_table,
         update_time_to_live,
     )

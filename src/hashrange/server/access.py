@@ -40,7 +40,8 @@ class Access:
         self._credentials = credentials
         self._signers: dict[bytes, tuple[KnownSigner, str, Scope, bytes | None]] = {}
         """Authorization header without signature → checker of its signatures, signing name, Scope, session token."""
-        self._keys: dict[tuple[str, str, str], bytes] = {}
+        self._keys: dict[tuple[str, str, str, str], bytes] = {}
+        """Access key, day, Region and signing name → signing key."""
         self._dates: dict[bytes, int] = {}
 
     def authorize(self, request: HttpRequest, service: str) -> Scope:
@@ -106,7 +107,7 @@ class Access:
         return credential
 
     def _signing_key(self, credential: Credential, claim: Claim) -> bytes:
-        place = (credential.access_key, claim.day, claim.region)
+        place = (credential.access_key, claim.day, claim.region, claim.service)
         key = self._keys.get(place)
         if key is None:
             if len(self._keys) >= SIGNING_KEYS_MAX:

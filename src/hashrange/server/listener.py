@@ -67,6 +67,7 @@ class Server:
             self.front.handle, service.clock, settings.max_connections, log_access if settings.access_log else None
         )
         self.front.set_crowd_counter(self.connections.incoming.count_behind)
+        self._credentials = secrets.credentials
         self.handshakes = None if secrets.tls is None else Handshakes(self.connections, secrets.tls)
         self._listener: asyncio.Server | None = None
         self._acceptor: Acceptor | None = None
@@ -113,12 +114,25 @@ class Server:
                 bound_receive_buffer(listening.fileno())
             acceptor.listen(self._listener.sockets)
             self._turn()
+            port = self._listener.sockets[0].getsockname()[1]
+            host = f"[{settings.host}]" if ":" in settings.host else settings.host
+            endpoint = f"{'https' if self.handshakes is not None else 'http'}://{host}:{port}"
+            if self.service.background.triggers is not None:
+                await self._serve_functions(endpoint)
         except BaseException:
             await self.close()  # after a failed start, the open listener would keep the event loop from closing
             raise
-        port = self._listener.sockets[0].getsockname()[1]
-        host = f"[{settings.host}]" if ":" in settings.host else settings.host
-        return f"{'https' if self.handshakes is not None else 'http'}://{host}:{port}"
+        return endpoint
+
+    async def _serve_functions(self, endpoint: str) -> None:
+        """Let zips in, let handlers find the server, and try the code of declared functions."""
+        # Imported here: most servers have no functions, and start time counts.
+        from hashrange.server.handler_credentials import handler_credentials  # noqa: PLC0415
+        from hashrange.server.protocols.rest_json.lambda_api import body_limit  # noqa: PLC0415
+
+        self.connections.body_limit = body_limit
+        reachable = endpoint.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
+        await self.service.background.reach(reachable, handler_credentials(self._credentials))
 
     async def stop(self) -> None:
         """Close the server, stop the jobs, and continue no request; the store stays open."""

@@ -6,6 +6,7 @@ Source of limits: operations.md 1.1.
 """
 
 from collections import deque
+from collections.abc import Callable
 from enum import Enum, auto
 from typing import Final
 
@@ -25,6 +26,15 @@ PIECES_MAX = 4
 """Most pieces of a long read that are parsed in a row; fewer if one of them completes a request."""
 
 
+BodyLimit = Callable[[bytes], int]
+"""URL of a request → most bytes of its body, at least BODY_BYTES_MAX; called for longer bodies only."""
+
+
+def usual_body_limit(_url: bytes) -> int:
+    """The limit of DynamoDB's requests, whatever the URL."""
+    return BODY_BYTES_MAX
+
+
 class Stop(Enum):
     """Reasons, other than errors, why the parser stops before the end of its input."""
 
@@ -39,11 +49,12 @@ class Reading:
     """A connection's message being received, and its complete requests. The parser calls the methods `on_…`."""
 
     __slots__ = (
-        "body", "framing", "head_names", "head_values", "layout", "message_bytes", "on_header", "parser", "ready", "refusal", "rest",
+        "body", "body_limit", "framing", "head_names", "head_values", "layout", "message_bytes", "on_header", "parser", "ready", "refusal", "rest",
         "url", "wants_continue",
     )  # fmt: skip
 
-    def __init__(self) -> None:
+    def __init__(self, body_limit: BodyLimit = usual_body_limit) -> None:
+        self.body_limit = body_limit
         self.head_names: list[bytes] = []
         self.head_values: list[bytes | None] = []
         append_name, append_value = self.head_names.append, self.head_values.append
@@ -141,7 +152,7 @@ class Reading:
         if layout.content_length >= 0:
             length_bytes = int(self.head_values[layout.content_length] or b"0")
             return length_bytes if length_bytes > SMALL_BYTES else 0
-        return BODY_BYTES_MAX if len(self.body) > SMALL_BYTES else 0
+        return self.body_limit(self.url) if len(self.body) > SMALL_BYTES else 0
 
     def is_too_large(self) -> bool:
         """True if an unfinished message's head, or its chunked body's framing, is too large; called after each read."""
@@ -166,7 +177,7 @@ class Reading:
             self._refuse(MALFORMED)
         if layout.content_length >= 0:
             length = values[layout.content_length]
-            if length is not None and len(length) > 7 and int(length) > BODY_BYTES_MAX:
+            if length is not None and len(length) > 7 and int(length) > self.body_limit(self.url):
                 self._refuse(BODY_TOO_LARGE)
         elif layout.transfer_encoding >= 0:
             self.framing = Framing(head_bytes(self.url, names, values))
@@ -181,7 +192,7 @@ class Reading:
         if type(self.body) is bytes:
             self.body = bytearray(self.body)
         self.body += body
-        if len(self.body) > BODY_BYTES_MAX:
+        if len(self.body) > BODY_BYTES_MAX and len(self.body) > self.body_limit(self.url):
             self._refuse(BODY_TOO_LARGE)
 
     def on_chunk_complete(self) -> None:

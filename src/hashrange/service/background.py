@@ -1,14 +1,75 @@
-"""Which jobs does a server run? One of each kind, over its store."""
+"""Which jobs does a server run, and who wakes them? One of each kind over its store; those that its settings ask for follow stream records too."""
+
+import logging
+from functools import partial
+from typing import TYPE_CHECKING
 
 from hashrange.clock import Clock
 from hashrange.jobs.expiry import Expiry
 from hashrange.jobs.index_backfill import IndexBackfill
 from hashrange.jobs.index_delay import IndexDelay
-from hashrange.jobs.job import Job
+from hashrange.jobs.job import Follower, Job
 from hashrange.jobs.partition_splits import PartitionSplits
+from hashrange.jobs.runner import InTurns, Runner
 from hashrange.jobs.settling import SettleWhenIdle
 from hashrange.jobs.stream_shards import StreamShards
+from hashrange.messages.kinesis import LOG_NO_ENDPOINT
+from hashrange.settings import Settings, SettingUnusable
 from hashrange.store.interface import WholeStore
+
+if TYPE_CHECKING:
+    from hashrange.service.trigger_setup import CredentialsOf, TriggerSetup
+
+_log = logging.getLogger("hashrange.kinesis")
+
+
+class Background:
+    """The jobs of one service, with what some of them work for: functions and triggers, if they are switched on."""
+
+    def __init__(self, store: WholeStore, clock: Clock, settings: Settings, in_turns: InTurns) -> None:
+        """Raises SettingUnusable."""
+        self._store = store
+        self.triggers = _triggers_of(store, clock, settings)
+        """None if the settings ask for no functions and no triggers."""
+        self._followers = _followers_of(store, clock, settings)
+        jobs = jobs_of(store, clock)
+        if self.triggers is not None:
+            self._followers += self.triggers.followers
+            jobs += self.triggers.jobs
+        self.runner = Runner([*jobs, *self._followers], clock, in_turns)
+
+    def start(self) -> None:
+        """Start the jobs on the running loop."""
+        self._store.on_work(self._wake)
+        if self._followers:
+            self._store.streams.follow(self._wake_followers)
+        for one in self._followers:
+            one.on_work(partial(self.runner.wake_job, one))
+        if self.triggers is not None:
+            self.triggers.functions.events.wake = partial(self.runner.wake_job, self.triggers.functions.events)
+        self.runner.start()
+
+    def _wake(self) -> None:
+        self.runner.wake()
+        self._wake_followers()
+
+    def _wake_followers(self) -> None:
+        for one in self._followers:
+            one.wake()
+
+    async def stop(self) -> None:
+        """Stop the jobs, wait for their end, and end all that functions run."""
+        for one in self._followers:
+            await one.stop()
+        await self.runner.stop()
+        if self.triggers is not None:
+            await self.triggers.close()
+
+    async def reach(self, endpoint: str, credentials_of: "CredentialsOf | None") -> None:
+        """Let handlers find the server at this endpoint, and try the code of declared functions."""
+        if self.triggers is not None:
+            self.triggers.reach(endpoint, credentials_of)
+            await self.triggers.start()
 
 
 def jobs_of(store: WholeStore, clock: Clock) -> list[Job]:
@@ -21,3 +82,29 @@ def jobs_of(store: WholeStore, clock: Clock) -> list[Job]:
         PartitionSplits(store),
         SettleWhenIdle(store),
     ]
+
+
+def _triggers_of(store: WholeStore, clock: Clock, settings: Settings) -> "TriggerSetup | None":
+    if not settings.functions and settings.triggers is None:
+        return None
+    # Imported here: most servers have no functions, and start time counts.
+    from hashrange.service.trigger_setup import TriggerSetup  # noqa: PLC0415
+
+    return TriggerSetup(store, clock, settings)
+
+
+def _followers_of(store: WholeStore, clock: Clock, settings: Settings) -> list[Follower]:
+    """Create the jobs that deliver to Kinesis, if the settings name its endpoint. Raises SettingUnusable."""
+    if settings.kinesis_endpoint is None:
+        for feed in store.streams.feeds():
+            if feed.is_on:
+                _log.warning(LOG_NO_ENDPOINT, feed.table_name)
+        return []
+    # Imported here: most servers send nothing to Kinesis, and start time counts.
+    from hashrange.functions.http_client import UrlUnusable  # noqa: PLC0415
+    from hashrange.triggers.kinesis.delivery import KinesisDelivery  # noqa: PLC0415
+
+    try:
+        return [KinesisDelivery(store, clock, settings.kinesis_endpoint)]
+    except UrlUnusable as error:
+        raise SettingUnusable(f"--kinesis-endpoint: {error}") from error

@@ -28,11 +28,10 @@ from hashrange.faults.drawing import Drawing
 from hashrange.faults.fault import Faults
 from hashrange.items.row_layout import is_packed
 from hashrange.items.types import Row
-from hashrange.jobs.runner import Runner
 from hashrange.operations.meter import NOTHING_USED, Meter, with_capacity
 from hashrange.operations.operation import Operation
 from hashrange.operations.reply import Reply
-from hashrange.service.background import jobs_of
+from hashrange.service.background import Background
 from hashrange.service.call import Call
 from hashrange.service.drive import Driver, in_turns
 from hashrange.service.faulted_calls import FaultedCalls
@@ -61,7 +60,8 @@ class Service:
         self.settings = settings
         self.operations = with_second_look(operations, store.catalog)
         self.workers = Workers(clock)
-        self.jobs = Runner(jobs_of(store, clock), clock, partial(in_turns, workers=self.workers))
+        self.background = Background(store, clock, settings, partial(in_turns, workers=self.workers))
+        self.jobs = self.background.runner
         self._hints = Hints(store.catalog)
         self._monotonic = clock.monotonic
         self._position = store.position
@@ -88,12 +88,11 @@ class Service:
 
     def start_jobs(self) -> None:
         """Start the background jobs on the running loop."""
-        self.store.on_work(self.jobs.wake)
-        self.jobs.start()
+        self.background.start()
 
     async def stop_jobs(self) -> None:
         """Stop the background jobs, and wait for their end. The store stays open."""
-        await self.jobs.stop()
+        await self.background.stop()
 
     def use_faults(self, faults: Faults) -> None:
         """From now on, let requests meet these faults, drawn anew from their seed. Raises FaultsError.

@@ -42,6 +42,14 @@ class Streams(Protocol):
         """The sequence number that the store assigned last; every later record has a greater one."""
         ...
 
+    def last_of(self, stream: Stream) -> SequenceNumber:
+        """No record of the stream has a greater sequence number, and no shard of it has begun or ended later.
+
+        It is 0 for a deleted stream, and grows with each commit that changes the stream or writes records of it. So whoever has
+        read up to it need not look again before it has grown.
+        """
+        ...
+
     async def records(self, shard: Shard, first: SequenceNumber, limit_records: int, limit_bytes: int) -> RecordPage:
         """Records of a shard from sequence number `first` on, at most `limit_records`, and `limit_bytes` as stored.
 

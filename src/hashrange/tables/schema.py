@@ -93,7 +93,7 @@ class KinesisDestination(msgspec.Struct, frozen=True):
     changed_at_seconds: float
     """Service time at which the state or the precision changed."""
     changing_until_seconds: float = 0.0
-    """Until this time, ACTIVE is shown as ENABLING or UPDATING, and DISABLED as DISABLING."""
+    """Until this time, ACTIVE is shown as ENABLING or UPDATING, ENABLE_FAILED as ENABLING, and DISABLED as DISABLING."""
     is_updating: bool = False
     """True if the last change was one of the precision."""
     precision: TimePrecision | None = None

@@ -72,7 +72,7 @@ def without_overlong_deadlines(table: Table, now_seconds: float, delay_seconds: 
     """The table with every deadline more than `delay_seconds` ahead moved to `now_seconds`.
 
     Such deadlines were set before the machine's clock was set back. For the same reason, the `changed_at_seconds` of
-    time to live is moved if it is in the future at all.
+    time to live and of Kinesis destinations is moved if it is in the future at all.
     """
     latest_seconds = now_seconds + delay_seconds
 
@@ -97,6 +97,16 @@ def without_overlong_deadlines(table: Table, now_seconds: float, delay_seconds: 
             changed_at_seconds=min(time_to_live.changed_at_seconds, now_seconds),
             changing_until_seconds=ended(time_to_live.changing_until_seconds),
         )
+    destinations = tuple(
+        [
+            replace(
+                one,
+                changed_at_seconds=min(one.changed_at_seconds, now_seconds),
+                changing_until_seconds=ended(one.changing_until_seconds),
+            )
+            for one in table.kinesis_destinations
+        ]
+    )
     return replace(
         table,
         active_at_seconds=ended(table.active_at_seconds),
@@ -104,6 +114,7 @@ def without_overlong_deadlines(table: Table, now_seconds: float, delay_seconds: 
         deleted_at_seconds=None if table.deleted_at_seconds is None else ended(table.deleted_at_seconds),
         indexes=indexes,
         time_to_live=time_to_live,
+        kinesis_destinations=destinations,
     )
 
 

@@ -76,6 +76,18 @@ IMAGES: dict[StreamViewType, tuple[bool, bool]] = {
 deletion no new one."""
 
 
+class RecordParts(NamedTuple):
+    """What records in every format for readers are made of."""
+
+    event: EventName
+    is_by_time_to_live: bool
+    """True if time to live has deleted the item."""
+    size_bytes: int
+    keys_json: bytes
+    images_json: bytes
+    """The members NewImage and OldImage as JSON, each with a comma before it; empty without images."""
+
+
 class RecordTemplate(NamedTuple):
     """The JSON that all records of a stream share; made once per reply."""
 
@@ -210,6 +222,15 @@ def _decode_keys(keys_json: bytes) -> Item:
         raise StorageCorruption(f"the keys of a stream record cannot be read: {error}") from error
 
 
+def keys_json_of(record: bytes, key_names: tuple[str, ...]) -> bytes:
+    """The JSON of a record's key attributes; equal for all records of an item. 0.6 µs.
+
+    Raises StorageCorruption, StorageFormatUnknown.
+    """
+    record = current_record(record, key_names)
+    return record[_HEADER_BYTES : _ends_of(record)[2]]
+
+
 def _ends_of(record: bytes) -> tuple[int, int, int, int, int]:
     """A stored record's event, who made the change, the positions where keys and old row end, and its SizeBytes.
 
@@ -253,16 +274,33 @@ def record_json(faces: RecordTemplate, sequence: Sequence, record: bytes) -> byt
     if record[:1] == _FORMER:
         record = current_record(record, faces.key_names)
     event, by, keys_end, old_end, size_bytes = _ends_of(record)
+    milliseconds, counter = sequence >> SEQUENCE_COUNTER_BITS, sequence & SEQUENCE_COUNTER_MAX
+    return b'%b%024x%b%d,"Keys":%b%b,"SequenceNumber":"%013d%010d","SizeBytes":%d%b' % (
+        faces.start, sequence, faces.events[event][by == _BY_TIME_TO_LIVE], milliseconds // 1000,
+        record[_HEADER_BYTES:keys_end], _images_json(record, keys_end, old_end), milliseconds, counter, size_bytes, faces.end,
+    )  # fmt: skip
+
+
+def record_parts(record: bytes, key_names: tuple[str, ...]) -> RecordParts:
+    """A record's parts. 2 µs for 1.1 KB with both images. Raises StorageCorruption, StorageFormatUnknown."""
+    record = current_record(record, key_names)
+    event, by, keys_end, old_end, size_bytes = _ends_of(record)
+    return RecordParts(
+        _NAMES[event],
+        by == _BY_TIME_TO_LIVE,
+        size_bytes,
+        record[_HEADER_BYTES:keys_end],
+        _images_json(record, keys_end, old_end),
+    )
+
+
+def _images_json(record: bytes, keys_end: int, old_end: int) -> bytes:
     images = b""
     if len(record) > old_end:
         images = b',"NewImage":' + _image(record, old_end, len(record))
     if old_end > keys_end:
         images += b',"OldImage":' + _image(record, keys_end, old_end)
-    milliseconds, counter = sequence >> SEQUENCE_COUNTER_BITS, sequence & SEQUENCE_COUNTER_MAX
-    return b'%b%024x%b%d,"Keys":%b%b,"SequenceNumber":"%013d%010d","SizeBytes":%d%b' % (
-        faces.start, sequence, faces.events[event][by == _BY_TIME_TO_LIVE], milliseconds // 1000,
-        record[_HEADER_BYTES:keys_end], images, milliseconds, counter, size_bytes, faces.end,
-    )  # fmt: skip
+    return images
 
 
 def record_values(stream: Stream, sequence: Sequence, record: bytes) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from hashrange.limits import RECORD_RETENTION_SECONDS
-from hashrange.tables.kinesis_destinations import feed_label_on
+from hashrange.tables.kinesis_destinations import FeedTarget, feed_label_on, feed_target
 from hashrange.tables.partitions import HashRange, Partition
 from hashrange.tables.schema import KeySchema, StreamViewType, Table
 
@@ -88,6 +88,8 @@ class Stream(msgspec.Struct, frozen=True):
     ended_at_seconds: float = 0.0
     """Service time at which the stream was switched off or its table deleted; 0 while it is on."""
     purpose: Purpose = "readers"
+    target: FeedTarget | None = None
+    """Of a feed: where its records go. None: nowhere, because the destination could not be enabled."""
 
     @property
     def arn(self) -> str:
@@ -165,12 +167,21 @@ def stream_of(table: Table, stream_id: int, now_seconds: float, purpose: Purpose
         now_seconds,
         changing_until_seconds=max(table.active_at_seconds, table.updating_until_seconds),
         purpose=purpose,
+        target=feed_target(table, label) if purpose == "kinesis" else None,
     )
+
+
+def retargeted(stream: Stream, table: Table) -> Stream:
+    """The feed with the target that follows from `table`, as changed now; the same object if it has this target."""
+    target = feed_target(table, stream.label)
+    return stream if target == stream.target else msgspec.structs.replace(stream, target=target)
 
 
 def ended_stream(stream: Stream, table: Table | None, now_seconds: float) -> Stream:
     """The stream, switched off at `now_seconds`. `table`: the table after that change; None if it is deleted."""
     until_seconds = 0.0 if table is None else table.updating_until_seconds
+    if stream.purpose == "kinesis" and table is not None:
+        stream = retargeted(stream, table)
     return msgspec.structs.replace(
         stream, is_on=False, ended_at_seconds=now_seconds, changing_until_seconds=until_seconds
     )

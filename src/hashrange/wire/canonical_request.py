@@ -9,12 +9,15 @@ from posixpath import normpath
 from urllib.parse import quote
 
 from hashrange.errors import InvalidSignatureException
+from hashrange.items.steps import look
 from hashrange.messages import signing as sentences
 from hashrange.wire.chunked_payload import MARKERS, SIGNED_MARKERS, are_chunks_signed
 from hashrange.wire.http import HttpRequest, query_pairs
 from hashrange.wire.sigv4 import ALGORITHM, TERMINATOR, Claim
 
 UNSIGNED_PAYLOAD = b"UNSIGNED-PAYLOAD"
+_HASHED_BYTES = 1024 * 1024
+"""Bytes of a body that are hashed at once, in 0.6 to 3 ms."""
 
 
 def signing_key(secret: str, day: str, region: str, service: str) -> bytes:
@@ -26,19 +29,29 @@ def signing_key(secret: str, day: str, region: str, service: str) -> bytes:
 
 
 def payload_hash(request: HttpRequest) -> bytes:
-    """The canonical request's last line: the hash of the body, or a marker in X-Amz-Content-SHA256 that replaces it."""
+    """The canonical request's last line: the hash of the body, or a marker in X-Amz-Content-SHA256 that replaces it.
+
+    Gives way while it hashes a long body: 70 MB take 40 ms or more.
+    """
     marker = request.header(b"x-amz-content-sha256")
     if marker is not None and (marker == UNSIGNED_PAYLOAD or marker in MARKERS):
         return marker
-    return sha256(request.body).hexdigest().encode()
+    body = memoryview(request.body)
+    hashed = sha256(body[:_HASHED_BYTES])
+    for start in range(_HASHED_BYTES, len(body), _HASHED_BYTES):
+        look()
+        hashed.update(body[start : start + _HASHED_BYTES])
+    return hashed.hexdigest().encode()
 
 
 def canonical_request(request: HttpRequest, claim: Claim) -> bytes:
     """The canonical request: the text whose hash is signed."""
     path, _, query = request.url.partition(b"?")
+    if claim.service != "s3":  # S3 alone signs the path as sent: names of its objects may hold `//` and `..`
+        path = _canonical_path(path)
     headers = b"".join(b"%b:%b\n" % (name, _header_value(request, name)) for name in claim.signed_names)
     return b"\n".join(
-        (request.method, _canonical_path(path), _canonical_query(query, claim), headers, b";".join(claim.signed_names),
+        (request.method, path, _canonical_query(query, claim), headers, b";".join(claim.signed_names),
          payload_hash(request))
     )  # fmt: skip
 

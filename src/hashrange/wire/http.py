@@ -26,16 +26,25 @@ CONTENT_TYPES = {b"application/x-amz-json-1.0": b"application/x-amz-json-1.0", b
 
 REASONS = {
     200: b"OK",
+    201: b"Created",
+    202: b"Accepted",
+    204: b"No Content",
     400: b"Bad Request",
     403: b"Forbidden",
     404: b"Not Found",
     405: b"Method Not Allowed",
     408: b"Request Timeout",
     409: b"Conflict",
+    412: b"Precondition Failed",
     413: b"Request Entity Too Large",
+    415: b"Unsupported Media Type",
+    429: b"Too Many Requests",
     500: b"Internal Server Error",
+    502: b"Bad Gateway",
     503: b"Service Unavailable",
 }
+NO_CONTENT = 204
+"""Status of replies without a body, which must not have a Content-Length (RFC 9110, 8.6)."""
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
@@ -186,9 +195,10 @@ class ReplyWriter:
                 body = compress(body, coding)
                 extra += b"Content-Encoding: " + coding + b"\r\n"
         connection = b"keep-alive" if request.keeps_alive else b"close"
-        head = b"HTTP/1.1 %d %b\r\n%bContent-Type: %b\r\nConnection: %b\r\n%bx-amzn-RequestId: %b%012d\r\nx-amz-crc32: %d\r\nContent-Length: %d\r\n\r\n" % (
+        length = b"" if status == NO_CONTENT else b"Content-Length: %d\r\n" % len(body)
+        head = b"HTTP/1.1 %d %b\r\n%bContent-Type: %b\r\nConnection: %b\r\n%bx-amzn-RequestId: %b%012d\r\nx-amz-crc32: %d\r\n%b\r\n" % (
             status, REASONS[status], self._date, content_type, connection, extra,
-            PROCESS_PREFIX, request.number, crc32(body), len(body),
+            PROCESS_PREFIX, request.number, crc32(body), length,
         )  # fmt: skip
         return head, b"" if request.method == b"HEAD" else body
 

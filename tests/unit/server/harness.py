@@ -95,11 +95,19 @@ class StubCatalog:
         return [("000000000000", "eu-west-1")] if name == "elsewhere" else []
 
 
+class StubStreams:
+    """The streams of a store that has none."""
+
+    def feeds(self) -> list[object]:
+        return []
+
+
 class StubStore:
     """A store without data, only commit positions: commits become durable when the test calls `sync`."""
 
     def __init__(self) -> None:
         self.catalog = StubCatalog()
+        self.streams = StubStreams()
         self.committed = 0
         self.durable = 0
         self.waiting: list[Callable[[StorageError | None], None]] = []

@@ -12,7 +12,7 @@ import msgspec
 
 from hashrange.errors import HashrangeError
 
-HttpMethod = Literal["GET", "POST", "PUT", "DELETE"]
+RestMethod = Literal["GET", "POST", "PUT", "DELETE"]
 NO_MEMBERS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -36,7 +36,7 @@ class LambdaOperation(NamedTuple):
     """One operation of Lambda's API."""
 
     name: str
-    method: HttpMethod
+    method: RestMethod
     path: str
     """Such as `/2015-03-31/functions/{FunctionName}/code`. A segment in braces gives its text, unquoted, to that member."""
     request: type[msgspec.Struct]
@@ -45,6 +45,8 @@ class LambdaOperation(NamedTuple):
     """run(served, caller, request) returns the members of the reply, or None for an empty body. Raises LambdaError, StorageError.
 
     `served`: the object that this package of operations works on: Functions (`functions/api`) or Triggers (`triggers/api`).
+    The coroutine runs without a task (`service/drive.py`): what needs one, such as `asyncio.timeout`, makes a task and awaits
+    it. The reply is sent once all commits so far are durable, so an operation need not wait for that.
     """
     status: int = 200
     """HTTP status of a reply given as members, or None."""

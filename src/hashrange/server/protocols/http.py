@@ -1,4 +1,4 @@
-"""Which protocols does the HTTP listener speak? The admin API if it is on, DynamoDB JSON, plain HTTP. They are asked in this order unless X-Amz-Target decides."""
+"""Which protocols does the HTTP listener speak? The admin API if it is on, Lambda's API, DynamoDB JSON, plain HTTP. They are asked in this order unless X-Amz-Target decides."""
 
 from hashrange.server.access import Access
 from hashrange.server.clients import IN_THIS_PROCESS, Clients
@@ -10,6 +10,8 @@ from hashrange.server.protocols.dynamodb_json.call import JsonCall
 from hashrange.server.protocols.dynamodb_json.logged_call import LoggedCall
 from hashrange.server.protocols.dynamodb_json.protocol import SIGNING_NAME, DynamoDBJson
 from hashrange.server.protocols.plain import Plain
+from hashrange.server.protocols.rest_json.signing_name import LAMBDA_SIGNING_NAME
+from hashrange.server.protocols.rest_json.switched_off import LambdaSwitchedOff
 from hashrange.service.service import Service
 
 
@@ -24,7 +26,7 @@ def http_front(
 
     `snapshots`, `forks`: those of a listener's admin API; a service without a listener can have no forks.
     """
-    hint_other_service = OtherServiceHint([SIGNING_NAME])
+    hint_other_service = OtherServiceHint([SIGNING_NAME, LAMBDA_SIGNING_NAME])
     plain = Plain(hint_other_service)
     settings = service.settings
     make_call = LoggedCall if settings.access_log else JsonCall
@@ -32,6 +34,7 @@ def http_front(
         DynamoDBJson(service.operations, access, plain, hint_other_service, make_call),
         plain,
     ]
+    protocols[:0] = _lambda_protocols(service, access, hint_other_service)
     if settings.admin:
         # Imported here: most servers have no admin API, and start time counts.
         from hashrange.server.protocols.admin.endpoint import Serving  # noqa: PLC0415
@@ -42,3 +45,17 @@ def http_front(
         )
         protocols.insert(0, Admin(serving))
     return Front(service, protocols)
+
+
+def _lambda_protocols(service: Service, access: Access, hint_other_service: OtherServiceHint) -> list[WireProtocol]:
+    """The protocols of Lambda's API, or one that says that it is switched off."""
+    triggers = service.background.triggers
+    if triggers is None:
+        return [LambdaSwitchedOff()]
+    # Imported here: most servers have no functions, and start time counts.
+    from hashrange.server.protocols.rest_json.code_downloads import CodeDownloads  # noqa: PLC0415
+    from hashrange.server.protocols.rest_json.lambda_api import operations_of  # noqa: PLC0415
+    from hashrange.server.protocols.rest_json.protocol import LambdaProtocol  # noqa: PLC0415
+
+    operations = operations_of(triggers.triggers)
+    return [CodeDownloads(triggers.functions), LambdaProtocol(operations, access, service, hint_other_service)]

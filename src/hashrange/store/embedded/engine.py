@@ -12,6 +12,7 @@ import rocksdict
 
 from hashrange.store.embedded import files
 from hashrange.store.embedded.engine_errors import CLOSING, OPENING, REOPENING, storage_error
+from hashrange.store.embedded.forked_process import prepare_for_forks
 from hashrange.store.embedded.memory import map_large_buffers_apart
 from hashrange.store.embedded.open_files import descriptors_max, open_files_max
 from hashrange.store.embedded.recovery import first_hole, replayed_logs, require_no_loss, stops_at_hole, torn_logs
@@ -107,6 +108,7 @@ def open_engine(
     """
     place = data_dir or "memory"
     advice = OPENING if may_make else REOPENING
+    prepare_for_forks()
     map_large_buffers_apart()
     if data_dir is None:
         memory = memory or new_memory()

@@ -93,8 +93,7 @@ class EmbeddedStore:
         self._tokens = Tokens(site.housekeeper)
         self._commits = Commits(site, opened, self._walks, self._tokens, claims)
         self.catalog = EmbeddedCatalog(site, opened, self._walks, self._commits, options)
-        self.streams = StreamReads(site, streams)
-        self.documents = EmbeddedDocuments(site, self._commits)
+        self.streams, self.documents = StreamReads(site, streams), EmbeddedDocuments(site, self._commits)
         self._participants = opened.participants
         settling = Settling(site.housekeeper, is_in_memory=is_in_memory)
         upkeep = Upkeep(site, self.catalog, opened, self._walks, self._commits, settling, streams, options)

@@ -35,7 +35,7 @@ def name_of(stream: Stream) -> StreamName:
 class StreamState:
     """One stream and its shards, in memory."""
 
-    __slots__ = ("due_seconds", "encode", "open", "places", "record_prefixes", "shards", "stream")
+    __slots__ = ("due_seconds", "encode", "last", "open", "places", "record_prefixes", "shards", "stream")
 
     def __init__(self, stream: Stream, shards: Iterable[Shard] = ()) -> None:
         self.stream = stream
@@ -50,6 +50,8 @@ class StreamState:
         """For each shard in `open`, the prefix of its records' engine keys."""
         self.due_seconds = inf
         """Earliest service time at which a shard is to be closed or deleted."""
+        self.last: rules.Sequence = 0
+        """No record has a greater sequence number, and no shard has begun or ended later."""
         self.set(shards)
 
     def set(self, shards: Iterable[Shard]) -> None:
@@ -118,16 +120,20 @@ class EmbeddedStreams:
         ]
         written = [_last_record(engine, one) for state in self.by_id.values() for one in state.open]
         self.last = max([self.last, *ends, *written])
+        for state in self.by_id.values():
+            state.last = self.last
 
-    def written_up_to(self, sequence: rules.Sequence) -> None:
-        """Note that a commit with records up to `sequence` has been written."""
+    def written_up_to(self, sequence: rules.Sequence, states: Iterable[StreamState]) -> None:
+        """Note that a commit with records of these streams up to `sequence` has been written."""
         self.last = sequence
+        for state in states:
+            state.last = sequence
         if self.wake is not None:
             self.wake()
 
-    def _changed(self, last: rules.Sequence) -> None:
+    def _changed(self, last: rules.Sequence, state: StreamState) -> None:
         """Note that a commit has begun or ended a stream or shard at sequence number `last`."""
-        self.written_up_to(max(self.last, last))
+        self.written_up_to(max(self.last, last), (state,))
 
     def missing(self, engine: Engine) -> Iterator[int]:
         """Ids of the tables whose stored description says that a stream for clients is on, but which have none."""
@@ -155,7 +161,7 @@ class EmbeddedStreams:
         self._next_id = stream.stream_id + 1
         self.by_id[stream.stream_id] = self.by_name[name_of(stream)] = state
         self.on[stream.purpose][stream.table_id] = state
-        self._changed(first)
+        self._changed(first, state)
 
     def retarget(self, draft: Draft, state: StreamState, table: Table) -> None:
         """Add to the draft where a feed's records go after this change of its table, if that differs."""
@@ -166,7 +172,7 @@ class EmbeddedStreams:
 
     def _retargeted(self, state: StreamState, stream: Stream) -> None:
         state.stream = stream
-        self._changed(self.last)
+        self._changed(self.last, state)
 
     def end(self, draft: Draft, state: StreamState, table: Table | None) -> None:
         """Add to the draft that a stream ends, and its shards close. `table`: the table afterwards; None: deleted."""
@@ -181,7 +187,7 @@ class EmbeddedStreams:
         state.stream = stream
         state.set(closed)
         del self.on[stream.purpose][stream.table_id]
-        self._changed(last)
+        self._changed(last, state)
 
     def succeed(self, draft: Draft, state: StreamState, successors: Mapping[Shard, Sequence[Partition]]) -> None:
         """Close the open shards in `successors`, and open a child of each shard for every partition given for it."""
@@ -199,7 +205,7 @@ class EmbeddedStreams:
 
     def _succeeded(self, state: StreamState, changed: Sequence[Shard], first: rules.Sequence) -> None:
         state.set(changed)
-        self._changed(first)
+        self._changed(first, state)
 
     # --- shards that are due -----------------------------------------------------------------------
 

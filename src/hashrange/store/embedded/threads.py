@@ -5,6 +5,7 @@ index during 2,000 requests a second delayed them by 700 ms. Linux has a priorit
 file does nothing. Measurements: docs/adr/0011-engine-options.md.
 """
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -18,20 +19,29 @@ _lowered: set[str] = set()
 """Thread ids whose priority this process has lowered. The engine keeps its threads, so those of ended threads are few."""
 
 
+def engine_threads() -> dict[str, str] | None:
+    """Id → name of each of the engine's threads in this process; None on systems that do not list threads."""
+    found = {}
+    try:
+        ids = os.listdir(_TASKS)
+    except OSError:
+        return None
+    for thread in ids:
+        with contextlib.suppress(OSError):  # the thread has ended
+            name = (_TASKS / thread / "comm").read_text().strip()
+            if name.startswith(ENGINE_THREADS):
+                found[thread] = name
+    return found
+
+
 def let_the_loop_go_first() -> int:
     """Lower the priority of the engine's threads in this process; return for how many more of them that succeeded."""
     lowered = 0
-    try:
-        names = set(os.listdir(_TASKS))
-    except OSError:  # there is no such list on this system
-        return 0
-    _lowered.intersection_update(names)
-    for name in names - _lowered:
-        try:
-            if (_TASKS / name / "comm").read_text().startswith(ENGINE_THREADS):
-                os.setpriority(os.PRIO_PROCESS, int(name), max(NICE, os.getpriority(os.PRIO_PROCESS, int(name))))
-                _lowered.add(name)
-                lowered += 1
-        except OSError:  # the thread has ended, or a sandbox forbids the change
-            continue
+    threads = set(engine_threads() or ())
+    _lowered.intersection_update(threads)
+    for thread in threads - _lowered:
+        with contextlib.suppress(OSError):  # the thread has ended, or a sandbox forbids the change
+            os.setpriority(os.PRIO_PROCESS, int(thread), max(NICE, os.getpriority(os.PRIO_PROCESS, int(thread))))
+            _lowered.add(thread)
+            lowered += 1
     return lowered

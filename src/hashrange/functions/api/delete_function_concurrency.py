@@ -1,0 +1,28 @@
+"""DeleteFunctionConcurrency: a function shares the executions of the account again."""
+
+import msgspec
+
+from hashrange.functions.api.get_function_concurrency import FunctionRequest
+from hashrange.functions.api.operation import Caller, LambdaOperation
+from hashrange.functions.description import FunctionDescription
+from hashrange.functions.functions import Functions
+
+
+async def delete_function_concurrency(functions: Functions, caller: Caller, request: FunctionRequest) -> None:
+    """Forget the number; it is no error if there is none."""
+    description = functions.find(request.FunctionName, caller)
+
+    def release(current: FunctionDescription) -> FunctionDescription:
+        return msgspec.structs.replace(current, reserved_executions=None)
+
+    await functions.change(description, release)
+
+
+OPERATION = LambdaOperation(
+    name="DeleteFunctionConcurrency",
+    method="DELETE",
+    path="/2017-10-31/functions/{FunctionName}/concurrency",
+    request=FunctionRequest,
+    run=delete_function_concurrency,
+    status=204,
+)

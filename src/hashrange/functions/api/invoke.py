@@ -1,0 +1,128 @@
+"""Invoke: run a function and return what it returns, or queue the invocation (`Event`), or only check that it could run (`DryRun`).
+
+Order of checks: member constraints (the protocol) → the function exists → the payload's size, its JSON, the client context → the
+function is Pending, code runs here, as many invocations run as may. Source: the API reference, *Invoke*.
+"""
+
+import base64
+import binascii
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.functions.api import members
+from hashrange.functions.api.operation import Caller, LambdaError, LambdaOperation, LambdaReply
+from hashrange.functions.description import FunctionDescription, new_revision_id
+from hashrange.functions.functions import Functions
+from hashrange.functions.invocation import ConcurrencyExceeded
+from hashrange.functions.names import LATEST
+from hashrange.functions.refusals import throttling_refusal
+from hashrange.limits import EVENT_PAYLOAD_BYTES_MAX, INVOCATION_PAYLOAD_BYTES_MAX
+from hashrange.messages import functions_api as say
+
+_NO_PAYLOAD = b"{}"
+"""What a handler receives if the request has no payload."""
+
+
+class InvokeRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A function and its event."""
+
+    FunctionName: members.FunctionNameText
+    InvocationType: Literal["Event", "RequestResponse", "DryRun"] | None = None
+    LogType: Literal["None", "Tail"] | None = None
+    ClientContext: str | None = None
+    Payload: bytes | None = None
+    Qualifier: members.Qualifier | None = None
+    TenantId: Annotated[str, Meta(min_length=1, max_length=256)] | None = None
+    DurableExecutionName: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
+
+
+async def invoke(functions: Functions, caller: Caller, request: InvokeRequest) -> LambdaReply:
+    """Run, queue or check an invocation."""
+    description = functions.find(request.FunctionName, caller, request.Qualifier)
+    for name in ("TenantId", "DurableExecutionName"):
+        if getattr(request, name) is not None:
+            raise LambdaError(400, "InvalidParameterValueException", say.unsupported(name, say.NOT_HERE))
+    payload = request.Payload or _NO_PAYLOAD
+    invocation_type = request.InvocationType or "RequestResponse"
+    _check_payload(payload, invocation_type)
+    client_context = _read_client_context(request.ClientContext)
+    functions.require_invocable(description)
+    if invocation_type == "DryRun":
+        return LambdaReply(204)
+    request_id = new_revision_id()
+    if invocation_type == "Event":
+        await functions.events.put(description.key, payload, request_id, client_context)
+        return LambdaReply(202)
+    return await _run(functions, description, payload, request_id, client_context, shows_log=request.LogType == "Tail")
+
+
+async def _run(
+    functions: Functions,
+    description: FunctionDescription,
+    payload: bytes,
+    request_id: str,
+    client_context: str | None,
+    *,
+    shows_log: bool,
+) -> LambdaReply:
+    try:
+        invocation = await functions.invoke(description, payload, request_id, client_context)
+    except ConcurrencyExceeded:
+        is_reserved = description.reserved_executions is not None
+        reason = (
+            "ReservedFunctionConcurrentInvocationLimitExceeded" if is_reserved else "ConcurrentInvocationLimitExceeded"
+        )
+        raise throttling_refusal(reason) from None
+    headers = {"X-Amz-Executed-Version": LATEST}
+    if invocation.function_error is not None:
+        headers["X-Amz-Function-Error"] = invocation.function_error
+    if shows_log:
+        headers["X-Amz-Log-Result"] = base64.b64encode(invocation.log_tail).decode()
+    return LambdaReply(200, invocation.payload, headers)
+
+
+def _check_payload(payload: bytes, invocation_type: str) -> None:
+    """Raise LambdaError for a payload that is too long, or no JSON in UTF-8."""
+    most_bytes = EVENT_PAYLOAD_BYTES_MAX if invocation_type == "Event" else INVOCATION_PAYLOAD_BYTES_MAX
+    if len(payload) > most_bytes:
+        message = say.payload_too_large(len(payload), invocation_type, most_bytes)
+        raise LambdaError(413, "RequestEntityTooLargeException", message)
+    try:
+        payload.decode()
+        msgspec.json.decode(payload, type=msgspec.Raw)
+    except RecursionError:
+        raise LambdaError(400, "InvalidRequestContentException", say.payload_no_json(say.TOO_NESTED)) from None
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise LambdaError(400, "InvalidRequestContentException", say.payload_no_json(str(error))) from None
+
+
+def _read_client_context(text: str | None) -> str | None:
+    """The client context as JSON. Raises LambdaError if it is no JSON object in base64."""
+    if not text:
+        return None
+    try:
+        decoded = base64.b64decode(text, validate=True)
+        msgspec.json.decode(decoded, type=dict[str, msgspec.Raw])
+        return decoded.decode()
+    except (binascii.Error, ValueError, RecursionError):  # msgspec's and Unicode's errors are ValueErrors
+        raise LambdaError(400, "InvalidRequestContentException", say.CLIENT_CONTEXT) from None
+
+
+OPERATION = LambdaOperation(
+    name="Invoke",
+    method="POST",
+    path="/2015-03-31/functions/{FunctionName}/invocations",
+    request=InvokeRequest,
+    run=invoke,
+    query={"Qualifier": "Qualifier"},
+    headers={
+        "x-amz-invocation-type": "InvocationType",
+        "x-amz-log-type": "LogType",
+        "x-amz-client-context": "ClientContext",
+        "x-amz-tenant-id": "TenantId",
+        "x-amz-durable-execution-name": "DurableExecutionName",
+    },
+    raw_body="Payload",
+)

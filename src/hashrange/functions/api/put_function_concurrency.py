@@ -1,0 +1,53 @@
+"""PutFunctionConcurrency: reserve concurrent executions for a function, which then has exactly these; 0 stops it."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.functions.api import members
+from hashrange.functions.api.operation import Caller, LambdaOperation
+from hashrange.functions.description import FunctionDescription
+from hashrange.functions.functions import Functions
+from hashrange.functions.refusals import parameter_refusal
+from hashrange.limits import CONCURRENT_EXECUTIONS_MAX, UNRESERVED_EXECUTIONS_MIN
+from hashrange.messages import functions_api as say
+
+
+class PutFunctionConcurrencyRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A function and its executions."""
+
+    FunctionName: members.FunctionNameText
+    ReservedConcurrentExecutions: Annotated[int, Meta(ge=0, le=2**31 - 1, extra={"shape": "Integer"})]
+
+
+async def put_function_concurrency(
+    functions: Functions, caller: Caller, request: PutFunctionConcurrencyRequest
+) -> Mapping[str, Any]:
+    """Store the number, unless too few executions would be left for other functions. Invocations that run go on."""
+    description = functions.find(request.FunctionName, caller)
+    reserved = request.ReservedConcurrentExecutions
+
+    def reserve(current: FunctionDescription) -> FunctionDescription:
+        others = reserved_by(functions, caller) - (current.reserved_executions or 0)
+        if others + reserved > CONCURRENT_EXECUTIONS_MAX - UNRESERVED_EXECUTIONS_MIN:
+            raise parameter_refusal(say.too_much_reserved(UNRESERVED_EXECUTIONS_MIN))
+        return msgspec.structs.replace(current, reserved_executions=reserved)
+
+    await functions.change(description, reserve)
+    return {"ReservedConcurrentExecutions": reserved}
+
+
+def reserved_by(functions: Functions, caller: Caller) -> int:
+    """Executions that an account has reserved for functions in a Region."""
+    return sum(one.reserved_executions or 0 for one in functions.stored.all_of(caller))
+
+
+OPERATION = LambdaOperation(
+    name="PutFunctionConcurrency",
+    method="PUT",
+    path="/2017-10-31/functions/{FunctionName}/concurrency",
+    request=PutFunctionConcurrencyRequest,
+    run=put_function_concurrency,
+)

@@ -1,0 +1,38 @@
+"""TagResource: add tags to a function, or replace their values."""
+
+import msgspec
+
+from hashrange.functions.api import members
+from hashrange.functions.api.operation import Caller, LambdaOperation
+from hashrange.functions.api.tags import TaggedArn, check_function_tags, find_tagged_function
+from hashrange.functions.description import FunctionDescription
+from hashrange.functions.functions import Functions
+
+
+class TagFunctionRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A function's ARN and the tags to add."""
+
+    Resource: TaggedArn
+    Tags: members.TagMap
+
+
+async def tag_function(functions: Functions, caller: Caller, request: TagFunctionRequest) -> None:
+    """Store the tags."""
+    description = find_tagged_function(functions, caller, request.Resource)
+
+    def add(current: FunctionDescription) -> FunctionDescription:
+        tags = {**current.tags, **request.Tags}
+        check_function_tags(tags)
+        return msgspec.structs.replace(current, tags=tags)
+
+    await functions.change(description, add)
+
+
+OPERATION = LambdaOperation(
+    name="TagResource",
+    method="POST",
+    path="/2017-03-31/tags/{Resource}",
+    request=TagFunctionRequest,
+    run=tag_function,
+    status=204,
+)

@@ -1,0 +1,35 @@
+"""Where is functions' code unpacked? In folders below one temporary folder of the server, each for one function at a time."""
+
+import asyncio
+import os
+import shutil
+import tempfile
+
+from hashrange.functions.code import unpack_code
+
+
+class CodeFolders:
+    """The folders of unpacked code. The temporary folder is made when it is first needed, and only its owner may enter it."""
+
+    def __init__(self) -> None:
+        self._root: str | None = None
+        self._number = 0
+
+    async def unpack(self, zipped: bytes) -> str:
+        """Unpack a zip into a new folder and return its path. Raises CodeUnusable, and OSError if the disk refuses."""
+        if self._root is None:
+            self._root = tempfile.mkdtemp(prefix="hashrange-functions-")
+        self._number += 1
+        folder = os.path.join(self._root, str(self._number))
+        await asyncio.to_thread(unpack_code, zipped, folder)
+        return folder
+
+    async def remove(self, folder: str) -> None:
+        """Remove a folder and what handlers have written into it."""
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+    async def close(self) -> None:
+        """Remove all folders."""
+        if self._root is not None:
+            await self.remove(self._root)
+            self._root = None

@@ -1,0 +1,161 @@
+"""What is a function? Its description: all that Lambda's API says about it. It is stored as one document, and its zip as another.
+
+No job makes a Pending function Active: its state follows from its deadlines and service time, as a table's does. The zip's
+document is named by its SHA-256, so a description never meets the code of another one.
+"""
+
+import base64
+import binascii
+import datetime as dt
+import secrets
+from collections.abc import Mapping
+from typing import Any, Literal
+from uuid import UUID
+
+import msgspec
+
+from hashrange.errors import StorageCorruption
+from hashrange.functions.api.operation import Caller
+from hashrange.functions.names import FunctionKey
+
+FunctionState = Literal["Pending", "Active"]
+UpdateStatus = Literal["InProgress", "Successful"]
+
+FUNCTION_PREFIX, CODE_PREFIX = "function/", "code/"
+NO_TAGS: Mapping[str, str] = {}
+
+
+class FunctionDescription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A function as stored. Times are seconds since the epoch, in service time.
+
+    Members from `vpc_config` to `kms_key_arn` are only returned: they change nothing of how a handler runs here.
+    """
+
+    account: str
+    region: str
+    name: str
+    runtime: str
+    handler: str
+    role: str
+    description: str = ""
+    timeout_seconds: float = 3.0
+    memory_mb: int = 128
+    variables: Mapping[str, str] | None = None
+    """Environment variables; None if the function never had any."""
+    code_sha256: str
+    """SHA-256 of the zip, in hexadecimal."""
+    code_size_bytes: int
+    modified_seconds: float
+    """Time of the last change of code or configuration."""
+    revision_id: str
+    run_id: str
+    """Another one after each change of what runs: environments of an earlier one are not used again."""
+    active_at_seconds: float
+    updated_until_seconds: float = 0.0
+    vpc_config: Mapping[str, Any] | None = None
+    """VpcConfig as in the request; likewise `ephemeral_storage_mb` and the following ones."""
+    tracing_mode: str = "PassThrough"
+    architectures: tuple[str, ...] = ("x86_64",)
+    ephemeral_storage_mb: int = 512
+    snap_start: str = "None"
+    log_group: str | None = None
+    """None: `/aws/lambda/` and the name."""
+    kms_key_arn: str | None = None
+    tags: Mapping[str, str] = NO_TAGS
+    statements: tuple[Mapping[str, Any], ...] = ()
+    """Statements of the resource-based policy, in the order in which they were added."""
+    policy_revision_id: str = ""
+    reserved_executions: int | None = None
+    """Invocations that may run at the same time; 0 stops the function; None: as many as the account may have."""
+    url: str | None = None
+    """Of a declared function that runs elsewhere: where it answers."""
+    code_in_place: str | None = None
+    """Of a declared function that runs here: a folder, or `module:function`."""
+
+    @property
+    def key(self) -> FunctionKey:
+        """What tells the function from all others."""
+        return FunctionKey(self.account, self.region, self.name)
+
+    @property
+    def arn(self) -> str:
+        """The ARN, without a qualifier."""
+        return self.key.arn
+
+    @property
+    def is_declared(self) -> bool:
+        """True if the function stands in the server's settings: it is not stored, and cannot be changed."""
+        return self.url is not None or self.code_in_place is not None
+
+    @property
+    def code_sha256_base64(self) -> str:
+        """CodeSha256 as the API shows it."""
+        return base64.b64encode(binascii.unhexlify(self.code_sha256)).decode()
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(FunctionDescription).decode
+
+
+def encode_description(description: FunctionDescription) -> bytes:
+    """The document of a function that is not declared."""
+    assert not description.is_declared
+    return _encode(description)
+
+
+def decode_description(name: str, document: bytes) -> FunctionDescription:
+    """The function in a document of this name. Raises StorageCorruption."""
+    try:
+        return _decode(document)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise StorageCorruption(f"the document {name} is no function: {error}") from error
+
+
+def functions_prefix(caller: Caller) -> str:
+    """What the names of the documents of all functions of a caller begin with."""
+    return f"{FUNCTION_PREFIX}{caller.account}/{caller.region}/"
+
+
+def function_document(key: FunctionKey) -> str:
+    """Name of the document of a function."""
+    return functions_prefix(key.caller) + key.name
+
+
+def code_document(description: FunctionDescription) -> str:
+    """Name of the document that holds the function's zip."""
+    return f"{CODE_PREFIX}{'/'.join(description.key)}/{description.code_sha256}"
+
+
+def new_revision_id() -> str:
+    """A UUID for a new revision."""
+    return str(UUID(bytes=secrets.token_bytes(16), version=4))
+
+
+def state_of_function(description: FunctionDescription, now_seconds: float) -> FunctionState:
+    """The member State; the reply to CreateFunction shows Pending even without a delay."""
+    return "Pending" if now_seconds < description.active_at_seconds else "Active"
+
+
+def update_status_of(description: FunctionDescription, now_seconds: float) -> UpdateStatus:
+    """The member LastUpdateStatus; the reply to an update shows InProgress even without a delay."""
+    return "InProgress" if now_seconds < description.updated_until_seconds else "Successful"
+
+
+def without_overlong_waits(
+    description: FunctionDescription, now_seconds: float, delay_seconds: float
+) -> FunctionDescription:
+    """The function; a state that would last longer than `delay_seconds`, set before the clock was set back, ends now."""
+    latest_seconds = now_seconds + delay_seconds
+    if max(description.active_at_seconds, description.updated_until_seconds) <= latest_seconds:
+        return description
+    return msgspec.structs.replace(
+        description,
+        active_at_seconds=min(description.active_at_seconds, now_seconds),
+        updated_until_seconds=min(description.updated_until_seconds, now_seconds),
+    )
+
+
+def shown_time(seconds: float) -> str:
+    """LastModified: `2026-11-25T22:31:00.123+0000`."""
+    time = dt.datetime.fromtimestamp(seconds, dt.UTC)
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "+0000")

@@ -1,0 +1,260 @@
+"""What happens to an asynchronous invocation (InvocationType `Event`)? It is queued as a document, and a job runs it, at most three times.
+
+A queued invocation survives restarts, and belongs to the content of the store as everything else does. It runs at least once:
+a server that is killed repeats what was running. Pauses go by service time. Source: Lambda's developer guide, *How Lambda
+handles errors and retries with asynchronous invocation*.
+"""
+
+import asyncio
+import heapq
+import logging
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+import msgspec
+
+from hashrange.clock import Clock
+from hashrange.errors import StorageCorruption
+from hashrange.functions.api.operation import LambdaError
+from hashrange.functions.description import FunctionDescription
+from hashrange.functions.invocation import ConcurrencyExceeded, Invocation
+from hashrange.functions.names import FunctionKey
+from hashrange.functions.refusals import FunctionMissing, FunctionsSwitchedOff, throttling_refusal
+from hashrange.limits import (
+    EVENT_AGE_SECONDS_MAX,
+    EVENT_RETRY_SECONDS,
+    EVENT_THROTTLED_SECONDS_MAX,
+    EVENT_THROTTLED_SECONDS_MIN,
+    EVENTS_QUEUED_BYTES_MAX,
+    EVENTS_QUEUED_MAX,
+    EVENTS_RUNNING_MAX,
+)
+from hashrange.store.documents import Documents
+
+EVENT_PREFIX = "event/"
+_SHOWN_BYTES = 1000
+"""Bytes of a failed invocation's error that the log shows."""
+
+FindFunction = Callable[[FunctionKey], FunctionDescription]
+"""Raises FunctionMissing."""
+InvokeFunction = Callable[[FunctionDescription, bytes, str, str | None], Awaitable[Invocation]]
+"""Called with function, payload, request id and client context; see `Functions.invoke`."""
+
+_log = logging.getLogger("hashrange.functions")
+
+
+class QueuedEvent(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An asynchronous invocation, as stored. Times are seconds since the epoch, in service time."""
+
+    payload: bytes
+    queued_at_seconds: float
+    due_seconds: float
+    client_context: str | None = None
+    failures: int = 0
+    """How often the function has returned an error."""
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(QueuedEvent).decode
+
+
+class _Waiting(NamedTuple):
+    """A queued event in memory, without its payload; sorted by the time at which it is due."""
+
+    due_seconds: float
+    number: int
+    """Events that are due at the same time run in the order of their arrival."""
+    document: str
+    size_bytes: int
+    throttles: int = 0
+    """How often it could not begin, one time after the other."""
+
+
+class EventQueue:
+    """The queued events of a server, and the job (`jobs.job.Job`) that runs them."""
+
+    name = "asynchronous invocations"
+    waits_for_service_time = True
+
+    def __init__(self, documents: Documents, clock: Clock, find: FindFunction, invoke: InvokeFunction) -> None:
+        self._documents, self._clock = documents, clock
+        self._find, self._invoke = find, invoke
+        self._generation = documents.generation
+        self._is_stale = True
+        """True if the queue must be read again: before its first use, and after a failed commit."""
+        self._waiting: list[_Waiting] = []
+        """A heap."""
+        self._running: dict[asyncio.Task[None], _Waiting] = {}
+        self._number = 0
+        self._size_bytes = 0
+        """Of all events that wait or run."""
+        self._arrived = asyncio.Event()
+        self.wake: Callable[[], None] = lambda: None
+        """Called when there is an event to run. Set by whoever runs the job."""
+
+    @property
+    def count(self) -> int:
+        """Events that wait or run."""
+        self._refresh()
+        return len(self._waiting) + len(self._running)
+
+    async def put(self, key: FunctionKey, payload: bytes, request_id: str, client_context: str | None) -> None:
+        """Queue an invocation; completed even if the caller is cancelled.
+
+        Raises LambdaError (TooManyRequestsException) if the queue is full, and StorageError.
+        """
+        if self.count >= EVENTS_QUEUED_MAX or self._size_bytes + len(payload) > EVENTS_QUEUED_BYTES_MAX:
+            raise throttling_refusal("CallerRateLimitExceeded")
+        now_seconds = self._clock.service_time()
+        event = QueuedEvent(payload, now_seconds, now_seconds, client_context)
+        await asyncio.shield(asyncio.ensure_future(self._put(f"{EVENT_PREFIX}{'/'.join(key)}/{request_id}", event)))
+
+    async def _put(self, document: str, event: QueuedEvent) -> None:
+        generation = self._documents.generation
+        if await self._documents.write({document: _encode(event)}, generation):
+            self._add_if_current(document, event, generation)
+            self._arrived.set()
+            self.wake()
+
+    def _add(self, document: str, event: QueuedEvent, throttles: int = 0) -> None:
+        self._number += 1
+        self._size_bytes += len(event.payload)
+        waiting = _Waiting(event.due_seconds, self._number, document, len(event.payload), throttles)
+        heapq.heappush(self._waiting, waiting)
+
+    def _refresh(self) -> None:
+        """Read the queue again if it must be, or if the content of the store has been replaced."""
+        generation = self._documents.generation
+        if generation == self._generation and not self._is_stale:
+            return
+        is_same_content = generation == self._generation
+        known = {one.document for one in self._running.values()} if is_same_content else set()
+        self._generation, self._is_stale = generation, False
+        self._waiting.clear()
+        self._size_bytes = sum(one.size_bytes for one in self._running.values())
+        stored = [(_event_of(name, document), name) for name, document in self._documents.below(EVENT_PREFIX)]
+        for event, name in sorted(stored, key=lambda one: (one[0].queued_at_seconds, one[1])):
+            if name not in known:
+                self._add(name, event)
+
+    # --- the job --------------------------------------------------------------------------------
+
+    async def run_slice(self) -> float | None:
+        """Run all events that are due, some at a time; ends when none of them runs.
+
+        Returns the seconds until the next one is due; None if no one waits. Raises StorageError.
+        """
+        while True:
+            self._arrived.clear()
+            self._begin_due()
+            if not self._running:
+                break
+            arrival = asyncio.ensure_future(self._arrived.wait())
+            try:
+                await asyncio.wait({*self._running, arrival}, return_when=asyncio.FIRST_COMPLETED)
+            except BaseException:
+                self._cancel()
+                raise
+            finally:
+                arrival.cancel()
+            self._take_ended()
+        if not self._waiting:
+            return None
+        return max(0.0, self._waiting[0].due_seconds - self._clock.service_time())
+
+    def _begin_due(self) -> None:
+        self._refresh()
+        now_seconds = self._clock.service_time()
+        while self._waiting and self._waiting[0].due_seconds <= now_seconds and len(self._running) < EVENTS_RUNNING_MAX:
+            waiting = heapq.heappop(self._waiting)
+            self._running[asyncio.ensure_future(self._run(waiting, self._generation))] = waiting
+
+    def _take_ended(self) -> None:
+        """Forget the events that have ended; raises what one of them raised, after which the queue is read again."""
+        for task in [one for one in self._running if one.done()]:
+            self._size_bytes -= self._running.pop(task).size_bytes
+            if task.cancelled():
+                self._is_stale = True
+            elif (error := task.exception()) is not None:
+                self._is_stale = True
+                raise error
+
+    def _cancel(self) -> None:
+        for task in self._running:
+            task.cancel()
+
+    async def close(self) -> None:
+        """Cancel the invocations that run; their events stay queued."""
+        self._cancel()
+        if self._running:
+            await asyncio.wait(self._running)
+        self._running.clear()
+
+    # --- one event ------------------------------------------------------------------------------
+
+    async def _run(self, waiting: _Waiting, generation: int) -> None:
+        """Run an event once, and take it from the queue or put it back."""
+        document = self._documents.get(waiting.document)
+        if document is None:
+            return
+        event = _event_of(waiting.document, document)
+        key, request_id = _read_name(waiting.document)
+        reason, is_stopped = "", False
+        try:
+            description = self._find(key)
+            is_stopped = description.reserved_executions == 0
+            invocation = await self._invoke(description, event.payload, request_id, event.client_context)
+            if invocation.function_error is not None:
+                reason = invocation.payload[:_SHOWN_BYTES].decode(errors="replace")
+        except FunctionMissing as error:
+            await self._give_up(waiting.document, generation, str(error))
+            return
+        except (ConcurrencyExceeded, FunctionsSwitchedOff) as error:
+            if is_stopped or self._clock.service_time() - event.queued_at_seconds >= EVENT_AGE_SECONDS_MAX:
+                await self._give_up(waiting.document, generation, str(error))
+            else:
+                self._put_back_throttled(waiting, event, generation)
+            return
+        except LambdaError as error:
+            reason = error.message
+        if not reason:
+            await self._documents.write({waiting.document: None}, generation)
+        elif event.failures >= len(EVENT_RETRY_SECONDS):
+            await self._give_up(waiting.document, generation, reason)
+        else:
+            await self._put_back_failed(waiting, event, generation)
+
+    async def _put_back_failed(self, waiting: _Waiting, event: QueuedEvent, generation: int) -> None:
+        due_seconds = self._clock.service_time() + EVENT_RETRY_SECONDS[event.failures]
+        event = msgspec.structs.replace(event, due_seconds=due_seconds, failures=event.failures + 1)
+        if await self._documents.write({waiting.document: _encode(event)}, generation):
+            self._add_if_current(waiting.document, event, generation)
+
+    def _put_back_throttled(self, waiting: _Waiting, event: QueuedEvent, generation: int) -> None:
+        """Only in memory: after a restart, the event is tried at once."""
+        pause_seconds = min(EVENT_THROTTLED_SECONDS_MIN * 2.0**waiting.throttles, EVENT_THROTTLED_SECONDS_MAX)
+        event = msgspec.structs.replace(event, due_seconds=self._clock.service_time() + pause_seconds)
+        self._add_if_current(waiting.document, event, generation, min(waiting.throttles + 1, 10))
+
+    def _add_if_current(self, document: str, event: QueuedEvent, generation: int, throttles: int = 0) -> None:
+        """Let the event wait, unless the queue will be read again."""
+        if generation == self._generation and not self._is_stale:
+            self._add(document, event, throttles)
+
+    async def _give_up(self, document: str, generation: int, reason: str) -> None:
+        key, request_id = _read_name(document)
+        _log.warning("The asynchronous invocation %s of %s is given up: %s", request_id, key.arn, reason)
+        await self._documents.write({document: None}, generation)
+
+
+def _event_of(name: str, document: bytes) -> QueuedEvent:
+    try:
+        return _decode(document)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise StorageCorruption(f"the document {name} is no asynchronous invocation: {error}") from error
+
+
+def _read_name(document: str) -> tuple[FunctionKey, str]:
+    """The function and the request id that a document's name holds."""
+    account, region, name, request_id = document.removeprefix(EVENT_PREFIX).split("/")
+    return FunctionKey(account, region, name), request_id

@@ -1,0 +1,380 @@
+"""Which functions does a server have, and how are they created, changed and invoked? The object that operations and triggers work on.
+
+A function is stored (created over the API) or declared (in the server's settings). Before a stored one is created or its code or
+configuration changes, an environment is started with it; a handler that cannot be loaded is refused, and nothing changes. The
+environment that was started runs the first invocation.
+"""
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+
+from hashrange.clock import Clock
+from hashrange.functions.api.operation import Caller, LambdaError
+from hashrange.functions.code_links import CodeLinks
+from hashrange.functions.declaration import FunctionDeclaration, check_declaration, describe_declared
+from hashrange.functions.description import (
+    FunctionDescription,
+    new_revision_id,
+    state_of_function,
+    update_status_of,
+)
+from hashrange.functions.events import EventQueue
+from hashrange.functions.invocation import ConcurrencyExceeded, Invocation
+from hashrange.functions.loaded import HandlerCredentials, LoadedFunction, LoadedFunctions
+from hashrange.functions.names import LATEST, FunctionKey, FunctionReference, parse_arn, read_reference
+from hashrange.functions.refusals import (
+    FunctionMissing,
+    FunctionsSwitchedOff,
+    conflict_refusal,
+    parameter_refusal,
+    throttling_refusal,
+)
+from hashrange.functions.stored import ChangeFunction, StoredFunctions
+from hashrange.limits import CODE_STORAGE_BYTES_MAX
+from hashrange.messages import functions_api as messages
+from hashrange.store.documents import Documents
+
+DECLARED_CALLER = Caller("000000000000", "us-east-1")
+"""For whom the code of a declared function is tried at start, unless it names an account and a Region."""
+
+SERVED_HERE = ("DYNAMODB", "DYNAMODB_STREAMS", "LAMBDA")
+"""Services that handlers' SDKs find at this server, as they stand in names of environment variables."""
+CODE_PATH = "/_lambda/code/"
+"""Path of the URLs from which functions' zips can be fetched."""
+ChangeExisting = Callable[[FunctionDescription], FunctionDescription]
+"""The new description of a function. Raises LambdaError to refuse; pure."""
+_TRIED = frozenset({"runtime", "handler", "variables", "memory_mb"})
+"""Members whose change may keep the handler from being loaded."""
+_SEEN = frozenset({"timeout_seconds", "log_group"})
+"""Members whose change new environments see, too."""
+
+_log = logging.getLogger("hashrange.functions")
+
+
+class FunctionOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How a server runs functions."""
+
+    runs_code: bool = False
+    """False: code is neither run nor taken; only functions that are URLs can be invoked."""
+    credentials_of: Callable[[str], HandlerCredentials] = lambda account: HandlerCredentials(account, "hashrange")
+    """Account → what its handlers sign with."""
+    endpoints: Mapping[str, str] = {}
+    """`AWS_ENDPOINT_URL_…` variables of handlers."""
+    state_delay_seconds: float = 0.0
+    """How long a function stays Pending, and an update InProgress, in service time."""
+    code_url: str | None = None
+    """What the URLs of zips begin with; `Functions.linked_zip` reads the rest. None: zips cannot be fetched."""
+
+
+class Functions:
+    """All functions of a server. Use it on one event loop; `close` ends all processes."""
+
+    def __init__(self, documents: Documents, clock: Clock, options: FunctionOptions = FunctionOptions()) -> None:  # noqa: B008 - frozen
+        self.clock = clock
+        self.options = options
+        self.stored = StoredFunctions(documents, clock, options.state_delay_seconds)
+        self._loaded = LoadedFunctions(clock, options.credentials_of, options.endpoints)
+        self._links = CodeLinks(clock)
+        self.events = EventQueue(documents, clock, self.find_key, self.invoke)
+        """The job that runs asynchronous invocations."""
+        self._declared: dict[str, tuple[FunctionDeclaration, float, str]] = {}
+        """Name → declaration, service time of the declaration, run id."""
+        self._changing: set[FunctionKey] = set()
+        """Functions that are being created or updated."""
+        self._generation = documents.generation
+
+    def reach(self, endpoint: str, credentials_of: Callable[[str], HandlerCredentials] | None = None) -> None:
+        """Let handlers find this server at its endpoint, and clients fetch zips from it. `credentials_of`: None leaves them."""
+        options = self.options
+        self.options = msgspec.structs.replace(
+            options,
+            endpoints={f"AWS_ENDPOINT_URL_{service}": endpoint for service in SERVED_HERE},
+            credentials_of=credentials_of or options.credentials_of,
+            code_url=endpoint + CODE_PATH,
+        )
+        self._loaded.reach(self.options.endpoints, self.options.credentials_of)
+
+    # --- declared functions ---------------------------------------------------------------------
+
+    def declare(self, name: str, declaration: FunctionDeclaration) -> None:
+        """Add a function, or replace a declared one. A stored function of this name is hidden. Raises FunctionsError."""
+        check_declaration(name, declaration)
+        self._declared[name] = declaration, self.clock.service_time(), new_revision_id()
+
+    async def start(self) -> None:
+        """Start an environment for each declared function with code, and log which handlers cannot be loaded.
+
+        Each invocation tries them again, so a repaired handler needs no restart.
+        """
+        for name, (declaration, _, _) in tuple(self._declared.items()):
+            caller = Caller(
+                declaration.account or DECLARED_CALLER.account, declaration.region or DECLARED_CALLER.region
+            )
+            description = self._find_declared(name, caller)
+            try:
+                if description is not None and description.url is None:
+                    self._require_code_runs(description)
+                    self._loaded.install(await self._started(description, b""))
+            except LambdaError as error:
+                _log.warning("The function %s cannot be run: %s", name, error.message)
+
+    def _find_declared(self, name: str, caller: Caller) -> FunctionDescription | None:
+        found = self._declared.get(name)
+        if found is None or not found[0].is_seen_by(caller):
+            return None
+        return describe_declared(name, found[0], caller, found[1], found[2])
+
+    # --- reading --------------------------------------------------------------------------------
+
+    def find(self, text: str, caller: Caller, qualifier: str | None = None) -> FunctionDescription:
+        """The function that a request names. Raises what `read_reference` raises, FunctionMissing and StorageError."""
+        return self._find_reference(read_reference(text, caller, qualifier))
+
+    def find_arn(self, arn: str) -> FunctionDescription:
+        """The function of an ARN, whoever asks. Raises FunctionMissing and StorageError."""
+        reference = parse_arn(arn)
+        if reference is None:
+            raise FunctionMissing(messages.function_missing(arn))
+        return self._find_reference(reference)
+
+    def _find_reference(self, reference: FunctionReference) -> FunctionDescription:
+        if reference.qualifier not in {None, LATEST}:
+            raise FunctionMissing(messages.function_missing(reference.arn))
+        return self.find_key(reference.key)
+
+    def find_key(self, key: FunctionKey) -> FunctionDescription:
+        """The function of this account, Region and name. Raises FunctionMissing and StorageError."""
+        description = self._find_declared(key.name, key.caller) or self.stored.get(key)
+        if description is None:
+            raise FunctionMissing(messages.function_missing(key.arn))
+        return description
+
+    def list_after(self, caller: Caller, after: str, count: int) -> tuple[Sequence[FunctionDescription], bool]:
+        """At most `count` functions of a caller whose names follow `after`, in order; True if there are more."""
+        declared = [name for name in self._declared if name > after and self._find_declared(name, caller)]
+        names = sorted({*declared, *self.stored.names(caller, after)[: count + 1]})
+        return [self.find_key(FunctionKey(*caller, name)) for name in names[:count]], len(names) > count
+
+    def code_url_of(self, description: FunctionDescription) -> str | None:
+        """The URL of a stored function's zip; None if it cannot be fetched."""
+        if description.is_declared or self.options.code_url is None:
+            return None
+        return self.options.code_url + self._links.make(description)
+
+    def linked_zip(self, link: str) -> bytes | None:
+        """The zip that the rest of such a URL leads to; None if there is none, or the link is not valid. Raises StorageError."""
+        linked = self._links.read(link)
+        description = None if linked is None else self.stored.get(linked.key)
+        if linked is None or description is None or description.code_sha256 != linked.code_sha256:
+            return None
+        return self.stored.zip_of(description)
+
+    # --- changes --------------------------------------------------------------------------------
+
+    async def create(self, description: FunctionDescription, zipped: bytes) -> FunctionDescription:
+        """Create a function; the members for its code, times and ids are set here. Returns it as stored.
+
+        Raises LambdaError: the function exists, code does not run here, cannot be unpacked or cannot be loaded; StorageError.
+        """
+        key = description.key
+        if key in self._changing or self._find_declared(key.name, key.caller) or self.stored.get(key):
+            raise conflict_refusal(messages.function_exists(key.name))
+        with self._changes(key):
+            self._require_code_runs(description)
+            ids = {"run_id": new_revision_id(), "revision_id": new_revision_id()}
+            new = msgspec.structs.replace(description, **await self._code_members(key, zipped), **ids)
+
+            def create(old: FunctionDescription | None) -> FunctionDescription:
+                if old is not None:
+                    raise conflict_refusal(messages.function_exists(key.name))
+                now_seconds = self.clock.service_time()
+                return msgspec.structs.replace(
+                    new,
+                    modified_seconds=now_seconds,
+                    active_at_seconds=now_seconds + self.options.state_delay_seconds,
+                )
+
+            return await self._try_and_change(new, zipped, create, zipped)
+
+    async def update(
+        self,
+        old: FunctionDescription,
+        members: Mapping[str, Any],
+        zipped: bytes | None = None,
+        *,
+        is_dry_run: bool = False,
+    ) -> FunctionDescription:
+        """Change code or configuration of a function: `members` of its description, and its zip unless None.
+
+        Raises LambdaError: the function is declared, is being changed, or could not be loaded after the change; StorageError.
+        """
+        self._require_changeable(old)
+        with self._changes(old.key):
+            changed: dict[str, Any] = {**members, "revision_id": new_revision_id()}
+            others = {name for name, value in members.items() if value != getattr(old, name)}
+            is_tried = zipped is not None or not others.isdisjoint(_TRIED)
+            if is_tried or not others.isdisjoint(_SEEN):
+                changed["run_id"] = new_revision_id()
+            if zipped is not None:
+                changed |= await self._code_members(old.key, zipped)
+
+            def update(current: FunctionDescription | None) -> FunctionDescription:
+                if current is None or current.run_id != old.run_id:
+                    raise FunctionMissing(messages.function_missing(old.arn))
+                now_seconds = self.clock.service_time()
+                until_seconds = now_seconds + self.options.state_delay_seconds
+                return msgspec.structs.replace(
+                    current, **changed, modified_seconds=now_seconds, updated_until_seconds=until_seconds
+                )
+
+            if not is_tried:
+                return update(old) if is_dry_run else await self._change_stored(old.key, update)
+            self._require_code_runs(old)
+            new, code = update(old), self.stored.zip_of(old) if zipped is None else zipped
+            if is_dry_run:
+                self._loaded.retire(await self._started(new, code))
+                return new
+            return await self._try_and_change(new, code, update, zipped)
+
+    async def change(self, old: FunctionDescription, change: ChangeExisting) -> FunctionDescription:
+        """Change what does not concern how a function runs: tags, policy, reserved executions.
+
+        `change` is called with the description at the time of the commit. Raises LambdaError, also if the function is
+        declared or has been deleted meanwhile, and StorageError.
+        """
+        if old.is_declared:
+            raise parameter_refusal(messages.declared_function(old.name))
+
+        def change_existing(current: FunctionDescription | None) -> FunctionDescription:
+            if current is None:
+                raise FunctionMissing(messages.function_missing(old.arn))
+            return change(current)
+
+        return await self._change_stored(old.key, change_existing)
+
+    async def delete(self, old: FunctionDescription) -> None:
+        """Delete a function; invocations that run go on to their end. Raises LambdaError and StorageError."""
+        if old.is_declared:
+            raise parameter_refusal(messages.declared_function(old.name))
+
+        def delete(current: FunctionDescription | None) -> None:
+            if current is None:
+                raise FunctionMissing(messages.function_missing(old.arn))
+
+        await self.stored.change(old.key, delete)
+        self._loaded.unload(old.key)
+
+    @contextmanager
+    def _changes(self, key: FunctionKey) -> Iterator[None]:
+        """A context in which a function is being created or updated, and cannot be by others."""
+        self._changing.add(key)
+        try:
+            yield
+        finally:
+            self._changing.discard(key)
+
+    def _require_changeable(self, description: FunctionDescription) -> None:
+        now_seconds = self.clock.service_time()
+        if description.is_declared:
+            raise parameter_refusal(messages.declared_function(description.name))
+        if state_of_function(description, now_seconds) == "Pending":
+            raise conflict_refusal(messages.PENDING)
+        if description.key in self._changing or update_status_of(description, now_seconds) == "InProgress":
+            raise conflict_refusal(messages.update_in_progress(description.arn))
+
+    async def _code_members(self, key: FunctionKey, zipped: bytes) -> dict[str, Any]:
+        """The members of a description that follow from a new zip."""
+        stored_bytes = sum(one.code_size_bytes for one in self.stored.all_of(key.caller))
+        if stored_bytes + len(zipped) > CODE_STORAGE_BYTES_MAX:
+            raise LambdaError(400, "CodeStorageExceededException", messages.CODE_STORAGE_EXCEEDED)
+        sha256 = await asyncio.to_thread(lambda: hashlib.sha256(zipped).hexdigest())
+        return {"code_sha256": sha256, "code_size_bytes": len(zipped)}
+
+    async def _try_and_change(
+        self, new: FunctionDescription, code: bytes, change: ChangeFunction, zipped: bytes | None
+    ) -> FunctionDescription:
+        """Start an environment of the function after a change; if it starts, make the change, and keep the environment."""
+        loaded = await self._started(new, code)
+        try:
+            stored = await self._change_stored(new.key, change, zipped)
+        except BaseException:
+            self._loaded.retire(loaded)
+            raise
+        self._loaded.install(loaded)
+        return stored
+
+    async def _change_stored(
+        self, key: FunctionKey, change: ChangeFunction, zipped: bytes | None = None
+    ) -> FunctionDescription:
+        changed = await self.stored.change(key, change, zipped)
+        assert changed is not None
+        return changed
+
+    async def _started(self, description: FunctionDescription, zipped: bytes) -> LoadedFunction:
+        """The function, loaded, with an environment. Raises LambdaError if its handler cannot be loaded."""
+        self._unload_outdated()
+        loaded = await self._loaded.load(description, zipped)
+        try:
+            with self._loaded.counted(description.key):
+                outcome = await loaded.start(new_revision_id())
+            if outcome is not None:
+                error: dict[str, Any] = msgspec.json.decode(outcome.payload)
+                raise parameter_refusal(messages.handler_broken(outcome.error_type, str(error.get("errorMessage"))))
+        except ConcurrencyExceeded:
+            self._loaded.retire(loaded)
+            raise throttling_refusal("ConcurrentInvocationLimitExceeded") from None
+        except BaseException:
+            self._loaded.retire(loaded)
+            raise
+        return loaded
+
+    # --- invocations ----------------------------------------------------------------------------
+
+    async def invoke(
+        self, function: str | FunctionDescription, payload: bytes, request_id: str, client_context: str | None = None
+    ) -> Invocation:
+        """Run an invocation: what the function returns, or its error. `function`: an ARN or a description.
+
+        `payload`: JSON of at most 6 MB; `client_context`: JSON for the handler's context. Raises ConcurrencyExceeded at once if
+        as many invocations run as may; FunctionMissing; FunctionsSwitchedOff; LambdaError if the function is Pending or its
+        code cannot be used; StorageError.
+        """
+        self._unload_outdated()
+        while True:
+            description = self.find_arn(function) if isinstance(function, str) else self.find_key(function.key)
+            self.require_invocable(description)
+            with self._loaded.counted(description.key, description.reserved_executions):
+                loaded = await self._loaded.current(description, self.stored.zip_of)
+                if loaded is not None:
+                    try:
+                        return await loaded.invoke(payload, request_id, client_context)
+                    finally:
+                        self._loaded.retire_surplus()
+
+    def require_invocable(self, description: FunctionDescription) -> None:
+        """Raise LambdaError if the function's code does not run here, or the function is Pending."""
+        self._require_code_runs(description)
+        if state_of_function(description, self.clock.service_time()) == "Pending":
+            raise conflict_refusal(messages.PENDING)
+
+    def _require_code_runs(self, description: FunctionDescription) -> None:
+        if description.url is None and not self.options.runs_code:
+            raise FunctionsSwitchedOff
+
+    def _unload_outdated(self) -> None:
+        """Retire all functions if the content of the store has been replaced."""
+        if self._generation != self.stored.generation:
+            self._generation = self.stored.generation
+            self._loaded.unload_all()
+
+    async def close(self) -> None:
+        """End all environments and invocations, complete the changes that have begun, and remove all unpacked code."""
+        await self.events.close()
+        await self._loaded.close()
+        await self.stored.settle()

@@ -1,0 +1,196 @@
+"""How is one HTTP request sent, and its reply read? On a connection of its own, within bounds; the caller limits the time.
+
+None of the project's dependencies is an HTTP client for asyncio; httptools parses the reply. A connection for each request
+costs little next to what is asked for, and is never left in an unknown state. Redirects are not followed, and what follows
+a complete reply is not looked at.
+"""
+
+import asyncio
+import ssl
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import httptools
+
+from hashrange.errors import HashrangeError
+from hashrange.messages import functions as messages
+
+_CHUNK_BYTES = 64 * 1024
+_HEAD_BYTES_MAX = 64 * 1024
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_INFORMATIONAL = frozenset(range(100, 200)) - {101}
+"""Statuses of replies that another reply follows; after 101, another protocol would."""
+
+
+class UrlUnusable(HashrangeError):
+    """A text is no URL that requests can be sent to; the message says so."""
+
+
+class ExchangeFailed(HashrangeError):
+    """No reply was received. The message is the reason, as the machine's network, TLS or the HTTP parser words it."""
+
+
+class ReplyTooLarge(ExchangeFailed):
+    """The reply's head or body is longer than it may be; the request may have had its effect."""
+
+    def __init__(self, status: int | None) -> None:
+        super().__init__(messages.REMOTE_REPLY_TOO_LARGE)
+        self.status = status
+        """Status of the reply; None if its head did not end in time."""
+
+
+class HttpTarget(NamedTuple):
+    """Where a request goes: a URL, taken apart."""
+
+    host: str
+    port: int
+    authority: str
+    """Value of the header Host."""
+    path: str
+    """Path and query, as they stand in the request line."""
+    tls: ssl.SSLContext | None
+    """What checks the server's certificate; None for plain HTTP."""
+
+    @property
+    def url(self) -> str:
+        """The URL for messages, without its query, which may hold secrets."""
+        path, _, _ = self.path.partition("?")
+        return f"{'http' if self.tls is None else 'https'}://{self.authority}{path}"
+
+
+class RemoteReply(NamedTuple):
+    """A complete reply."""
+
+    status: int
+    headers: Mapping[bytes, bytes]
+    """By lower-case name; of repeated headers, the last one."""
+    body: bytes
+
+
+def read_target(url: str) -> HttpTarget:
+    """Take a URL with http or https apart. Raises UrlUnusable for any other text, and for a URL with a user name."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        host.encode("idna")  # as the resolver does; raises UnicodeError for names that cannot be resolved
+        port = parts.port if parts.port is not None else _DEFAULT_PORTS.get(parts.scheme, 0)
+    except ValueError:
+        raise UrlUnusable(messages.url_unusable(url)) from None
+    is_plain = url.isascii() and url.isprintable() and " " not in url
+    if parts.scheme not in _DEFAULT_PORTS or not host or not port or not is_plain or parts.username is not None:
+        raise UrlUnusable(messages.url_unusable(url))
+    tls = ssl.create_default_context() if parts.scheme == "https" else None
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    return HttpTarget(host, port, parts.netloc, path, tls)
+
+
+async def exchange(
+    target: HttpTarget, method: str, headers: Mapping[str, str], body: bytes, reply_bytes_max: int
+) -> RemoteReply:
+    """Send a request and read its reply, whatever its status is.
+
+    `method`: any but HEAD, whose replies announce a body that they lack. `headers`: ASCII; Host, Content-Length and
+    Connection are added. `reply_bytes_max`: greatest length of the reply's body. Raises ExchangeFailed, and ReplyTooLarge
+    for a body that is longer or a head of more than 64 KB. Has no time-out; may be cancelled at any time.
+    """
+    request = _encode_head(target, method, headers, len(body))
+    try:
+        reader, writer = await asyncio.open_connection(target.host, target.port, ssl=target.tls)
+        try:
+            writer.writelines([request, body])
+            return await _read_reply(reader, reply_bytes_max)
+        finally:
+            writer.transport.abort()
+    except (OSError, EOFError, httptools.HttpParserError) as error:
+        raise ExchangeFailed(str(error) or type(error).__name__) from error
+
+
+def _encode_head(target: HttpTarget, method: str, headers: Mapping[str, str], length_bytes: int) -> bytes:
+    lines = [
+        f"{method} {target.path} HTTP/1.1",
+        f"Host: {target.authority}",
+        f"Content-Length: {length_bytes}",
+        "Connection: close",
+        *(f"{name}: {value}" for name, value in headers.items()),
+    ]
+    assert all(line.isprintable() for line in lines), "a line end would begin another header"
+    return "\r\n".join([*lines, "", ""]).encode("ascii")
+
+
+class _Reply:
+    """What httptools finds in a reply. Replies before the last one, such as 103 Early Hints, are passed over."""
+
+    def __init__(self, body_bytes_max: int) -> None:
+        self.parser: Any = httptools.HttpResponseParser(self)
+        self.status: int | None = None
+        """Known once the head is complete; that of an informational reply until the next head is."""
+        self.headers: dict[bytes, bytes] = {}
+        self.body = bytearray()
+        self.is_complete = False
+        self._body_bytes_max = body_bytes_max
+
+    @property
+    def has_head(self) -> bool:
+        """True once the head of the last reply has arrived."""
+        return self.status is not None and self.status not in _INFORMATIONAL
+
+    @property
+    def ends_with_connection(self) -> bool:
+        """True if the head has arrived and gives the body no length."""
+        return self.has_head and not {b"content-length", b"transfer-encoding"} & self.headers.keys()
+
+    def on_message_begin(self) -> None:
+        if not self.is_complete:
+            self.headers = {}
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if not self.is_complete:
+            self.headers[name.lower()] = value
+
+    def on_headers_complete(self) -> None:
+        if not self.is_complete:
+            self.status = self.parser.get_status_code()
+
+    def on_body(self, body: bytes) -> None:
+        if not self.is_complete:
+            self.body += body
+            if len(self.body) > self._body_bytes_max:
+                raise ReplyTooLarge(self.status)
+
+    def on_message_complete(self) -> None:
+        self.is_complete = self.has_head
+
+
+async def _read_reply(reader: asyncio.StreamReader, body_bytes_max: int) -> RemoteReply:
+    """Read until a reply is complete. Raises OSError, EOFError, HttpParserError and ReplyTooLarge."""
+    reply = _Reply(body_bytes_max)
+    try:
+        await _feed(reply, reader, body_bytes_max)
+    finally:
+        reply.parser = None  # it refers to the reply: a cycle
+    assert reply.status is not None
+    return RemoteReply(reply.status, reply.headers, bytes(reply.body))
+
+
+async def _feed(reply: _Reply, reader: asyncio.StreamReader, body_bytes_max: int) -> None:
+    left_bytes = _HEAD_BYTES_MAX  # that may still come: of the head, then of the body with the lengths of its chunks
+    while not reply.is_complete:
+        received = await reader.read(_CHUNK_BYTES)
+        if not received:
+            if reply.ends_with_connection:
+                break
+            raise EOFError(messages.CONNECTION_CLOSED_EARLY)
+        had_head = reply.has_head
+        try:
+            reply.parser.feed_data(received)
+        except httptools.HttpParserCallbackError as error:
+            raise ReplyTooLarge(reply.status) from error
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+            if not reply.is_complete:
+                raise
+        if reply.has_head and not had_head:
+            left_bytes = _HEAD_BYTES_MAX + 2 * body_bytes_max
+        left_bytes -= len(received)
+        if left_bytes < 0 and not reply.is_complete:
+            raise ReplyTooLarge(reply.status if reply.has_head else None)

@@ -1,0 +1,340 @@
+"""Which functions can run at once? Those that are loaded: code unpacked or in place, with the environments that run it.
+
+A function is loaded when it is created or first invoked. After an update, its new code and configuration are another
+`LoadedFunction`; the one before is retired: its invocations go on to their end. Those that were used longest ago are retired
+too if there are too many, or too many environments wait.
+"""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from hashrange.clock import Clock
+from hashrange.functions.api.operation import LambdaError
+from hashrange.functions.code import CodeUnusable, find_code
+from hashrange.functions.code_folders import CodeFolders
+from hashrange.functions.connection import Listener
+from hashrange.functions.description import FunctionDescription
+from hashrange.functions.invocation import ConcurrencyExceeded, Invocation, InvocationOutcome
+from hashrange.functions.invocation_log import OnLine
+from hashrange.functions.names import FunctionKey
+from hashrange.functions.pool import EnvironmentPool
+from hashrange.functions.refusals import parameter_refusal
+from hashrange.functions.remote import RemoteFunction
+from hashrange.functions.runnable import Runnable
+from hashrange.limits import (
+    CONCURRENT_EXECUTIONS_MAX,
+    ENVIRONMENTS_IDLE_MAX,
+    FUNCTIONS_LOADED_MAX,
+    INVOCATIONS_RUNNING_MAX,
+)
+from hashrange.messages.functions import CONCURRENCY_EXCEEDED
+
+_LOG_BEGINNINGS = ("START RequestId: ", "END RequestId: ", "REPORT RequestId: ")
+
+_log = logging.getLogger("hashrange.functions")
+
+
+class HandlerCredentials(NamedTuple):
+    """The access key that a handler's SDK signs with."""
+
+    access_key_id: str
+    secret_access_key: str
+    session_token: str | None = None
+
+
+class LoadedFunction:
+    """The code of one version of a function, and what runs it."""
+
+    def __init__(
+        self, description: FunctionDescription, runner: EnvironmentPool | RemoteFunction, folder: str | None
+    ) -> None:
+        """`folder`: of unpacked code, which is removed in the end."""
+        self.description = description
+        self.folder = folder
+        self.running = 0
+        """Invocations, and starts of environments, that have not ended."""
+        self._runner = runner
+        self._rested = asyncio.Event()
+        """Set when an invocation ends."""
+        self._is_hurried = False
+
+    @property
+    def idle_count(self) -> int:
+        """Environments that wait for an invocation."""
+        return self._runner.idle_count if isinstance(self._runner, EnvironmentPool) else 0
+
+    async def start(self, request_id: str) -> InvocationOutcome | None:
+        """Start an environment; returns the error of the handler's module, or None if it is loaded."""
+        if not isinstance(self._runner, EnvironmentPool):
+            return None
+        with _Counted(self):
+            return await asyncio.ensure_future(self._runner.start_one(request_id))
+
+    async def invoke(self, payload: bytes, request_id: str, client_context: str | None) -> Invocation:
+        """See `EnvironmentPool.invoke`."""
+        with _Counted(self):
+            return await asyncio.ensure_future(self._runner.invoke(payload, request_id, client_context))
+
+    async def end(self) -> None:
+        """End all environments, once the invocations that run have ended or `hurry` was called."""
+        while self.running and not self._is_hurried:
+            self._rested.clear()
+            await self._rested.wait()
+        if isinstance(self._runner, EnvironmentPool):
+            await self._runner.close()
+
+    def hurry(self) -> None:
+        """Let `end` wait for no invocation."""
+        self._is_hurried = True
+        self._rested.set()
+
+    def rest(self) -> None:
+        """An invocation has ended."""
+        self.running -= 1
+        self._rested.set()
+
+
+class _Counted:
+    """A context in which a loaded function counts as running."""
+
+    def __init__(self, loaded: LoadedFunction) -> None:
+        self._loaded = loaded
+
+    def __enter__(self) -> None:
+        self._loaded.running += 1
+
+    def __exit__(self, *_: object) -> None:
+        self._loaded.rest()
+
+
+class LoadedFunctions:
+    """All loaded functions of a server."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        credentials_of: Callable[[str], HandlerCredentials],
+        endpoints: Mapping[str, str],
+    ) -> None:
+        """`credentials_of`: account → what its handlers sign with; `endpoints`: `AWS_ENDPOINT_URL_…` variables of handlers."""
+        self._clock, self._credentials_of, self._endpoints = clock, credentials_of, endpoints
+        self._listener: asyncio.Task[Listener] | None = None
+        self._folders = CodeFolders()
+        self._loaded: dict[FunctionKey, LoadedFunction] = {}
+        """In the order of their last use."""
+        self._loading: dict[FunctionKey, tuple[str, asyncio.Task[LoadedFunction | None]]] = {}
+        """The run id of the version that is being loaded, and the task that loads it."""
+        self._loads: set[asyncio.Task[LoadedFunction | None]] = set()
+        """All tasks that load, also those of versions that are no longer wanted."""
+        self._running: Counter[FunctionKey] = Counter()
+        self._retired: dict[LoadedFunction, asyncio.Task[None]] = {}
+        """Functions that end, each with the task that ends it."""
+        self._is_closed = False
+
+    # --- loading --------------------------------------------------------------------------------
+
+    async def load(self, description: FunctionDescription, zipped: bytes) -> LoadedFunction:
+        """Unpack or find the function's code; no process is started. The result must be installed or retired.
+
+        `zipped`: empty for a declared function. Raises LambdaError if the code cannot be used.
+        """
+        folder = None
+        try:
+            if description.url is not None:
+                return LoadedFunction(description, self._remote_function(description), None)
+            listener = await self._listening()
+            if description.code_in_place is not None:
+                in_place = await asyncio.to_thread(find_code, description.code_in_place)
+                runnable = self._runnable(description, in_place.folder, in_place.watched)
+            else:
+                folder = await self._folders.unpack(zipped)
+                runnable = self._runnable(description, folder, None)
+        except CodeUnusable as error:
+            raise parameter_refusal(str(error)) from error
+        except OSError as error:
+            raise LambdaError(500, "ServiceException", error.strerror or str(error)) from error
+        pool = EnvironmentPool(
+            runnable,
+            listener,
+            self._clock,
+            _log_lines(description.name),
+            concurrency_max=CONCURRENT_EXECUTIONS_MAX,
+        )
+        return LoadedFunction(description, pool, folder)
+
+    def _remote_function(self, description: FunctionDescription) -> RemoteFunction:
+        assert description.url is not None
+        return RemoteFunction(description.url, description.timeout_seconds, concurrency_max=CONCURRENT_EXECUTIONS_MAX)
+
+    def reach(self, endpoints: Mapping[str, str], credentials_of: Callable[[str], HandlerCredentials]) -> None:
+        """From now on, new environments get these variables and credentials; what is loaded is retired."""
+        self._endpoints, self._credentials_of = endpoints, credentials_of
+        self.unload_all()
+
+    def _runnable(self, description: FunctionDescription, folder: str, watched: str | None) -> Runnable:
+        credentials = self._credentials_of(description.account)
+        return Runnable(
+            name=description.name,
+            arn=description.arn,
+            runtime=description.runtime,
+            handler=description.handler,
+            folder=folder,
+            watched=watched,
+            timeout_seconds=description.timeout_seconds,
+            memory_mb=description.memory_mb,
+            variables=description.variables or {},
+            endpoints=self._endpoints,
+            own_log_group=description.log_group,
+            region=description.region,
+            access_key_id=credentials.access_key_id,
+            secret_access_key=credentials.secret_access_key,
+            session_token=credentials.session_token,
+        )
+
+    async def _listening(self) -> Listener:
+        """The port that environments connect to, open once the first one is needed."""
+        if self._listener is None:
+            self._listener = asyncio.ensure_future(_listen())
+        return await asyncio.shield(self._listener)
+
+    # --- which are loaded -----------------------------------------------------------------------
+
+    def install(self, loaded: LoadedFunction) -> None:
+        """Use this code and configuration from the next invocation on; those of an earlier version are retired."""
+        key = loaded.description.key
+        self.unload(key)
+        self._loaded[key] = loaded
+        self.retire_surplus()
+
+    def unload(self, key: FunctionKey) -> None:
+        """Retire what is loaded of a function that has been deleted or changed."""
+        self._loading.pop(key, None)
+        loaded = self._loaded.pop(key, None)
+        if loaded is not None:
+            self.retire(loaded)
+
+    def unload_all(self) -> None:
+        """Retire all loaded functions."""
+        for key in {*self._loaded, *self._loading}:
+            self.unload(key)
+
+    def retire(self, loaded: LoadedFunction) -> None:
+        """End a function's environments once its invocations have ended, and remove its code; in the background."""
+        task = self._retired[loaded] = asyncio.ensure_future(self._end(loaded))
+        task.add_done_callback(lambda _: self._retired.pop(loaded))
+
+    async def _end(self, loaded: LoadedFunction) -> None:
+        await loaded.end()
+        if loaded.folder is not None:
+            await self._folders.remove(loaded.folder)
+
+    def retire_surplus(self) -> None:
+        """Retire the functions used longest ago while too many are loaded, or too many environments wait."""
+        idle_count = sum(one.idle_count for one in self._loaded.values())
+        surplus = len(self._loaded) - FUNCTIONS_LOADED_MAX
+        for key, loaded in list(self._loaded.items()):
+            if idle_count <= ENVIRONMENTS_IDLE_MAX and surplus <= 0:
+                break
+            if not loaded.running and (surplus > 0 or loaded.idle_count):
+                idle_count -= loaded.idle_count
+                surplus -= 1
+                self.unload(key)
+
+    # --- invocations ----------------------------------------------------------------------------
+
+    def counted(self, key: FunctionKey, reserved_executions: int | None = None) -> "_Invoking":
+        """A context in which one invocation or start of an environment counts.
+
+        Raises ConcurrencyExceeded if as many run as the function has reserved, or as may run altogether.
+        """
+        is_full = self._running.total() >= INVOCATIONS_RUNNING_MAX
+        is_used_up = reserved_executions is not None and self._running[key] >= reserved_executions
+        if self._is_closed or is_full or is_used_up:
+            raise ConcurrencyExceeded(CONCURRENCY_EXCEEDED)
+        return _Invoking(self._running, key)
+
+    async def current(
+        self, description: FunctionDescription, read_zip: Callable[[FunctionDescription], bytes]
+    ) -> LoadedFunction | None:
+        """What is loaded of this version, after loading it if nothing is; see `load`. None if it was retired meanwhile.
+
+        Whoever gets it must use it before anything else can run. `read_zip` is called at once, or not at all.
+        """
+        key = description.key
+        loaded = self._loaded.get(key)
+        if loaded is not None and loaded.description.run_id == description.run_id:
+            if next(reversed(self._loaded)) != key:
+                self._loaded[key] = self._loaded.pop(key)
+            return loaded
+        run_id, loading = self._loading.get(key, ("", None))
+        if loading is None or run_id != description.run_id:
+            zipped = b"" if description.is_declared else read_zip(description)
+            loading = asyncio.ensure_future(self._load_and_install(description, zipped))
+            self._loading[key] = description.run_id, loading
+            self._loads.add(loading)
+            loading.add_done_callback(self._loads.discard)
+        loaded = await asyncio.shield(loading)
+        return loaded if loaded is not None and self._loaded.get(key) is loaded else None
+
+    async def _load_and_install(self, description: FunctionDescription, zipped: bytes) -> LoadedFunction | None:
+        """Load a version, and install it unless the function has been changed, deleted or unloaded meanwhile."""
+        key, own_task = description.key, asyncio.current_task()
+        try:
+            loaded = await self.load(description, zipped)
+        finally:
+            is_wanted = self._loading.get(key, ("", None))[1] is own_task
+            if is_wanted:
+                del self._loading[key]
+        if is_wanted:
+            self.install(loaded)
+            return loaded
+        self.retire(loaded)
+        return None
+
+    async def close(self) -> None:
+        """End all environments, also of invocations that run, and remove all code."""
+        self._is_closed = True
+        while self._loads:
+            await asyncio.wait(self._loads)
+        self.unload_all()
+        while self._retired:
+            for loaded in self._retired:
+                loaded.hurry()
+            await asyncio.wait(self._retired.values())
+        if self._listener is not None:
+            await (await self._listener).close()
+        await self._folders.close()
+
+
+class _Invoking:
+    """A context in which one invocation of a function counts."""
+
+    def __init__(self, running: "Counter[FunctionKey]", key: FunctionKey) -> None:
+        self._running, self._key = running, key
+
+    def __enter__(self) -> None:
+        self._running[self._key] += 1
+
+    def __exit__(self, *_: object) -> None:
+        self._running[self._key] -= 1
+        if not self._running[self._key]:
+            del self._running[self._key]
+
+
+async def _listen() -> Listener:
+    listener = Listener()
+    await listener.start()
+    return listener
+
+
+def _log_lines(name: str) -> OnLine:
+    """Writes the lines of a function's log to the server's. An event of several lines has carriage returns in between."""
+
+    def on_line(request_id: str, line: str) -> None:
+        level = logging.DEBUG if line.startswith(_LOG_BEGINNINGS) else logging.INFO
+        _log.log(level, "%s %s %s", name, request_id, line.replace("\r", "\n"))
+
+    return on_line

@@ -1,0 +1,78 @@
+"""What do messages of the operations on event source mappings say? Lambda's words where they are known, else marked as ours or unconfirmed.
+
+Source: reports of users up to 2026; Lambda's API reference.
+"""
+
+SHOWN_ARN_CHARACTERS_MAX = 500
+"""Most characters of an ARN that a message repeats."""
+
+# Code ResourceInUseException.
+UPDATE_IN_USE = "Cannot update the event source mapping because it is in use."
+DELETE_IN_USE = "Cannot delete the event source mapping because it is in use."
+# Code ResourceNotFoundException.
+NO_MAPPING = "The resource you requested does not exist."
+
+# --- code InvalidParameterValueException --------------------------------------------------------
+
+NO_FUNCTION = "Function does not exist"
+UNRECOGNIZED_SOURCE = "Unrecognized event source."
+INVALID_PATTERN = "Invalid filter pattern definition."
+RECORD_AGE = "MaximumRecordAgeInSeconds must be either -1 (forever) or between 60 and 604800 (inclusive)"
+# (unconfirmed): the wording of other constraints.
+NO_STARTING_POSITION = "1 validation error detected: Value null at 'startingPosition' failed to satisfy constraint: Member must not be null."
+# Our own wording from here on.
+TIMESTAMP_WITHOUT_POSITION = "StartingPositionTimestamp is allowed only with the StartingPosition AT_TIMESTAMP."
+WINDOW_AND_PARALLELIZATION = "With a TumblingWindowInSeconds, the ParallelizationFactor must be 1."
+SUCCESS_DESTINATION = "Event source mappings have no destination for successful invocations, only OnFailure."
+
+
+def shown_arn(arn: str) -> str:
+    """An ARN of a client, as much of it as a message repeats."""
+    return arn if len(arn) <= SHOWN_ARN_CHARACTERS_MAX else arn[:SHOWN_ARN_CHARACTERS_MAX] + "…"
+
+
+def stream_not_found(arn: str) -> str:
+    """There is no such stream, or it ended more than a day ago."""
+    return f"Stream not found: {shown_arn(arn)}"
+
+
+def mapping_exists(stream_arn: str, function_name: str, uuid: str) -> str:
+    """A mapping of the same stream and function exists. Code ResourceConflictException."""
+    return (
+        f'The event source arn (" {stream_arn} ") and function (" {function_name} ") provided mapping already exists. '
+        f"Please update or delete the existing mapping with UUID {uuid}"
+    )
+
+
+def unsupported_parameter(member: str) -> str:
+    """A member belongs to other event sources. `member`: its name with a small first letter."""
+    return f"Unsupported '{member}' parameter for given event source mapping type."
+
+
+def unsupported_position(arn: str) -> str:
+    """A stream of DynamoDB has no records by time. (unconfirmed)."""
+    return f"Unsupported starting position for arn type: {shown_arn(arn)}"
+
+
+def no_dynamodb_stream(source: str) -> str:
+    """The event source is no stream of DynamoDB. (ours)."""
+    return f"Hashrange serves event source mappings of DynamoDB streams only, not of {shown_arn(source)}"
+
+
+def unusable_destination(arn: str) -> str:
+    """Records of failed batches cannot be sent there. (ours)."""
+    return (
+        "Records of failed batches go to standard SQS queues, standard SNS topics and S3 buckets only, not to "
+        f"{shown_arn(arn)}"
+    )
+
+
+def too_many_filters(most: int) -> str:
+    """A mapping would have too many filter patterns. (ours)."""
+    return f"A mapping has at most {most} filter patterns."
+
+
+# Our own: the service has no mappings that are declared in a file.
+DECLARED = (
+    "The event source mapping is declared in the settings of this server (--triggers), and can only be changed there."
+)

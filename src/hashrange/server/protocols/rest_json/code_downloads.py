@@ -1,0 +1,36 @@
+"""How does a client fetch a function's zip? By a GET of the URL that GetFunction returned, which needs no signature and expires."""
+
+from types import MappingProxyType
+from typing import Any
+
+from hashrange.errors import StorageError
+from hashrange.functions.functions import CODE_PATH, Functions
+from hashrange.messages.functions_api import NO_LINKED_CODE
+from hashrange.server.incoming import Respond
+from hashrange.wire.http import HttpRequest
+
+
+class CodeDownloads:
+    """Protocol of these URLs."""
+
+    targets = quick_targets = MappingProxyType[bytes, Any]({})
+
+    def __init__(self, functions: Functions) -> None:
+        self._functions = functions
+
+    def claims(self, request: HttpRequest) -> bool:
+        """True for a GET of such a URL, valid or not."""
+        return request.method == b"GET" and request.url.startswith(CODE_PATH.encode())
+
+    def prepare(self, request: HttpRequest, respond: Respond) -> None:
+        """Answer with the zip; 403 if the link is not valid, or the function has other code now. Returns None."""
+        link = request.url.decode("latin-1").removeprefix(CODE_PATH).partition("?")[0]
+        try:
+            zipped = self._functions.linked_zip(link)
+        except StorageError as error:
+            respond(500, str(error).encode(), b"text/plain")
+            return
+        if zipped is None:
+            respond(403, NO_LINKED_CODE.encode(), b"text/plain")
+        else:
+            respond(200, zipped, b"application/zip")

@@ -1,0 +1,23 @@
+"""Which operations of Lambda's API are served, and how long may their bodies be? Those of functions and of event source mappings."""
+
+from typing import Any
+
+from hashrange.functions.api.operation import LambdaOperation
+from hashrange.functions.api.registry import OPERATIONS as FUNCTION_OPERATIONS
+from hashrange.limits import BODY_BYTES_MAX, LAMBDA_REQUEST_BYTES_MAX
+from hashrange.triggers.api.registry import OPERATIONS as MAPPING_OPERATIONS
+from hashrange.triggers.triggers import Triggers
+
+_FUNCTIONS_PATH = b"/2015-03-31/functions"
+"""Begins the paths of the operations that take a zip."""
+
+
+def operations_of(triggers: Triggers) -> list[tuple[LambdaOperation, Any]]:
+    """Every operation, with what it works on. Those on tags stand twice: the last one handles ARNs of both kinds."""
+    of_functions: list[tuple[LambdaOperation, Any]] = [(one, triggers.functions) for one in FUNCTION_OPERATIONS]
+    return of_functions + [(one, triggers) for one in MAPPING_OPERATIONS]
+
+
+def body_limit(url: bytes) -> int:
+    """Most bytes of a body, by the request's URL: more for zips than for requests of DynamoDB."""
+    return LAMBDA_REQUEST_BYTES_MAX if url.startswith(_FUNCTIONS_PATH) else BODY_BYTES_MAX

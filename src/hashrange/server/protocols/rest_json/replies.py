@@ -1,0 +1,97 @@
+"""How does a reply of Lambda's API look on the wire? Members or an error → status, body and header lines.
+
+Source: the rest-json protocol of Smithy; botocore's service model of Lambda; status codes of errors of all operations:
+Lambda's API reference, *Common errors*.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from hashrange.errors import ApiError
+from hashrange.functions.api.operation import LambdaError, LambdaOperation, LambdaReply
+from hashrange.limits import MESSAGE_CHARACTERS_MAX
+from hashrange.messages.rest_json import SERVICE_FAILED
+from hashrange.wire.content_codings import ContentEncodingError
+from hashrange.wire.http import NO_CONTENT
+
+JSON = b"application/json"
+MESSAGE_IN_CAPITALS = frozenset(
+    {
+        "CallbackTimeoutException", "CodeSigningConfigNotFoundException", "CodeVerificationFailedException",
+        "DurableExecutionAlreadyStartedException", "EC2AccessDeniedException", "EC2ThrottledException",
+        "EC2UnexpectedException", "EFSIOException", "EFSMountConnectivityException", "EFSMountFailureException",
+        "EFSMountTimeoutException", "ENILimitReachedException", "ENINotReadyException",
+        "InvalidCodeSignatureException", "InvalidRuntimeException", "InvalidSecurityGroupIDException",
+        "InvalidSubnetIDException", "InvalidZipFileException", "KMSAccessDeniedException", "KMSDisabledException",
+        "KMSInvalidStateException", "KMSNotFoundException", "NoPublishedVersionException", "PublicPolicyException",
+        "RecursiveInvocationException", "ResourceInUseException", "ResourceNotFoundException",
+        "S3FilesMountConnectivityException", "S3FilesMountFailureException", "S3FilesMountTimeoutException",
+        "ServiceException", "ServiceQuotaExceededException", "SnapStartException", "SnapStartNotReadyException",
+        "SnapStartRegenerationFailureException", "SnapStartTimeoutException", "SubnetIPAddressLimitReachedException",
+    }
+)  # fmt: skip
+"""Errors whose body has the member `Message`; that of all others is `message`."""
+_UNAUTHENTICATED = frozenset(
+    {
+        "AccessDeniedException",
+        "ExpiredTokenException",
+        "IncompleteSignatureException",
+        "InvalidSignatureException",
+        "MissingAuthenticationTokenException",
+        "UnrecognizedClientException",
+    }
+)
+"""Errors of the shared authentication, which DynamoDB answers with status 400, and Lambda with 403."""
+
+
+class WireReply(NamedTuple):
+    """A reply as `Respond` takes it."""
+
+    status: int
+    body: bytes
+    content_type: bytes
+    header_lines: bytes = b""
+    code: str = ""
+    """Name of the error; empty if there is none."""
+
+
+def reply_of(operation: LambdaOperation, outcome: Mapping[str, Any] | LambdaReply | None) -> WireReply:
+    """The reply to what an operation returned. Status 204 must have no body."""
+    if outcome is None:
+        return WireReply(operation.status, b"", JSON)
+    if isinstance(outcome, LambdaReply):
+        return WireReply(outcome.status, outcome.body, outcome.content_type.encode("latin-1"), _lines(outcome.headers))
+    assert operation.status != NO_CONTENT, operation.name
+    return WireReply(operation.status, msgspec.json.encode(outcome), JSON)
+
+
+def error_reply(error: BaseException) -> WireReply:
+    """The reply to what an operation, or the code before it, raised."""
+    if isinstance(error, LambdaError):
+        return _error(error.status, error.code, error.message, {"Type": error.type}, error.members)
+    if isinstance(error, ApiError):
+        return _error(403 if error.code in _UNAUTHENTICATED else 400, error.code, error.message or "", {}, {})
+    if isinstance(error, ContentEncodingError):
+        return _error(400, "MalformedHttpRequestException", str(error), {}, {})
+    return _error(500, "ServiceException", SERVICE_FAILED, {"Type": "Service"}, {})
+
+
+def is_expected(error: BaseException) -> bool:
+    """True if the error is the client's; others are the server's, and are logged."""
+    return isinstance(error, LambdaError | ApiError | ContentEncodingError)
+
+
+def _error(status: int, code: str, message: str, first: Mapping[str, Any], others: Mapping[str, Any]) -> WireReply:
+    if len(message) > MESSAGE_CHARACTERS_MAX:
+        message = message[:MESSAGE_CHARACTERS_MAX] + "..."
+    name = "Message" if code in MESSAGE_IN_CAPITALS else "message"
+    body = msgspec.json.encode({**first, name: message, **others})
+    return WireReply(status, body, JSON, _lines({"x-amzn-ErrorType": code}), code)
+
+
+def _lines(headers: Mapping[str, str]) -> bytes:
+    """Header lines with line ends."""
+    assert not any("\r" in text or "\n" in text for pair in headers.items() for text in pair), headers
+    return "".join(f"{name}: {value}\r\n" for name, value in headers.items()).encode("latin-1")

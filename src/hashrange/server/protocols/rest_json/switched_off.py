@@ -1,0 +1,31 @@
+"""What does a request of Lambda's API get while no functions are switched on? A refusal in that API's form, which says how to switch them on."""
+
+import re
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+
+from hashrange.messages.functions_api import API_SWITCHED_OFF
+from hashrange.server.incoming import Respond
+from hashrange.wire.http import HttpRequest
+
+_is_lambda_path = re.compile(
+    rb"/20\d\d-\d\d-\d\d/(functions|event-source-mappings|tags|account-settings)(/|\?|$)"
+).match
+_CODE = "AccessDeniedException"
+
+
+class LambdaSwitchedOff:
+    """Protocol of Lambda's API on a server without functions."""
+
+    targets = quick_targets = MappingProxyType[bytes, Any]({})
+
+    def claims(self, request: HttpRequest) -> bool:
+        """True if the path is one of Lambda's API. CORS preflights are not claimed."""
+        return request.method != b"OPTIONS" and _is_lambda_path(request.url) is not None
+
+    def prepare(self, request: HttpRequest, respond: Respond) -> None:
+        """Refuse the request; returns None."""
+        body = msgspec.json.encode({"Type": "User", "message": API_SWITCHED_OFF})
+        respond(403, body, b"application/json", b"x-amzn-ErrorType: %b\r\n" % _CODE.encode())

@@ -1,0 +1,52 @@
+"""How are functions and triggers opened from settings? The file of triggers is read, its functions are declared, its mappings become a job."""
+
+from collections.abc import Callable
+
+from hashrange.clock import Clock
+from hashrange.functions.functions import FunctionOptions, Functions
+from hashrange.functions.loaded import HandlerCredentials
+from hashrange.jobs.job import Follower, Job
+from hashrange.settings import Settings
+from hashrange.store.interface import WholeStore
+from hashrange.triggers.configuration import Configuration, read_configuration
+from hashrange.triggers.declared_mappings import DeclaredMappings
+from hashrange.triggers.triggers import Triggers
+
+CredentialsOf = Callable[[str], HandlerCredentials]
+
+
+class TriggerSetup:
+    """Functions and triggers of one service, and the jobs that work for them."""
+
+    def __init__(self, store: WholeStore, clock: Clock, settings: Settings) -> None:
+        """Raises SettingUnusable."""
+        delay_seconds = settings.table_state_delay_seconds
+        configuration = Configuration() if settings.triggers is None else read_configuration(settings.triggers)
+        options = FunctionOptions(runs_code=settings.functions, state_delay_seconds=delay_seconds)
+        self.functions = functions = Functions(store.documents, clock, options)
+        for name, declaration in configuration.functions.items():
+            functions.declare(name, declaration)
+        self.triggers = triggers = Triggers(store, clock, functions, configuration.destinations, delay_seconds)
+        self._declared = DeclaredMappings(configuration.mappings, triggers.mappings, store.catalog, store.streams)
+
+    @property
+    def jobs(self) -> list[Job]:
+        """Jobs that are woken as those of the store."""
+        return [self.functions.events, self._declared]
+
+    @property
+    def followers(self) -> list[Follower]:
+        """Jobs that also follow stream records."""
+        return [self.triggers.job]
+
+    def reach(self, endpoint: str, credentials_of: CredentialsOf | None) -> None:
+        """Let handlers find the server at its endpoint."""
+        self.functions.reach(endpoint, credentials_of)
+
+    async def start(self) -> None:
+        """Try the code of declared functions, once the server can be reached."""
+        await self.functions.start()
+
+    async def close(self) -> None:
+        """End all environments; called after the jobs have stopped."""
+        await self.functions.close()

@@ -1,0 +1,81 @@
+"""Which mapping, stream and function does a request name? They are looked up for its caller; what is missing or in use is refused."""
+
+from hashrange.errors import ValidationException
+from hashrange.functions.api.operation import Caller, LambdaError
+from hashrange.functions.names import LATEST, read_reference
+from hashrange.functions.refusals import FunctionMissing
+from hashrange.messages import event_source_mappings as messages
+from hashrange.operations.streams.stream import is_readable, parse_stream_arn
+from hashrange.triggers.api.settings import mapping_refusal
+from hashrange.triggers.mapping import EventSourceMapping
+from hashrange.triggers.triggers import Triggers
+
+
+def find_mapping(triggers: Triggers, caller: Caller, uuid: str) -> EventSourceMapping:
+    """The caller's mapping. Raises LambdaError."""
+    mapping = triggers.mappings.find(caller, uuid.lower())
+    if mapping is None:
+        raise LambdaError(404, "ResourceNotFoundException", messages.NO_MAPPING)
+    return mapping
+
+
+def find_resting_mapping(triggers: Triggers, caller: Caller, uuid: str, in_use: str) -> EventSourceMapping:
+    """The caller's mapping, if its state may change now. Raises LambdaError, with the message `in_use` if it may not.
+
+    A mapping of the server's settings may not be changed either.
+    """
+    mapping = find_mapping(triggers, caller, uuid)
+    if mapping.is_declared:
+        raise mapping_refusal(messages.DECLARED)
+    if triggers.mappings.shown_state(mapping) not in ("Enabled", "Disabled"):
+        raise in_use_refusal(in_use)
+    return mapping
+
+
+def in_use_refusal(message: str) -> LambdaError:
+    """The mapping is being changed."""
+    return LambdaError(400, "ResourceInUseException", message)
+
+
+def require_stream(triggers: Triggers, caller: Caller, arn: str) -> None:
+    """Raise LambdaError unless the caller has this stream of a table, and it can be read."""
+    if arn.split(":")[2] != "dynamodb":
+        raise mapping_refusal(messages.no_dynamodb_stream(arn))
+    try:
+        region, account, table_name, label = parse_stream_arn(arn)
+    except ValidationException:
+        raise mapping_refusal(messages.stream_not_found(arn)) from None
+    if (account, region) == caller:
+        stream = triggers.store.streams.find(account, region, table_name, label)
+        if stream is not None and is_readable(stream, triggers.clock.service_time()):
+            return
+    raise mapping_refusal(messages.stream_not_found(arn))
+
+
+def function_arn(triggers: Triggers, caller: Caller, text: str) -> str:
+    """ARN of the function that a request names, with the qualifier if it names one. Raises LambdaError."""
+    reference = read_reference(text, caller)
+    try:
+        triggers.functions.find(text, caller)
+    except FunctionMissing:
+        raise mapping_refusal(messages.NO_FUNCTION) from None
+    return reference.arn
+
+
+def require_only_mapping(triggers: Triggers, mapping: EventSourceMapping) -> None:
+    """Raise LambdaError if another mapping connects the same stream with the same function."""
+    function = without_latest(mapping.function_arn)
+    for other in triggers.mappings.all_of(Caller(mapping.account, mapping.region)):
+        if (
+            other.uuid != mapping.uuid
+            and other.stream_arn == mapping.stream_arn
+            and without_latest(other.function_arn) == function
+        ):
+            name = mapping.function_arn.partition(":function:")[2]
+            message = messages.mapping_exists(mapping.stream_arn, name, other.uuid)
+            raise LambdaError(409, "ResourceConflictException", message)
+
+
+def without_latest(arn: str) -> str:
+    """A function's ARN without the qualifier `$LATEST`, which names the same as none."""
+    return arn.removesuffix(f":{LATEST}")

@@ -1,0 +1,48 @@
+"""Which event source mapping's tags does a request concern? Three operations have tags of functions and of mappings.
+
+The operations here take the place of those in `functions/api`, and pass requests on to them unless the ARN is a mapping's.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from hashrange.functions.api.operation import Caller, LambdaError
+from hashrange.messages import event_source_mappings as messages
+from hashrange.triggers.api.lookup import find_mapping
+from hashrange.triggers.mapping import EventSourceMapping
+from hashrange.triggers.triggers import Triggers
+
+_match_arn = re.compile(
+    r"arn:aws[a-zA-Z-]*:lambda:(?P<region>[^:]+):(?P<account>\d{12}):event-source-mapping:(?P<uuid>[0-9a-fA-F-]{36})",
+    re.ASCII,
+).fullmatch
+_ATTEMPTS_MAX = 3
+
+
+def find_tagged_mapping(triggers: Triggers, caller: Caller, arn: str) -> EventSourceMapping | None:
+    """The caller's mapping with this ARN; None if the ARN is no mapping's. Raises LambdaError if there is no such mapping."""
+    found = _match_arn(arn)
+    if found is None:
+        return None
+    if (found["account"], found["region"]) != caller:
+        raise LambdaError(404, "ResourceNotFoundException", messages.NO_MAPPING)
+    return find_mapping(triggers, caller, found["uuid"])
+
+
+async def change_mapping_tags(
+    triggers: Triggers,
+    caller: Caller,
+    mapping: EventSourceMapping,
+    change: Callable[[Mapping[str, str]], Mapping[str, str]],
+) -> None:
+    """Store the tags that `change` returns for the present ones. Raises LambdaError and StorageError."""
+    for _ in range(_ATTEMPTS_MAX):
+        if triggers.mappings.shown_state(mapping) not in ("Enabled", "Disabled"):
+            break
+        tags = change(mapping.tags)
+        if await triggers.mappings.replace(mapping, msgspec.structs.replace(mapping, tags=tags)) is not None:
+            return
+        mapping = find_mapping(triggers, caller, mapping.uuid)
+    raise LambdaError(409, "ResourceConflictException", messages.UPDATE_IN_USE)

@@ -1,0 +1,139 @@
+"""Which functions, event source mappings and destinations does a server have from its start? Those of the TOML file that `--triggers` names.
+
+    [functions.confirm]                  # functions/declaration.py
+    code = "./handlers"
+    handler = "orders.confirm"
+
+    [[mapping]]
+    table = "orders"                     # the mapping follows whichever stream of this table is on
+    function = "confirm"
+    batch_size = 10                      # and the other members below
+    filters = ['{"eventName": ["INSERT"]}']
+    on_failure = "arn:aws:sqs:us-east-1:000000000000:failed"
+
+    [destinations]                       # destinations/table.py
+    "arn:aws:sqs:us-east-1:000000000000:failed" = { file = "./failed.jsonl" }
+
+Members of a mapping have the names of CreateEventSourceMapping in the style of TOML.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.functions.api.operation import LambdaError
+from hashrange.functions.declaration import FunctionDeclaration, read_functions
+from hashrange.settings import SettingUnusable
+from hashrange.triggers.api.requests import (
+    BatchesOfShard,
+    BatchingWindowSeconds,
+    BatchRecords,
+    CreateEventSourceMappingRequest,
+    DestinationConfigMembers,
+    DestinationMembers,
+    FilterCriteriaMembers,
+    FilterMembers,
+    RecordAgeSeconds,
+    RetryAttempts,
+    TumblingWindowSeconds,
+)
+from hashrange.triggers.api.settings import require_agreement, settings_of
+from hashrange.triggers.destinations.destination import Destination
+from hashrange.triggers.destinations.table import read_destinations
+from hashrange.triggers.mapping import StartingPosition
+
+MAPPINGS_MAX = 1000
+
+
+class ConfigurationError(SettingUnusable):
+    """The file of triggers cannot be used; the message names the file, the place and the reason."""
+
+
+class DeclaredMapping(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A mapping of the file: it exists for every table of this name whose stream is on."""
+
+    table: Annotated[str, Meta(min_length=3, max_length=255)]
+    function: Annotated[str, Meta(min_length=1, max_length=64)]
+    """Name of a function in the table's account and Region, or of a declared one."""
+    account: Annotated[str, Meta(pattern="^[0-9]{12}$")] | None = None
+    """None: tables of every account."""
+    region: str | None = None
+    """None: tables of every Region."""
+    enabled: bool = True
+    batch_size: BatchRecords = 100
+    starting_position: StartingPosition = "TRIM_HORIZON"
+    """LATEST begins when the mapping is made: at the server's start, or some milliseconds after the stream began."""
+    filters: list[str] = []
+    maximum_batching_window_in_seconds: BatchingWindowSeconds = 0
+    parallelization_factor: BatchesOfShard = 1
+    maximum_record_age_in_seconds: RecordAgeSeconds = -1
+    maximum_retry_attempts: RetryAttempts = -1
+    bisect_batch_on_function_error: bool = False
+    tumbling_window_in_seconds: TumblingWindowSeconds = 0
+    report_batch_item_failures: bool = False
+    on_failure: str | None = None
+    """ARN of the destination for discarded batches."""
+
+    def settings(self) -> dict[str, Any]:
+        """The members of a stored mapping that follow. Raises LambdaError for settings that the API would refuse."""
+        request = CreateEventSourceMappingRequest(
+            FunctionName=self.function,
+            Enabled=self.enabled,
+            BatchSize=self.batch_size,
+            FilterCriteria=FilterCriteriaMembers(Filters=[FilterMembers(Pattern=one) for one in self.filters]),
+            MaximumBatchingWindowInSeconds=self.maximum_batching_window_in_seconds,
+            ParallelizationFactor=self.parallelization_factor,
+            MaximumRecordAgeInSeconds=self.maximum_record_age_in_seconds,
+            MaximumRetryAttempts=self.maximum_retry_attempts,
+            BisectBatchOnFunctionError=self.bisect_batch_on_function_error,
+            TumblingWindowInSeconds=self.tumbling_window_in_seconds,
+            FunctionResponseTypes=["ReportBatchItemFailures"] if self.report_batch_item_failures else [],
+            DestinationConfig=DestinationConfigMembers(OnFailure=DestinationMembers(Destination=self.on_failure or "")),
+        )
+        require_agreement(self.parallelization_factor, self.tumbling_window_in_seconds)
+        return settings_of(request)
+
+
+class Configuration(msgspec.Struct, frozen=True, kw_only=True):
+    """What the file declares."""
+
+    functions: Mapping[str, FunctionDeclaration] = {}
+    mappings: tuple[DeclaredMapping, ...] = ()
+    destinations: Mapping[str, Destination] = {}
+
+
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    functions: dict[str, dict[str, Any]] = {}
+    mapping: Annotated[list[dict[str, Any]], Meta(max_length=MAPPINGS_MAX)] = []
+    destinations: dict[str, Any] = {}
+
+
+def read_configuration(path: str) -> Configuration:
+    """Read the file. Raises ConfigurationError."""
+    try:
+        with open(path, "rb") as file:
+            read = msgspec.convert(tomllib.load(file), _File)
+        return Configuration(
+            functions=read_functions(read.functions),
+            mappings=tuple(_read_mapping(number, table) for number, table in enumerate(read.mapping, 1)),
+            destinations=read_destinations(read.destinations),
+        )
+    except OSError as error:
+        raise ConfigurationError(f"the file of triggers {path} cannot be read: {error.strerror or error}.") from None
+    except (ValueError, RecursionError, SettingUnusable) as error:
+        raise ConfigurationError(f"the file of triggers {path} cannot be used: {error}") from None
+
+
+def _read_mapping(number: int, table: dict[str, Any]) -> DeclaredMapping:
+    """Read one table. Raises ConfigurationError, which names the table by its number."""
+    try:
+        mapping = msgspec.convert(table, DeclaredMapping)
+        mapping.settings()
+    except msgspec.ValidationError as error:
+        raise ConfigurationError(f"mapping {number}: {error}.") from None
+    except LambdaError as error:
+        raise ConfigurationError(f"mapping {number}: {error.message}") from None
+    return mapping

@@ -1,0 +1,148 @@
+"""What does a mapping need while its records are delivered? A consumer: the stream, the shards that may be read now, and their lanes.
+
+Everything here is memory. What must not be lost is in the mapping's document and its checkpoints, from which a consumer is made.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+from hashrange.clock import Clock
+from hashrange.store.streams import Streams
+from hashrange.tables.stream_records import event_template_of, record_json
+from hashrange.tables.streams import Sequence as SequenceNumber
+from hashrange.tables.streams import Shard, Stream
+from hashrange.triggers.batches import Batch, Disturb
+from hashrange.triggers.checkpoints import ShardPosition, checkpoint_name, encode_checkpoint, lane_positions
+from hashrange.triggers.events import record_filter
+from hashrange.triggers.lanes import BatchTerms, Lane, ReadAhead
+from hashrange.triggers.lineage import readable_shards
+from hashrange.triggers.mapping import EventSourceMapping
+from hashrange.triggers.windows import TumblingWindow
+
+SHARED_PAGES_MAX = 4
+"""Pages kept for lanes that are behind: ten lanes with batches of 100 records, which come from 1,000 of the shard, use two."""
+
+
+class ConsumedShard:
+    """A shard that a consumer reads."""
+
+    __slots__ = ("consumer", "lanes", "shard", "shared")
+
+    def __init__(self, consumer: "Consumer", shard: Shard, lanes: list[Lane]) -> None:
+        self.consumer = consumer
+        self.shard = shard
+        self.lanes = lanes
+        self.shared: deque[ReadAhead] = deque(maxlen=SHARED_PAGES_MAX)
+        """The pages that one of several lanes has read last, for the others."""
+
+    @property
+    def checkpoint_name(self) -> str:
+        """Name of the document that says how far the lanes have come."""
+        return checkpoint_name(self.consumer.mapping.uuid, self.shard.number)
+
+    def checkpoint(self) -> bytes:
+        """The document; nothing that the lanes have passed over is to be looked at again."""
+        for lane in self.lanes:
+            lane.passed = 0
+        self.consumer.saved.setdefault(self.shard.number, None)
+        return encode_checkpoint(self.lanes)
+
+
+class Consumer:
+    """A mapping whose records are delivered."""
+
+    def __init__(
+        self,
+        mapping: EventSourceMapping,
+        stream: Stream,
+        saved: Mapping[int, ShardPosition],
+        result: str,
+        clock: Clock,
+        disturb: Disturb | None,
+    ) -> None:
+        """`saved`: what the checkpoints say, by the numbers of the shards; `result`: LastProcessingResult.
+
+        Raises InvalidPattern.
+        """
+        self.mapping = mapping
+        self.stream = stream
+        self.key_names = stream.keys.partition_names + stream.keys.sort_names
+        self.saved: dict[int, ShardPosition | None] = dict(saved)
+        """Numbers of the shards that have a checkpoint, and what it said when the consumer was made."""
+        self.result = result
+        self.shards: dict[int, ConsumedShard] = {}
+        """Shards that may be read now, by number."""
+        self.drained: set[int] = set()
+        """Numbers of the shards of which nothing is left to be read."""
+        self.is_retired = False
+        """True if nothing more is to be begun: the mapping was changed, disabled or deleted."""
+        self.is_deleted = False
+        """True if nothing more is to be stored either."""
+        self.busy_lanes = 0
+        self.seen: SequenceNumber = 0
+        """The lanes have been told of all durable records up to this sequence number."""
+        self.terms = BatchTerms(
+            mapping.batch_size,
+            partial(record_json, event_template_of(stream)),
+            record_filter(mapping.filters),
+            mapping.tumbling_window_seconds,
+            partial(_open_batch, mapping, clock, disturb),
+        )
+
+    @property
+    def lane_count(self) -> int:
+        """Lanes of each shard: ParallelizationFactor; 1 with tumbling windows, whose state belongs to a shard (unconfirmed)."""
+        return 1 if self.mapping.tumbling_window_seconds else self.mapping.parallelization_factor
+
+    @property
+    def has_ended(self) -> bool:
+        """True if the stream has ended, and nothing of it is left to be read."""
+        return not self.stream.is_on and not self.shards
+
+    def look_for_shards(self, streams: Streams) -> list[str]:
+        """Find shards that are new, have ended or may be read from now on; returns names of checkpoints of deleted shards."""
+        mapping, old = self.mapping, self.stream
+        self.stream = streams.find(old.account, old.region, old.table_name, old.label) or old
+        present = streams.shards(self.stream)
+        readable, self.drained = readable_shards(present, mapping.first, self.drained)
+        for shard in readable:
+            consumed = self.shards.get(shard.number)
+            if consumed is None:
+                self.shards[shard.number] = self._begin(shard)
+            else:
+                consumed.shard = shard
+        numbers = {one.number for one in present}
+        self.shards = {
+            number: one
+            for number, one in self.shards.items()
+            if number not in self.drained and (number in numbers or any(lane.is_busy for lane in one.lanes))
+        }
+        gone = [number for number in self.saved if number not in numbers and number not in self.shards]
+        for number in gone:
+            del self.saved[number]
+        return [checkpoint_name(mapping.uuid, number) for number in gone]
+
+    def _begin(self, shard: Shard) -> ConsumedShard:
+        saved = self.saved.get(shard.number)
+        positions = lane_positions(saved, max(shard.first, self.mapping.first), self.lane_count)
+        window: TumblingWindow | None = None
+        if saved is not None and self.mapping.tumbling_window_seconds:
+            window = saved.window
+        lanes = [Lane(number, position, window) for number, position in enumerate(positions)]
+        return ConsumedShard(self, shard, lanes)
+
+    def passed_over(self) -> Iterator[ConsumedShard]:
+        """The shards of which records were passed over since the last checkpoint."""
+        return (one for one in self.shards.values() if any(lane.passed for lane in one.lanes))
+
+
+def _open_batch(mapping: EventSourceMapping, clock: Clock, disturb: Disturb | None) -> Batch:
+    now_seconds = clock.service_time()
+    batch = Batch(now_seconds, mapping.batch_size)
+    disturbance = None if disturb is None else disturb(mapping)
+    if disturbance is not None:
+        batch.repeats = disturbance.repeats
+        batch.due_seconds = now_seconds + disturbance.delay_seconds
+        batch.records_max = min(mapping.batch_size, disturbance.records_max or mapping.batch_size)
+    return batch

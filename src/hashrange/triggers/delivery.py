@@ -1,0 +1,268 @@
+"""How do stream records reach functions? One job delivers those of all event source mappings, in passes over the lanes that have something to do.
+
+A pass concludes what has ended, stores the new checkpoints in one commit, and begins invocations for lanes that are *marked*: because
+there are new records, an invocation has ended, or a time has come. Between passes the slice waits. It ends when nothing runs and
+nothing is due, so that an advance of service time returns when the records of that time have been handled. Nothing polls.
+
+At least once, in order: a lane begins its next batch after the commit of the checkpoint behind the last one; a shard is read after
+its parent has been handled; only durable records are delivered. After an error, or when the content of the store is replaced,
+everything in memory is dropped, and mappings continue at their checkpoints. Why: docs/adr/0040-functions-and-triggers.md.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+from hashrange.clock import Clock
+from hashrange.errors import StorageError
+from hashrange.items.steps import walk
+from hashrange.limits import TRIGGER_PASSED_RECORDS_MAX
+from hashrange.messages import triggers as messages
+from hashrange.store.interface import WholeStore
+from hashrange.triggers.agenda import Agenda
+from hashrange.triggers.attempts import Attempts, Deliver, Invoke
+from hashrange.triggers.batches import Disturb
+from hashrange.triggers.consumers import ConsumedShard, Consumer
+from hashrange.triggers.durable_records import DurableRecords
+from hashrange.triggers.filling import fill_batch
+from hashrange.triggers.lanes import Lane
+from hashrange.triggers.mappings import Mappings
+from hashrange.triggers.retries import batches_of_age
+from hashrange.triggers.roster import Roster
+
+
+class Delivery:
+    """The job that delivers stream records to functions."""
+
+    name = "triggers"
+    waits_for_service_time = True
+
+    def __init__(
+        self,
+        mappings: Mappings,
+        store: WholeStore,
+        clock: Clock,
+        invoke: Invoke,
+        deliver: Deliver,
+        disturb: Disturb | None = None,
+    ) -> None:
+        """`disturb`: what happens to batches, in tests of applications."""
+        self._store = store
+        self._documents = store.documents
+        self._clock = clock
+        self._roster = Roster(mappings, store, clock, disturb)
+        self._durable = DurableRecords(store, store.streams, self.wake)
+        self._agenda = Agenda()
+        self._attempts = Attempts(self._roster, self._agenda, clock, invoke, deliver, self._look)
+        self._wake: Callable[[], None] = lambda: None
+        self._generation = -1
+        """Generation of the documents that the memory is about."""
+        self._epoch = 0
+        """Number of times that the memory was dropped."""
+        self._stops = 0
+        self._is_in_slice = False
+        self._is_saving = False
+        self._has_news = True
+        """True if records were written, or have become durable, that no pass has seen."""
+        self._waiter: asyncio.Future[None] | None = None
+        """What the slice waits for; None if it does not wait."""
+        mappings.on_change(self._mappings_changed)
+
+    # --- what makes the job look ------------------------------------------------------------------
+
+    def on_work(self, wake: Callable[[], None]) -> None:
+        """Register `wake`, called when the resting job has new work."""
+        self._wake = wake
+
+    def wake(self) -> None:
+        """Look for new durable records, or other content, in the running slice or the next one. 0.1 µs once the job knows."""
+        if not self._has_news and (self._roster.consumers or self._documents.generation != self._generation):
+            self._has_news = True
+            self._look()
+
+    def _mappings_changed(self) -> None:
+        self._roster.is_outdated = True
+        self._look()
+
+    def _look(self) -> None:
+        """Let the slice make another pass, or a new slice begin."""
+        if self._waiter is not None:
+            if not self._waiter.done():
+                self._waiter.set_result(None)
+        elif not self._is_in_slice:
+            self._wake()
+
+    # --- slices -----------------------------------------------------------------------------------
+
+    async def run_slice(self) -> float | None:
+        """Deliver until nothing runs and nothing is due; returns the seconds of service time until something is, or None.
+
+        Raises StorageError. If it is cancelled, so are invocations that run; their records are delivered again.
+        """
+        stops = self._stops
+        self._is_in_slice = True
+        try:
+            while stops == self._stops:
+                await self._pass()
+                if stops == self._stops and not self._has_work():
+                    if not self._attempts.count:
+                        return self._seconds_until_due()
+                    await self._until_something_happens()
+            return None
+        except StorageError:
+            if not self._is_saving:
+                self._drop()
+            raise
+        except BaseException:
+            self._drop()
+            raise
+        finally:
+            if stops == self._stops:
+                self._is_in_slice = False
+
+    async def stop(self) -> None:
+        """End all invocations that run, and the slice. The job may be run again."""
+        self._stops += 1
+        self._is_in_slice = False
+        tasks = self._drop()
+        self._look()
+        self._waiter = None
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _drop(self) -> list[asyncio.Task[object]]:
+        """Forget all that is in memory; returns the cancelled invocations, which end in a later turn of the loop."""
+        self._epoch += 1
+        self._generation = self._documents.generation
+        self._roster.forget()
+        self._agenda.clear()
+        self._durable.forget()
+        self._has_news, self._is_saving = True, False
+        return self._attempts.cancel_all()
+
+    def _has_work(self) -> bool:
+        """True if another pass has something to do now."""
+        due_seconds = self._seconds_until_due()
+        return (
+            self._attempts.has_ended
+            or self._agenda.has_marked
+            or self._has_news
+            or self._roster.is_outdated
+            or bool(self._roster.unsaved)
+            or self._documents.generation != self._generation
+            or (due_seconds is not None and due_seconds <= 0)
+        )
+
+    def _seconds_until_due(self) -> float | None:
+        times = [one for one in (self._agenda.next_due_seconds(), self._roster.next_change_seconds) if one is not None]
+        return min(times) - self._clock.service_time() if times else None
+
+    async def _until_something_happens(self) -> None:
+        """Wait until an invocation ends, there are new records, a mapping changes, or a time comes."""
+        loop = asyncio.get_running_loop()
+        waiter = self._waiter = loop.create_future()
+        seconds = self._seconds_until_due()
+        timer = None if seconds is None or self._clock.is_virtual else loop.call_later(seconds, self._look)
+        stop_listening = self._clock.on_advance(self._look)
+        try:
+            await waiter
+        finally:
+            stop_listening()
+            if timer is not None:
+                timer.cancel()
+            if self._waiter is waiter:
+                self._waiter = None
+
+    # --- passes -----------------------------------------------------------------------------------
+
+    async def _pass(self) -> None:
+        """Do what can be done now, without waiting for anything. Raises StorageError."""
+        if self._documents.generation != self._generation:
+            self._drop()
+        roster, attempts, agenda, epoch = self._roster, self._attempts, self._agenda, self._epoch
+        if roster.is_outdated or self._is_change_due():
+            begun, retired = await roster.refresh()
+            self._has_news = self._has_news or bool(begun)
+            for consumer in retired:
+                agenda.forget(consumer)
+        while attempts.has_ended:
+            attempts.conclude()
+        await self._save()
+        self._see_records()
+        agenda.mark_due(self._clock.service_time())
+        while agenda.has_marked and not attempts.has_ended and not roster.unsaved and self._is_current(epoch):
+            await self._step(*agenda.take())
+
+    def _is_current(self, epoch: int) -> bool:
+        """True if the memory has not been dropped since `epoch`, and need not be."""
+        return epoch == self._epoch and self._documents.generation == self._generation
+
+    def _is_change_due(self) -> bool:
+        due_seconds = self._roster.next_change_seconds
+        return due_seconds is not None and due_seconds <= self._clock.service_time()
+
+    async def _save(self) -> None:
+        """Store checkpoints and results in one commit. After a failure, they are kept, and stored before anything else."""
+        roster = self._roster
+        if roster.unsaved:
+            self._is_saving = True
+            if await self._documents.write(roster.unsaved, self._generation):
+                roster.unsaved = {}
+            self._is_saving = False
+
+    def _see_records(self) -> None:
+        """Mark the lanes that take records, if more records of their stream are durable than they know of."""
+        if not self._has_news:
+            return
+        self._has_news = False
+        self._durable.look()
+        durable, last_of = self._durable.last, self._store.streams.last_of
+        for consumer in walk(self._roster.consumers.values()):
+            if (last := last_of(consumer.stream)) > consumer.seen < durable:
+                consumer.seen = min(last, durable)
+                self._look_for_shards(consumer)
+
+    def _look_for_shards(self, consumer: Consumer) -> None:
+        """Mark the consumer's lanes that take records, and begin to read the shards that may be read now."""
+        if consumer.is_retired:
+            return
+        self._roster.unsaved |= dict.fromkeys(consumer.look_for_shards(self._store.streams))
+        if consumer.has_ended:
+            self._roster.save_result(consumer, messages.STREAM_ENDED)
+        for shard in consumer.shards.values():
+            for lane in shard.lanes:
+                if not lane.is_busy and not (lane.batches and lane.batches[0].is_complete):
+                    self._agenda.mark(shard, lane)
+
+    async def _step(self, shard: ConsumedShard, lane: Lane) -> None:
+        """Begin the delivery of a lane's next batch, if it has a complete one that is due."""
+        consumer, epoch = shard.consumer, self._epoch
+        if lane.is_busy or consumer.is_retired:
+            return
+        now_seconds = self._clock.service_time()
+        lane.end_window_early()
+        if not lane.batches or not lane.batches[0].is_complete:
+            is_complete = await fill_batch(shard, lane, self._store.streams, self._durable, now_seconds)
+            if not self._is_current(epoch):
+                return
+            if not is_complete:
+                self._rest(shard, lane)
+                return
+        batch = lane.batches[0]
+        left = batches_of_age(batch, consumer.mapping, now_seconds)
+        if left != [batch]:
+            lane.replace_first(left)
+            self._roster.save_positions(consumer, [shard])
+            self._agenda.mark(shard, lane)
+        elif batch.due_seconds > now_seconds:
+            self._agenda.set_time(shard, lane, batch.due_seconds)
+        else:
+            self._agenda.set_time(shard, lane, None)
+            self._attempts.begin(shard, lane)
+
+    def _rest(self, shard: ConsumedShard, lane: Lane) -> None:
+        """Let a lane that has looked at all durable records wait for more, or for the time at which its batch is complete."""
+        consumer = shard.consumer
+        self._agenda.set_time(shard, lane, lane.due_seconds)
+        if lane.passed >= TRIGGER_PASSED_RECORDS_MAX:
+            self._roster.save_positions(consumer, [shard])
+        if shard.shard.number in consumer.drained:
+            self._look_for_shards(consumer)

@@ -1,0 +1,128 @@
+"""Which batch does a lane deliver next, and from when on? Its last batch takes records until it is complete, and else waits for more.
+
+A batch that is not full is complete when its batching window is over, when its tumbling window ends, or when its shard has no
+further record. A tumbling window gets its final invocation when its time is over and all of its records have been handled, or at
+the end of its shard (unconfirmed; its children begin with windows of their own).
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from operator import itemgetter
+from typing import NamedTuple
+
+from hashrange.items.steps import walk
+from hashrange.limits import TRIGGER_PAGE_BYTES, TRIGGER_PAGE_RECORDS
+from hashrange.store.streams import Streams
+from hashrange.tables.stream_records import keys_json_of
+from hashrange.tables.streams import Sequence as SequenceNumber
+from hashrange.tables.streams import horizon
+from hashrange.triggers.batches import final_batch
+from hashrange.triggers.consumers import ConsumedShard
+from hashrange.triggers.durable_records import DurableRecords
+from hashrange.triggers.lanes import Lane, ReadAhead, lane_of, take_records
+from hashrange.triggers.windows import window_end
+
+StoredRecords = Sequence[tuple[SequenceNumber, bytes]]
+_sequence_of = itemgetter(0)
+
+
+class EndOfRecords(NamedTuple):
+    """Up to where records can be delivered. Taken once for a whole filling, since it grows meanwhile."""
+
+    sequence: SequenceNumber
+    """The last durable sequence number."""
+    has_all: bool
+    """True if all records of the stream that had been written at this time are durable."""
+    at_seconds: float
+
+
+async def fill_batch(
+    shard: ConsumedShard, lane: Lane, streams: Streams, durable: DurableRecords, now_seconds: float
+) -> bool:
+    """Put durable records into the lane's last batch; returns True if it is complete.
+
+    Otherwise all durable records have been looked at, and `lane.due_seconds` is the time at which the batch will be complete, or
+    None if only a new record changes anything. If the shard has been read to its end, it is among the consumer's drained ones then.
+    Raises StorageError.
+    """
+    end = EndOfRecords(durable.last, durable.last >= streams.last_of(shard.consumer.stream), now_seconds)
+    while True:
+        if lane.batches and lane.batches[-1].is_complete:
+            return True
+        page = _kept_page(shard, lane)
+        is_new = page is None
+        if page is None:
+            page = await _read_page(shard, lane, streams, end)
+        take_records(lane, page, shard.consumer.terms)
+        if lane.position >= page.end:
+            lane.read_ahead = None
+            if is_new and page.is_end:
+                break
+    if shard.shared and all(one.position >= shard.shared[-1].end for one in shard.lanes):
+        shard.shared.clear()
+    if lane.batches and lane.batches[-1].is_complete:
+        return True
+    return _is_complete_now(shard, lane, end)
+
+
+def _is_complete_now(shard: ConsumedShard, lane: Lane, end: EndOfRecords) -> bool:
+    """True if the last batch is complete although there are no further records, or the tumbling window gets its final invocation."""
+    mapping, last = shard.consumer.mapping, shard.shard.last
+    has_shard_ended = last is not None and end.sequence >= last
+    window_seconds = mapping.tumbling_window_seconds
+    lane.due_seconds = None
+    if lane.batches:
+        batch = lane.batches[-1]
+        complete_seconds = batch.opened_seconds + mapping.batching_window_seconds
+        if batch.window_start_seconds is not None:
+            complete_seconds = min(complete_seconds, window_end(batch.window_start_seconds, window_seconds).seconds)
+        batch.is_complete = has_shard_ended or end.at_seconds >= complete_seconds
+        if not batch.is_complete:
+            lane.due_seconds = complete_seconds
+        return batch.is_complete
+    if lane.window is not None:
+        end_seconds = window_end(lane.window.start_seconds, window_seconds).seconds
+        if has_shard_ended or (end.at_seconds >= end_seconds and end.has_all):
+            lane.batches.append(final_batch(lane.window.start_seconds))
+            return True
+        lane.due_seconds = end_seconds if end.at_seconds < end_seconds else None
+    elif last is not None and has_shard_ended:
+        lane.position = max(lane.position, last + 1)
+        if not any(one.batches or one.window or one.position <= last for one in shard.lanes):
+            shard.consumer.drained.add(shard.shard.number)
+    return False
+
+
+def _kept_page(shard: ConsumedShard, lane: Lane) -> ReadAhead | None:
+    """The page with the lane's position that the lane has, or another one has read last; None if there is none."""
+    for page in (lane.read_ahead, *reversed(shard.shared)):
+        if page is not None and page.first <= lane.position < page.end:
+            lane.read_ahead = page
+            return page
+    return None
+
+
+async def _read_page(shard: ConsumedShard, lane: Lane, streams: Streams, end: EndOfRecords) -> ReadAhead:
+    """A new page of durable records, from the lane's position on."""
+    first = lane.position = max(lane.position, horizon(end.at_seconds))
+    found = await streams.records(shard.shard, first, TRIGGER_PAGE_RECORDS, TRIGGER_PAGE_BYTES)
+    records: StoredRecords = found.records
+    is_end = found.is_end or not records
+    if records and records[-1][0] > end.sequence:
+        records, is_end = records[: bisect_right(records, end.sequence, key=_sequence_of)], True
+    after = records[-1][0] + 1 if records else first
+    page = lane.read_ahead = ReadAhead(first, after, _by_lane(records, shard), is_end)
+    if len(shard.lanes) > 1:
+        shard.shared.append(page)
+    return page
+
+
+def _by_lane(records: StoredRecords, shard: ConsumedShard) -> Sequence[StoredRecords]:
+    """The records of each lane. Takes 1 µs a record if there are several lanes."""
+    count, key_names = len(shard.lanes), shard.consumer.key_names
+    if count == 1:
+        return (records,)
+    found: list[list[tuple[SequenceNumber, bytes]]] = [[] for _ in range(count)]
+    for one in walk(records):
+        found[lane_of(keys_json_of(one[1], key_names), count)].append(one)
+    return found

@@ -1,0 +1,253 @@
+"""Which values does one list of a filter pattern accept? `["shipped", {"prefix": "re"}]` becomes a function of one value.
+
+The values are what is not an object or a list in the JSON of a stream record: strings, numbers, booleans and null. A value is
+accepted if one element of the list accepts it. An element is one of
+
+    "text", 12, true, null             the same value; true is not 1, and "1" is not 1
+    {"equals-ignore-case": "text"}     a string that differs at most in upper and lower case
+    {"prefix": "text"}                 a string that begins so; also {"prefix": {"equals-ignore-case": "text"}}
+    {"suffix": "text"}                 a string that ends so; also {"suffix": {"equals-ignore-case": "text"}}
+    {"numeric": [">", 0, "<=", 5]}     a number in a range, or compared by one of = < <= > >=
+    {"anything-but": …}                any value but this: a string or number, a list of either, or an object with prefix, suffix or
+                                       equals-ignore-case of a string or a list of strings
+    {"exists": true}                   any value; {"exists": false}: that there is none
+
+Patterns have the form in which `filter_patterns.py` decodes them: lists are JSON arrays, tuples of (name, value) JSON objects.
+Sources: Lambda's developer guide of 2026, *Control which events Lambda sends to your function*, for all but the objects inside
+`prefix`, `suffix` and `anything-but`; EventBridge's user guide of 2026, *Comparison operators for use in event patterns*, for these
+and for the range of numbers.
+
+Unconfirmed, our choice:
+
+- An operator that Lambda's guide does not list is invalid: `wildcard`, `cidr`. The objects that only EventBridge's guide has are
+  valid. An element with two operators is invalid.
+- Numbers are equal by value, as in EventBridge's published engine (aws/event-ruler); both guides say that 300 and 300.0 differ.
+- Numbers of `numeric` and `anything-but` are invalid if they are out of range or have more than six decimals, as is a range whose
+  lower bound is not below the upper one, or comes second.
+- `anything-but` accepts values of all other types. With an empty prefix or suffix it is invalid; elsewhere these are valid.
+- Case is ignored by Unicode's case folding, so that "ß" equals "SS".
+"""
+
+import operator
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from hashrange.errors import HashrangeError
+from hashrange.limits import FILTER_DECIMALS_MAX, FILTER_NUMBER_MAX
+from hashrange.messages.triggers import INVALID_FILTER_PATTERN
+
+ValueTest = Callable[[Any], bool]
+"""True if a string, number, boolean or null is accepted. Never raises an error for these."""
+
+
+class InvalidPattern(HashrangeError):
+    """A filter pattern is not valid. The API answers InvalidParameterValueException with `message`."""
+
+    message = INVALID_FILTER_PATTERN
+
+    def __init__(self) -> None:
+        super().__init__(INVALID_FILTER_PATTERN)
+
+
+class ValueRule(NamedTuple):
+    """What one list of a pattern says about the values at its place in a record."""
+
+    accepts: ValueTest
+    accepts_absence: bool
+    """True if the list contains `{"exists": false}`."""
+
+
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_NUMBERS: frozenset[type] = frozenset((int, float))
+"""Classes of JSON numbers. `bool`, a subclass of int, is not among them."""
+
+
+def compile_rule(elements: list[Any]) -> ValueRule:
+    """The rule that a list of a pattern stands for. Raises InvalidPattern."""
+    if not elements:
+        raise InvalidPattern
+    strings: set[str] = set()
+    numbers: set[int | float] = set()
+    tests: list[ValueTest] = []
+    accepts_absence = False
+    for element in elements:
+        if isinstance(element, str):
+            strings.add(element)
+        elif element is None or isinstance(element, bool):
+            tests.append(_is_literal(element))
+        elif isinstance(element, int | float):
+            numbers.add(element)
+        elif isinstance(element, tuple):
+            name, argument = _only_member(element)
+            if name == "exists" and argument is False:
+                accepts_absence = True
+            else:
+                tests.append(_compile_operator(name, argument))
+        else:
+            raise InvalidPattern
+    if numbers:
+        tests.insert(0, _is_number_among(numbers))
+    if strings:
+        tests.insert(0, _is_string_among(strings))
+    return ValueRule(_any_of(tests), accepts_absence)
+
+
+def _any_of(tests: list[ValueTest]) -> ValueTest:
+    """Join tests by OR; without any, no value is accepted."""
+    return tests[0] if len(tests) == 1 else lambda value: any(test(value) for test in tests)
+
+
+def _is_literal(wanted: bool | None) -> ValueTest:
+    return lambda value: value is wanted
+
+
+def _is_string_among(strings: set[str]) -> ValueTest:
+    return frozenset(strings).__contains__
+
+
+def _is_number_among(numbers: set[int | float]) -> ValueTest:
+    return lambda value: value.__class__ in _NUMBERS and value in numbers
+
+
+# --- operators ----------------------------------------------------------------------------------
+
+
+def _compile_operator(name: str, argument: Any) -> ValueTest:
+    compile_one = _OPERATORS.get(name)
+    if compile_one is None:
+        raise InvalidPattern
+    return compile_one(argument)
+
+
+def _only_member(members: tuple[tuple[str, Any], ...]) -> tuple[str, Any]:
+    """Name and value of an object's one member."""
+    if len(members) != 1:
+        raise InvalidPattern
+    return members[0]
+
+
+def _string(argument: Any) -> str:
+    if not isinstance(argument, str):
+        raise InvalidPattern
+    return argument
+
+
+def _equals_ignoring_case(argument: Any) -> ValueTest:
+    wanted = _string(argument).casefold()
+    return lambda value: value.__class__ is str and value.casefold() == wanted
+
+
+def _begins_with(argument: Any) -> ValueTest:
+    if isinstance(argument, tuple):
+        folded = _case_ignored(argument)
+        return lambda value: value.__class__ is str and value.casefold().startswith(folded)
+    prefix = _string(argument)
+    return lambda value: value.__class__ is str and value.startswith(prefix)
+
+
+def _ends_with(argument: Any) -> ValueTest:
+    if isinstance(argument, tuple):
+        folded = _case_ignored(argument)
+        return lambda value: value.__class__ is str and value.casefold().endswith(folded)
+    suffix = _string(argument)
+    return lambda value: value.__class__ is str and value.endswith(suffix)
+
+
+def _case_ignored(members: tuple[tuple[str, Any], ...]) -> str:
+    """The case-folded text of an object `{"equals-ignore-case": text}`."""
+    name, text = _only_member(members)
+    if name != "equals-ignore-case":
+        raise InvalidPattern
+    return _string(text).casefold()
+
+
+def _exists(argument: Any) -> ValueTest:
+    if argument is not True:
+        raise InvalidPattern
+    return lambda value: True
+
+
+# --- numbers ------------------------------------------------------------------------------------
+
+
+def _number(argument: Any) -> int | float:
+    """A number that `numeric` and `anything-but` may compare with."""
+    if not isinstance(argument, int | float) or isinstance(argument, bool):
+        raise InvalidPattern
+    if not -FILTER_NUMBER_MAX <= argument <= FILTER_NUMBER_MAX or round(argument, FILTER_DECIMALS_MAX) != argument:
+        raise InvalidPattern
+    return argument
+
+
+def _numeric(argument: Any) -> ValueTest:
+    above, below = ">=", "<="
+    low: int | float = -FILTER_NUMBER_MAX
+    high: int | float = FILTER_NUMBER_MAX
+    match argument:
+        case ["=", number]:
+            low = high = _number(number)
+        case [">" | ">=" as above, number]:
+            low = _number(number)
+        case ["<" | "<=" as below, number]:
+            high = _number(number)
+        case [">" | ">=" as above, first, "<" | "<=" as below, second]:
+            low, high = _number(first), _number(second)
+            if low >= high:
+                raise InvalidPattern
+        case _:
+            raise InvalidPattern
+    is_above, is_below = _COMPARISONS[above], _COMPARISONS[below]
+    return lambda value: value.__class__ in _NUMBERS and is_above(value, low) and is_below(value, high)
+
+
+# --- anything-but -------------------------------------------------------------------------------
+
+
+def _anything_but(argument: Any) -> ValueTest:
+    refused = _refused(argument)
+    return lambda value: not refused(value)
+
+
+def _refused(argument: Any) -> ValueTest:
+    """Compile the argument of `anything-but` to a test of what it refuses."""
+    if not isinstance(argument, tuple):
+        return _is_among(argument if isinstance(argument, list) else [argument])
+    name, texts = _only_member(argument)
+    compile_one = _REFUSABLE.get(name)
+    if compile_one is None:
+        raise InvalidPattern
+    texts = texts if isinstance(texts, list) else [texts]
+    if not texts or (name != "equals-ignore-case" and "" in texts):
+        raise InvalidPattern
+    return _any_of([compile_one(_string(text)) for text in texts])
+
+
+def _is_among(values: list[Any]) -> ValueTest:
+    """Compile a list that has only strings, or only numbers."""
+    classes = {value.__class__ for value in values}
+    if classes == {str}:
+        return _is_string_among(set(values))
+    if not classes or not classes <= _NUMBERS:
+        raise InvalidPattern
+    return _is_number_among({_number(value) for value in values})
+
+
+_REFUSABLE: dict[str, Callable[[Any], ValueTest]] = {
+    "equals-ignore-case": _equals_ignoring_case,
+    "prefix": _begins_with,
+    "suffix": _ends_with,
+}
+"""Operators that `anything-but` may contain."""
+_OPERATORS: dict[str, Callable[[Any], ValueTest]] = {
+    **_REFUSABLE,
+    "numeric": _numeric,
+    "anything-but": _anything_but,
+    "exists": _exists,
+}
+OPERATOR_NAMES = frozenset((*_OPERATORS, "wildcard", "cidr"))
+"""Names of all operators of EventBridge, also of those that Lambda does not support."""

@@ -1,0 +1,1 @@
+"""Delivers the changes of tables to Kinesis data streams."""

@@ -1,0 +1,178 @@
+"""Which event source mappings are there? Documents of the store, and all of them in memory; a change is one commit.
+
+A deleted mapping stays for the delay of its transition, and is removed by the job that delivers records (`purge`). Its
+checkpoints go in the commit of the request.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Callable, Sequence
+from uuid import UUID
+
+import msgspec
+
+from hashrange.clock import Clock
+from hashrange.functions.api.operation import Caller
+from hashrange.messages.triggers import NO_RECORDS_PROCESSED
+from hashrange.store.documents import Documents
+from hashrange.store.streams import Streams
+from hashrange.tables.streams import sequence_text
+from hashrange.triggers.mapping import (
+    PREFIX,
+    EventSourceMapping,
+    MappingState,
+    Transition,
+    decode_mapping,
+    document_name,
+    encode_mapping,
+    is_gone,
+    prefix_of,
+    state_of,
+    without_overlong_transition,
+)
+
+CHECKPOINT_PREFIX = "checkpoint/"
+RESULT_PREFIX = "processing-result/"
+
+
+def new_uuid() -> str:
+    """A UUID for a new mapping."""
+    return str(UUID(bytes=secrets.token_bytes(16), version=4))
+
+
+class Mappings:
+    """The mappings of one store. Every method that writes raises StorageError, and so does the first read of all."""
+
+    def __init__(self, documents: Documents, streams: Streams, clock: Clock, state_delay_seconds: float = 0.0) -> None:
+        """`state_delay_seconds`: how long a mapping is Creating, Updating, Enabling, Disabling or Deleting."""
+        self._documents = documents
+        self._streams = streams
+        self._clock = clock
+        self._delay_seconds = state_delay_seconds
+        self._generation = -1
+        self._by_name: dict[str, EventSourceMapping] = {}
+        self._change = asyncio.Lock()
+        """A lock that is held from the comparison with the stored mapping to the end of the commit."""
+        self._listeners: list[Callable[[], None]] = []
+
+    # --- reading --------------------------------------------------------------------------------
+
+    def find(self, caller: Caller, uuid: str) -> EventSourceMapping | None:
+        """The caller's mapping, in any state; None if there is none, or it is gone."""
+        found = self._current().get(document_name(caller, uuid))
+        return None if found is None or is_gone(found, self._clock.service_time()) else found
+
+    def all_of(self, caller: Caller) -> Sequence[EventSourceMapping]:
+        """The caller's mappings that are not gone, in the order of their UUIDs."""
+        prefix, now_seconds = prefix_of(caller), self._clock.service_time()
+        current = self._current()
+        return [
+            current[name]
+            for name in sorted(one for one in current if one.startswith(prefix))
+            if not is_gone(current[name], now_seconds)
+        ]
+
+    def all(self) -> Sequence[EventSourceMapping]:
+        """All mappings of all callers, also those that are gone and not yet purged, in the order of their creation or load."""
+        return list(self._current().values())
+
+    def shown_state(self, mapping: EventSourceMapping) -> MappingState:
+        """The mapping's state now. Replies to requests that change it show `mapping.transition` instead."""
+        return state_of(mapping, self._clock.service_time())
+
+    def last_processing_result(self, mapping: EventSourceMapping) -> str:
+        """LastProcessingResult: `OK`, `No records processed`, or `PROBLEM: ` and what it is. Raises StorageError."""
+        document = self._documents.get(RESULT_PREFIX + mapping.uuid)
+        return NO_RECORDS_PROCESSED if document is None else document.decode()
+
+    def on_change(self, callback: Callable[[], None]) -> None:
+        """Call `callback` after each change of a mapping."""
+        self._listeners.append(callback)
+
+    def _current(self) -> dict[str, EventSourceMapping]:
+        """All mappings by the names of their documents, read again if the store's content has been replaced."""
+        generation = self._documents.generation
+        if generation != self._generation:
+            now_seconds = self._clock.service_time()
+            self._by_name = {
+                name: without_overlong_transition(decode_mapping(name, document), now_seconds, self._delay_seconds)
+                for name, document in self._documents.below(PREFIX)
+            }
+            self._generation = generation
+        return self._by_name
+
+    # --- changes --------------------------------------------------------------------------------
+
+    async def create(self, mapping: EventSourceMapping) -> EventSourceMapping:
+        """Store a new mapping, whose UUID no other has; returns it as stored, Creating.
+
+        With LATEST it receives every record that is written after this call began.
+        """
+        if mapping.starting_position == "LATEST":
+            mapping = msgspec.structs.replace(mapping, starting_sequence=sequence_text(self._streams.last() + 1))
+        return await self._write(self._changed(mapping, "Creating"))
+
+    async def replace(self, old: EventSourceMapping, new: EventSourceMapping) -> EventSourceMapping | None:
+        """Replace a mapping; returns it as stored: Enabling, Disabling or Updating. None if `old` is no longer the stored one."""
+        transition: Transition = "Updating"
+        if old.is_enabled != new.is_enabled:
+            transition = "Enabling" if new.is_enabled else "Disabling"
+        async with self._change:
+            if self._current().get(old.name) != old:
+                return None
+            return await self._write(self._changed(new, transition))
+
+    async def delete(self, mapping: EventSourceMapping) -> EventSourceMapping | None:
+        """Delete a mapping with its checkpoints; returns it as it is shown until it is gone: Deleting.
+
+        None if `mapping` is no longer the stored one. An invocation that runs for it goes on, and is not retried.
+        """
+        async with self._change:
+            if self._current().get(mapping.name) != mapping:
+                return None
+            deleted = self._changed(mapping, "Deleting")
+            if is_gone(deleted, self._clock.service_time()):
+                await self._remove([deleted])
+            else:
+                await self._write(deleted, self._belongings(deleted))
+        return deleted
+
+    async def purge(self) -> None:
+        """Remove the documents of mappings that are gone."""
+        now_seconds = self._clock.service_time()
+        async with self._change:
+            gone = [one for one in self._current().values() if is_gone(one, now_seconds)]
+            if gone:
+                await self._remove(gone)
+
+    def _changed(self, mapping: EventSourceMapping, transition: Transition) -> EventSourceMapping:
+        now_seconds = self._clock.service_time()
+        return msgspec.structs.replace(
+            mapping,
+            transition=transition,
+            changing_until_seconds=now_seconds + self._delay_seconds,
+            last_modified_seconds=now_seconds,
+        )
+
+    def _belongings(self, mapping: EventSourceMapping) -> list[str]:
+        """Names of the documents that go with a mapping, except its own."""
+        checkpoints = self._documents.below(f"{CHECKPOINT_PREFIX}{mapping.uuid}/")
+        return [RESULT_PREFIX + mapping.uuid, *[name for name, _ in checkpoints]]
+
+    async def _write(self, mapping: EventSourceMapping, gone: Sequence[str] = ()) -> EventSourceMapping:
+        changes: dict[str, bytes | None] = dict.fromkeys(gone)
+        changes[mapping.name] = encode_mapping(mapping)
+        await self._documents.write(changes)
+        self._current()[mapping.name] = mapping
+        self._tell()
+        return mapping
+
+    async def _remove(self, mappings: Sequence[EventSourceMapping]) -> None:
+        await self._documents.write({name: None for one in mappings for name in [one.name, *self._belongings(one)]})
+        for one in mappings:
+            self._current().pop(one.name, None)
+        self._tell()
+
+    def _tell(self) -> None:
+        for callback in self._listeners:
+            callback()

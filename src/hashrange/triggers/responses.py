@@ -1,0 +1,89 @@
+"""What does a function's reply mean for its batch? That all records are handled, or from which record on they are not.
+
+With ReportBatchItemFailures, a reply names the sequence numbers of failed records:
+
+    {"batchItemFailures": [{"itemIdentifier": "<SequenceNumber>"}]}
+
+The lowest one counts: records before it are handled, it and all after it are not. A reply with another identifier, or of another
+form, means that the whole batch failed. With tumbling windows a reply must have a `state`; null stands for an empty one.
+Source: Lambda's developer guide of 2026, *Configuring partial batch response with DynamoDB* and *Implementing stateful DynamoDB
+stream processing*; service behaviour (streams.md 8). Unconfirmed: replies that are no object, except null and an empty list.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from hashrange.items.steps import spend_decoding
+from hashrange.tables.streams import Sequence as SequenceNumber
+from hashrange.tables.streams import sequence_text
+
+EMPTY_STATE = b"{}"
+
+
+class BatchResponse(NamedTuple):
+    """What a reply says."""
+
+    failed_from: int | None
+    """Place in the batch of the first record that is not handled; None: all are."""
+    state: bytes | None = None
+    """JSON of the state of a tumbling window; None if there is none, or the batch failed as a whole."""
+
+
+ALL_FAILED = BatchResponse(0)
+
+
+class _Members(msgspec.Struct, frozen=True, gc=False):
+    """The members of a reply that matter."""
+
+    batchItemFailures: Any = None  # noqa: N815 - the service's name
+    state: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+_decode = msgspec.json.Decoder(_Members | None).decode
+
+
+def read_response(
+    payload: bytes, sequences: Sequence[SequenceNumber], *, reports_failures: bool, has_state: bool
+) -> BatchResponse:
+    """What the payload of a successful invocation means for a batch with these sequence numbers.
+
+    `reports_failures`: the mapping has ReportBatchItemFailures; `has_state`: it has tumbling windows. Without either, the payload
+    is not read.
+    """
+    if not reports_failures and not has_state:
+        return BatchResponse(None)
+    spend_decoding(len(payload))
+    try:
+        members = _decode(payload)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        is_empty_list = not has_state and payload.strip() in (b"", b"[]") and bool(payload)
+        return BatchResponse(None) if is_empty_list else ALL_FAILED
+    members = members or _Members()
+    state = None
+    if has_state:
+        if members.state is msgspec.UNSET:
+            return ALL_FAILED
+        state = bytes(members.state)
+        state = EMPTY_STATE if state == b"null" else state
+    failures = members.batchItemFailures
+    if not reports_failures or failures is None or failures == []:
+        return BatchResponse(None, state)
+    failed_from = _lowest_failure(failures, sequences)
+    return BatchResponse(failed_from, state if failed_from else None)
+
+
+def _lowest_failure(failures: Any, sequences: Sequence[SequenceNumber]) -> int:
+    """Place of the first record that a reply names; 0 if it names anything else."""
+    if not isinstance(failures, list):
+        return 0
+    places = {sequence_text(sequence): place for place, sequence in enumerate(sequences)}
+    lowest = len(sequences)
+    for failure in failures:
+        identifier = failure.get("itemIdentifier") if isinstance(failure, dict) else None
+        place = places.get(identifier) if isinstance(identifier, str) else None
+        if place is None:
+            return 0
+        lowest = min(lowest, place)
+    return lowest

@@ -1,0 +1,117 @@
+"""Which mappings deliver now? Each has a consumer, from the time at which it is Enabled until it is changed, disabled or deleted.
+
+A changed mapping gets another consumer, which begins at the checkpoints of the former one, once nothing of that one runs any more.
+"""
+
+from collections.abc import Iterable
+
+from hashrange.clock import Clock
+from hashrange.errors import ValidationException
+from hashrange.messages import triggers as messages
+from hashrange.operations.streams.stream import parse_stream_arn
+from hashrange.store.interface import WholeStore
+from hashrange.tables.streams import Stream
+from hashrange.triggers.batches import Disturb
+from hashrange.triggers.checkpoints import decode_checkpoint, shard_number_of
+from hashrange.triggers.consumers import ConsumedShard, Consumer
+from hashrange.triggers.filter_operators import InvalidPattern
+from hashrange.triggers.mapping import EventSourceMapping, is_delivering, is_gone
+from hashrange.triggers.mappings import CHECKPOINT_PREFIX, RESULT_PREFIX, Mappings
+
+
+class Roster:
+    """The consumers, and the documents that have to be stored for them."""
+
+    def __init__(self, mappings: Mappings, store: WholeStore, clock: Clock, disturb: Disturb | None) -> None:
+        self._mappings = mappings
+        self._store = store
+        self._clock = clock
+        self._disturb = disturb
+        self.consumers: dict[str, Consumer] = {}
+        """UUID of the mapping → consumer."""
+        self.is_outdated = True
+        """True if mappings have changed, or a consumer that is to be replaced no longer has anything running."""
+        self.next_change_seconds: float | None = None
+        """First service time at which a mapping's state passes; None if none does."""
+        self.unsaved: dict[str, bytes | None] = {}
+        """Documents to store, or to delete (None), in one commit."""
+
+    def forget(self) -> None:
+        """Begin anew: nothing is known of any mapping."""
+        self.consumers, self.unsaved, self.is_outdated = {}, {}, True
+
+    async def refresh(self) -> tuple[list[Consumer], list[Consumer]]:
+        """Make and end consumers as the mappings require now; returns the new ones, and those that are to begin nothing more.
+
+        Raises StorageError.
+        """
+        now_seconds = self._clock.service_time()
+        self.is_outdated = False
+        if any(is_gone(one, now_seconds) for one in self._mappings.all()):
+            await self._mappings.purge()
+        present = self._mappings.all()
+        wanted = {one.uuid: one for one in present if is_delivering(one, now_seconds)}
+        kept = {one.uuid for one in present if one.transition != "Deleting"}
+        retired = []
+        for uuid, consumer in list(self.consumers.items()):
+            if wanted.get(uuid) != consumer.mapping:
+                consumer.is_retired = True
+                consumer.is_deleted = uuid not in kept
+                retired.append(consumer)
+            if consumer.is_retired and not consumer.busy_lanes:
+                self.save_positions(consumer, consumer.passed_over())
+                del self.consumers[uuid]
+        times = [one.changing_until_seconds for one in present if one.changing_until_seconds > now_seconds]
+        self.next_change_seconds = min(times, default=None)
+        begun = [self._begin(one) for uuid, one in wanted.items() if uuid not in self.consumers]
+        return [one for one in begun if one is not None], retired
+
+    def _begin(self, mapping: EventSourceMapping) -> Consumer | None:
+        """A consumer for a mapping; None if there is nothing that it could deliver."""
+        result = self._mappings.last_processing_result(mapping)
+        stream = self._find_stream(mapping)
+        documents = self.documents_of(mapping)
+        if stream is None:
+            self._note(mapping, result, messages.STREAM_MISSING)
+            self.unsaved |= {name: None for name, _ in documents}
+            return None
+        saved = {shard_number_of(name): decode_checkpoint(name, document) for name, document in documents}
+        try:
+            consumer = Consumer(mapping, stream, saved, result, self._clock, self._disturb)
+        except InvalidPattern:
+            self._note(mapping, result, messages.FILTERS_INVALID)
+            return None
+        self.consumers[mapping.uuid] = consumer
+        return consumer
+
+    def documents_of(self, mapping: EventSourceMapping) -> Iterable[tuple[str, bytes]]:
+        """The checkpoints of a mapping, also those that are not stored yet."""
+        prefix = f"{CHECKPOINT_PREFIX}{mapping.uuid}/"
+        found: dict[str, bytes | None] = dict(self._store.documents.below(prefix))
+        found |= {name: document for name, document in self.unsaved.items() if name.startswith(prefix)}
+        return [(name, document) for name, document in found.items() if document is not None]
+
+    def _find_stream(self, mapping: EventSourceMapping) -> Stream | None:
+        try:
+            region, account, table_name, label = parse_stream_arn(mapping.stream_arn)
+        except ValidationException:
+            return None
+        return self._store.streams.find(account, region, table_name, label)
+
+    # --- what is stored --------------------------------------------------------------------------
+
+    def save_positions(self, consumer: Consumer, shards: Iterable[ConsumedShard]) -> None:
+        """Let the checkpoints of these shards of a consumer be stored."""
+        if not consumer.is_deleted:
+            for shard in shards:
+                self.unsaved[shard.checkpoint_name] = shard.checkpoint()
+
+    def save_result(self, consumer: Consumer, result: str) -> None:
+        """Let LastProcessingResult of a consumer's mapping be stored, if it has changed."""
+        if consumer.result != result and not consumer.is_deleted:
+            self._note(consumer.mapping, consumer.result, result)
+            consumer.result = result
+
+    def _note(self, mapping: EventSourceMapping, before: str, result: str) -> None:
+        if before != result:
+            self.unsaved[RESULT_PREFIX + mapping.uuid] = result.encode()

@@ -1,0 +1,63 @@
+"""What connects the streams of a server with its functions? The mappings, and the job that delivers their records to functions."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+
+from hashrange.clock import Clock
+from hashrange.functions.functions import Functions
+from hashrange.functions.invocation import Invocation
+from hashrange.limits import DESTINATION_SECONDS_MAX
+from hashrange.messages.triggers import destination_unknown, message_refused
+from hashrange.store.interface import WholeStore
+from hashrange.triggers.batches import Disturb
+from hashrange.triggers.delivery import Delivery
+from hashrange.triggers.destinations.destination import DeliveryFailed, Destination
+from hashrange.triggers.failure_message import FailureMessage
+from hashrange.triggers.mappings import Mappings
+
+_log = logging.getLogger("hashrange.triggers")
+
+
+class Triggers:
+    """The triggers of one server."""
+
+    def __init__(
+        self,
+        store: WholeStore,
+        clock: Clock,
+        functions: Functions,
+        destinations: Mapping[str, Destination],
+        state_delay_seconds: float = 0.0,
+        disturb: Disturb | None = None,
+    ) -> None:
+        """`destinations`: by ARN; `state_delay_seconds`: how long mappings are Creating, Updating and so on.
+
+        Whoever has this object lets `job.wake` be called after commits with stream records (`Streams.follow`).
+        """
+        self.store = store
+        self.clock = clock
+        self.functions = functions
+        self.destinations = destinations
+        self.mappings = Mappings(store.documents, store.streams, clock, state_delay_seconds)
+        self.job = Delivery(self.mappings, store, clock, self._invoke, self._deliver, disturb)
+
+    async def _invoke(self, arn: str, payload: bytes, request_id: str) -> Invocation:
+        return await self.functions.invoke(arn, payload, request_id)
+
+    async def _deliver(self, arn: str, message: FailureMessage) -> bool:
+        """Send a message to a destination; False if it was not accepted in DESTINATION_SECONDS_MAX of real time.
+
+        A message to a destination that the server does not know is dropped: nothing that happens later could deliver it.
+        """
+        destination = self.destinations.get(arn)
+        if destination is None:
+            _log.warning(destination_unknown(arn, message.batch_size))
+            return True
+        try:
+            async with asyncio.timeout(DESTINATION_SECONDS_MAX):
+                await destination.deliver(message)
+        except (DeliveryFailed, TimeoutError) as error:
+            _log.warning(message_refused(arn, str(error) or "it did not answer in time"))
+            return False
+        return True

@@ -1,0 +1,453 @@
+"""The job rests while there is nothing to do, is woken for what concerns it, and bears failures, cancellation and the server's stop."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from functools import partial
+from itertools import count
+from typing import Any, cast
+
+import pytest
+
+from hashrange.clock import MovableClock, SystemClock, VirtualClock
+from hashrange.errors import StorageError
+from hashrange.jobs.runner import Runner
+from hashrange.jobs.stream_shards import StreamShards
+from hashrange.jobs.virtual_time import advance
+from hashrange.store.interface import Durability
+from hashrange.store.streams import Streams
+from hashrange.triggers import retries
+from hashrange.triggers.durable_records import DurableRecords
+from tests.support.waiting import until
+from tests.unit.jobs.streaming import DAY, ROLL, pass_time
+from tests.unit.triggers.deliveries import ACCOUNT, REGION, Deliveries, fail
+
+
+def runner_of(world: Deliveries) -> Runner:
+    """The jobs that a server with triggers runs, as far as they matter here."""
+    runner = Runner([StreamShards(world.store), world.delivery], world.clock)
+    world.store.on_work(runner.wake)
+    world.delivery.on_work(lambda: runner.wake_job(world.delivery))
+    return runner
+
+
+async def advance_by(world: Deliveries, runner: Runner, seconds: float) -> None:
+    assert isinstance(world.clock, VirtualClock)
+    await advance(world.clock, runner, seconds)
+
+
+def reads_of(world: Deliveries, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Gets the number of a shard whenever the job reads records of it."""
+    reads: list[int] = []
+    inner = world.store.streams.records
+
+    async def records(shard: Any, *arguments: Any) -> Any:
+        reads.append(shard.number)
+        return await inner(shard, *arguments)
+
+    monkeypatch.setattr(world.store.streams, "records", records)
+    return reads
+
+
+# --- resting and waking -------------------------------------------------------------------------------
+
+
+def test_a_write_wakes_the_job() -> None:
+    async def scenario() -> None:
+        world = Deliveries()
+        runner = runner_of(world)
+        runner.start()
+        await runner.all_at_rest()
+        mapping = await world.mappings.create(world.mapping())
+
+        def heard(count: int) -> bool:
+            return len(world.functions.events) >= count
+
+        for value in range(3):
+            world.write(value)
+            await until(partial(heard, value + 1))
+            await runner.until_at_rest()
+        await world.mappings.delete(mapping)
+        await runner.until_at_rest()
+        await runner.stop()
+        assert world.taken() == [[0], [1], [2]]
+
+    asyncio.run(scenario())
+
+
+def test_an_advance_returns_when_the_records_of_its_time_have_been_handled() -> None:
+    async def scenario() -> None:
+        world = Deliveries()
+        runner = runner_of(world)
+        runner.start()
+        await world.mappings.create(world.mapping(batching_window_seconds=30))
+        start_seconds = world.clock.service_time()
+        times: list[float] = []
+
+        async def answer() -> None:
+            await asyncio.sleep(0.001)
+            times.append(world.clock.service_time() - start_seconds)
+
+        world.functions.answers.extend([fail, fail])
+        world.functions.answer = lambda _event: answer()
+        world.write(1)
+        await advance_by(world, runner, 29)
+        assert world.functions.events == []
+        await advance_by(world, runner, 10)
+        assert times == [31.5], "the second retry of a batch that was complete after 30 seconds"
+        await runner.stop()
+
+    asyncio.run(scenario())
+
+
+def test_an_advance_of_days_passes_every_retry_and_shard() -> None:
+    async def scenario() -> None:
+        world = Deliveries()
+        runner = runner_of(world)
+        runner.start()
+        await world.mappings.create(world.mapping(batch_size=1))
+        world.functions.answers.extend([fail] * 20)
+        world.write(1)
+        await advance_by(world, runner, ROLL)
+        world.write(2)
+        await advance_by(world, runner, 2 * DAY)
+        await runner.stop()
+        assert world.taken() == [[1]] * 21 + [[2]]
+
+    asyncio.run(scenario())
+
+
+def test_idle_mappings_cost_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a pass of the job nor a write to another stream makes them look for records."""
+    world = Deliveries()
+    for _ in range(50):
+        world.map(starting_position="LATEST")
+    world.deliver()
+    reads = reads_of(world, monkeypatch)
+    world.request(
+        "CreateTable",
+        TableName="busy",
+        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+        BillingMode="PAY_PER_REQUEST",
+        StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"},
+    )
+    world.request("PutItem", TableName="busy", Item={"id": {"S": "a"}})
+    assert world.deliver() is None
+    assert world.pass_time(100) is None
+    assert reads == []
+    woken: list[bool] = []
+    world.delivery.on_work(lambda: woken.append(True))
+    world.ask("PutItem", Item={"id": {"S": "a"}})
+    world.ask("PutItem", Item={"id": {"S": "b"}})
+    assert woken == [True], "once, until the job has looked"
+
+
+def test_without_mappings_a_write_wakes_nobody() -> None:
+    world = Deliveries()
+    mapping = world.map()
+    world.deliver()
+    world.unmap(mapping)
+    world.deliver()
+    woken: list[bool] = []
+    world.delivery.on_work(lambda: woken.append(True))
+    world.write(1)
+    assert woken == []
+    world.map()
+    world.deliver()
+    assert world.taken() == [[1]]
+    world.store.restore(None)
+    world.delivery.wake()
+    assert woken[-1:] == [True], "other content may have mappings"
+
+
+def test_a_stream_tells_of_its_last_change_alone() -> None:
+    world = Deliveries()
+    streams = world.store.streams
+
+    def last() -> int:
+        (stream,) = streams.of(ACCOUNT, REGION)
+        return streams.last_of(stream)
+
+    found = [last()]
+    for change in (lambda: world.write(1), lambda: pass_time(world, ROLL), lambda: world.ask("DeleteTable")):
+        change()
+        found.append(last())
+        assert last() == streams.last()
+    assert found == sorted(set(found))
+
+
+def test_many_mappings_of_many_shards_work() -> None:
+    world = Deliveries(partition_size_max_bytes=4_000)
+    for key in range(40):
+        world.write(1, key=key, pad={"S": "x" * 400})
+    world.split()
+    for _ in range(200):
+        world.map()
+    world.deliver()
+    assert sum(len(event["Records"]) for event in world.functions.events) == 40 * 200
+
+
+# --- durable records ----------------------------------------------------------------------------------
+
+
+class Log:
+    """Commits and their durability, moved by the test."""
+
+    def __init__(self) -> None:
+        self.written = self.durable = 0
+        self.waiting: list[tuple[int, Callable[[StorageError | None], None]]] = []
+
+    def position(self) -> int:
+        return self.written
+
+    def durable_position(self) -> int:
+        return self.durable
+
+    def when_durable(self, position: int, callback: Callable[[StorageError | None], None]) -> None:
+        self.waiting.append((position, callback))
+
+    def last(self) -> int:
+        return self.written * 10
+
+    def sync(self, error: StorageError | None = None) -> None:
+        waiting, self.waiting = self.waiting, []
+        self.durable = self.durable if error else max([self.durable, *[position for position, _ in waiting]])
+        for _, callback in waiting:
+            callback(error)
+
+
+def durable_records(log: Log, heard: list[bool]) -> DurableRecords:
+    return DurableRecords(cast("Durability", log), cast("Streams", log), lambda: heard.append(True))
+
+
+def test_records_may_be_delivered_once_they_are_durable() -> None:
+    log, heard = Log(), list[bool]()
+    records = durable_records(log, heard)
+    log.written = 3
+    records.look()
+    assert records.last == 0
+    log.written = 5
+    records.look()
+    assert len(log.waiting) == 1, "one sync is awaited"
+    log.sync()
+    assert (records.last, heard) == (30, [True])
+    records.look()
+    log.sync()
+    assert (records.last, heard) == (50, [True, True])
+    records.look()
+    assert log.waiting == []
+    log.written = log.durable = 7
+    records.look()
+    assert (records.last, log.waiting) == (70, [])
+
+
+def test_a_failed_sync_is_reported_once() -> None:
+    log, heard = Log(), list[bool]()
+    records = durable_records(log, heard)
+    log.written = 1
+    records.look()
+    log.sync(StorageError("broken"))
+    assert heard == [True]
+    with pytest.raises(StorageError):
+        records.look()
+    records.look()
+    assert len(log.waiting) == 1
+
+
+def test_a_sync_of_former_content_says_nothing() -> None:
+    log, heard = Log(), list[bool]()
+    records = durable_records(log, heard)
+    log.written = 4
+    records.look()
+    records.forget()
+    log.sync()
+    assert (records.last, heard) == (0, [])
+
+
+def test_the_job_takes_no_record_that_is_not_durable() -> None:
+    async def scenario() -> None:
+        world = Deliveries()
+        await world.mappings.create(world.mapping())
+        log = Log()
+        position = world.store.position
+        log.position = log.durable_position = position  # type: ignore[method-assign]
+        world.delivery._durable._durability = cast("Durability", log)
+        world.write(1)
+        assert await world.delivery.run_slice() is None
+        log.durable_position = lambda: 0  # type: ignore[method-assign]
+        world.write(2)
+        assert await world.delivery.run_slice() is None
+        assert world.taken() == [[1]]
+        world.write(3)
+        log.sync()
+        assert await world.delivery.run_slice() is None
+        assert world.taken() == [[2]], "3 was written after the awaited commit"
+        log.sync()
+        await world.delivery.run_slice()
+        assert world.taken() == [[3]]
+
+    asyncio.run(scenario())
+
+
+def test_a_window_ends_after_all_of_its_records_are_durable() -> None:
+    async def scenario() -> None:
+        world = Deliveries()
+        await world.mappings.create(world.mapping(tumbling_window_seconds=60))
+        world.functions.answer = {"state": {}}
+        world.write(1)
+        assert await world.delivery.run_slice() == 60
+        log = Log()
+        log.position = world.store.position  # type: ignore[method-assign]
+        world.delivery._durable._durability = cast("Durability", log)
+        world.write(2)
+        assert await world.delivery.run_slice() == 60
+        world.clock.advance(60)
+        assert await world.delivery.run_slice() is None
+        assert world.taken() == [[1]]
+        log.sync()
+        assert await world.delivery.run_slice() is None
+        assert world.taken() == [[2], []]
+
+    asyncio.run(scenario())
+
+
+# --- failures -----------------------------------------------------------------------------------------
+
+
+def test_a_checkpoint_that_cannot_be_stored_is_kept() -> None:
+    """The batch is not delivered again, and what follows waits until its checkpoint is stored."""
+    world = Deliveries()
+    world.map(batch_size=1)
+    inner, failures = world.store.documents.write, [StorageError("full")] * 3
+
+    async def write(changes: Mapping[str, bytes | None], generation: int | None = None) -> bool:
+        if failures:
+            raise failures.pop()
+        return await inner(changes, generation)
+
+    world.store.documents.write = write  # type: ignore[method-assign]
+    world.write(1, 2)
+    for _ in range(3):
+        with pytest.raises(StorageError):
+            world.deliver()
+    assert world.taken() == [[1]]
+    world.deliver()
+    assert world.taken() == [[2]]
+
+
+def test_after_a_failed_read_delivery_goes_on_at_the_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = Deliveries()
+    world.map()
+    world.write(1)
+    world.deliver()
+    inner = world.store.streams.records
+    reads = count()
+
+    async def records(*arguments: Any) -> Any:
+        if next(reads) == 0:
+            raise StorageError("broken")
+        return await inner(*arguments)
+
+    monkeypatch.setattr(world.store.streams, "records", records)
+    world.write(2)
+    with pytest.raises(StorageError):
+        world.deliver()
+    world.deliver()
+    assert world.taken() == [[1], [2]]
+
+
+def test_an_unforeseen_error_is_the_jobs_and_loses_no_record() -> None:
+    world = Deliveries()
+    world.map()
+    world.functions.answers.append(AssertionError("a bug"))
+    world.write(1)
+    with pytest.raises(AssertionError):
+        world.deliver()
+    world.deliver()
+    assert world.taken() == [[1], [1]]
+
+
+# --- cancelling and stopping --------------------------------------------------------------------------
+
+
+async def hanging(world: Deliveries, ends: list[str]) -> "asyncio.Task[float | None]":
+    """A slice whose only invocation does not end; `ends` hears of its end."""
+
+    async def hang() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ends.append("cancelled")
+
+    await world.mappings.create(world.mapping(batch_size=1))
+    world.functions.answers.append(lambda _event: hang())
+    world.write(1, 2)
+    job = asyncio.create_task(world.delivery.run_slice())
+    await until(lambda: world.functions.running)
+    return job
+
+
+def test_a_cancelled_slice_ends_its_invocations_and_repeats_their_records() -> None:
+    async def scenario() -> None:
+        world, ends = Deliveries(), list[str]()
+        job = await hanging(world, ends)
+        job.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await job
+        await asyncio.sleep(0)
+        assert ends == ["cancelled"]
+        assert world.checkpoints() == {}
+        await world.delivery.run_slice()
+        assert world.taken() == [[1], [1], [2]]
+
+    asyncio.run(scenario())
+
+
+def test_a_stopped_job_ends_though_its_slice_is_not_cancelled() -> None:
+    """A server's runner leaves a cancelled slice to the loop."""
+
+    async def scenario() -> None:
+        world, ends = Deliveries(), list[str]()
+        job = await hanging(world, ends)
+        await world.delivery.stop()
+        assert ends == ["cancelled"]
+        assert await job is None
+        await world.delivery.run_slice()
+        assert world.taken() == [[1], [1], [2]]
+
+    asyncio.run(scenario())
+
+
+def test_while_one_function_hangs_others_go_on() -> None:
+    async def scenario() -> None:
+        world, ends = Deliveries(), list[str]()
+        job = await hanging(world, ends)
+        await world.mappings.create(world.mapping(function_arn="other"))
+        await until(lambda: len(world.functions.events) == 2)
+        world.write(3)
+        await until(lambda: len(world.functions.events) == 3)
+        world.functions.answers.extend([fail])
+        world.write(4)
+        await until(lambda: len(world.functions.events) == 4)
+        world.clock.advance(0.5)
+        await until(lambda: len(world.functions.events) == 5)
+        assert not job.done()
+        await world.delivery.stop()
+        assert world.taken() == [[1], [1, 2], [3], [4], [4]]
+
+    asyncio.run(scenario())
+
+
+def test_on_a_running_clock_a_time_comes_during_a_slice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retries, "TRIGGER_PAUSE_SECONDS_MIN", 0.001)
+
+    async def scenario() -> None:
+        world, ends = Deliveries(clock=cast("VirtualClock", MovableClock(SystemClock()))), list[str]()
+        job = await hanging(world, ends)
+        world.functions.answers.append(fail)
+        await world.mappings.create(world.mapping(function_arn="other"))
+        await until(lambda: len(world.functions.events) == 3)
+        assert not job.done()
+        await world.delivery.stop()
+
+    asyncio.run(scenario())
