@@ -14,6 +14,7 @@ from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.server.misdirected_clients import OtherServiceHint
 from hashrange.server.protocols.rest_json.protocol import LambdaProtocol
 from hashrange.triggers.api.registry import OPERATIONS as MAPPING_OPERATIONS
+from hashrange.triggers.destinations.table import read_destinations
 from hashrange.triggers.triggers import Triggers
 from tests.conformance.tables import create_request, fresh_name
 from tests.support.servers import ThreadServer
@@ -23,6 +24,14 @@ from tests.support.stores import STORES
 ACCOUNT = "000000000000"
 FUNCTIONS = ("first", "second", "third")
 """Declared functions. Nothing answers at their URLs, because no test invokes them."""
+
+
+DESTINATIONS = (
+    "arn:aws:sqs:us-east-1:000000000000:failures",
+    "arn:aws:sns:us-east-1:000000000000:topic",
+    "arn:aws:s3:::bucket-1.x",
+)
+"""Failure destinations that the server knows."""
 
 
 class LambdaServer:
@@ -39,7 +48,8 @@ class LambdaServer:
         functions = Functions(server.store.documents, server.clock)
         for name in FUNCTIONS:
             functions.declare(name, FunctionDeclaration(url="http://127.0.0.1:9/"))
-        triggers = Triggers(server.store, server.clock, functions, {})
+        places = {arn: {"http": "http://127.0.0.1:9/"} for arn in DESTINATIONS}
+        triggers = Triggers(server.store, server.clock, functions, read_destinations(places))
         operations: list[tuple[LambdaOperation, Any]] = [(one, functions) for one in FUNCTION_OPERATIONS]
         operations += [(one, triggers) for one in MAPPING_OPERATIONS]
         protocol = LambdaProtocol(

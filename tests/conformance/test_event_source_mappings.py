@@ -291,6 +291,20 @@ def test_destinations_are_queues_topics_and_buckets(server: LambdaServer, arn: s
     assert refused(server.create, DestinationConfig=config) == (400, INVALID, message)
 
 
+def test_a_destination_that_leads_nowhere_is_refused(server: LambdaServer) -> None:
+    """Messages to it would be lost."""
+    unknown = "arn:aws:sqs:us-east-1:000000000000:elsewhere"
+    config = {"OnFailure": {"Destination": unknown}}
+    message = (
+        f"Hashrange does not know the destination {unknown}: add it to the table [destinations] of the file that "
+        "--triggers names, which says where its messages go"
+    )
+    assert refused(server.create, DestinationConfig=config) == (400, INVALID, message)
+    uuid = server.create()["UUID"]
+    assert refused(server.update, uuid, DestinationConfig=config) == (400, INVALID, message)
+    assert server.get(uuid)["DestinationConfig"] == {"OnFailure": {}}
+
+
 def test_a_destination_that_is_no_arn_breaks_a_constraint(server: LambdaServer) -> None:
     told = refused(server.create, DestinationConfig={"OnFailure": {"Destination": "queue"}})
     assert told[:2] == (400, "ValidationException")

@@ -34,13 +34,14 @@ def key_of(record: Any) -> str:
 class Judge:
     """The function, and what it may and may not see."""
 
-    def __init__(self, chance: Random, settings: dict[str, Any]) -> None:
+    def __init__(self, walk: "Walk", chance: Random, settings: dict[str, Any]) -> None:
+        self.walk = walk
         self.chance = chance
         self.settings = settings
         self.is_good = False
         """True once the function no longer fails."""
         self.written: dict[str, list[int]] = {}
-        """Key → sequence numbers of its records that match, in order; filled in from the stream before each invocation."""
+        """Key → sequence numbers of its records that match, in order; read from the stream before each invocation."""
         self.handled: set[int] = set()
         self.given_up: set[int] = set()
         self.handled_lately: set[int] = set()
@@ -60,6 +61,7 @@ class Judge:
     def answer(self, event: Event) -> Any:
         if event.get("isFinalInvokeForWindow"):
             return self.end_window(event)
+        self.walk.learn()
         records = event["Records"]
         numbers = [int(sequence_of(one)) for one in records]
         keys = {key_of(one) for one in records}
@@ -78,6 +80,8 @@ class Judge:
         self.running |= keys
         for _ in range(self.chance.randint(0, 4)):
             await asyncio.sleep(0)
+        if not self.is_good and self.chance.random() < 0.1:
+            self.chance.choice((self.walk.write, self.walk.roll, self.walk.split))()
         self.running -= keys
         if kind == "fail":
             self.count(numbers)
@@ -151,12 +155,14 @@ class Walk:
             self.settings["destination_arn"] = QUEUE
         if self.settings["tumbling_window_seconds"]:
             self.settings["parallelization_factor"] = 1
-        self.judge = Judge(chance, self.settings)
+        self.judge = Judge(self, chance, self.settings)
         self.world = Deliveries(folder, is_suspending=is_suspending, partition_size_max_bytes=3_000)
         self.mapping = self.world.map(**self.settings)
         self.world.functions.answer = self.judge.answer
         self.ends_at_seconds = self.world.clock.service_time() + HOURS_MAX * HOUR
         self.positions: dict[str, list[int]] = {}
+        self.is_learned = False
+        """True if the judge knows all records."""
         self.value = 0
         self.kills = 0
 
@@ -168,6 +174,7 @@ class Walk:
     # --- what happens -----------------------------------------------------------------------------
 
     def write(self) -> None:
+        self.is_learned = False
         for _ in range(self.chance.randint(1, 12)):
             self.value += 1
             key = self.chance.randrange(KEYS)
@@ -216,7 +223,6 @@ class Walk:
 
     def deliver(self) -> float | None:
         """Run a slice; a kill in it drops everything that runs."""
-        self.learn()
         try:
             return self.world.deliver()
         except AssertionError as error:
@@ -231,6 +237,9 @@ class Walk:
 
     def learn(self) -> None:
         """Let the judge know all records that are there."""
+        if self.is_learned:
+            return
+        self.is_learned = True
         names = ("INSERT", "REMOVE") if self.settings["filters"] else ("INSERT", "MODIFY", "REMOVE")
         self.judge.written = {}
         for _, records in shard_records(self.world, self.world.arn, 1000):

@@ -8,7 +8,6 @@ import hashlib
 import importlib.machinery
 import io
 import os
-import shutil
 import stat
 import sys
 import zipfile
@@ -17,6 +16,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from hashrange.errors import HashrangeError
+from hashrange.functions.removal import remove_tree
 from hashrange.limits import CODE_FILES_MAX, CODE_UNZIPPED_BYTES_MAX, CODE_ZIPPED_BYTES_MAX
 from hashrange.messages import functions as messages
 
@@ -56,7 +56,7 @@ def unpack_code(zipped: bytes, folder: str) -> None:
     if zipped.count(_CENTRAL_ENTRY) > CODE_FILES_MAX:  # before zipfile makes an object of each
         raise CodeUnusable(messages.too_many_files(CODE_FILES_MAX))
     unfinished = f"{folder}.unfinished"
-    shutil.rmtree(unfinished, ignore_errors=True)
+    remove_tree(unfinished)
     try:
         with zipfile.ZipFile(io.BytesIO(zipped)) as archive:
             members = archive.infolist()
@@ -70,7 +70,7 @@ def unpack_code(zipped: bytes, folder: str) -> None:
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError) as error:
         raise CodeUnusable(messages.NOT_A_ZIP) from error
     finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
+        remove_tree(unfinished)
 
 
 def _path_of(member: zipfile.ZipInfo) -> list[str]:
@@ -85,6 +85,8 @@ def _path_of(member: zipfile.ZipInfo) -> list[str]:
         reason = "is compressed by a method that is not supported"
     elif member.create_system == _CREATED_ON_UNIX and kind not in {0, stat.S_IFREG, stat.S_IFDIR}:
         reason = "is no file or folder"
+    elif not name:
+        reason = "has no name"
     elif name.startswith(("/", "\\")) or ":" in parts[0] or ".." in parts:
         reason = "is outside of the folder"
     elif len(os.fsencode(name)) > _PATH_BYTES_MAX or any(len(os.fsencode(part)) > _NAME_BYTES_MAX for part in parts):

@@ -2,10 +2,10 @@
 
 import asyncio
 import os
-import shutil
 import tempfile
 
 from hashrange.functions.code import unpack_code
+from hashrange.functions.removal import remove_tree
 
 
 class CodeFolders:
@@ -26,7 +26,7 @@ class CodeFolders:
 
     async def remove(self, folder: str) -> None:
         """Remove a folder and what handlers have written into it."""
-        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        await asyncio.to_thread(remove_tree, folder)
 
     async def close(self) -> None:
         """Remove all folders."""

@@ -23,7 +23,8 @@ _BODY_BYTES_MAX = INVOCATION_REPLY_BYTES_MAX
 HELLO_SECONDS_MAX = 10.0
 """Time in which a connection must send its secret; strangers on this machine can connect too."""
 STRANGERS_MAX = 128
-"""Connections that have not yet sent a secret; a further one is closed."""
+"""Connections that have not yet sent a secret; for a further one, the oldest is closed. A process sends its secret at once, so it is
+not held up by a handler that opens connections and leaves them open."""
 
 
 class ConnectionBroken(HashrangeError):
@@ -151,6 +152,8 @@ class Listener:
         self._strangers: dict[EnvironmentConnection, asyncio.TimerHandle] = {}
         self.port = 0
         """0 until `start`."""
+        self.starting = asyncio.Lock()
+        """A lock that is held while a process is started, so that the loop starts one in a turn, which takes some milliseconds."""
 
     async def start(self) -> None:
         """Listen on a free port of 127.0.0.1."""
@@ -180,7 +183,9 @@ class Listener:
         timer = asyncio.get_running_loop().call_later(HELLO_SECONDS_MAX, connection.abort)
         self._strangers[connection] = timer
         if len(self._strangers) > STRANGERS_MAX:
-            connection.abort()
+            oldest = next(iter(self._strangers))
+            self._strangers.pop(oldest).cancel()
+            oldest.abort()
 
     def _greeted(self, connection: EnvironmentConnection, hello: Message) -> None:
         expected = self._expected.get(hello.secret)

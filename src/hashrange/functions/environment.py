@@ -89,7 +89,8 @@ class ExecutionEnvironment:
         variables = make_variables(self.runnable, self._log_stream, self._mark, runtime)
         try:
             command = await find_command(self.runnable)
-            self._process = await Process.start(command, self.runnable.folder, variables, self._feed)
+            async with self._listener.starting:
+                self._process = await Process.start(command, self.runnable.folder, variables, self._feed)
             if self._is_over:  # it was killed before it began
                 self._process.kill()
             if not await self._is_first(expected):

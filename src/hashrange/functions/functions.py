@@ -318,21 +318,25 @@ class Functions:
 
     async def _started(self, description: FunctionDescription, zipped: bytes) -> LoadedFunction:
         """The function, loaded, with an environment. Raises LambdaError if its handler cannot be loaded."""
-        self._unload_outdated()
-        loaded = await self._loaded.load(description, zipped)
+        self.see_content()
         try:
             with self._loaded.counted(description.key):
-                outcome = await loaded.start(new_revision_id())
-            if outcome is not None:
-                error: dict[str, Any] = msgspec.json.decode(outcome.payload)
-                raise parameter_refusal(messages.handler_broken(outcome.error_type, str(error.get("errorMessage"))))
+                loaded = await self._loaded.load(description, zipped)
+                try:
+                    await self._start(loaded)
+                except BaseException:
+                    self._loaded.retire(loaded)
+                    raise
+                return loaded
         except ConcurrencyExceeded:
-            self._loaded.retire(loaded)
             raise throttling_refusal("ConcurrentInvocationLimitExceeded") from None
-        except BaseException:
-            self._loaded.retire(loaded)
-            raise
-        return loaded
+
+    async def _start(self, loaded: LoadedFunction) -> None:
+        """Start an environment. Raises LambdaError if the handler cannot be loaded."""
+        outcome = await loaded.start(new_revision_id())
+        if outcome is not None:
+            error: dict[str, Any] = msgspec.json.decode(outcome.payload)
+            raise parameter_refusal(messages.handler_broken(outcome.error_type, str(error.get("errorMessage"))))
 
     # --- invocations ----------------------------------------------------------------------------
 
@@ -345,7 +349,7 @@ class Functions:
         as many invocations run as may; FunctionMissing; FunctionsSwitchedOff; LambdaError if the function is Pending or its
         code cannot be used; StorageError.
         """
-        self._unload_outdated()
+        self.see_content()
         while True:
             description = self.find_arn(function) if isinstance(function, str) else self.find_key(function.key)
             self.require_invocable(description)
@@ -367,11 +371,14 @@ class Functions:
         if description.url is None and not self.options.runs_code:
             raise FunctionsSwitchedOff
 
-    def _unload_outdated(self) -> None:
-        """Retire all functions if the content of the store has been replaced."""
+    def see_content(self) -> None:
+        """If the content of the store has been replaced, end all environments, with the invocations that run.
+
+        They belong to the former content, and must not write into this one.
+        """
         if self._generation != self.stored.generation:
             self._generation = self.stored.generation
-            self._loaded.unload_all()
+            self._loaded.end_all()
 
     async def close(self) -> None:
         """End all environments and invocations, complete the changes that have begun, and remove all unpacked code."""

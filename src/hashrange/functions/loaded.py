@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hashrange.clock import Clock
 from hashrange.functions.api.operation import LambdaError
@@ -127,8 +127,10 @@ class LoadedFunctions:
         """In the order of their last use."""
         self._loading: dict[FunctionKey, tuple[str, asyncio.Task[LoadedFunction | None]]] = {}
         """The run id of the version that is being loaded, and the task that loads it."""
-        self._loads: set[asyncio.Task[LoadedFunction | None]] = set()
+        self._loads: set[asyncio.Task[Any]] = set()
         """All tasks that load, also those of versions that are no longer wanted."""
+        self._tried: set[LoadedFunction] = set()
+        """Functions that are neither installed nor retired: it is being found out whether their handlers can be loaded."""
         self._running: Counter[FunctionKey] = Counter()
         self._retired: dict[LoadedFunction, asyncio.Task[None]] = {}
         """Functions that end, each with the task that ends it."""
@@ -139,8 +141,23 @@ class LoadedFunctions:
     async def load(self, description: FunctionDescription, zipped: bytes) -> LoadedFunction:
         """Unpack or find the function's code; no process is started. The result must be installed or retired.
 
-        `zipped`: empty for a declared function. Raises LambdaError if the code cannot be used.
+        `zipped`: empty for a declared function. Raises LambdaError if the code cannot be used. To be called while an
+        invocation counts (`counted`), which is not possible once the functions are closed.
         """
+        task = asyncio.ensure_future(self._load(description, zipped))
+        self._note_load(task)
+        return await asyncio.shield(task)
+
+    def _note_load(self, task: "asyncio.Task[Any]") -> None:
+        self._loads.add(task)
+        task.add_done_callback(self._loads.discard)
+
+    async def _load(self, description: FunctionDescription, zipped: bytes) -> LoadedFunction:
+        loaded = await self._make(description, zipped)
+        self._tried.add(loaded)
+        return loaded
+
+    async def _make(self, description: FunctionDescription, zipped: bytes) -> LoadedFunction:
         folder = None
         try:
             if description.url is not None:
@@ -206,6 +223,7 @@ class LoadedFunctions:
         """Use this code and configuration from the next invocation on; those of an earlier version are retired."""
         key = loaded.description.key
         self.unload(key)
+        self._tried.discard(loaded)
         self._loaded[key] = loaded
         self.retire_surplus()
 
@@ -221,10 +239,18 @@ class LoadedFunctions:
         for key in {*self._loaded, *self._loading}:
             self.unload(key)
 
+    def end_all(self) -> None:
+        """Retire all loaded functions, and end what runs of them and of functions that were retired before."""
+        self.unload_all()
+        for loaded in self._retired:
+            loaded.hurry()
+
     def retire(self, loaded: LoadedFunction) -> None:
         """End a function's environments once its invocations have ended, and remove its code; in the background."""
-        task = self._retired[loaded] = asyncio.ensure_future(self._end(loaded))
-        task.add_done_callback(lambda _: self._retired.pop(loaded))
+        self._tried.discard(loaded)
+        if loaded not in self._retired:
+            task = self._retired[loaded] = asyncio.ensure_future(self._end(loaded))
+            task.add_done_callback(lambda _: self._retired.pop(loaded))
 
     async def _end(self, loaded: LoadedFunction) -> None:
         await loaded.end()
@@ -274,8 +300,7 @@ class LoadedFunctions:
             zipped = b"" if description.is_declared else read_zip(description)
             loading = asyncio.ensure_future(self._load_and_install(description, zipped))
             self._loading[key] = description.run_id, loading
-            self._loads.add(loading)
-            loading.add_done_callback(self._loads.discard)
+            self._note_load(loading)
         loaded = await asyncio.shield(loading)
         return loaded if loaded is not None and self._loaded.get(key) is loaded else None
 
@@ -299,10 +324,10 @@ class LoadedFunctions:
         self._is_closed = True
         while self._loads:
             await asyncio.wait(self._loads)
-        self.unload_all()
-        while self._retired:
-            for loaded in self._retired:
-                loaded.hurry()
+        for loaded in tuple(self._tried):
+            self.retire(loaded)
+        while self._loaded or self._retired:
+            self.end_all()
             await asyncio.wait(self._retired.values())
         if self._listener is not None:
             await (await self._listener).close()

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 from hashrange.functions.process_tree import kill_group, kill_marked
+from hashrange.functions.spawning import spawn
 
 _FLOOD_BYTES = 512 * 1024
 """After this much output in one pause, nothing is read for a while: so the server spends little time on endless output."""
@@ -32,10 +33,8 @@ class Process(asyncio.SubprocessProtocol):
         cls, command: Sequence[str], folder: str, variables: Mapping[str, str], on_output: Callable[[bytes], None]
     ) -> "Process":
         """Start a process. Raises OSError if the system refuses."""
-        _, process = await asyncio.get_running_loop().subprocess_exec(
-            lambda: cls(on_output), *command, cwd=folder, env=variables, start_new_session=True,
-            stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
-        )  # fmt: skip
+        process = cls(on_output)
+        await spawn(process, command, folder, variables)
         return process
 
     @property

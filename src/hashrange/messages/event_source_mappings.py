@@ -36,6 +36,14 @@ def stream_not_found(arn: str) -> str:
     return f"Stream not found: {shown_arn(arn)}"
 
 
+def unknown_destination(arn: str) -> str:
+    """The server does not know where messages to this failure destination go; our own, since the service looks it up at AWS."""
+    return (
+        f"Hashrange does not know the destination {shown_arn(arn)}: add it to the table [destinations] of the file that "
+        "--triggers names, which says where its messages go"
+    )
+
+
 def mapping_exists(stream_arn: str, function_name: str, uuid: str) -> str:
     """A mapping of the same stream and function exists. Code ResourceConflictException."""
     return (

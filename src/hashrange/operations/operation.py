@@ -15,6 +15,7 @@ from typing import Any, Literal
 import msgspec
 
 from hashrange.clock import Clock
+from hashrange.operations import shapes
 from hashrange.operations.meter import CapacityForm, Meter
 from hashrange.operations.naming import by_no_table
 from hashrange.settings import Settings
@@ -71,6 +72,9 @@ class Operation(msgspec.Struct, frozen=True):
     """Layout of ConsumedCapacity in the reply; None if the operation consumes none, and its `run` takes no meter."""
     tables: Callable[[Any], Iterable[str]] = by_no_table
     """`tables(request)`: names or ARNs of the tables in the request, in the request's order, possibly repeated."""
+    items: Callable[[Any], Iterable[tuple[str, shapes.AttributeMap]]] | None = None
+    """`items(request)`: the items that a request writes one after the other, in this order: name or ARN of the table, and an
+    item or a key map. None: the operation writes at most one item, or all at once, or each is a request by itself."""
     writes: bool = False
     """True if requests may change what other requests read, or will once that is implemented; False in `pending.py`."""
     is_read: Callable[[Any], bool] | None = None

@@ -18,6 +18,7 @@ from hashrange.settings import Settings, SettingUnusable
 from hashrange.store.interface import WholeStore
 
 if TYPE_CHECKING:
+    from hashrange.service.faulted_deliveries import DrawingNow
     from hashrange.service.trigger_setup import CredentialsOf, TriggerSetup
 
 _log = logging.getLogger("hashrange.kinesis")
@@ -26,10 +27,12 @@ _log = logging.getLogger("hashrange.kinesis")
 class Background:
     """The jobs of one service, with what some of them work for: functions and triggers, if they are switched on."""
 
-    def __init__(self, store: WholeStore, clock: Clock, settings: Settings, in_turns: InTurns) -> None:
-        """Raises SettingUnusable."""
+    def __init__(
+        self, store: WholeStore, clock: Clock, settings: Settings, in_turns: InTurns, drawing_now: "DrawingNow"
+    ) -> None:
+        """Raises SettingUnusable. `drawing_now()` draws the faults that stream records meet on their way to functions."""
         self._store = store
-        self.triggers = _triggers_of(store, clock, settings)
+        self.triggers = _triggers_of(store, clock, settings, drawing_now)
         """None if the settings ask for no functions and no triggers."""
         self._followers = _followers_of(store, clock, settings)
         jobs = jobs_of(store, clock)
@@ -50,6 +53,8 @@ class Background:
         self.runner.start()
 
     def _wake(self) -> None:
+        if self.triggers is not None:
+            self.triggers.functions.see_content()
         self.runner.wake()
         self._wake_followers()
 
@@ -59,9 +64,9 @@ class Background:
 
     async def stop(self) -> None:
         """Stop the jobs, wait for their end, and end all that functions run."""
+        await self.runner.stop()  # before the followers: a stopped one could be woken, and begin another slice
         for one in self._followers:
             await one.stop()
-        await self.runner.stop()
         if self.triggers is not None:
             await self.triggers.close()
 
@@ -84,13 +89,15 @@ def jobs_of(store: WholeStore, clock: Clock) -> list[Job]:
     ]
 
 
-def _triggers_of(store: WholeStore, clock: Clock, settings: Settings) -> "TriggerSetup | None":
+def _triggers_of(
+    store: WholeStore, clock: Clock, settings: Settings, drawing_now: "DrawingNow"
+) -> "TriggerSetup | None":
     if not settings.functions and settings.triggers is None:
         return None
     # Imported here: most servers have no functions, and start time counts.
     from hashrange.service.trigger_setup import TriggerSetup  # noqa: PLC0415
 
-    return TriggerSetup(store, clock, settings)
+    return TriggerSetup(store, clock, settings, drawing_now)
 
 
 def _followers_of(store: WholeStore, clock: Clock, settings: Settings) -> list[Follower]:

@@ -1,9 +1,13 @@
 """How is a store copied, restored or emptied as a whole? By checkpoints: the part of a store's interface that test suites use."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from hashrange.store.snapshot_file import StoredRow
+from hashrange.tables.change import Change
+
+DelayOf = Callable[[Sequence[Change]], float]
+"""Returns the delay of the entries of global indexes that follow from the changes of one commit, in seconds of service time."""
 
 
 class Checkpoint(Protocol):
@@ -42,8 +46,8 @@ class Copying(Protocol):
         """
         ...
 
-    def delay_index_entries(self, draw: Callable[[], float] | None, most_seconds: float) -> None:
-        """From now on, `draw` returns the delay of each commit's entries of global indexes, in seconds of service time.
+    def delay_index_entries(self, draw: DelayOf | None, most_seconds: float) -> None:
+        """From now on, `draw` returns the delay of each commit's entries of global indexes.
 
         It returns `most_seconds` at most. If `draw` is None, there is no delay, and entries that wait are written at once.
         """

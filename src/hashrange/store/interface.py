@@ -82,6 +82,10 @@ class Transacted(NamedTuple):
     """For a replay: the result of `IdempotencyToken.report` when the transaction took place; otherwise None."""
 
 
+SeeChanges = Callable[[Sequence[Change]], None]
+"""Called with the changes of one commit, right after it."""
+
+
 class TransactionRefused(HashrangeError):
     """Steps of a transaction, or rows of a `snapshot_get`, were refused, so nothing was done.
 
@@ -342,6 +346,13 @@ class Maintenance(Protocol):
         """Merge old versions of rows away, to make reads faster, if no write came since the last call.
 
         Returns the seconds until the next call. Raises StorageError.
+        """
+        ...
+
+    def on_changes(self, see: SeeChanges | None) -> None:
+        """From now on, call `see` with the changes of items of each commit, whoever has written them; None: call nobody.
+
+        `see` must be quick and must not raise. Only the last registered one is called, for commits of this server.
         """
         ...
 

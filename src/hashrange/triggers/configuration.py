@@ -18,7 +18,7 @@ Members of a mapping have the names of CreateEventSourceMapping in the style of 
 """
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any
 
 import msgspec
@@ -26,6 +26,7 @@ from msgspec import Meta
 
 from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.declaration import FunctionDeclaration, read_functions
+from hashrange.messages.event_source_mappings import unknown_destination
 from hashrange.settings import SettingUnusable
 from hashrange.triggers.api.requests import (
     BatchesOfShard,
@@ -116,10 +117,11 @@ def read_configuration(path: str) -> Configuration:
     try:
         with open(path, "rb") as file:
             read = msgspec.convert(tomllib.load(file), _File)
+        destinations = read_destinations(read.destinations)
         return Configuration(
             functions=read_functions(read.functions),
-            mappings=tuple(_read_mapping(number, table) for number, table in enumerate(read.mapping, 1)),
-            destinations=read_destinations(read.destinations),
+            mappings=tuple(_read_mapping(number, table, destinations) for number, table in enumerate(read.mapping, 1)),
+            destinations=destinations,
         )
     except OSError as error:
         raise ConfigurationError(f"the file of triggers {path} cannot be read: {error.strerror or error}.") from None
@@ -127,7 +129,7 @@ def read_configuration(path: str) -> Configuration:
         raise ConfigurationError(f"the file of triggers {path} cannot be used: {error}") from None
 
 
-def _read_mapping(number: int, table: dict[str, Any]) -> DeclaredMapping:
+def _read_mapping(number: int, table: dict[str, Any], destinations: Collection[str]) -> DeclaredMapping:
     """Read one table. Raises ConfigurationError, which names the table by its number."""
     try:
         mapping = msgspec.convert(table, DeclaredMapping)
@@ -136,4 +138,6 @@ def _read_mapping(number: int, table: dict[str, Any]) -> DeclaredMapping:
         raise ConfigurationError(f"mapping {number}: {error}.") from None
     except LambdaError as error:
         raise ConfigurationError(f"mapping {number}: {error.message}") from None
+    if mapping.on_failure is not None and mapping.on_failure not in destinations:
+        raise ConfigurationError(f"mapping {number}: {unknown_destination(mapping.on_failure)}.")
     return mapping

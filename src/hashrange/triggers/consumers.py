@@ -16,7 +16,7 @@ from hashrange.triggers.batches import Batch, Disturb
 from hashrange.triggers.checkpoints import ShardPosition, checkpoint_name, encode_checkpoint, lane_positions
 from hashrange.triggers.events import record_filter
 from hashrange.triggers.lanes import BatchTerms, Lane, ReadAhead
-from hashrange.triggers.lineage import readable_shards
+from hashrange.triggers.lineage import shards_to_read
 from hashrange.triggers.mapping import EventSourceMapping
 from hashrange.triggers.windows import TumblingWindow
 
@@ -105,7 +105,7 @@ class Consumer:
         mapping, old = self.mapping, self.stream
         self.stream = streams.find(old.account, old.region, old.table_name, old.label) or old
         present = streams.shards(self.stream)
-        readable, self.drained = readable_shards(present, mapping.first, self.drained)
+        readable, self.drained = shards_to_read(present, mapping.first, self.drained)
         for shard in readable:
             consumed = self.shards.get(shard.number)
             if consumed is None:

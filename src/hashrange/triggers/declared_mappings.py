@@ -1,7 +1,7 @@
 """How do the mappings of the server's settings come into being? A job makes one for each stream that is on of a table they name.
 
-They are stored as all mappings are, so that they go on at their checkpoints after a restart. Their UUIDs follow from stream,
-function and place in the file. One that the file no longer has, or whose stream is gone, is deleted.
+They are stored as all mappings are, so that they go on at their checkpoints after a restart. Their UUIDs follow from stream and
+function, and from the number of mappings before them in the file that connect the same two. One that the file no longer has, or whose stream is gone, is deleted.
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,7 +39,11 @@ class DeclaredMappings:
     def __init__(
         self, declared: Sequence[DeclaredMapping], mappings: Mappings, catalog: Catalog, streams: Streams
     ) -> None:
-        self._declared = declared
+        self._declared = [
+            (sum((other.table, other.function) == (one.table, one.function) for other in declared[:place]), one)
+            for place, one in enumerate(declared)
+        ]
+        """Declared mappings, each with the number of those before it that connect the same table and function."""
         self._mappings = mappings
         self._catalog = catalog
         self._streams = streams
@@ -59,7 +63,7 @@ class DeclaredMappings:
                 await self._mappings.delete(found)
 
     def _wanted(self) -> Iterator[EventSourceMapping]:
-        for number, declared in enumerate(self._declared):
+        for number, declared in self._declared:
             for account, region in self._catalog.elsewhere(declared.table):
                 table = self._catalog.find(account, region, declared.table)
                 is_meant = declared.account in {None, account} and declared.region in {None, region}
@@ -70,7 +74,7 @@ class DeclaredMappings:
         """True if the mapping is still in the file, and its stream has ended but can be read: it is drained."""
         is_in_file = any(
             one.table == mapping.stream_arn.split("/")[1] and mapping.function_arn.endswith(f":{one.function}")
-            for one in self._declared
+            for _, one in self._declared
         )
         table_name, label = mapping.stream_arn.split("/")[1::2]
         return is_in_file and self._streams.find(mapping.account, mapping.region, table_name, label) is not None

@@ -7,6 +7,11 @@ nothing is due, so that an advance of service time returns when the records of t
 At least once, in order: a lane begins its next batch after the commit of the checkpoint behind the last one; a shard is read after
 its parent has been handled; only durable records are delivered. After an error, or when the content of the store is replaced,
 everything in memory is dropped, and mappings continue at their checkpoints. Why: docs/adr/0040-functions-and-triggers.md.
+
+Measured with functions that return at once, on a shared machine: 7 µs of CPU for a record of 900 bytes in batches of 100, 10 to 12
+with ten lanes, 11 with a filter by eventName, 80 for batches of one record. Half of the records are at their function 0.5 ms after
+their write in memory, and 4 ms on disk, where they wait for a sync. A write that concerns no mapping costs 5 µs, and 0.2 µs for each
+mapping of another stream; writes that come together cost this once.
 """
 
 import asyncio
@@ -59,6 +64,8 @@ class Delivery:
         self._epoch = 0
         """Number of times that the memory was dropped."""
         self._stops = 0
+        """Number of calls of `stop`; a slice that sees it grow ends."""
+        self._was_stopped = False
         self._is_in_slice = False
         self._is_saving = False
         self._has_news = True
@@ -100,6 +107,9 @@ class Delivery:
         """
         stops = self._stops
         self._is_in_slice = True
+        if self._was_stopped:
+            self._was_stopped = False
+            self._drop()  # what the slice that was stopped may have left
         try:
             while stops == self._stops:
                 await self._pass()
@@ -122,7 +132,7 @@ class Delivery:
     async def stop(self) -> None:
         """End all invocations that run, and the slice. The job may be run again."""
         self._stops += 1
-        self._is_in_slice = False
+        self._is_in_slice, self._was_stopped = False, True
         tasks = self._drop()
         self._look()
         self._waiter = None
@@ -227,7 +237,7 @@ class Delivery:
         self._roster.unsaved |= dict.fromkeys(consumer.look_for_shards(self._store.streams))
         if consumer.has_ended:
             self._roster.save_result(consumer, messages.STREAM_ENDED)
-        for shard in consumer.shards.values():
+        for shard in walk(consumer.shards.values()):
             for lane in shard.lanes:
                 if not lane.is_busy and not (lane.batches and lane.batches[0].is_complete):
                     self._agenda.mark(shard, lane)

@@ -5,11 +5,12 @@ A shard that has been deleted, a day after its end, no longer holds its children
 
 from collections.abc import Collection, Sequence
 
+from hashrange.items.steps import walk
 from hashrange.tables.streams import Sequence as SequenceNumber
 from hashrange.tables.streams import Shard
 
 
-def readable_shards(
+def shards_to_read(
     shards: Sequence[Shard], first: SequenceNumber, drained: Collection[int]
 ) -> tuple[list[Shard], set[int]]:
     """The shards to read, oldest first, and the numbers of all shards of which nothing is left to be read.
@@ -17,6 +18,6 @@ def readable_shards(
     `first`: no record with a smaller sequence number is wanted, so shards that ended before it count as drained.
     `drained`: numbers of shards that have been read to their end.
     """
-    done = {one.number for one in shards if one.number in drained or (one.last is not None and one.last < first)}
+    done = {one.number for one in walk(shards) if one.number in drained or (one.last is not None and one.last < first)}
     waiting = {one.number for one in shards} - done
     return [one for one in shards if one.number in waiting and one.parent not in waiting], done

@@ -126,7 +126,7 @@ def state_of(mapping: EventSourceMapping, now_seconds: float) -> MappingState:
     return "Enabled" if mapping.is_enabled else "Disabled"
 
 
-def is_gone(mapping: EventSourceMapping, now_seconds: float) -> bool:
+def is_mapping_gone(mapping: EventSourceMapping, now_seconds: float) -> bool:
     """True once a deleted mapping counts as absent."""
     return mapping.transition == "Deleting" and mapping.changing_until_seconds <= now_seconds
 

@@ -25,7 +25,7 @@ from hashrange.triggers.mapping import (
     decode_mapping,
     document_name,
     encode_mapping,
-    is_gone,
+    is_mapping_gone,
     prefix_of,
     state_of,
     without_overlong_transition,
@@ -60,7 +60,7 @@ class Mappings:
     def find(self, caller: Caller, uuid: str) -> EventSourceMapping | None:
         """The caller's mapping, in any state; None if there is none, or it is gone."""
         found = self._current().get(document_name(caller, uuid))
-        return None if found is None or is_gone(found, self._clock.service_time()) else found
+        return None if found is None or is_mapping_gone(found, self._clock.service_time()) else found
 
     def all_of(self, caller: Caller) -> Sequence[EventSourceMapping]:
         """The caller's mappings that are not gone, in the order of their UUIDs."""
@@ -69,7 +69,7 @@ class Mappings:
         return [
             current[name]
             for name in sorted(one for one in current if one.startswith(prefix))
-            if not is_gone(current[name], now_seconds)
+            if not is_mapping_gone(current[name], now_seconds)
         ]
 
     def all(self) -> Sequence[EventSourceMapping]:
@@ -131,7 +131,7 @@ class Mappings:
             if self._current().get(mapping.name) != mapping:
                 return None
             deleted = self._changed(mapping, "Deleting")
-            if is_gone(deleted, self._clock.service_time()):
+            if is_mapping_gone(deleted, self._clock.service_time()):
                 await self._remove([deleted])
             else:
                 await self._write(deleted, self._belongings(deleted))
@@ -141,7 +141,7 @@ class Mappings:
         """Remove the documents of mappings that are gone."""
         now_seconds = self._clock.service_time()
         async with self._change:
-            gone = [one for one in self._current().values() if is_gone(one, now_seconds)]
+            gone = [one for one in self._current().values() if is_mapping_gone(one, now_seconds)]
             if gone:
                 await self._remove(gone)
 

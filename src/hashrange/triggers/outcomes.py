@@ -13,7 +13,7 @@ from hashrange.triggers.retries import batches_after_failure
 from hashrange.triggers.windows import TumblingWindow
 
 
-class Outcome(NamedTuple):
+class Conclusion(NamedTuple):
     """What an invocation has changed."""
 
     has_progress: bool
@@ -22,7 +22,9 @@ class Outcome(NamedTuple):
     """LastProcessingResult."""
 
 
-def conclude_invocation(mapping: EventSourceMapping, lane: Lane, invocation: Invocation, now_seconds: float) -> Outcome:
+def conclude_invocation(
+    mapping: EventSourceMapping, lane: Lane, invocation: Invocation, now_seconds: float
+) -> Conclusion:
     """Change the lane's batches and window as the function's reply to its first batch requires."""
     batch = lane.batches[0]
     batch.invocations += 1
@@ -31,15 +33,15 @@ def conclude_invocation(mapping: EventSourceMapping, lane: Lane, invocation: Inv
     if response.failed_from is None:
         if batch.repeats:
             batch.repeats -= 1
-            return Outcome(has_progress=False, result=OK)
+            return Conclusion(has_progress=False, result=OK)
         lane.batches.popleft()
         lane.window = _window_after(batch, response.state)
-        return Outcome(has_progress=True, result=OK)
+        return Conclusion(has_progress=True, result=OK)
     lane.batches.popleft()
     lane.batches.extendleft(reversed(batches_after_failure(batch, response.failed_from, mapping, now_seconds)))
     if response.failed_from and response.state is not None:
         lane.window = _window_after(batch, response.state)
-    return Outcome(has_progress=response.failed_from > 0, result=FUNCTION_CALL_FAILED)
+    return Conclusion(has_progress=response.failed_from > 0, result=FUNCTION_CALL_FAILED)
 
 
 def _response(mapping: EventSourceMapping, batch: Batch, invocation: Invocation) -> BatchResponse:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from hashrange.clock import Clock
 from hashrange.errors import ValidationException
+from hashrange.items.steps import spend
 from hashrange.messages import triggers as messages
 from hashrange.operations.streams.stream import parse_stream_arn
 from hashrange.store.interface import WholeStore
@@ -15,8 +16,11 @@ from hashrange.triggers.batches import Disturb
 from hashrange.triggers.checkpoints import decode_checkpoint, shard_number_of
 from hashrange.triggers.consumers import ConsumedShard, Consumer
 from hashrange.triggers.filter_operators import InvalidPattern
-from hashrange.triggers.mapping import EventSourceMapping, is_delivering, is_gone
+from hashrange.triggers.mapping import EventSourceMapping, is_delivering, is_mapping_gone
 from hashrange.triggers.mappings import CHECKPOINT_PREFIX, RESULT_PREFIX, Mappings
+
+STEPS_TO_BEGIN = 100
+"""Steps of making a consumer: reading its checkpoints and compiling its filters."""
 
 
 class Roster:
@@ -47,7 +51,7 @@ class Roster:
         """
         now_seconds = self._clock.service_time()
         self.is_outdated = False
-        if any(is_gone(one, now_seconds) for one in self._mappings.all()):
+        if any(is_mapping_gone(one, now_seconds) for one in self._mappings.all()):
             await self._mappings.purge()
         present = self._mappings.all()
         wanted = {one.uuid: one for one in present if is_delivering(one, now_seconds)}
@@ -68,6 +72,7 @@ class Roster:
 
     def _begin(self, mapping: EventSourceMapping) -> Consumer | None:
         """A consumer for a mapping; None if there is nothing that it could deliver."""
+        spend(STEPS_TO_BEGIN)
         result = self._mappings.last_processing_result(mapping)
         stream = self._find_stream(mapping)
         documents = self.documents_of(mapping)

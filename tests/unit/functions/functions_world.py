@@ -26,11 +26,11 @@ BY_NAME = {operation.name: operation for operation in OPERATIONS}
 
 
 def make_zip(**files: str) -> bytes:
-    """A zip of files: `app_py="…"` is app.py."""
+    """A zip of files, always the same bytes: `app_py="…"` is app.py."""
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(buffer, "w") as archive:
         for name, text in files.items():
-            archive.writestr(".".join(name.rsplit("_", 1)), text)
+            archive.writestr(zipfile.ZipInfo(".".join(name.rsplit("_", 1))), text)
     return buffer.getvalue()
 
 
@@ -44,7 +44,9 @@ class MemoryDocuments:
         """Writes wait until this is set."""
         self.gate.set()
         self.failure: StorageError | None = None
-        """Raised by each write."""
+        """Raised by each write, which has no effect."""
+        self.lost_outcome: StorageError | None = None
+        """Raised by each write, which has taken place."""
 
     def get(self, name: str) -> bytes | None:
         return self.content.get(name)
@@ -64,6 +66,8 @@ class MemoryDocuments:
                 self.content.pop(name, None)
             else:
                 self.content[name] = value
+        if self.lost_outcome is not None:
+            raise self.lost_outcome
         return True
 
     def replace(self, content: Mapping[str, bytes]) -> None:

@@ -98,14 +98,22 @@ def test_a_process_is_admitted_once(pieces: int) -> None:
     run(test())
 
 
-def test_too_many_strangers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_strangers_do_not_keep_a_process_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A handler can open connections and leave them open."""
     monkeypatch.setattr(module, "STRANGERS_MAX", 2)
 
     async def test() -> None:
         listener = Listener()
         await listener.start()
-        strangers = [await asyncio.open_connection("127.0.0.1", listener.port) for _ in range(2)]
-        await refused(listener, b"")
+        strangers = [await asyncio.open_connection("127.0.0.1", listener.port) for _ in range(5)]
+        for reader, _ in strangers[:3]:
+            assert await reader.read() == b"", "the oldest are closed"
+        expected = listener.expect("secret")
+        _, writer = await asyncio.open_connection("127.0.0.1", listener.port)
+        writer.write(HELLO + READY)
+        connection = await expected
+        assert (await connection.started).kind == "ready"
+        writer.transport.abort()
         await listener.close()
         for reader, writer in strangers:
             assert await reader.read() == b""

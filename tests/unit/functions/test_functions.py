@@ -415,6 +415,77 @@ def test_what_is_stored_runs_though_the_client_of_the_update_has_left() -> None:
     run_functions(test)
 
 
+def test_after_a_lost_outcome_the_store_is_read() -> None:
+    async def test(world: FunctionsWorld) -> None:
+        await world.create()
+        world.documents.lost_outcome = StorageError("the connection broke")
+        with pytest.raises(StorageError):
+            await world.call("TagResource", Resource=ARN, Tags={"a": "b"})
+        world.documents.lost_outcome = None
+        assert (await world.call("ListTags", Resource=ARN))["Tags"] == {"a": "b"}
+
+    run_functions(test)
+
+
+def test_a_change_that_a_restore_overtakes_is_made_of_the_restored_function() -> None:
+    async def test(world: FunctionsWorld) -> None:
+        await world.create(Tags={"old": ""})
+        restored = dict(world.documents.content)
+        await world.call("TagResource", Resource=ARN, Tags={"lost": ""})
+        world.documents.gate.clear()
+        tagging = asyncio.ensure_future(world.call("TagResource", Resource=ARN, Tags={"new": ""}))
+        await until(lambda: world.functions.stored._changing)
+        await asyncio.sleep(0)
+        world.documents.replace(restored)
+        world.documents.gate.set()
+        await tagging
+        assert (await world.call("ListTags", Resource=ARN))["Tags"] == {"old": "", "new": ""}
+        world.documents.gate.clear()
+        refused = asyncio.ensure_future(world.refused("TagResource", Resource=ARN, Tags={"newer": ""}))
+        await until(lambda: world.functions.stored._changing)
+        await asyncio.sleep(0)
+        world.documents.replace({})
+        world.documents.gate.set()
+        assert (await refused)[0] == 404
+        assert world.documents.content == {}
+
+    run_functions(test)
+
+
+def test_an_update_does_not_change_another_function_that_a_restore_has_brought(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def test(world: FunctionsWorld) -> None:
+        await world.create(code=VERSION.format(1))
+        restored = dict(world.documents.content)
+        await world.call("DeleteFunction", FunctionName="orders")
+        await world.create(code=VERSION.format(2))
+        unpacking = Unpacking(world, monkeypatch)
+        update = {"FunctionName": "orders", "ZipFile": make_zip(app_py=VERSION.format(3))}
+        updating = asyncio.ensure_future(world.refused("UpdateFunctionCode", **update))
+        await until(lambda: unpacking.count)
+        world.documents.replace(restored)
+        unpacking.gate.set()
+        assert (await updating)[0] == 404
+        assert world.documents.content == restored
+        assert await world.invoke() == 1
+
+    run_functions(test)
+
+
+def test_closing_ends_what_an_update_has_left_running(tmp_path: Path) -> None:
+    async def test(world: FunctionsWorld) -> None:
+        path = fifo(tmp_path)
+        await world.create(code=WAITING)
+        running = asyncio.ensure_future(world.invoke(event=path))
+        await begun(path)
+        await world.call("UpdateFunctionCode", FunctionName="orders", ZipFile=make_zip(app_py=ECHO))
+        await world.functions.close()
+        assert (await running)["errorType"] == "Runtime.ExitError"
+
+    run_functions(test)
+
+
 # --- limits -------------------------------------------------------------------------------------
 
 

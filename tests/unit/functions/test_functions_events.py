@@ -215,6 +215,28 @@ def test_a_failed_write_keeps_the_event(tmp_path: Path) -> None:
     run_functions(test)
 
 
+def test_an_event_that_runs_is_not_run_twice_when_another_one_fails(tmp_path: Path) -> None:
+    async def test(world: FunctionsWorld) -> None:
+        path, file = str(tmp_path / "fifo"), tmp_path / "written"
+        os.mkfifo(path)
+        await world.create(code=WAITS)
+        await world.create("writes", WRITES)
+        await queue(world, file=path)
+        await queue(world, "writes", file=str(file), text=".")
+        world.documents.failure = StorageError("the disk is full")
+        with pytest.raises(StorageError):
+            await world.functions.events.run_slice()
+        world.documents.failure = None
+        again = asyncio.ensure_future(world.functions.events.run_slice())
+        await until(lambda: file.read_text() == ".." and Path(path + ".began").exists())
+        await until(lambda: len(queued(world)) == 1)
+        await asyncio.to_thread(Path(path).write_text, "")
+        assert await again is None
+        assert Path(path + ".began").read_text() == "."
+
+    run_functions(test)
+
+
 def test_closing_leaves_events_that_run_in_the_queue(tmp_path: Path) -> None:
     async def test(world: FunctionsWorld) -> None:
         path = str(tmp_path / "fifo")

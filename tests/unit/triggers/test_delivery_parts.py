@@ -17,7 +17,7 @@ from hashrange.triggers.consumers import ConsumedShard
 from hashrange.triggers.events import encode_event, record_filter
 from hashrange.triggers.filter_operators import InvalidPattern
 from hashrange.triggers.lanes import BatchTerms, Lane, ReadAhead, take_records
-from hashrange.triggers.lineage import readable_shards
+from hashrange.triggers.lineage import shards_to_read
 from hashrange.triggers.mapping import EventSourceMapping
 from hashrange.triggers.responses import ALL_FAILED, BatchResponse, read_response
 from hashrange.triggers.retries import batches_after_failure, batches_of_age, pause_seconds
@@ -55,20 +55,20 @@ def shard(number: int, parent: int = 0, last: int | None = None) -> Shard:
 
 def test_children_wait_for_their_parent() -> None:
     shards = [shard(1, last=199), shard(2, 1), shard(3, 1)]
-    assert [one.number for one in readable_shards(shards, 0, set())[0]] == [1]
-    assert [one.number for one in readable_shards(shards, 0, {1})[0]] == [2, 3]
-    assert readable_shards(shards, 0, {1, 7})[1] == {1}, "what is deleted is forgotten"
+    assert [one.number for one in shards_to_read(shards, 0, set())[0]] == [1]
+    assert [one.number for one in shards_to_read(shards, 0, {1})[0]] == [2, 3]
+    assert shards_to_read(shards, 0, {1, 7})[1] == {1}, "what is deleted is forgotten"
 
 
 def test_a_deleted_parent_holds_nothing_back() -> None:
-    assert [one.number for one in readable_shards([shard(5, 2), shard(6, 4)], 0, set())[0]] == [5, 6]
+    assert [one.number for one in shards_to_read([shard(5, 2), shard(6, 4)], 0, set())[0]] == [5, 6]
 
 
 def test_shards_that_ended_before_the_start_are_drained() -> None:
     shards = [shard(1, last=199), shard(2, 1, last=299), shard(3, 2)]
-    assert [one.number for one in readable_shards(shards, 200, set())[0]] == [2]
-    assert readable_shards(shards, 200, set())[1] == {1}
-    assert [one.number for one in readable_shards(shards, 199, set())[0]] == [1]
+    assert [one.number for one in shards_to_read(shards, 200, set())[0]] == [2]
+    assert shards_to_read(shards, 200, set())[1] == {1}
+    assert [one.number for one in shards_to_read(shards, 199, set())[0]] == [1]
 
 
 # --- replies ------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ named twice, by name and by ARN, is one table; a write that would make an item c
 more JSON than ROW_MAX_BYTES, ends the request with an error: earlier writes stay, later ones are not done.
 """
 
+from collections.abc import Iterator
 from typing import Annotated
 
 import msgspec
@@ -186,6 +187,16 @@ def _commit(scope: Scope, action: Action, table: OpenTable, key: Key, meter: Met
     return commit_write(scope, current, key, make_plan(current, action), action.table_name, meter)
 
 
+def _items(request: BatchWriteItemRequest) -> Iterator[tuple[str, shapes.AttributeMap]]:
+    """Table and item or key map of each write of a checked request, in the order of `_checked_actions`."""
+    for name, wanted in request.RequestItems.items():
+        for one in wanted:
+            if one.PutRequest is not None:
+                yield name, one.PutRequest.Item
+            elif one.DeleteRequest is not None:
+                yield name, one.DeleteRequest.Key
+
+
 OPERATION = Operation(
     name="BatchWriteItem",
     request=BatchWriteItemRequest,
@@ -193,6 +204,7 @@ OPERATION = Operation(
     wording="older",
     capacity="by table",
     tables=lambda request: request.RequestItems,
+    items=_items,
     writes=True,
     rules=RequestRules(
         wordings={

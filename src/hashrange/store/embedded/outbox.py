@@ -16,11 +16,12 @@ import msgspec
 from hashrange.errors import StorageCorruption
 from hashrange.items.row_layout import ROW_HEADER_BYTES
 from hashrange.items.types import Row
+from hashrange.store.copying import DelayOf
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.ordered_queue import OrderedQueue, Queued
-from hashrange.store.embedded.participant import DrawDelay, Participant, Terms
+from hashrange.store.embedded.participant import Participant, Terms
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.tables.change import Change
 from hashrange.tables.entries import EntryWrite
@@ -75,7 +76,8 @@ class Outbox(Participant):
 
     def __init__(self, terms: Terms) -> None:
         self._clock = terms.clock
-        self._delay = terms.options.index_delay
+        delay = terms.options.index_delay
+        self._delay: DelayOf | None = None if delay is None else lambda changes: delay()
         self._most_seconds: float | None = None
         """The longest delay, in seconds, that `_delay` can return; None: `_delay` always returns the same one."""
         self._find_index = terms.find_index
@@ -90,7 +92,7 @@ class Outbox(Participant):
         """Due time (milliseconds of service time) that a row added at the time of `load` would have. A row that `load`
         found with a later due time is due at once: the clock may have been set back since it was added."""
 
-    def delay_by(self, draw: DrawDelay | None, most_seconds: float) -> None:
+    def delay_by(self, draw: DelayOf | None, most_seconds: float) -> None:
         """From now on, `draw` returns the delay of each commit's entries, at most `most_seconds`; None: no delay.
 
         The caller then reopens all tables (`EmbeddedCatalog.reopen`).
@@ -110,7 +112,7 @@ class Outbox(Participant):
             self._last_due_ms = decode_delayed(row).due_ms
             self._found_end = engine_key[len(layout.OUTBOX_PREFIX) :] + b"\x00"
         if self._most_seconds is None:
-            self._found_due_ms_max = self._due_ms()
+            self._found_due_ms_max = self._due_ms(())
         else:
             self._found_due_ms_max = int((self._clock.service_time() + self._most_seconds) * 1000)
         self._last_due_ms = min(self._last_due_ms, self._found_due_ms_max)
@@ -118,9 +120,9 @@ class Outbox(Participant):
     def _is_used(self) -> bool:
         return self._delay is not None or self._waiting > 0
 
-    def _due_ms(self) -> int:
-        """Draw the due time, in milliseconds of service time, of entries whose items are committed now."""
-        delay_seconds = 0.0 if self._delay is None else self._delay()
+    def _due_ms(self, changes: Sequence[Change]) -> int:
+        """Draw the due time, in milliseconds of service time, of entries that follow from changes committed now."""
+        delay_seconds = 0.0 if self._delay is None else self._delay(changes)
         return int((self._clock.service_time() + delay_seconds) * 1000)
 
     def takes_part(self, table: Table) -> bool:
@@ -135,7 +137,7 @@ class Outbox(Participant):
         if not writes:
             return
         draft.entries = [entry for entry in draft.entries if not is_global(entry)]
-        due_ms = max(self._last_due_ms, self._due_ms())
+        due_ms = max(self._last_due_ms, self._due_ms(changes))
         key = draft.position.to_bytes(_POSITION_BYTES, "big")
         rows = list(_in_rows(writes))
         for number, some in enumerate(rows):

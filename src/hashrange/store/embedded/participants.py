@@ -8,6 +8,7 @@ from hashrange.store.embedded.item_collections import ItemCollections
 from hashrange.store.embedded.outbox import Outbox
 from hashrange.store.embedded.participant import Participant, Terms
 from hashrange.store.embedded.stream_writes import FeedRecords, StreamRecords
+from hashrange.store.embedded.witness import Witness
 
 MakeParticipant = Callable[[Terms], Participant]
 
@@ -16,6 +17,7 @@ PARTICIPANTS: tuple[MakeParticipant, ...] = (
     Outbox,
     IndexEntries,
     Expiries,
+    Witness,
     StreamRecords,
     FeedRecords,
 )

@@ -13,6 +13,7 @@ from hashrange.clock import Clock
 from hashrange.errors import StorageBusy
 from hashrange.items.types import Key, Row
 from hashrange.soon import Soon, settled
+from hashrange.store.copying import DelayOf
 from hashrange.store.embedded.admission import Admission
 from hashrange.store.embedded.catalog import EmbeddedCatalog
 from hashrange.store.embedded.checkpoints import Copies, Home
@@ -29,7 +30,7 @@ from hashrange.store.embedded.identity import FolderLock
 from hashrange.store.embedded.item_collections import collection_size_bytes
 from hashrange.store.embedded.open_tables import OpenTables
 from hashrange.store.embedded.outbox import Outbox
-from hashrange.store.embedded.participant import DrawDelay, Options, Terms
+from hashrange.store.embedded.participant import Options, Terms
 from hashrange.store.embedded.participants import MakeParticipant
 from hashrange.store.embedded.positions import last_position
 from hashrange.store.embedded.read_cache import ReadCache
@@ -42,7 +43,8 @@ from hashrange.store.embedded.streams import EmbeddedStreams
 from hashrange.store.embedded.tokens import Tokens
 from hashrange.store.embedded.upkeep import Upkeep
 from hashrange.store.embedded.walks import Walks
-from hashrange.store.interface import WHOLE_LEASE, Lease, Page, Statistics
+from hashrange.store.embedded.witness import Witness
+from hashrange.store.interface import WHOLE_LEASE, Lease, Page, SeeChanges, Statistics
 from hashrange.store.pause import PAUSE
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.span import Span
@@ -235,7 +237,14 @@ class EmbeddedStore:
         """Register `wake`, to be called when there is new work for jobs."""
         self.wake = wake
 
-    def delay_index_entries(self, draw: DrawDelay | None, most_seconds: float) -> None:
+    def on_changes(self, see: SeeChanges | None) -> None:
+        """From now on, call `see` with the changes of items of each commit; None: call nobody."""
+        for participant in self._participants:
+            if isinstance(participant, Witness):
+                participant.show_to(see)
+        self.catalog.reopen()
+
+    def delay_index_entries(self, draw: DelayOf | None, most_seconds: float) -> None:
         """From now on, `draw` returns the delay of each commit's entries of global indexes, at most `most_seconds`.
 
         If `draw` is None, there is no delay.

@@ -1,8 +1,8 @@
 """CreateEventSourceMapping: let a function receive the records of a stream.
 
 Order of checks: constraints → event source → starting position → settings (`settings.py`) → tags → the stream exists → the
-function exists → no other mapping connects the two. The service's order is unconfirmed. The reply says Creating; without a delay
-of states, the mapping is Enabled, or Disabled, for the next request.
+function exists → the destination is known → no other mapping connects the two. The service's order is unconfirmed. The reply says
+Creating; without a delay of states, the mapping is Enabled, or Disabled, for the next request.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from hashrange.functions.api.tags import check_function_tags
 from hashrange.messages import event_source_mappings as messages
 from hashrange.messages.triggers import NO_RECORDS_PROCESSED
 from hashrange.triggers.api.configuration import configuration_of
-from hashrange.triggers.api.lookup import function_arn, require_only_mapping, require_stream
+from hashrange.triggers.api.lookup import function_arn, require_destination, require_only_mapping, require_stream
 from hashrange.triggers.api.requests import CreateEventSourceMappingRequest
 from hashrange.triggers.api.settings import mapping_refusal, require_agreement, settings_of
 from hashrange.triggers.mapping import EventSourceMapping, StartingPosition
@@ -41,6 +41,7 @@ async def create_event_source_mapping(
         **settings,
     )
     require_agreement(mapping.parallelization_factor, mapping.tumbling_window_seconds)
+    require_destination(triggers, mapping)
     require_only_mapping(triggers, mapping)
     created = await triggers.mappings.create(mapping)
     return configuration_of(created, created.transition, NO_RECORDS_PROCESSED)

@@ -79,3 +79,10 @@ def require_only_mapping(triggers: Triggers, mapping: EventSourceMapping) -> Non
 def without_latest(arn: str) -> str:
     """A function's ARN without the qualifier `$LATEST`, which names the same as none."""
     return arn.removesuffix(f":{LATEST}")
+
+
+def require_destination(triggers: Triggers, mapping: EventSourceMapping) -> None:
+    """Raise LambdaError if the server does not know where the messages to the mapping's failure destination go."""
+    arn = mapping.destination_arn
+    if arn is not None and arn not in triggers.destinations:
+        raise mapping_refusal(messages.unknown_destination(arn))

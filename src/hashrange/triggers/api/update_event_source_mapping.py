@@ -1,7 +1,7 @@
 """UpdateEventSourceMapping: change what a mapping does, pause it or resume it. Its place in the stream stays the same.
 
-Order of checks: constraints → the mapping exists → its state may change → settings (`settings.py`) → the new function exists → no
-other mapping connects it with the stream. The service's order is unconfirmed. Members that are absent stay as they are; an empty
+Order of checks: constraints → the mapping exists → its state may change → settings (`settings.py`) → the new function exists → the
+destination is known → no other mapping connects it with the stream. The service's order is unconfirmed. Members that are absent stay as they are; an empty
 FilterCriteria, DestinationConfig, MetricsConfig, LoggingConfig or KMSKeyArn takes away what there was.
 """
 
@@ -16,6 +16,7 @@ from hashrange.triggers.api.lookup import (
     find_resting_mapping,
     function_arn,
     in_use_refusal,
+    require_destination,
     require_only_mapping,
 )
 from hashrange.triggers.api.requests import UpdateEventSourceMappingRequest
@@ -33,6 +34,7 @@ async def update_event_source_mapping(
         settings["function_arn"] = function_arn(triggers, caller, request.FunctionName)
     new = msgspec.structs.replace(old, **settings)
     require_agreement(new.parallelization_factor, new.tumbling_window_seconds)
+    require_destination(triggers, new)
     require_only_mapping(triggers, new)
     last_result = triggers.mappings.last_processing_result(old)
     replaced = await triggers.mappings.replace(old, new)

@@ -13,7 +13,7 @@ from hashrange.triggers.kinesis.checkpoints import ShardKey
 from hashrange.triggers.kinesis.client import DataStream
 from hashrange.triggers.kinesis.enabling import Enabling
 from hashrange.triggers.kinesis.shard_delivery import FeedTerms, ShardDelivery
-from hashrange.triggers.lineage import readable_shards
+from hashrange.triggers.lineage import shards_to_read
 
 _log = logging.getLogger("hashrange.kinesis")
 
@@ -52,7 +52,7 @@ class FeedDelivery:
         feed = self.terms.feed
         present = streams.shards(feed)
         self._drained |= {number for number, one in self.shards.items() if one.is_drained}
-        readable, self._drained = readable_shards(present, oldest, self._drained)
+        readable, self._drained = shards_to_read(present, oldest, self._drained)
         former, self.shards = self.shards, {}
         for shard in walk(readable):
             known = former.pop(shard.number, None)

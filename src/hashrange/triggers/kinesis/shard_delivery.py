@@ -84,7 +84,7 @@ class ShardDelivery:
 
         Raises StorageError.
         """
-        if last_durable <= self._seen and self._is_open_beyond(last_durable):
+        if last_durable <= self._seen:
             return None
         oldest = horizon(now_seconds)
         while True:
@@ -100,10 +100,6 @@ class ShardDelivery:
             if put is not None:
                 return put
 
-    def _is_open_beyond(self, sequence: SequenceNumber) -> bool:
-        """True if the shard is open, or has ended after `sequence`."""
-        return self.shard.last is None or self.shard.last > sequence
-
     async def _read(self, streams: Streams, last_durable: SequenceNumber) -> None:
         """Read a page of durable changes from the position on; none if nothing is left."""
         shard = self.shard
@@ -111,10 +107,10 @@ class ShardDelivery:
         self._page = [one for one in page.records if one[0] <= last_durable]
         if not self._page:
             self._seen = last_durable
-            self.is_drained = not page.records and not self._is_open_beyond(last_durable)
+            self.is_drained = not page.records and shard.last is not None and shard.last <= last_durable
 
     def _choose(self, terms: FeedTerms) -> OutgoingPut | None:
-        """OutgoingPut the first change of each item on the page, as far as they fit, into a request.
+        """Put the first change of each item on the page, as far as they fit, into a request.
 
         Returns None if all changes on the page were passed over.
         """
@@ -187,14 +183,11 @@ class ShardDelivery:
         self._page = ()
 
     def _advance(self) -> None:
-        """Move the position to the first change on the page that is left to be sent."""
-        for place, (sequence, _) in enumerate(self._page):
-            if sequence not in self._accepted:
-                self._page = self._page[place:]
-                self.position = sequence
-                return
-            self._accepted.discard(sequence)
-        self._pass_to(self._page[-1][0] + 1)
+        """Move the position to the first change on the page that is left to be sent, or behind the page."""
+        page = self._page
+        left = next((place for place, (sequence, _) in enumerate(page) if sequence not in self._accepted), len(page))
+        self._pass_to(page[left][0] if left < len(page) else page[-1][0] + 1)
+        self._page = page[left:]
 
     def _pass_to(self, position: SequenceNumber) -> None:
         self.position = position

@@ -1,0 +1,53 @@
+"""How is a folder removed in which a function's code has written what it liked? Without recursion, however deep it is.
+
+The standard library's `rmtree` calls itself for each level and keeps a descriptor open for each, so that a thousand levels end it.
+"""
+
+import contextlib
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from itertools import count
+
+
+def remove_tree(folder: str) -> None:
+    """Remove a folder with all that is in it, as far as the system lets it. Blocks; call it in a thread.
+
+    Links are removed, and not followed. Each folder inside is moved up to the uppermost one before it is looked at, so that
+    no path becomes long.
+    """
+    if os.path.islink(folder):
+        os.unlink(folder)
+        return
+    token = secrets.token_hex(16)  # so that no such name is taken
+    paths = (os.path.join(folder, f".{token}-{number}") for number in count())
+    folders = [folder]
+    for one in folders:  # grows meanwhile
+        folders += _empty(one, folder, paths)
+    for one in reversed(folders):
+        with contextlib.suppress(OSError):
+            os.rmdir(one)
+
+
+def _empty(one: str, uppermost: str, paths: Iterator[str]) -> list[str]:
+    """Remove the files of a folder, and return the paths, which may be new ones, of the folders that were in it."""
+    found = []
+    with contextlib.suppress(OSError):
+        os.chmod(one, stat.S_IRWXU)  # else nothing can be removed from a folder that is read-only
+    try:
+        with os.scandir(one) as listed:
+            members = list(listed)
+    except OSError:
+        return []
+    for member in members:
+        with contextlib.suppress(OSError):
+            if not member.is_dir(follow_symlinks=False):
+                os.unlink(member.path)
+            elif one == uppermost:
+                found.append(member.path)
+            else:
+                path = next(paths)
+                os.rename(member.path, path)
+                found.append(path)
+    return found

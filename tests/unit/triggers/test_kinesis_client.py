@@ -1,0 +1,161 @@
+"""What Kinesis answers becomes a result, a refusal or the lack of an answer; nothing else, whatever comes."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
+
+from hashrange.clock import SystemClock
+from hashrange.functions.http_client import UrlUnusable
+from hashrange.limits import KINESIS_TIMEOUT_SECONDS
+from hashrange.triggers.kinesis import client as client_module
+from hashrange.triggers.kinesis.client import DataStream, KinesisClient, KinesisRefusal, NoAnswer
+from tests.unit.functions.answering import Answer, Received, answering, reply
+
+STREAM = DataStream("arn:aws:kinesis:eu-west-1:123456789012:stream/a", "eu-west-1", "123456789012", "a")
+ACCEPTED = {"SequenceNumber": "1", "ShardId": "shardId-000000000000"}
+Ask = Callable[[KinesisClient], Awaitable[Any]]
+
+
+def ask(answer: Answer, request: Ask) -> tuple[Any, Received]:
+    """What the client makes of an answer, and the request that it sent."""
+
+    async def main() -> tuple[Any, Received]:
+        async with answering(answer) as server:
+            try:
+                result = await request(KinesisClient(server.url, SystemClock()))
+            except (NoAnswer, KinesisRefusal) as error:
+                result = error
+            return result, server.requests[0]
+
+    return asyncio.run(main())
+
+
+def put(answer: Answer, count: int = 1) -> Any:
+    return ask(answer, lambda client: client.put_records(STREAM, b"{}", count))[0]
+
+
+def describe(answer: Answer) -> Any:
+    return ask(answer, lambda client: client.describe_stream(STREAM))[0]
+
+
+def answer_of(body: Any, status: str = "200 OK") -> bytes:
+    return reply(json.dumps(body).encode(), status=status)
+
+
+def test_requests_are_those_of_kinesis_and_signed() -> None:
+    answer = answer_of({"StreamDescriptionSummary": {"StreamStatus": "ACTIVE"}})
+    status, request = ask(answer, lambda client: client.describe_stream(STREAM))
+    assert status == "ACTIVE"
+    assert request.line == "POST / HTTP/1.1"
+    assert json.loads(request.body) == {"StreamName": "a", "StreamARN": STREAM.arn}
+    assert request.headers["x-amz-target"] == "Kinesis_20131202.DescribeStreamSummary"
+    assert request.headers["content-type"] == "application/x-amz-json-1.1"
+    signed = "content-type;host;x-amz-date;x-amz-target"
+    date = request.headers["x-amz-date"]
+    start = (
+        f"AWS4-HMAC-SHA256 Credential=123456789012/{date[:8]}/eu-west-1/kinesis/aws4_request, SignedHeaders={signed}, "
+    )
+    assert request.headers["authorization"].startswith(start)
+    expected = signature(request, date)
+    assert request.headers["authorization"] == f"{start}Signature={expected}"
+
+
+def signature(request: Received, date: str) -> str:
+    """What botocore's signer makes of the request."""
+    names = ("content-type", "host", "x-amz-target")
+    headers = {name: request.headers[name] for name in names}
+    sent = AWSRequest("POST", f"http://{request.headers['host']}/", headers, request.body)
+    sent.context["timestamp"] = date
+    signer = SigV4Auth(Credentials(STREAM.account, client_module._SECRET_KEY), "kinesis", STREAM.region)
+    sent.headers["X-Amz-Date"] = date
+    return str(signer.signature(signer.string_to_sign(sent, signer.canonical_request(sent)), sent))
+
+
+def test_each_record_has_a_result() -> None:
+    records = [
+        ACCEPTED,
+        {"ErrorCode": "ProvisionedThroughputExceededException", "ErrorMessage": "slowly"},
+        {"ErrorCode": "InternalFailure"},
+        {"ErrorCode": "InvalidArgumentException", "ErrorMessage": "too long"},
+        {},
+        ACCEPTED | {"ErrorCode": "SomethingNew"},
+        ACCEPTED | {"unknown": [1]},
+    ]
+    assert put(answer_of({"FailedRecordCount": 0, "Records": records}), len(records)) == [
+        "accepted", "failed", "failed", "unfit", "failed", "failed", "accepted",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        reply(b"<html></html>"),
+        reply(b"\xff\xfe"),
+        reply(b""),
+        answer_of([]),
+        answer_of({}),
+        answer_of({"Records": [ACCEPTED, ACCEPTED]}),
+        answer_of({"Records": []}),
+        answer_of({"Records": [5]}),
+        answer_of({"Records": [{"SequenceNumber": 5}]}),
+        answer_of({"Records": [ACCEPTED]})[:-1],
+        b"",
+        b"HTTP/1.1 ",
+        b"no HTTP\r\n\r\n",
+        reply(b"x" * 2_000_000),
+    ],
+)
+def test_what_kinesis_does_not_send_is_no_answer(answer: bytes) -> None:
+    assert isinstance(put(answer), NoAnswer)
+    assert isinstance(describe(answer), NoAnswer)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "code", "is_unfit"),
+    [
+        ("400 X", {"__type": "InvalidArgumentException", "message": "m"}, "InvalidArgumentException", True),
+        ("400 X", {"__type": "com.amazonaws#ValidationException", "Message": "m"}, "ValidationException", True),
+        ("400 X", {"__type": "SerializationException"}, "SerializationException", True),
+        ("413 X", "too large", "413", True),
+        ("500 X", {"__type": "ValidationException"}, "ValidationException", False),
+        ("400 X", {"__type": "ResourceNotFoundException", "message": "m"}, "ResourceNotFoundException", False),
+        (
+            "400 X",
+            {"__type": "ProvisionedThroughputExceededException"},
+            "ProvisionedThroughputExceededException",
+            False,
+        ),
+        ("400 X", {"__type": 5}, "400", False),
+        ("403 X", [], "403", False),
+        ("302 X", {}, "302", False),
+        ("503 X", "down", "503", False),
+    ],
+)
+def test_other_statuses_are_refusals(status: str, body: Any, code: str, *, is_unfit: bool) -> None:
+    refusal = put(answer_of(body, status))
+    assert isinstance(refusal, KinesisRefusal)
+    assert (refusal.code, refusal.is_unfit) == (code, is_unfit)
+    assert str(refusal).startswith(f"{code}: ")
+
+
+@pytest.mark.parametrize("code", ["ResourceNotFoundException", "AccessDeniedException", "InvalidArgumentException"])
+def test_a_data_stream_that_is_not_there_has_no_status(code: str) -> None:
+    assert describe(answer_of({"__type": code}, "400 X")) is None
+
+
+def test_a_request_takes_ten_seconds_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert KINESIS_TIMEOUT_SECONDS == 10.0
+    monkeypatch.setattr(client_module, "KINESIS_TIMEOUT_SECONDS", 0.02)
+    assert str(put(None)) == "no reply within 0.02 seconds"
+
+
+@pytest.mark.parametrize("url", ["", "kinesis", "ftp://127.0.0.1/", "http://", "http://a b/"])
+def test_the_endpoint_is_a_url(url: str) -> None:
+    with pytest.raises(UrlUnusable):
+        KinesisClient(url, SystemClock())
