@@ -13,9 +13,10 @@ from tests.support.waiting import PATIENCE_SECONDS, until
 
 Misbehaviour = Literal[
     "partial", "none", "throttled", "error", "error after", "cut", "cut after", "garbage", "garbage after",
-    "miscount after", "hang", "hang after",
+    "miscount after", "hang", "hang after", "unfit", "unfit whole",
 ]  # fmt: skip
-"""What goes wrong with a request. `after`: once its records have been accepted. `hang`: no reply until `release`."""
+"""What goes wrong with a request. `after`: once its records have been accepted. `hang`: no reply until `release`. `unfit`:
+each record, or the whole request, is refused as invalid."""
 THROTTLED = "ProvisionedThroughputExceededException"
 RECORD_BYTES_MAX = 1024 * 1024
 BODY_BYTES_MAX = 20 * 1024 * 1024
@@ -125,6 +126,8 @@ class FakeKinesis:
             return http_bytes(200, b"<html>Not Kinesis</html>")
         if wrong == "throttled":
             return refusal(THROTTLED, "Rate exceeded")
+        if wrong == "unfit whole":
+            return refusal("ValidationException", "1 validation error detected")
         if wrong == "error":
             return http(500, {"__type": "InternalFailure"})
         name = asked.body["StreamName"]
@@ -133,7 +136,8 @@ class FakeKinesis:
             return refusal("ResourceNotFoundException", f"Stream {name} not found")
         if asked.operation == "DescribeStreamSummary":
             return http(
-                200, {"StreamDescriptionSummary": {"StreamName": name, "StreamStatus": self.statuses.get(name, "ACTIVE")}}
+                200,
+                {"StreamDescriptionSummary": {"StreamName": name, "StreamStatus": self.statuses.get(name, "ACTIVE")}},
             )
         results = [self._put(name, record, wrong) for record in asked.body["Records"]]
         if wrong == "hang after":
@@ -150,7 +154,7 @@ class FakeKinesis:
 
     def _put(self, name: str, record: dict[str, Any], wrong: Misbehaviour | None) -> dict[str, Any]:
         key, data = record["PartitionKey"], base64.b64decode(record["Data"], validate=True)
-        if len(data) + len(key) > RECORD_BYTES_MAX:
+        if wrong == "unfit" or len(data) + len(key) > RECORD_BYTES_MAX:
             return {"ErrorCode": "InvalidArgumentException", "ErrorMessage": "too long"}
         if wrong == "none" or (wrong == "partial" and self.fails(key)):
             return {"ErrorCode": THROTTLED, "ErrorMessage": "Rate exceeded"}

@@ -161,8 +161,9 @@ class Runner:
                 self._order_changes()  # those who wait check after this coroutine has released the lock
 
     async def stop(self) -> None:
-        """Cancel the tasks of all jobs, between slices or at an `await` in a slice; returns when they have ended."""
+        """Cancel the tasks of all jobs, between slices or at an `await` in a slice; returns when they have ended. May be called again."""
         self._stop_listening()
+        self._stop_listening = lambda: None
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -1,5 +1,6 @@
 """Which jobs does a server run, and who wakes them? One of each kind over its store; those that its settings ask for follow stream records too."""
 
+import asyncio
 import logging
 from functools import partial
 from typing import TYPE_CHECKING
@@ -34,15 +35,22 @@ class Background:
         self._store = store
         self.triggers = _triggers_of(store, clock, settings, drawing_now)
         """None if the settings ask for no functions and no triggers."""
+        self._has_kinesis = settings.kinesis_endpoint is not None
         self._followers = _followers_of(store, clock, settings)
         jobs = jobs_of(store, clock)
         if self.triggers is not None:
             self._followers += self.triggers.followers
             jobs += self.triggers.jobs
         self.runner = Runner([*jobs, *self._followers], clock, in_turns)
+        self._trial: asyncio.Task[None] | None = None
+        """The task that tries the code of declared functions; None before."""
 
     def start(self) -> None:
         """Start the jobs on the running loop."""
+        if not self._has_kinesis:
+            for feed in self._store.streams.feeds():
+                if feed.is_on:
+                    _log.warning(LOG_NO_ENDPOINT, feed.table_name)
         self._store.on_work(self._wake)
         if self._followers:
             self._store.streams.follow(self._wake_followers)
@@ -63,18 +71,21 @@ class Background:
             one.wake()
 
     async def stop(self) -> None:
-        """Stop the jobs, wait for their end, and end all that functions run."""
+        """Stop the jobs, wait for their end, and end all that functions run. May be called again."""
+        if self._trial is not None:
+            self._trial.cancel()
+            await asyncio.wait({self._trial})
         await self.runner.stop()  # before the followers: a stopped one could be woken, and begin another slice
         for one in self._followers:
             await one.stop()
         if self.triggers is not None:
             await self.triggers.close()
 
-    async def reach(self, endpoint: str, credentials_of: "CredentialsOf | None") -> None:
-        """Let handlers find the server at this endpoint, and try the code of declared functions."""
+    def reach(self, endpoint: str, credentials_of: "CredentialsOf | None") -> None:
+        """Let handlers find the server at this endpoint. The code of declared functions is tried then; nothing waits for that."""
         if self.triggers is not None:
             self.triggers.reach(endpoint, credentials_of)
-            await self.triggers.start()
+            self._trial = asyncio.get_running_loop().create_task(self.triggers.start())
 
 
 def jobs_of(store: WholeStore, clock: Clock) -> list[Job]:
@@ -103,9 +114,6 @@ def _triggers_of(
 def _followers_of(store: WholeStore, clock: Clock, settings: Settings) -> list[Follower]:
     """Create the jobs that deliver to Kinesis, if the settings name its endpoint. Raises SettingUnusable."""
     if settings.kinesis_endpoint is None:
-        for feed in store.streams.feeds():
-            if feed.is_on:
-                _log.warning(LOG_NO_ENDPOINT, feed.table_name)
         return []
     # Imported here: most servers send nothing to Kinesis, and start time counts.
     from hashrange.functions.http_client import UrlUnusable  # noqa: PLC0415

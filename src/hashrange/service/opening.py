@@ -69,9 +69,10 @@ async def open_fork(
 ) -> Service:
     """Open a service that begins with the state of `snapshot`: content, service time, and faults drawn anew.
 
-    The `data_dir`, `snapshot` and `faults` of the settings are not used. Raises StorageError.
+    The `data_dir`, `snapshot`, `faults` and `kinesis_endpoint` of the settings are not used: what a fork sent to Kinesis
+    could not be told from what its original sends. Raises StorageError.
     """
-    settings = msgspec.structs.replace(settings, snapshot=None, faults=None)
+    settings = msgspec.structs.replace(settings, snapshot=None, faults=None, kinesis_endpoint=None)
     clock = MovableClock(SystemClock(), snapshot.time_state)
     lag_seconds = most_lag_seconds(snapshot.faults)
     service = await open_service(settings, clock, operations, snapshot.checkpoint, lag_seconds)

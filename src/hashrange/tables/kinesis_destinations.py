@@ -1,7 +1,8 @@
 """Which Kinesis data stream do a table's changes go to, in which status is it shown, and where do the changes of a feed go?
 
 At most one destination of a table is *live*: ENABLING, ACTIVE, UPDATING or DISABLING. Ended ones are shown for a day.
-Source: streams.md 7; service behaviour, captures to October 2026.
+Source: service behaviour, captures to October 2026; developer guide, *Using Kinesis Data Streams to capture changes to
+DynamoDB*.
 """
 
 import re

@@ -6,7 +6,7 @@ checkpoints go in the commit of the request.
 
 import asyncio
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from uuid import UUID
 
 import msgspec
@@ -121,6 +121,13 @@ class Mappings:
             if self._current().get(old.name) != old:
                 return None
             return await self._write(self._changed(new, transition))
+
+    async def replace_tags(self, mapping: EventSourceMapping, tags: Mapping[str, str]) -> EventSourceMapping | None:
+        """Replace the tags of a mapping, whose state and LastModified stay; returns it. None if it is no longer the stored one."""
+        async with self._change:
+            if self._current().get(mapping.name) != mapping:
+                return None
+            return await self._write(msgspec.structs.replace(mapping, tags=tags))
 
     async def delete(self, mapping: EventSourceMapping) -> EventSourceMapping | None:
         """Delete a mapping with its checkpoints; returns it as it is shown until it is gone: Deleting.

@@ -148,6 +148,8 @@ class Walk:
 
     async def judge(self) -> None:
         await self.settle()
+        deliveries = [one for feed in self.world.delivery._feeds.values() for one in feed.shards.values()]
+        assert not any(one._accepted or one._page for one in deliveries), "something is kept that is not needed"
         for name, expected in self.expected.items():
             seen: set[str] = set()
             found: dict[str, list[tuple[Image, Image]]] = defaultdict(list)

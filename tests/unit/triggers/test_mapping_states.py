@@ -13,7 +13,7 @@ from hashrange.functions.api.tag_resource import TagFunctionRequest
 from hashrange.functions.declaration import FunctionDeclaration
 from hashrange.functions.functions import Functions
 from hashrange.limits import RECORD_RETENTION_SECONDS
-from hashrange.messages.event_source_mappings import DELETE_IN_USE, UPDATE_IN_USE
+from hashrange.messages.event_source_mappings import DECLARED, DELETE_IN_USE, UPDATE_IN_USE
 from hashrange.store.embedded import open_store
 from hashrange.tables.streams import Stream
 from hashrange.triggers.api.create_event_source_mapping import create_event_source_mapping
@@ -114,6 +114,29 @@ def test_a_mapping_that_changes_is_in_use(world: World) -> None:
         check_in_use(world, made, state)
         world.clock.advance_all(DELAY_SECONDS)
         assert world.state(made["UUID"]) == then
+
+
+def test_tags_change_neither_state_nor_time_of_a_mapping(world: World) -> None:
+    """Terraform removes tags, adds tags and updates the mapping, and does not wait in between."""
+    made = world.create()
+    world.clock.advance_all(DELAY_SECONDS)
+    before = world.mappings.find(CALLER, made["UUID"])
+    assert before is not None
+    world.tag(made["EventSourceMappingArn"], a="1")
+    world.tag(made["EventSourceMappingArn"], b="2")
+    assert world.mappings.find(CALLER, made["UUID"]) == msgspec.structs.replace(before, tags={"a": "1", "b": "2"})
+    assert world.update(made["UUID"], BatchSize=2)["State"] == "Updating"
+
+
+def test_tags_of_a_declared_mapping_cannot_be_changed(world: World) -> None:
+    made = world.create()
+    world.clock.advance_all(DELAY_SECONDS)
+    stored = world.mappings.find(CALLER, made["UUID"])
+    assert stored is not None
+    drive(world.mappings.replace(stored, msgspec.structs.replace(stored, is_declared=True)))
+    world.clock.advance_all(DELAY_SECONDS)
+    told = refused(world.tag, made["EventSourceMappingArn"], a="1")
+    assert told == (400, "InvalidParameterValueException", DECLARED)
 
 
 def test_a_mapping_that_is_deleted_is_in_use_and_then_gone(world: World) -> None:

@@ -240,9 +240,8 @@ class EmbeddedStore:
     def on_changes(self, see: SeeChanges | None) -> None:
         """From now on, call `see` with the changes of items of each commit; None: call nobody."""
         for participant in self._participants:
-            if isinstance(participant, Witness):
-                participant.show_to(see)
-        self.catalog.reopen()
+            if isinstance(participant, Witness) and participant.show_to(see):
+                self.catalog.reopen()
 
     def delay_index_entries(self, draw: DelayOf | None, most_seconds: float) -> None:
         """From now on, `draw` returns the delay of each commit's entries of global indexes, at most `most_seconds`.

@@ -19,12 +19,13 @@ class Witness(Participant):
     def __init__(self, terms: Terms) -> None:
         self._see: SeeChanges | None = None
 
-    def show_to(self, see: SeeChanges | None) -> None:
+    def show_to(self, see: SeeChanges | None) -> bool:
         """From now on, call `see` with the changes of each commit; None: call nobody.
 
-        The caller then reopens all tables (`EmbeddedCatalog.reopen`).
+        Returns True if the caller must reopen all tables (`EmbeddedCatalog.reopen`).
         """
-        self._see = see
+        had_witness, self._see = self._see is not None, see
+        return had_witness != (see is not None)
 
     def takes_part(self, table: Table) -> bool:
         """True for every table while there is a witness."""

@@ -6,11 +6,10 @@ The operations here take the place of those in `functions/api`, and pass request
 import re
 from collections.abc import Callable, Mapping
 
-import msgspec
-
 from hashrange.functions.api.operation import Caller, LambdaError
 from hashrange.messages import event_source_mappings as messages
 from hashrange.triggers.api.lookup import find_mapping
+from hashrange.triggers.api.settings import mapping_refusal
 from hashrange.triggers.mapping import EventSourceMapping
 from hashrange.triggers.triggers import Triggers
 
@@ -37,12 +36,17 @@ async def change_mapping_tags(
     mapping: EventSourceMapping,
     change: Callable[[Mapping[str, str]], Mapping[str, str]],
 ) -> None:
-    """Store the tags that `change` returns for the present ones. Raises LambdaError and StorageError."""
+    """Store the tags that `change` returns for the present ones. Raises LambdaError and StorageError.
+
+    The state of the mapping does not change, because Terraform removes tags, adds tags and updates the mapping without waiting in
+    between. Source: its AWS provider, version 6. That a mapping whose state is changing is refused is unconfirmed.
+    """
+    if mapping.is_declared:
+        raise mapping_refusal(messages.DECLARED)
     for _ in range(_ATTEMPTS_MAX):
         if triggers.mappings.shown_state(mapping) not in ("Enabled", "Disabled"):
             break
-        tags = change(mapping.tags)
-        if await triggers.mappings.replace(mapping, msgspec.structs.replace(mapping, tags=tags)) is not None:
+        if await triggers.mappings.replace_tags(mapping, change(mapping.tags)) is not None:
             return
         mapping = find_mapping(triggers, caller, mapping.uuid)
     raise LambdaError(409, "ResourceConflictException", messages.UPDATE_IN_USE)

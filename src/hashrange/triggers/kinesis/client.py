@@ -1,6 +1,6 @@
 """How is Kinesis asked? By two operations of its API over HTTP: does a data stream exist, and take these records.
 
-Requests are signed with the account of the table as access key: emulators of Kinesis take the account from there, and check
+Requests are signed with the account of the data stream as access key: emulators take the account from there, and check
 no signature. Source: Kinesis' service model of November 2026.
 """
 
