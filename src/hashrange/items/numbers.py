@@ -191,7 +191,7 @@ def _out_of_range(text: str, exponent: int, fraction_digits: int, first_exponent
     """The NumberFault of a number out of range.
 
     The older layer's exponents go up to 2^31 - 1. It reports a text whose exponent or scale (fraction digits minus
-    exponent) is larger as not convertible, and an overflow as underflow if only the first digit's exponent is as large.
+    exponent) is larger as not convertible, and an overflow as underflow if only the first digit's exponent reaches 2^31 - 1.
     """
     message = NUMBER_OVERFLOW if first_exponent > NUMBER_EXPONENT_MAX else NUMBER_UNDERFLOW
     if not (-_INT32_MAX <= exponent <= _INT32_MAX and fraction_digits - exponent <= _INT32_MAX):

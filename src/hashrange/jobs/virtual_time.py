@@ -14,7 +14,7 @@ from hashrange.messages.admin import TOO_FAR_AHEAD
 STOPS_MAX = 20_000
 """Most times that one advance stops exactly when a job is due. They take some 12 s of real time if an item expires at each."""
 COARSE_STOPS_MAX = 5_000
-"""After STOPS_MAX stops, the next ones are at least this fraction of the remaining time apart."""
+"""After STOPS_MAX stops, the remaining time is divided by this: the next stops are at least so far apart."""
 STEP_SECONDS_MIN = 1e-6
 """Shortest step, so that a job that always wants to run again at once does not keep service time from moving."""
 

@@ -23,7 +23,7 @@ POLICY_REVISION = (
     "RevisionId"
 )
 PENDING = "The operation cannot be performed at this time. The function is currently in the following state: Pending"
-# Our own wording of the next two.
+# Our own wording: SWITCHED_OFF, API_SWITCHED_OFF, NO_LINKED_CODE.
 SWITCHED_OFF = "Running functions is switched off. Start Hashrange with --functions to run their code on this machine."
 API_SWITCHED_OFF = (
     "Lambda's API is switched off. Start Hashrange with --functions to serve it, and to run functions' code on this machine; "

@@ -20,7 +20,7 @@ UNREADABLE = ""
 """The `detail` of NOT_WELL_FORMED for a character that begins no token, an unclosed comment or quote, an exponent
 beyond 32 bits."""
 
-# (unconfirmed), from EXPECTED_MARK to EXPECTED_ROW: wording of PartiQL's reference grammar, which fits all captures
+# (unconfirmed) From EXPECTED_MARK to EXPECTED_ROW: no capture shows these; they are worded as PartiQL's reference grammar does.
 EXPECTED_MARK = "Expected {mark}"
 EXPECTED_KEYWORD = "Expected {word} keyword"
 EXPECTED_AFTER_AND = "Expected expression after AND"

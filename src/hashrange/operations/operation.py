@@ -53,7 +53,7 @@ class Scope:
         self.settings = settings
         self.tables = store.catalog.tables(account, region)
         self.state_delay: Callable[[str], float] = lambda name: settings.table_state_delay_seconds
-        """Returns how many seconds of service time the table of this name stays CREATING, UPDATING or DELETING now."""
+        """Table name → seconds of service time for which a table that is changed now stays CREATING, UPDATING or DELETING."""
 
 
 Run = Callable[..., Soon[Any]]

@@ -52,7 +52,7 @@ def head_bytes(url: bytes, names: Sequence[bytes], values: Sequence[bytes | None
 class Framing:
     """Counts a chunked body's framing bytes: sizes, extensions, trailers.
 
-    Less those cancelled by data, they have the same limit as a head.
+    Bytes of data make up for a part of them; the others have the same limit as a head.
     """
 
     __slots__ = ("_body_bytes", "_frame_bytes", "_message_bytes", "head_bytes")

@@ -72,7 +72,7 @@ def find_fault(request_type: type[msgspec.Struct], rules: RequestRules, body: by
 
 
 def _checked(request_type: type[msgspec.Struct], rules: RequestRules, decoded: dict[str, Any]) -> dict[str, Any]:
-    """Check a decoded body, which is changed, and return the request's members as declared. Raises the first fault."""
+    """Check a decoded body, which is changed, and return the members that the struct declares. Raises the first fault."""
     shape = structure_of(request_type)
     look()
     cut_overlong(decoded, shape)

@@ -15,7 +15,7 @@ from hashrange.wire.sigv4 import ALGORITHM, Claim, amz_date
 
 
 class OutgoingSigner(NamedTuple):
-    """Who signs, and for whom."""
+    """The access key that signs requests, and the Region and service to which they are sent."""
 
     access_key: str
     secret_key: str

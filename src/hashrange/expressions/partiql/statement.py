@@ -74,7 +74,7 @@ class ValueTable:
                 self.built.append((token, compile_build(one)))
 
     def fill(self, parameters: RawParameters | None) -> dict[str, Value]:
-        """Return every token's canonical value.
+        """Return the canonical value for each token that stands for a value in the statement's tree.
 
         If one is faulty, raises the fault of the request's first faulty parameter, or if there is none, of this value.
         """

@@ -51,8 +51,8 @@ class Delayed(NamedTuple):
     """One row of the outbox: writes that a commit left for later."""
 
     due_ms: int
-    """Service time, in milliseconds, from which on the writes may be done; not used once there is no delay any more. It
-    does not fall from row to row, unless the clock was set back between two processes.
+    """Service time, in milliseconds, from which on the writes may be done; once the delay is switched off they may be
+    done at once. It does not fall from row to row, unless the clock was set back between two processes.
     """
     writes: list[DelayedWrite]
 

@@ -101,7 +101,7 @@ class FeedRecords(StreamRecords):
     def table_changes(
         self, draft: Draft, old: Table | None, new: Table | None, partitions: Sequence[Partition]
     ) -> None:
-        """Begin and end feeds; note where the records of a feed that stays on go from now on."""
+        """Begin and end feeds; note the Kinesis stream and precision for the records of a feed that stays on."""
         super().table_changes(draft, old, new, partitions)
         state = None if new is None else self._streams.on[self.purpose].get(new.table_id)
         if new is not None and state is not None and state.stream.label == label_on(new, self.purpose):

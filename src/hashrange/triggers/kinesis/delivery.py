@@ -1,7 +1,7 @@
 """How do changes of tables reach Kinesis data streams? One job delivers those of all feeds, in passes over the shards that have something to send.
 
 A pass concludes the requests that have ended, stores the new checkpoints in one commit, and begins further requests: at most
-one of a shard at a time, and eight in all. Between passes the slice waits. It ends when no request is under way and nothing
+one of a shard at a time, and eight in all. Between passes `run_slice` waits. It ends when no request is under way and nothing
 is due, so that an advance of service time returns when the changes up to that time have been sent. Nothing polls: commits and
 time wake the job.
 
