@@ -33,12 +33,16 @@ FILE_MODULES = (
     "store/embedded/copy_folders.py",
     "store/embedded/identity.py",
     "store/embedded/threads.py",
+    "store/embedded/forked_process.py",
     "store/snapshot_file.py",
     "faults/fault.py",
     "functions/code.py",
     "functions/code_folders.py",
+    "functions/guardian.py",
     "functions/process_tree.py",
     "functions/programs.py",
+    "functions/removal.py",
+    "functions/spawning.py",
     "functions/variables.py",
     "triggers/configuration.py",
     "triggers/destinations/files.py",
@@ -46,7 +50,7 @@ FILE_MODULES = (
     "testing/environment.py",
     "cli/settings_sources.py",
 )
-"""Files that may open files or set environment variables. The standard library opens TLS keys for server/listener.py."""
+"""Files that may open files, set environment variables, or know of other processes. The standard library opens TLS keys for server/listener.py."""
 TIME_MODULE = "clock.py"
 PROGRAMS = {"functions/runtimes/python_runtime.py"}
 """Programs of other processes, which nothing imports: they may read time, open files and print, but import nothing of Hashrange."""

@@ -72,12 +72,14 @@ def _shown(default: object) -> str:
 
 
 def start_logging(settings: Settings) -> None:
-    """Log to standard error; the access log depends on its own switch, not on the log level."""
+    """Log to standard error; the access log, and what handlers print, depend on their own switches, not on the log level."""
     import logging
 
     logging.basicConfig(
         stream=sys.stderr, level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
+    if settings.functions:
+        logging.getLogger("hashrange.functions").setLevel(logging.INFO)
     if settings.access_log:
         logging.getLogger("hashrange.access").setLevel(logging.INFO)
 

@@ -8,7 +8,7 @@ import msgspec
 
 from hashrange.clock import Clock
 from hashrange.errors import ApiError
-from hashrange.faults.fault import Fault, FaultKind, Faults
+from hashrange.faults.fault import Fault, FaultKind, Faults, Moment
 from hashrange.items.types import Key
 from hashrange.items.values import check_item
 from hashrange.tables.open_table import OpenTable
@@ -20,6 +20,12 @@ SOME_VALUES: dict[str, dict[str, str]] = {"S": {"S": "0"}, "N": {"N": "0"}, "B":
 """Type of a sort key → an example value, with which a partition key alone becomes a whole key."""
 REQUEST_KINDS: frozenset[FaultKind] = frozenset({"error", "slow", "drop", "half-reply"})
 """Kinds of faults that apply to a request as a whole: when it begins or, if the fault has a key, when it touches the item."""
+DELIVERY_KINDS: frozenset[FaultKind] = frozenset({"late-records", "repeated-records", "small-batches"})
+"""Kinds of faults that apply to batches of stream records on their way to functions."""
+DELIVERY = "Invoke"
+"""What a report names as the operation that a batch meets; the name is Lambda's."""
+TABLES_MAX = 100
+"""Most tables of which a fault remembers what its key is in the store."""
 
 
 class MetFault(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -60,9 +66,9 @@ class _Drawn:
         self.matches = 0
         self.met = 0
         self._chance = random.Random(f"{seed}/{number}").random  # noqa: S311 - reproducible, not secret
-        given = fault.operation
-        self.operations = None if given is None else {given} if isinstance(given, str) else set(given)
+        self.operations = fault.operations
         self._keys: dict[int, bytes | None] = {}
+        """Table id → the result of `_wanted`, of at most TABLES_MAX tables."""
 
     def is_met(self) -> bool:
         """Draw whether a match meets the fault."""
@@ -96,6 +102,8 @@ class _Drawn:
     def _wanted(self, table: OpenTable) -> bytes | None:
         """The bytes with which the keys of all items begin that `fault.key` names; None if it does not fit the table's keys."""
         if table.table_id not in self._keys:
+            if len(self._keys) == TABLES_MAX:
+                self._keys.clear()
             try:
                 self._keys[table.table_id] = _key_start(table, self.fault.key or {})
             except ApiError:
@@ -115,15 +123,16 @@ class Drawing:
         self.met = 0
         """Number of faults that were met."""
 
-    def on_request(self, operation: str, tables: Sequence[str]) -> Iterator[Fault]:
-        """Draw the faults that a whole request meets as it begins; yields those that it meets.
+    def on_request(self, operation: str, tables: Sequence[str], when: Moment) -> Iterator[Fault]:
+        """Draw the faults that a whole request meets as it begins ("before"), or once it has been carried out ("after");
+        yields those that it meets.
 
         `tables`: names of the tables in the request.
         """
         for drawn in self._drawn:
             fault = drawn.fault
-            if fault.kind in REQUEST_KINDS and fault.key is None and drawn.names_operation(operation):
-                if fault.table is not None and fault.table not in tables:
+            if fault.kind in REQUEST_KINDS and fault.key is None and fault.when == when:
+                if not drawn.names_operation(operation) or (fault.table is not None and fault.table not in tables):
                     continue
                 if drawn.is_met():
                     self._note(drawn, operation, fault.table)
@@ -136,8 +145,10 @@ class Drawing:
         touch: Touch,
         changed_indexes: Sequence[str] = (),
         is_possible: Callable[[Fault], bool] = lambda fault: True,
+        when: Moment = "before",
     ) -> Iterator[Fault]:
-        """Draw the faults of these kinds that an access to rows meets; yields those that it meets.
+        """Draw the faults of these kinds that an access to rows meets, before or after it is carried out; yields those
+        that it meets.
 
         Of kinds that a whole request meets, only faults with a key are drawn. `is_possible` tells whether the access can
         meet a fault that concerns its rows; if not, it does not count as a match.
@@ -146,6 +157,7 @@ class Drawing:
             fault = drawn.fault
             if (
                 fault.kind in kinds
+                and fault.when == when
                 and (fault.key is not None or fault.kind not in REQUEST_KINDS)
                 and drawn.names_operation(operation)
                 and drawn.names(touch, changed_indexes)
@@ -153,6 +165,14 @@ class Drawing:
                 and drawn.is_met()
             ):
                 self._note(drawn, operation, touch.table.name, fault.index or touch.index, touch.key)
+                yield fault
+
+    def on_delivery(self, table: str) -> Iterator[Fault]:
+        """Draw the faults that a batch of a table's stream records meets on its way to a function; yields those that it meets."""
+        for drawn in self._drawn:
+            fault = drawn.fault
+            if fault.kind in DELIVERY_KINDS and fault.table in (None, table) and drawn.is_met():
+                self._note(drawn, DELIVERY, table)
                 yield fault
 
     def seconds_of(self, kind: FaultKind, table: str | None = None, operation: str = "") -> float:
@@ -172,6 +192,11 @@ class Drawing:
     def has(self, kind: FaultKind) -> bool:
         """True if there is a fault of this kind."""
         return any(drawn.fault.kind == kind for drawn in self._drawn)
+
+    def has_request_faults(self, when: Moment, *, with_key: bool) -> bool:
+        """True if there are faults of REQUEST_KINDS, with or without a key, that come at this moment."""
+        faults = [drawn.fault for drawn in self._drawn if drawn.fault.kind in REQUEST_KINDS]
+        return any(fault.when == when and (fault.key is not None) == with_key for fault in faults)
 
     def _note(
         self, drawn: _Drawn, operation: str, table: str | None, index: str | None = None, key: Key | None = None

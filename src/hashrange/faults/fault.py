@@ -1,5 +1,6 @@
 """What may go wrong on purpose? A list of `Fault`s with a seed, given in code, as TOML or as JSON (docs/testing/faults.md)."""
 
+import re
 import tomllib
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
@@ -23,7 +24,10 @@ FaultKind = Literal[
     "index-lag",
     "table-states",
     "late-records",
+    "repeated-records",
+    "small-batches",
 ]
+Moment = Literal["before", "after"]
 ThrottlingError = Literal["ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"]
 ThrottlingReason = Literal[
     "ProvisionedThroughputExceeded",
@@ -45,11 +49,17 @@ MEMBERS: dict[str, frozenset[str]] = {
     "index-lag": frozenset({"seconds"}),
     "table-states": frozenset({"table", "seconds"}),
     "late-records": frozenset({"table", "seconds"}),
+    "repeated-records": frozenset({"table"}),
+    "small-batches": frozenset({"table", "records"}),
 }
 """Kind → members that it may have, besides `share`, `count` and `skip`, which every kind has."""
 TIMED = frozenset({"slow", "stale-read", "index-lag", "table-states", "late-records"})
 """Kinds of faults that need the member `seconds`."""
 FAULTS_MAX = 1000
+INTEGER_MIN, INTEGER_MAX = -(2**63), 2**63 - 1
+"""Range of a seed, `count` and `skip`: that of TOML's integers."""
+ECHOED_LENGTH_MAX = 100
+"""Characters of a wrong name that a message repeats."""
 
 
 class FaultsError(SettingUnusable):
@@ -79,8 +89,9 @@ class Fault(_Where, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
     """One thing that goes wrong on purpose: what, in which requests, and how often."""
 
     kind: FaultKind
-    when: Literal["before", "after"] = "before"
-    """For the kinds "error" and "drop": whether the fault comes before the request is carried out, or after its commit."""
+    when: Moment = "before"
+    """For the kinds "error" and "drop": whether the fault comes before the request is carried out, or once it has been
+    carried out, which a refused request never is."""
     seconds: Annotated[float, Meta(ge=0, le=86_400)] | None = None
     """For "slow": the real time by which a reply is late. For all other kinds, service time: how old the rows of a stale
     read are, how late index entries and stream records are, how long table states last, and how close to each other two
@@ -90,6 +101,14 @@ class Fault(_Where, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
     reason: ThrottlingReason | None = None
     """Reason of a throttled request in ThrottlingReasons, without its first words, such as `TableRead`; None: the reason that
     fits the exception."""
+    records: Annotated[int, Meta(ge=1, le=10_000)] | None = None
+    """For "small-batches": most records of a batch; None: 1."""
+
+    @property
+    def operations(self) -> frozenset[str] | None:
+        """Names of the operations that the fault concerns; None: any."""
+        names = (self.operation,) if isinstance(self.operation, str) else self.operation
+        return None if names is None else frozenset(names)
 
 
 class Faults(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -110,12 +129,21 @@ def read_faults(path: str) -> Faults:
     """Read a TOML file: `seed`, and a table `[[fault]]` for each fault. Raises FaultsError."""
     try:
         with open(path, "rb") as file:
-            read = msgspec.convert(tomllib.load(file), _File)
-        return checked(read.fault, read.seed)
+            content = file.read()
     except OSError as error:
         raise FaultsError(f"the file of faults {path} cannot be read: {error.strerror or error}.") from None
+    except ValueError as error:  # the path holds a null byte
+        raise FaultsError(f"the file of faults {path!r} cannot be read: {error}.") from None
+    try:
+        read = msgspec.convert(tomllib.loads(content.decode()), _File)
+        return checked(read.fault, read.seed)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError, FaultsError) as error:
-        raise FaultsError(f"the file of faults {path} cannot be used: {error}") from None
+        reason = str(error)
+    except RecursionError:
+        reason = "it is nested too deeply."
+    except ValueError:
+        reason = "a number in it has too many digits."
+    raise FaultsError(f"the file of faults {path} cannot be used: {reason}")
 
 
 def checked(faults: Sequence[Fault | dict[str, Any]], seed: int) -> Faults:
@@ -126,15 +154,29 @@ def checked(faults: Sequence[Fault | dict[str, Any]], seed: int) -> Faults:
     exact = []
     for number, fault in enumerate(faults, 1):
         try:
-            exact.append(msgspec.convert(msgspec.to_builtins(fault), Fault))
+            members = msgspec.to_builtins(fault)
+            _check_integers(number, members)
+            exact.append(msgspec.convert(members, Fault))
+        except RecursionError:
+            raise FaultsError(f"fault {number}: it is nested too deeply.") from None
         except (msgspec.ValidationError, TypeError, ValueError) as error:
             raise FaultsError(f"fault {number}: {error}.") from None
+    if isinstance(seed, int) and not INTEGER_MIN <= seed <= INTEGER_MAX:
+        raise FaultsError(f"the seed must be from {INTEGER_MIN} to {INTEGER_MAX}.")
     try:
         found = msgspec.convert({"faults": exact, "seed": seed}, Faults)
     except msgspec.ValidationError as error:
         raise FaultsError(f"the faults cannot be used: {error}.") from None
     check(found)
     return found
+
+
+def _check_integers(number: int, members: Any) -> None:
+    """Raise FaultsError for a `count` or `skip` that is far too large; msgspec refuses such integers in other words."""
+    for name, least in (("count", 1), ("skip", 0)):
+        value = members.get(name) if isinstance(members, dict) else None
+        if isinstance(value, int) and value > INTEGER_MAX:
+            raise FaultsError(f"fault {number}: the member {name} must be from {least} to {INTEGER_MAX}.")
 
 
 def most_lag_seconds(faults: Faults) -> float:
@@ -156,23 +198,47 @@ def check(faults: Faults) -> None:
             )
         if fault.kind in TIMED and fault.seconds is None:
             raise FaultsError(f'fault {number}: the kind "{fault.kind}" needs the member seconds.')
-        if fault.key is not None and fault.table is None:
-            raise FaultsError(f"fault {number}: the member key needs the member table.")
-        if fault.key is not None and not _is_key(fault.key):
-            raise FaultsError(
-                f'fault {number}: the member key needs one or two attributes, such as {{"id": {{"S": "order-1"}}}}.'
-            )
+        wrong = _wrong_name(fault) or (None if fault.key is None else _wrong_key(fault.key, fault.table))
+        if wrong is not None:
+            raise FaultsError(f"fault {number}: {wrong}")
         if fault.index is not None and (fault.table is None or fault.key is not None):
             raise FaultsError(f"fault {number}: the member index needs the member table, and excludes the member key.")
 
 
-def _is_key(key_map: dict[str, dict[str, Any]]) -> bool:
-    """True if a table could have items with this key, or with this partition key."""
-    try:
-        item = check_item(key_map)[0]
-    except (ApiError, Malformed):
-        return False
-    return len(item) in {1, 2} and all(type_of(value) in {"S", "N", "B"} for value in item.values())
+def echoed(name: str) -> str:
+    """A wrong name for a message, which repeats ECHOED_LENGTH_MAX characters of it at most."""
+    return name if len(name) <= ECHOED_LENGTH_MAX else f"{name[:ECHOED_LENGTH_MAX]}…"
 
 
+def _wrong_name(fault: Fault) -> str | None:
+    """What is wrong with the names of operations, table or index; None if nothing is."""
+    operations = fault.operations
+    if operations is not None and (not operations or "" in operations):
+        return "the member operation names none; leave it out for all operations."
+    if fault.table == "":
+        return "the member table is empty; leave it out for all tables."
+    for member, name in (("table", fault.table), ("index", fault.index)):
+        if name is not None and _NAME(name) is None:
+            return f'no {member} has the name "{echoed(name)}"; the member {member} is a name of letters, digits, _, - and periods.'
+    return None
+
+
+def _wrong_key(key_map: dict[str, dict[str, Any]], table: str | None) -> str | None:
+    """What is wrong with a key: why no table could have items with this key, or with this partition key; None if nothing is."""
+    if table is None:
+        return "the member key needs the member table."
+    if len(key_map) not in {1, 2}:
+        return 'the member key needs one or two attributes, such as {"id": {"S": "order-1"}}.'
+    for name, value in key_map.items():
+        try:
+            is_right = type_of(check_item({name: value})[0][name]) in {"S", "N", "B"}
+        except (ApiError, Malformed):
+            is_right = False
+        if not is_right:
+            example = '{"S": "order-1"} or {"N": "5"}'
+            return f"the value of {echoed(name)} in the member key must be of type S, N or B, such as {example}."
+    return None
+
+
+_NAME = re.compile(r"[a-zA-Z0-9_.-]+").fullmatch
 _defaults = msgspec.structs.asdict(Fault(kind="error")) | {"kind": None}

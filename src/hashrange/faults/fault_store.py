@@ -4,19 +4,23 @@ Errors are raised where the service meets them: after all checks of the request,
 returns what is throttled as unprocessed, and a transaction names the action.
 """
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from itertools import chain
+from typing import Any
 
 from hashrange.clock import Clock
 from hashrange.errors import ApiError, InternalServerError, LeftUnprocessed, TransactionConflictException
-from hashrange.faults.drawing import Drawing, Touch
+from hashrange.faults.drawing import REQUEST_KINDS, Drawing, Touch
 from hashrange.faults.fault import Fault, FaultKind
 from hashrange.faults.fault_streams import FaultStreams
 from hashrange.faults.faulted_steps import FaultedSteps
-from hashrange.faults.recent_writes import RecentWrites
+from hashrange.faults.recent_requests import RecentRequests
+from hashrange.faults.running_request import RunningRequest
 from hashrange.faults.stale_rows import StaleRows
+from hashrange.faults.table_rows import TableRows, TableRowsById
 from hashrange.faults.throttling import throttled
+from hashrange.faults.unfinished_reads import UnfinishedReads
 from hashrange.items.types import Key, Row
 from hashrange.messages.http import INTERNAL_ERROR
 from hashrange.messages.transactions import CONFLICT
@@ -24,6 +28,7 @@ from hashrange.soon import Soon, settled
 from hashrange.store.interface import (
     IdempotencyToken,
     Page,
+    SeeChanges,
     Transacted,
     TransactionRefused,
     TransactionStep,
@@ -36,149 +41,122 @@ from hashrange.tables.open_table import OpenTable
 from hashrange.tables.source_id import HASH_BYTES, partition_prefix
 from hashrange.tables.span import Span
 
-READ_KINDS: frozenset[FaultKind] = frozenset({"throttle", "error", "unprocessed", "slow", "drop", "half-reply"})
+READ_KINDS: frozenset[FaultKind] = REQUEST_KINDS | {"throttle", "unprocessed"}
 WRITE_KINDS: frozenset[FaultKind] = READ_KINDS | {"conflict"}
 BATCHES = {"BatchGetItem", "BatchWriteItem"}
-READINGS_MAX = 1000
-"""Most requests of which the store remembers that they read a page in slices. A later slice of any other request may meet
-faults that its first slice has not met."""
-
-
-class _Reading(NamedTuple):
-    """A page of a Query or Scan of which slices have been read; the faults that its first slice met hold for all."""
-
-    request: object
-    source_id: bytes
-    last_key: Key
-    since_seconds: float | None
-    """Service time as of which the page shows rows; None: it shows them as they are now."""
 
 
 class FaultStore(WrappedStore):
     """A store in front of `inner` whose rows meet faults; all requests must go through it."""
 
-    def __init__(
-        self,
-        inner: WholeStore,
-        drawing: Drawing,
-        clock: Clock,
-        running_operation: Callable[[], str | None],
-        running_request: Callable[[], object],
-        mark: Callable[[Fault], None],
-    ) -> None:
-        """`running_operation` returns the operation of the request that runs now, None for other work; `running_request`
-        an object that this request alone has. `mark(fault)` lets the reply of that request meet a fault.
-        """
+    def __init__(self, inner: WholeStore, drawing: Drawing, clock: Clock, running: RunningRequest) -> None:
         super().__init__(inner)
         self._inner = inner
         self._drawing = drawing
         self._clock = clock
-        self._running_operation = running_operation
-        self._running_request = running_request
-        self._mark = mark
-        self._sources: dict[bytes, tuple[OpenTable, str | None]] = {}
+        self._running = running
+        self._has_before = drawing.has_request_faults("before", with_key=True)
+        self._has_after = drawing.has_request_faults("after", with_key=True)
+        self._reads = UnfinishedReads()
+        self._recent = None if drawing.most_seconds("conflict") is None else RecentRequests(clock)
         stale_seconds = drawing.most_seconds("stale-read")
         self._stale = None if stale_seconds is None else StaleRows(stale_seconds)
-        self._readings: dict[int, _Reading] = {}
-        """`id` of a request's `running_request` object → the page that the request reads; the oldest first."""
-        self._recent = None if drawing.most_seconds("conflict") is None else RecentWrites(clock)
         self.catalog = inner.catalog
+        self._tables = TableRowsById(inner.catalog)
         self.streams = FaultStreams(inner.streams, drawing, clock) if drawing.has("late-records") else inner.streams
+
+    @property
+    def see_changes(self) -> SeeChanges | None:
+        """What `inner` must call with the changes of each commit (`Maintenance.on_changes`); None: nothing."""
+        return None if self._stale is None else self._see_changes
+
+    def _see_changes(self, changes: Sequence[Change]) -> None:
+        assert self._stale is not None
+        self._stale.note(changes, self._clock.service_time())
 
     # --- reads -----------------------------------------------------------------------------------
 
     def get(self, source_id: bytes, key: Key, *, consistent: bool) -> Soon[Row | None]:
         """The row at `key`, perhaps as it was earlier. Raises the ApiError of a fault."""
-        operation = self._running_operation()
-        if operation is None:
+        operation = self._running.operation()
+        source = None if operation is None else self._tables.find(source_id)
+        if operation is None or source is None:
             return self._inner.get(source_id, key, consistent=consistent)
-        table, index = self._source(source_id)
-        touch = Touch(table, index, key)
-        after = self._refuse(operation, touch, READ_KINDS, is_write=False)
-        since_seconds = self._draw_moment(operation, touch, consistent=consistent)
-        if since_seconds is None and after is None:
-            return self._inner.get(source_id, key, consistent=consistent)
-        return self._got(source_id, key, consistent, since_seconds, after)
-
-    async def _got(
-        self, source_id: bytes, key: Key, consistent: bool, since_seconds: float | None, after: ApiError | None
-    ) -> Row | None:
-        row = await settled(self._inner.get(source_id, key, consistent=consistent))
-        if after is not None:
-            raise after
-        if since_seconds is None or self._stale is None:
-            return row
-        return self._stale.row(source_id, key, row, since_seconds)
-
-    def page(self, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Soon[Page]:
-        """Rows of `span`, perhaps as they were earlier. Raises the ApiError of a fault."""
-        operation = self._running_operation()
-        page = self._inner.page
-        if operation is None:
-            return page(source_id, span, limit_rows, limit_bytes, consistent=consistent)
-        table, index = self._source(source_id)
-        reading = self._go_on_reading(source_id, span)
-        after: ApiError | None = None
+        touch = Touch(source.table, source.index_name, key)
+        self._refuse(operation, touch, READ_KINDS, is_write=False)
+        reading = self._reads.fetches_for(self._running.identity(), source.table)
         if reading is not None:
             since_seconds = reading.since_seconds
         else:
-            touch = Touch(table, index, None, _common_prefix(span))
-            after = self._refuse(operation, touch, READ_KINDS, is_write=False)
-            since_seconds = self._draw_moment(operation, touch, consistent=consistent) if index is None else None
-        coming = page(source_id, span, limit_rows, limit_bytes, consistent=consistent)
-        if isinstance(coming, Page) and since_seconds is None and after is None:
-            self._note_reading(source_id, coming, None)
+            since_seconds = self._draw_moment(operation, touch, consistent=consistent)
+        coming = self._inner.get(source_id, key, consistent=consistent)
+        if since_seconds is None and not self._has_after:
             return coming
-        return self._paged(coming, table, source_id, span, limit_rows, limit_bytes, since_seconds, after)
+        return self._got(coming, operation, touch, source_id, since_seconds)
+
+    async def _got(
+        self, coming: Soon[Row | None], operation: str, touch: Touch, source_id: bytes, since_seconds: float | None
+    ) -> Row | None:
+        row = await settled(coming)
+        self._meet_after(operation, [touch])
+        if since_seconds is None or self._stale is None:
+            return row
+        assert touch.key is not None
+        return self._stale.row(source_id, touch.key, row, since_seconds)
+
+    def page(self, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Soon[Page]:
+        """Rows of `span`, perhaps as they were earlier. Raises the ApiError of a fault."""
+        operation = self._running.operation()
+        page = self._inner.page
+        source = None if operation is None else self._tables.find(source_id)
+        if operation is None or source is None:
+            return page(source_id, span, limit_rows, limit_bytes, consistent=consistent)
+        touch: Touch | None = None
+        reading = self._reads.go_on(self._running.identity(), source, span)
+        if reading is not None:
+            since_seconds = reading.since_seconds
+        else:
+            touch = Touch(source.table, source.index_name, None, _common_prefix(span))
+            self._refuse(operation, touch, READ_KINDS, is_write=False)
+            is_never_stale = source.read.index is not None and not source.is_local_index
+            since_seconds = self._draw_moment(operation, touch, consistent=consistent or is_never_stale)
+        coming = page(source_id, span, limit_rows, limit_bytes, consistent=consistent)
+        if isinstance(coming, Page) and since_seconds is None and not self._has_after:
+            self._reads.note(self._running.identity(), source, coming, None)
+            return coming
+        first = None if touch is None else (operation, touch)
+        return self._paged(coming, source, span, limit_rows, limit_bytes, since_seconds, first)
 
     async def _paged(
         self,
         coming: Soon[Page],
-        table: OpenTable,
-        source_id: bytes,
+        source: TableRows,
         span: Span,
         limit_rows: int,
         limit_bytes: int,
         since_seconds: float | None,
-        after: ApiError | None,
+        first: tuple[str, Touch] | None,
     ) -> Page:
+        """The page that comes. `first`: operation and access of a page's first slice; None for a later slice."""
         page = await settled(coming)
-        if after is not None:
-            raise after
+        if first is not None:
+            self._meet_after(first[0], [first[1]])
         if since_seconds is not None and self._stale is not None:
-            page = self._stale.page(table, span, page, since_seconds, limit_rows, limit_bytes)
-        self._note_reading(source_id, page, since_seconds)
+            page = self._stale.page(source, span, page, since_seconds, limit_rows, limit_bytes)
+        self._reads.note(self._running.identity(), source, page, since_seconds)
         return page
-
-    def _note_reading(self, source_id: bytes, page: Page, since_seconds: float | None) -> None:
-        """Remember where the next slice of the running request begins, if it reads one."""
-        if page.last_key is None:
-            return
-        request = self._running_request()
-        self._readings[id(request)] = _Reading(request, source_id, page.last_key, since_seconds)
-        if len(self._readings) > READINGS_MAX:
-            del self._readings[next(iter(self._readings))]
-
-    def _go_on_reading(self, source_id: bytes, span: Span) -> _Reading | None:
-        """The page that the running request has begun to read, if `span` is the rest of that page; otherwise None."""
-        reading = self._readings.pop(id(self._running_request()), None)
-        if reading is None or reading.source_id != source_id:
-            return None
-        is_rest = span.upper == reading.last_key if span.is_reverse else span.lower == reading.last_key + b"\x00"
-        return reading if is_rest else None
 
     async def snapshot_get(self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int) -> list[Row | None]:
         """The rows at `places`. Raises TransactionRefused with the ApiErrors of faults."""
-        operation = self._running_operation()
-        after: ApiError | None = None
-        if operation is not None:
-            touches = [Touch(table, None, key) for table, key in places]
-            reasons, after = self._refuse_all(operation, touches, is_write=False)
-            if any(reasons):
-                raise TransactionRefused(reasons)
+        operation = self._running.operation()
+        if operation is None:
+            return await self._inner.snapshot_get(places, limit_bytes)
+        touches = [Touch(table, None, key) for table, key in places]
+        reasons = self._refuse_all(operation, touches, is_write=False)
+        if any(reasons):
+            raise TransactionRefused(reasons)
         rows = await self._inner.snapshot_get(places, limit_bytes)
-        if after is not None:
-            raise after
+        self._meet_after(operation, touches)
         return rows
 
     # --- writes ----------------------------------------------------------------------------------
@@ -186,29 +164,46 @@ class FaultStore(WrappedStore):
     def mutate(
         self, table: OpenTable, key: Key, plan: Plan, request_id: RequestId | None = None, origin: Origin = "client"
     ) -> Soon[Change]:
-        """Replace one row. Raises the ApiError of a fault, before or after the commit."""
-        operation = self._running_operation()
-        if operation is None:
-            return self._noted(self._inner.mutate(table, key, plan, request_id, origin), None)
-        touch = Touch(table, None, key)
-        after = self._refuse(operation, touch, WRITE_KINDS, is_write=True)
-        if self._recent is not None:
-            self._recent.note(operation, table, key)
-        return self._noted(self._inner.mutate(table, key, plan, request_id, origin), after)
+        """Replace one row. Raises the ApiError of a fault, before or after the commit.
 
-    def _noted(self, coming: Soon[Change], after: ApiError | None) -> Soon[Change]:
+        If the request writes several items one after the other, its first write draws the faults that whole requests meet
+        for all of them. Those that come after their commits replace the reply, so that nothing is left undone.
+        """
+        operation = self._running.operation()
+        if operation is None:
+            return self._inner.mutate(table, key, plan, request_id, origin)
+        touch = Touch(table, None, key)
+        is_one_of_several = (self._has_before or self._has_after) and self._is_one_of_several(operation, table, key)
+        kinds = WRITE_KINDS - REQUEST_KINDS if is_one_of_several else WRITE_KINDS
+        self._refuse(operation, touch, kinds, is_write=True)
+        if self._recent is not None:
+            self._recent.note(operation, table, key, is_write=True)
+        coming = self._inner.mutate(table, key, plan, request_id, origin)
+        if not self._has_after:
+            return coming
         if not isinstance(coming, Change):
-            return self._noted_later(coming, after)
-        self._note([coming])
-        if after is not None:
-            raise after
+            return self._written(coming, operation, touch, is_one_of_several=is_one_of_several)
+        self._meet_after(operation, [touch], is_one_of_several=is_one_of_several)
         return coming
 
-    async def _noted_later(self, coming: Coroutine[Any, Any, Change], after: ApiError | None) -> Change:
+    def _is_one_of_several(self, operation: str, table: OpenTable, key: Key) -> bool:
+        """True if the request writes several items one after the other. If the item is the first of them, draws the faults
+        that come before the request, for all of them; raises InternalServerError if it is not to be carried out.
+        """
+        writes = self._running.writes()
+        first = next(writes, None)
+        if first is None:
+            return False
+        if (first[0].table_id, first[1]) == (table.table_id, key):
+            for other, other_key in chain((first,), writes):
+                self._refuse(operation, Touch(other, None, other_key), REQUEST_KINDS, is_write=True)
+        return True
+
+    async def _written(
+        self, coming: Coroutine[Any, Any, Change], operation: str, touch: Touch, *, is_one_of_several: bool
+    ) -> Change:
         change = await coming
-        self._note([change])
-        if after is not None:
-            raise after
+        self._meet_after(operation, [touch], is_one_of_several=is_one_of_several)
         return change
 
     async def transact(
@@ -218,11 +213,9 @@ class FaultStore(WrappedStore):
 
         Faults are drawn when the first plan is called: a replay, of which no plan is called, meets none.
         """
-        operation = self._running_operation()
+        operation = self._running.operation()
         if operation is None:
-            transacted = await self._inner.transact(steps, token, request_id)
-            self._note(transacted.changes)
-            return transacted
+            return await self._inner.transact(steps, token, request_id)
         touches = [None if step.key is None else Touch(step.table, None, step.key) for step in steps]
         faulted = FaultedSteps(partial(self._refuse_all, operation, touches, is_write=True))
         try:
@@ -231,20 +224,16 @@ class FaultStore(WrappedStore):
             if faulted.error is not None:
                 raise faulted.error from None
             raise
-        self._note(transacted.changes)
-        if faulted.after is not None:
-            raise faulted.after
+        if faulted.is_drawn:
+            self._meet_after(operation, [touch for touch in touches if touch is not None])
         return transacted
 
     # --- faults ----------------------------------------------------------------------------------
 
-    def _refuse(self, operation: str, touch: Touch, kinds: frozenset[FaultKind], *, is_write: bool) -> ApiError | None:
-        """Draw the faults of one access. Raises the error of the first that refuses it, or returns the error to raise
-        after the commit; None if there is none.
-        """
-        after: ApiError | None = None
+    def _refuse(self, operation: str, touch: Touch, kinds: frozenset[FaultKind], *, is_write: bool) -> None:
+        """Draw the faults that one access meets before it is carried out. Raises the error of the first that refuses it."""
         changed = [index.name for index, _ in touch.table.index_keys if index.is_global] if is_write else []
-        is_possible = partial(self._is_possible, operation, touch)
+        is_possible = partial(self._is_possible, operation, touch, is_write)
         for fault in self._drawing.on_touch(kinds, operation, touch, changed, is_possible):
             kind = fault.kind
             if kind == "throttle":
@@ -253,40 +242,50 @@ class FaultStore(WrappedStore):
                 raise LeftUnprocessed
             if kind == "conflict":
                 raise TransactionConflictException(CONFLICT)
-            error = InternalServerError(INTERNAL_ERROR)
-            if kind in {"drop", "slow", "half-reply"}:
-                self._mark(fault)
-            if kind in {"error", "drop"} and fault.when == "before":
-                raise error
-            if kind == "error":
-                after = error
-        return after
+            if kind != "error":
+                self._running.mark(fault)
+            if kind in {"error", "drop"}:
+                raise InternalServerError(INTERNAL_ERROR)
 
-    def _refuse_all(
-        self, operation: str, touches: Sequence[Touch | None], *, is_write: bool
-    ) -> tuple[list[ApiError | None], ApiError | None]:
-        """Draw the faults of a transaction's rows. Returns the error that refuses each, or None; and the error to raise
-        after the commit, or None. Raises InternalServerError if none is to be carried out.
+    def _refuse_all(self, operation: str, touches: Sequence[Touch | None], *, is_write: bool) -> list[ApiError | None]:
+        """Draw the faults that a transaction's rows meet before it is carried out. Returns the error that refuses each, or
+        None. Raises InternalServerError if none is to be carried out.
         """
         reasons: list[ApiError | None] = []
-        after: ApiError | None = None
         for touch in touches:
             try:
-                found = None if touch is None else self._refuse(operation, touch, WRITE_KINDS, is_write=is_write)
+                if touch is not None:
+                    self._refuse(operation, touch, WRITE_KINDS, is_write=is_write)
             except InternalServerError:
                 raise
             except ApiError as error:
                 reasons.append(error)
             else:
                 reasons.append(None)
-                after = after or found
-        if is_write and self._recent is not None and not any(reasons):
+        if self._recent is not None and not any(reasons):
             for touch in touches:
                 if touch is not None and touch.key is not None:
-                    self._recent.note(operation, touch.table, touch.key)
-        return reasons, after
+                    self._recent.note(operation, touch.table, touch.key, is_write=is_write)
+        return reasons
 
-    def _is_possible(self, operation: str, touch: Touch, fault: Fault) -> bool:
+    def _meet_after(self, operation: str, touches: Iterable[Touch], *, is_one_of_several: bool = False) -> None:
+        """Draw the faults that accesses meet once they have been carried out.
+
+        Raises InternalServerError for an error, or lets it replace the reply if the request is to write further items.
+        """
+        if not self._has_after:
+            return
+        is_error = False
+        for touch in touches:
+            for fault in self._drawing.on_touch(REQUEST_KINDS, operation, touch, when="after"):
+                if fault.kind == "drop" or is_one_of_several:
+                    self._running.mark(fault)
+                else:
+                    is_error = True
+        if is_error:
+            raise InternalServerError(INTERNAL_ERROR)
+
+    def _is_possible(self, operation: str, touch: Touch, is_write: bool, fault: Fault) -> bool:
         """True if this access can meet the fault. "unprocessed" concerns only elements of batches; "conflict" with
         `seconds` only two requests that are close to each other, of which one is a transaction.
         """
@@ -295,7 +294,7 @@ class FaultStore(WrappedStore):
         if fault.kind == "conflict" and fault.seconds is not None:
             assert self._recent is not None
             assert touch.key is not None
-            return self._recent.is_in_conflict(operation, touch.table, touch.key, fault.seconds)
+            return self._recent.is_in_conflict(operation, touch.table, touch.key, fault.seconds, is_write=is_write)
         return True
 
     def _draw_moment(self, operation: str, touch: Touch, *, consistent: bool) -> float | None:
@@ -304,26 +303,6 @@ class FaultStore(WrappedStore):
             return None
         met = [fault.seconds or 0.0 for fault in self._drawing.on_touch(frozenset({"stale-read"}), operation, touch)]
         return self._clock.service_time() - max(met) if met else None
-
-    def _note(self, changes: Sequence[Change]) -> None:
-        if self._stale is not None:
-            self._stale.note(changes, self._clock.service_time())
-
-    def _source(self, source_id: bytes) -> tuple[OpenTable, str | None]:
-        """The table of a source, and the name of the index that the source is; None instead if it is the table itself."""
-        found = self._sources.get(source_id)
-        if (
-            found is None
-            or self.catalog.find(found[0].schema.account, found[0].schema.region, found[0].name) is not found[0]
-        ):
-            for table in self.catalog.all_tables():
-                for source in (table.table_source, *table.indexes):
-                    self._sources[bytes(source.source_id)] = (
-                        table,
-                        None if source.index is None else source.index.name,
-                    )
-            found = self._sources[bytes(source_id)]
-        return found
 
 
 def _common_prefix(span: Span) -> bytes:

@@ -8,6 +8,8 @@ from hashrange.store.streams import RecordPage, Streams
 from hashrange.tables.streams import Sequence as SequenceNumber
 from hashrange.tables.streams import Shard, Stream, sequence_at
 
+STREAMS_MAX = 100
+"""Most streams of which the name of the table is remembered."""
 MILLISECOND = 0.001
 """In seconds. Sequence numbers count milliseconds, so all records of a millisecond become readable together."""
 
@@ -19,25 +21,25 @@ class FaultStreams:
         self._inner = inner
         self._drawing = drawing
         self._clock = clock
-        self._names: dict[tuple[int, int], str] = {}
-        self.last, self.of = inner.last, inner.of
+        self._names: dict[int, str] = {}
+        """Stream id → name of its table, for the streams whose shards were looked at last; the oldest first."""
+        self.last, self.of, self.last_of = inner.last, inner.of, inner.last_of
         self.find, self.follow, self.feeds = inner.find, inner.follow, inner.feeds
 
     def shards(self, stream: Stream) -> Sequence[Shard]:
         """The inner store's shards of a stream; remembers the name of the stream's table for `records`."""
-        shards = self._inner.shards(stream)
-        for shard in shards:
-            self._names[stream.stream_id, shard.number] = stream.table_name
-        return shards
+        self._names.pop(stream.stream_id, None)
+        self._names[stream.stream_id] = stream.table_name
+        if len(self._names) > STREAMS_MAX:
+            del self._names[next(iter(self._names))]
+        return self._inner.shards(stream)
 
     async def records(self, shard: Shard, first: SequenceNumber, limit_records: int, limit_bytes: int) -> RecordPage:
         """Records of a shard that are readable. If later ones are not yet, `is_end` is False."""
         page = await self._inner.records(shard, first, limit_records, limit_bytes)
         if not page.records:
             return page
-        seconds = self._drawing.seconds_of(
-            "late-records", self._names.get((shard.stream_id, shard.number)), "GetRecords"
-        )
+        seconds = self._drawing.seconds_of("late-records", self._names.get(shard.stream_id), "GetRecords")
         if not seconds:
             return page
         late = sequence_at(self._clock.service_time() - seconds + MILLISECOND)

@@ -9,9 +9,8 @@ from hashrange.messages.http import INTERNAL_ERROR
 from hashrange.store.interface import TransactionStep
 from hashrange.tables.change import Plan, Planned
 
-DrawSteps = Callable[[], tuple[list[ApiError | None], ApiError | None]]
-"""Returns the error that refuses each step, or None; and the error to raise after the commit, or None. Raises
-InternalServerError if the transaction is not to be carried out."""
+DrawSteps = Callable[[], list[ApiError | None]]
+"""Returns the error that refuses each step, or None. Raises InternalServerError if the transaction is not to be carried out."""
 
 
 class FaultedSteps:
@@ -22,8 +21,11 @@ class FaultedSteps:
         self._reasons: list[ApiError | None] | None = None
         self.error: ApiError | None = None
         """The error to raise instead of carrying out the transaction; None if there is none, or nothing is drawn yet."""
-        self.after: ApiError | None = None
-        """The error to raise after the commit; None if there is none, or nothing is drawn yet."""
+
+    @property
+    def is_drawn(self) -> bool:
+        """True once a plan has been called; False still if the transaction turned out to be a replay."""
+        return self._reasons is not None or self.error is not None
 
     def wrapped(self, steps: Sequence[TransactionStep]) -> list[TransactionStep]:
         """The steps with other plans, which raise the error of a fault, if the step meets one, before they call the former plan."""
@@ -31,9 +33,9 @@ class FaultedSteps:
 
     def _plan(self, place: int, plan: Plan, old: Row | None) -> Planned | Row | None:
         """Call a step's plan. Raises the error of a fault, or the plan's."""
-        if self._reasons is None and self.error is None:
+        if not self.is_drawn:
             try:
-                self._reasons, self.after = self._draw()
+                self._reasons = self._draw()
             except InternalServerError as error:
                 self.error = error
         if self.error is not None:

@@ -1,14 +1,14 @@
-"""Which row does a stale read return? The row as it was some seconds of service time earlier, from the changes made since."""
+"""Which row does a stale read return? The row as it was some seconds of service time earlier, from the changes made since. Entries of local indexes are rows too."""
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from hashrange.faults.table_rows import TableRows
 from hashrange.items.row_layout import row_size_bytes
 from hashrange.items.rows import decode_row
 from hashrange.items.types import Key, Row
 from hashrange.store.interface import Page
 from hashrange.tables.change import Change
-from hashrange.tables.open_table import OpenTable
 from hashrange.tables.span import Span
 
 CHANGES_MAX = 10_000
@@ -18,7 +18,7 @@ CHANGES_BYTES_MAX = 32 * 1024 * 1024
 
 
 class StaleRows:
-    """The latest changes of items, from which rows are shown as they were before."""
+    """The latest changes of rows, from which they are shown as they were before."""
 
     def __init__(self, seconds_max: float) -> None:
         """`seconds_max`: how stale reads can be; older changes are not kept."""
@@ -26,17 +26,17 @@ class StaleRows:
         self._changes: dict[tuple[bytes, Key], deque[tuple[float, Row | None]]] = {}
         """(source id, key) → service time of each change, and the row before it; the oldest change first."""
         self._order: deque[tuple[bytes, Key]] = deque()
-        """Source id and key of each change, the oldest first."""
+        """TableRows id and key of each change, the oldest first."""
         self._size_bytes = 0
 
     def note(self, changes: Iterable[Change], now_seconds: float) -> None:
         """Keep changes that were just committed."""
         for change in changes:
-            if change.old != change.new:
-                place = (bytes(change.table.source_id), change.key)
-                self._changes.setdefault(place, deque()).append((now_seconds, change.old))
+            for source_id, key, old in _rows_before(change):
+                place = (source_id, key)
+                self._changes.setdefault(place, deque()).append((now_seconds, old))
                 self._order.append(place)
-                self._size_bytes += len(change.old or b"")
+                self._size_bytes += len(old or b"")
         while self._order and self._is_oldest_needless(now_seconds):
             self._forget_oldest()
 
@@ -60,20 +60,20 @@ class StaleRows:
         return row
 
     def page(
-        self, table: OpenTable, span: Span, page: Page, since_seconds: float, limit_rows: int, limit_bytes: int
+        self, source: TableRows, span: Span, page: Page, since_seconds: float, limit_rows: int, limit_bytes: int
     ) -> Page:
-        """A page of a table's rows as it was at `since_seconds`; `page`: as it is now, read from `span`.
+        """A page of a source as it was at `since_seconds`; `page`: as it is now, read from `span`.
 
         It ends with the row that reaches a limit, as `Store.page` does.
         """
         lower, upper = span.lower, span.upper
         if page.last_key is not None:
             lower, upper = (page.last_key, upper) if span.is_reverse else (lower, page.last_key + b"\x00")
-        source_id = bytes(table.source_id)
-        changed = {key for source, key in self._changes if source == source_id and lower <= key < upper}
+        source_id = bytes(source.read.source_id)
+        changed = {key for found, key in self._changes if found == source_id and lower <= key < upper}
         if not changed:
             return page
-        rows = {table.item_key(decode_row(row)): row for row in page.rows}
+        rows = {source.key_of(decode_row(row)): row for row in page.rows}
         for key in changed:
             row = self.row(source_id, key, rows.get(key), since_seconds)
             if row is None:
@@ -87,3 +87,16 @@ class StaleRows:
             if count == limit_rows or size_bytes >= limit_bytes:
                 return Page([rows[one] for one in keys[:count]], size_bytes, key)
         return Page([rows[key] for key in keys], size_bytes, page.last_key)
+
+
+def _rows_before(change: Change) -> Iterator[tuple[bytes, Key, Row | None]]:
+    """TableRows id and key of each row that a change alters in its table and the local indexes, and the row before it."""
+    if change.old != change.new:
+        yield bytes(change.table.source_id), change.key, change.old
+    for source, old, new in change.entries:
+        if source.index is None or source.index.is_global:
+            continue
+        if old is not None:
+            yield bytes(source.source_id), old.key, old.row
+        if new is not None and (old is None or old.key != new.key):
+            yield bytes(source.source_id), new.key, None

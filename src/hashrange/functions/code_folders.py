@@ -15,12 +15,17 @@ class CodeFolders:
         self._root: str | None = None
         self._number = 0
 
-    async def unpack(self, zipped: bytes) -> str:
-        """Unpack a zip into a new folder and return its path. Raises CodeUnusable, and OSError if the disk refuses."""
+    @property
+    def root(self) -> str:
+        """The temporary folder. Raises OSError if the disk refuses."""
         if self._root is None:
             self._root = tempfile.mkdtemp(prefix="hashrange-functions-")
+        return self._root
+
+    async def unpack(self, zipped: bytes) -> str:
+        """Unpack a zip into a new folder and return its path. Raises CodeUnusable, and OSError if the disk refuses."""
         self._number += 1
-        folder = os.path.join(self._root, str(self._number))
+        folder = os.path.join(self.root, str(self._number))
         await asyncio.to_thread(unpack_code, zipped, folder)
         return folder
 

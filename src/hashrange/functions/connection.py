@@ -10,6 +10,7 @@ be, and a connection that sends what was not asked for, or not JSON, is broken a
 """
 
 import asyncio
+import secrets
 from collections.abc import Callable
 from typing import Any, NamedTuple, cast
 
@@ -152,6 +153,8 @@ class Listener:
         self._strangers: dict[EnvironmentConnection, asyncio.TimerHandle] = {}
         self.port = 0
         """0 until `start`."""
+        self.mark = secrets.token_hex(16)
+        """What the marks of all environments of this server begin with."""
         self.starting = asyncio.Lock()
         """A lock that is held while a process is started, so that the loop starts one in a turn, which takes some milliseconds."""
 

@@ -39,7 +39,7 @@ class ExecutionEnvironment:
         self.runnable = runnable
         self._listener, self._log_stream = listener, log_stream
         self._init_seconds_max = init_seconds_max
-        self._mark = secrets.token_hex(16)
+        self._mark = f"{listener.mark}.{secrets.token_hex(16)}"
         self._log: InvocationLog | None = None
         self._process: Process | None = None
         self._connection: EnvironmentConnection | None = None

@@ -62,8 +62,10 @@ class FunctionOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     runs_code: bool = False
     """False: code is neither run nor taken; only functions that are URLs can be invoked."""
-    credentials_of: Callable[[str], HandlerCredentials] = lambda account: HandlerCredentials(account, "hashrange")
-    """Account → what its handlers sign with."""
+    credentials_of: Callable[[Caller], HandlerCredentials] = lambda caller: HandlerCredentials(
+        caller.account, "hashrange"
+    )
+    """Account and Region → what handlers sign with there."""
     endpoints: Mapping[str, str] = {}
     """`AWS_ENDPOINT_URL_…` variables of handlers."""
     state_delay_seconds: float = 0.0
@@ -89,7 +91,7 @@ class Functions:
         """Functions that are being created or updated."""
         self._generation = documents.generation
 
-    def reach(self, endpoint: str, credentials_of: Callable[[str], HandlerCredentials] | None = None) -> None:
+    def reach(self, endpoint: str, credentials_of: Callable[[Caller], HandlerCredentials] | None = None) -> None:
         """Let handlers find this server at its endpoint, and clients fetch zips from it. `credentials_of`: None leaves them."""
         options = self.options
         self.options = msgspec.structs.replace(

@@ -12,11 +12,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from hashrange.clock import Clock
-from hashrange.functions.api.operation import LambdaError
+from hashrange.functions.api.operation import Caller, LambdaError
 from hashrange.functions.code import CodeUnusable, find_code
 from hashrange.functions.code_folders import CodeFolders
 from hashrange.functions.connection import Listener
 from hashrange.functions.description import FunctionDescription
+from hashrange.functions.guardian import Guardian
 from hashrange.functions.invocation import ConcurrencyExceeded, Invocation, InvocationOutcome
 from hashrange.functions.invocation_log import OnLine
 from hashrange.functions.names import FunctionKey
@@ -116,12 +117,14 @@ class LoadedFunctions:
     def __init__(
         self,
         clock: Clock,
-        credentials_of: Callable[[str], HandlerCredentials],
+        credentials_of: Callable[[Caller], HandlerCredentials],
         endpoints: Mapping[str, str],
     ) -> None:
-        """`credentials_of`: account → what its handlers sign with; `endpoints`: `AWS_ENDPOINT_URL_…` variables of handlers."""
+        """`credentials_of`: account and Region → what handlers sign with there; `endpoints`: `AWS_ENDPOINT_URL_…` variables of handlers."""
         self._clock, self._credentials_of, self._endpoints = clock, credentials_of, endpoints
         self._listener: asyncio.Task[Listener] | None = None
+        self._guardian: Guardian | None = None
+        """Started with the listener."""
         self._folders = CodeFolders()
         self._loaded: dict[FunctionKey, LoadedFunction] = {}
         """In the order of their last use."""
@@ -186,13 +189,13 @@ class LoadedFunctions:
         assert description.url is not None
         return RemoteFunction(description.url, description.timeout_seconds, concurrency_max=CONCURRENT_EXECUTIONS_MAX)
 
-    def reach(self, endpoints: Mapping[str, str], credentials_of: Callable[[str], HandlerCredentials]) -> None:
+    def reach(self, endpoints: Mapping[str, str], credentials_of: Callable[[Caller], HandlerCredentials]) -> None:
         """From now on, new environments get these variables and credentials; what is loaded is retired."""
         self._endpoints, self._credentials_of = endpoints, credentials_of
         self.unload_all()
 
     def _runnable(self, description: FunctionDescription, folder: str, watched: str | None) -> Runnable:
-        credentials = self._credentials_of(description.account)
+        credentials = self._credentials_of(description.key.caller)
         return Runnable(
             name=description.name,
             arn=description.arn,
@@ -214,8 +217,14 @@ class LoadedFunctions:
     async def _listening(self) -> Listener:
         """The port that environments connect to, open once the first one is needed."""
         if self._listener is None:
-            self._listener = asyncio.ensure_future(_listen())
+            self._listener = asyncio.ensure_future(self._listen())
         return await asyncio.shield(self._listener)
+
+    async def _listen(self) -> Listener:
+        listener = Listener()
+        self._guardian = Guardian(listener.mark, self._folders.root)
+        await listener.start()
+        return listener
 
     # --- which are loaded -----------------------------------------------------------------------
 
@@ -332,6 +341,8 @@ class LoadedFunctions:
         if self._listener is not None:
             await (await self._listener).close()
         await self._folders.close()
+        if self._guardian is not None:
+            await self._guardian.close()
 
 
 class _Invoking:
@@ -347,12 +358,6 @@ class _Invoking:
         self._running[self._key] -= 1
         if not self._running[self._key]:
             del self._running[self._key]
-
-
-async def _listen() -> Listener:
-    listener = Listener()
-    await listener.start()
-    return listener
 
 
 def _log_lines(name: str) -> OnLine:

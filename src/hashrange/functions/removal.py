@@ -31,7 +31,7 @@ def remove_tree(folder: str) -> None:
 
 
 def _empty(one: str, uppermost: str, paths: Iterator[str]) -> list[str]:
-    """Remove the files of a folder, and return the paths, which may be new ones, of the folders that were in it."""
+    """Remove the files of a folder, and return the paths of the folders in it, some of which are moved to shorter paths."""
     found = []
     with contextlib.suppress(OSError):
         os.chmod(one, stat.S_IRWXU)  # else nothing can be removed from a folder that is read-only

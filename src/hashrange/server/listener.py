@@ -28,6 +28,8 @@ from hashrange.settings import Settings
 SWEEP_SECONDS = 1.0
 STOP_SECONDS_MAX = 10.0
 """Longest time that open requests may take after the server was asked to stop; then their connections are aborted."""
+STOP_FUNCTIONS_SECONDS = 5.0
+"""Longest time that invocations of functions may take then; so they have ended in time, and their clients get replies."""
 STOP_LOOK_SECONDS = 0.005
 BACKLOG_CONNECTIONS = 1024
 RECEIVE_BUFFER_BYTES = 256 * 1024
@@ -118,13 +120,13 @@ class Server:
             host = f"[{settings.host}]" if ":" in settings.host else settings.host
             endpoint = f"{'https' if self.handshakes is not None else 'http'}://{host}:{port}"
             if self.service.background.triggers is not None:
-                await self._serve_functions(endpoint)
+                self._serve_functions(endpoint)
         except BaseException:
             await self.close()  # after a failed start, the open listener would keep the event loop from closing
             raise
         return endpoint
 
-    async def _serve_functions(self, endpoint: str) -> None:
+    def _serve_functions(self, endpoint: str) -> None:
         """Let zips in, let handlers find the server, and try the code of declared functions."""
         # Imported here: most servers have no functions, and start time counts.
         from hashrange.server.handler_credentials import handler_credentials  # noqa: PLC0415
@@ -132,7 +134,7 @@ class Server:
 
         self.connections.body_limit = body_limit
         reachable = endpoint.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
-        await self.service.background.reach(reachable, handler_credentials(self._credentials))
+        self.service.background.reach(reachable, handler_credentials(self._credentials))
 
     async def stop(self) -> None:
         """Close the server, stop the jobs, and continue no request; the store stays open."""
@@ -155,8 +157,14 @@ class Server:
             self.handshakes.stop()
         connections = self.connections
         connections.stop()
-        deadline_seconds = connections.monotonic() + STOP_SECONDS_MAX
-        while connections.open and connections.monotonic() < deadline_seconds:
+        began_seconds = connections.monotonic()
+        has_functions = self.service.background.triggers is not None
+        while connections.open and connections.monotonic() < began_seconds + STOP_SECONDS_MAX:
+            if has_functions and connections.monotonic() >= began_seconds + STOP_FUNCTIONS_SECONDS:
+                await (
+                    self.service.stop_jobs()
+                )  # and not functions alone: a batch whose invocation ends now has not failed
+                has_functions = False
             await asyncio.sleep(STOP_LOOK_SECONDS)
             connections.stop()
         for connection in connections.everyone():

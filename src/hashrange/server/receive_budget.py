@@ -1,7 +1,7 @@
 """How much received data may wait in memory, over all connections? Large bodies reserve memory; other input is counted.
 
 A large body is read once memory for all of it is reserved. Until then its connection waits, in order of arrival, and is
-not read. So every body that is being read can be finished, and a waiting connection holds little more than one read of
+not read. A body above `HUGE_BYTES`, which only a function's zip may have, may be overtaken: one that waits holds nobody up. So every body that is being read can be finished, and a waiting connection holds little more than one read of
 its socket. A body of unknown length reserves the largest size once more than `SMALL_BYTES` have come. Small bodies
 never wait. All other unfinished or unparsed input is counted; above a sum that no ordinary load approaches, more is
 refused.
@@ -15,6 +15,8 @@ RECEIVE_BYTES_MAX = 128 * MIB
 """Bytes that large bodies may reserve until they are answered: eight of the largest, or 2,000 of the smallest."""
 SMALL_BYTES = 64 * 1024
 """Longest body that is small: it reserves no memory, and never waits for any."""
+HUGE_BYTES = 16 * MIB
+"""Longest body that is not overtaken while it waits: the largest of DynamoDB's. Of the huge ones, one has room at a time."""
 BEGINNINGS_BYTES_MAX = 128 * MIB
 """Limit for the sum of unparsed long reads, and of unfinished requests and TLS handshakes without a reservation: 500 of
 the longest reads."""
@@ -48,7 +50,8 @@ class ReceiveBudget:
 
     def ask(self, share: "Share", size_bytes: int, let_in: Callable[[], None]) -> bool:
         """Reserve memory for `share`. False: `share` waits, and `let_in` is called once its memory is reserved."""
-        if not self._waiting and size_bytes <= self._free_bytes:
+        is_behind = size_bytes > HUGE_BYTES or any(wanted <= HUGE_BYTES for wanted, _ in self._waiting.values())
+        if not (self._waiting and is_behind) and size_bytes <= self._free_bytes:
             self._free_bytes -= size_bytes
             return True
         self._waiting[share] = (size_bytes, let_in)
@@ -57,14 +60,20 @@ class ReceiveBudget:
     def give_back(self, size_bytes: int) -> None:
         """Free reserved memory, and reserve it for the connections that wait for memory, in order of arrival."""
         self._free_bytes += size_bytes
-        while self._waiting:
-            share, (wanted_bytes, let_in) = next(iter(self._waiting.items()))
-            if wanted_bytes > self._free_bytes:
-                return
-            del self._waiting[share]
+        while (share := self._first_that_fits()) is not None:
+            wanted_bytes, let_in = self._waiting.pop(share)
             self._free_bytes -= wanted_bytes
             share.take(wanted_bytes)
             let_in()
+
+    def _first_that_fits(self) -> "Share | None":
+        """The connection that is next, if there is memory for its body; huge bodies without room are passed over."""
+        for share, (wanted_bytes, _) in self._waiting.items():
+            if wanted_bytes <= self._free_bytes:
+                return share
+            if wanted_bytes <= HUGE_BYTES:
+                return None
+        return None
 
     def forget(self, share: "Share") -> None:
         """Remove `share` if it waits; reserve memory for the shares that waited behind it and fit now."""

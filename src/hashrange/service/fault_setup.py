@@ -1,16 +1,18 @@
 """What changes while there are faults? The store of every Scope, the delay of index entries, and how long states of tables last."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from hashrange.clock import Clock
 from hashrange.faults.drawing import Drawing
-from hashrange.faults.fault import Faults, FaultsError, checked, most_lag_seconds
+from hashrange.faults.fault import Faults, FaultsError, checked, echoed, most_lag_seconds
 from hashrange.faults.fault_store import FaultStore
 from hashrange.operations.operation import Scope
 from hashrange.service.faulted_calls import FaultedCalls
 from hashrange.settings import Settings
-from hashrange.store.interface import WholeStore
+from hashrange.store.copying import DelayOf
+from hashrange.store.interface import SeeChanges, WholeStore
+from hashrange.tables.change import Change
 
 
 class FaultSetup(NamedTuple):
@@ -20,9 +22,11 @@ class FaultSetup(NamedTuple):
     """Draws who meets the faults; None without faults."""
     scope: Callable[[Scope], None]
     """Function that gives a Scope the store and the delays of states that go with the faults."""
-    index_delay: Callable[[], float] | None
+    index_delay: DelayOf | None
     """Function that draws the delay of a commit's index entries, in seconds of service time; None: no delay."""
     index_delay_max_seconds: float
+    see_changes: SeeChanges | None
+    """Function that the store calls with the changes of each commit; None: nobody needs them."""
 
 
 def prepared_faults(
@@ -39,12 +43,11 @@ def prepared_faults(
     """
     faults = checked(faults.faults, faults.seed)
     for number, fault in enumerate(faults.faults, 1):
-        names = (fault.operation,) if isinstance(fault.operation, str) else fault.operation or ()
-        unknown = [name for name in names if name not in operations]
+        unknown = sorted((fault.operations or frozenset()).difference(operations))
         if unknown:
-            raise FaultsError(f"fault {number}: there is no operation {unknown[0]}.")
+            raise FaultsError(f"fault {number}: there is no operation {echoed(unknown[0])}.")
     base_seconds = settings.index_delay_seconds
-    base_delay = (lambda: base_seconds) if base_seconds else None
+    base_delay = (lambda changes: base_seconds) if base_seconds else None
     drawing = Drawing(faults, clock) if faults.faults else None
     if drawing is None:
 
@@ -52,19 +55,32 @@ def prepared_faults(
             scope.store = real
             scope.state_delay = lambda name: settings.table_state_delay_seconds
 
-        return FaultSetup(None, undo, base_delay, base_seconds)
-    store = FaultStore(real, drawing, clock, calls.running_operation, calls.running_meter, calls.mark)
+        return FaultSetup(None, undo, base_delay, base_seconds, None)
+    store = FaultStore(real, drawing, clock, calls)
 
     def set_up(scope: Scope) -> None:
         scope.store = store
         scope.state_delay = lambda name: max(
             settings.table_state_delay_seconds,
-            drawing.seconds_of("table-states", name, calls.running_operation() or ""),
+            drawing.seconds_of("table-states", name, calls.operation() or ""),
         )
 
-    delay = (
-        (lambda: max(base_seconds, drawing.seconds_of("index-lag", operation=calls.running_operation() or "")))
-        if drawing.has("index-lag")
-        else base_delay
+    def delay(changes: Sequence[Change]) -> float:
+        lag_seconds = drawing.seconds_of("index-lag", _lagging_table(changes), calls.operation() or "")
+        return max(base_seconds, lag_seconds)
+
+    return FaultSetup(
+        drawing,
+        set_up,
+        delay if drawing.has("index-lag") else base_delay,
+        max(base_seconds, most_lag_seconds(faults)),
+        store.see_changes,
     )
-    return FaultSetup(drawing, set_up, delay, max(base_seconds, most_lag_seconds(faults)))
+
+
+def _lagging_table(changes: Sequence[Change]) -> str | None:
+    """Name of the first table of which a commit changes a global index; None if there is none."""
+    for change in changes:
+        if any(source.index is not None and source.index.is_global for source, _, _ in change.entries):
+            return change.table.name
+    return None

@@ -1,37 +1,74 @@
-"""Which faults does a call meet as a whole? An error instead of its reply, a late reply, half a reply, or none at all (docs/testing/faults.md)."""
+"""Which faults does a call meet as a whole? An error instead of its reply, a late reply, half a reply, or none at all (docs/testing/faults.md).
 
-from collections.abc import Callable
+Faults that come before a call are drawn when it begins. Those that come after it are drawn when its reply is sent, unless it was refused.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from hashrange.errors import ApiError, InternalServerError
 from hashrange.faults.drawing import Drawing
 from hashrange.faults.fault import Fault
+from hashrange.items.types import Key
+from hashrange.items.values import check_item
 from hashrange.messages.http import INTERNAL_ERROR
 from hashrange.operations.naming import bare_name
 from hashrange.service.call import Call
 from hashrange.service.workers import Workers
+from hashrange.tables.open_table import OpenTable
 
 HALF = 0.5
 Later = Callable[[float, Callable[[], None]], object]
 """later(seconds, callback): calls `callback` after these seconds of real time."""
 
 
+class _After(NamedTuple):
+    """What is drawn once a call has been carried out."""
+
+    drawing: Drawing
+    tables: Sequence[str]
+    """Names of the tables in the request."""
+
+
 class FaultedCalls:
-    """The calls that have met faults as a whole, and whose replies have not been sent."""
+    """The calls that have met faults as a whole, or may yet, and whose replies have not been sent.
+
+    Is the `RunningRequest` of the store that meets faults.
+    """
 
     def __init__(self, workers: Workers) -> None:
         self._workers = workers
         self.replies: dict[Call, list[Fault]] = {}
-        """Calls whose replies meet faults; empty in almost every server."""
+        """Calls whose replies meet faults, perhaps none; empty in almost every server."""
+        self._after: dict[Call, _After] = {}
+        """Calls for which faults are drawn once they have been carried out; all are in `replies` too."""
 
-    def running_operation(self) -> str | None:
+    # --- the call that runs now -------------------------------------------------------------------
+
+    def operation(self) -> str | None:
         """Name of the operation of the call that runs now; None outside of calls."""
         running = self._workers.running
         return running.operation.name if isinstance(running, Call) else None
 
-    def running_meter(self) -> object:
+    def identity(self) -> object:
         """The meter of the call that runs now. No other call has the same one, and it takes little memory while somebody keeps it."""
         running = self._workers.running
         return running.meter if isinstance(running, Call) else None
+
+    def writes(self) -> Iterator[tuple[OpenTable, Key]]:
+        """Tables and keys of all items that the call writes one after the other; nothing if it writes at most one, or all at once."""
+        running = self._workers.running
+        if not isinstance(running, Call) or running.operation.items is None:
+            return
+        for name, attributes in running.operation.items(running.request):
+            table = running.scope.tables.get(bare_name(name))
+            if table is None:
+                continue
+            try:
+                key_map = {name: attributes[name] for name in table.table_source.key_names}
+                yield table, table.lookup_key(check_item(key_map)[0])
+            except (KeyError, ApiError):  # the table has been replaced since the request was checked
+                continue
 
     def mark(self, fault: Fault) -> None:
         """Let the reply of the call that runs now meet a fault."""
@@ -39,30 +76,47 @@ class FaultedCalls:
         if isinstance(running, Call):
             self.replies.setdefault(running, []).append(fault)
 
+    # --- from a call's begin to its reply ---------------------------------------------------------
+
     def begin(self, call: Call, drawing: Drawing) -> ApiError | None:
-        """Draw the faults of a call that begins; returns an error if the call is not to be carried out, or None."""
+        """Draw the faults that come before a call; returns an error if it is not to be carried out, or None."""
         self._forget_left()
         operation = call.operation
         error: ApiError | None = None
         names = [bare_name(name) for name in operation.tables(call.request)]
-        for fault in drawing.on_request(operation.name, names):
-            if fault.when == "before" and fault.kind in {"error", "drop"}:
+        for fault in drawing.on_request(operation.name, names, "before"):
+            if fault.kind in {"error", "drop"}:
                 error = InternalServerError(INTERNAL_ERROR)
-            if fault.kind != "error" or fault.when == "after":
+            if fault.kind != "error":
                 self.replies.setdefault(call, []).append(fault)
+        if drawing.has_request_faults("after", with_key=False):
+            self.replies.setdefault(call, [])
+            self._after[call] = _After(drawing, names)
         return error
+
+    def refused(self, call: Call) -> None:
+        """Note that a call is refused, so that no fault comes after it."""
+        self._after.pop(call, None)
+
+    def forget(self, call: Call) -> None:
+        """Forget a call whose reply will not be sent."""
+        self.replies.pop(call, None)
+        self._after.pop(call, None)
 
     def _forget_left(self) -> None:
         """Forget calls whose clients have left: their replies may never be sent."""
         for call in [call for call in self.replies if call.has_left]:
-            del self.replies[call]
+            self.forget(call)
 
     def send(self, call: Call, later: Later) -> None:
-        """Send the reply of a call, with the faults that it has met."""
+        """Send the reply of a call, with the faults that it has met, and those that come after it."""
         faults = self.replies.pop(call, None)
         if faults is None:
             call.send()
             return
+        after = self._after.pop(call, None)
+        if after is not None:
+            faults += after.drawing.on_request(call.operation.name, after.tables, "after")
         kinds = {fault.kind for fault in faults}
         if "error" in kinds:
             call.replace_reply(InternalServerError(INTERNAL_ERROR))

@@ -60,7 +60,9 @@ class Service:
         self.settings = settings
         self.operations = with_second_look(operations, store.catalog)
         self.workers = Workers(clock)
-        self.background = Background(store, clock, settings, partial(in_turns, workers=self.workers))
+        self.background = Background(
+            store, clock, settings, partial(in_turns, workers=self.workers), lambda: self.drawing
+        )
         self.jobs = self.background.runner
         self._hints = Hints(store.catalog)
         self._monotonic = clock.monotonic
@@ -109,6 +111,7 @@ class Service:
         self.fault_setup = set_up
         self.drawing = set_up.drawing
         self._scopes.set_up_by(set_up.scope)
+        self.store.on_changes(set_up.see_changes)
         self.store.delay_index_entries(set_up.index_delay, set_up.index_delay_max_seconds)
         if set_up.drawing is None:
             vars(self).pop("_begin", None)
@@ -233,7 +236,7 @@ class Service:
             if call.operation.is_eventual is None:
                 call.request = None
         except Exception as failure:  # noqa: BLE001 - any other error is internal
-            call.fail(failure)
+            self._fail(call, failure)
         else:
             self._held.append(call)
 
@@ -247,17 +250,24 @@ class Service:
                     return
                 error = first
             if not isinstance(error, ApiError):
-                call.fail(error)
+                self._fail(call, error)
                 return
+            if self._faulted.replies:
+                self._faulted.refused(call)
             if isinstance(error, ResourceNotFoundException):
                 self._hints.table_not_found(call.scope, call.operation.tables(call.request))
             elif isinstance(error, UnsupportedOperationException):
                 self._hints.not_supported(call.operation.name)
             call.refuse(error)
         except Exception as failure:  # noqa: BLE001 - any other error is internal
-            call.fail(failure)
+            self._fail(call, failure)
         else:
             self._held.append(call)
+
+    def _fail(self, call: Call, error: BaseException) -> None:
+        """Tell the client of an internal error."""
+        self._faulted.forget(call)
+        call.fail(error)
 
     def _succeed_counted(self, call: Call, reply: Reply | None) -> None:
         """Takes the place of `_succeed` between `count_capacity` and `stop_counting`: also reports the call's meter."""
@@ -324,7 +334,7 @@ class Service:
             self.workers.run(self._tell_ready)
             return
         for call in calls:
-            call.fail(error)
+            self._fail(call, error)
 
     def _tell_ready(self) -> None:
         """Send the replies in `_ready` in order. If one gives way, the rest wait for its end or for the next call."""

@@ -43,9 +43,9 @@ def return_to(service: Service, snapshot: ServiceSnapshot | None) -> None:
     these (`read_snapshot`). Raises StorageError.
     """
     clock = movable_clock(service)
-    before, faults_before, setup_before = clock.state, faults_of(service), service.fault_setup
+    before, setup_before = clock.state, service.fault_setup
     faults = NO_FAULTS if snapshot is None else snapshot.faults
-    has_faults = bool(faults.faults or faults_before.faults)
+    has_faults = setup_before is not None or bool(faults.faults)
     clock.go_to(ServiceTimeState() if snapshot is None else snapshot.time_state)
     if has_faults:
         service.use_faults(

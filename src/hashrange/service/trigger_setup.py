@@ -3,30 +3,34 @@
 from collections.abc import Callable
 
 from hashrange.clock import Clock
+from hashrange.functions.api.operation import Caller
 from hashrange.functions.functions import FunctionOptions, Functions
 from hashrange.functions.loaded import HandlerCredentials
 from hashrange.jobs.job import Follower, Job
+from hashrange.service.faulted_deliveries import DrawingNow, disturb_by
 from hashrange.settings import Settings
 from hashrange.store.interface import WholeStore
 from hashrange.triggers.configuration import Configuration, read_configuration
 from hashrange.triggers.declared_mappings import DeclaredMappings
 from hashrange.triggers.triggers import Triggers
 
-CredentialsOf = Callable[[str], HandlerCredentials]
+CredentialsOf = Callable[[Caller], HandlerCredentials]
 
 
 class TriggerSetup:
     """Functions and triggers of one service, and the jobs that work for them."""
 
-    def __init__(self, store: WholeStore, clock: Clock, settings: Settings) -> None:
-        """Raises SettingUnusable."""
+    def __init__(self, store: WholeStore, clock: Clock, settings: Settings, drawing_now: DrawingNow) -> None:
+        """Raises SettingUnusable. `drawing_now()` draws the faults that batches meet."""
         delay_seconds = settings.table_state_delay_seconds
         configuration = Configuration() if settings.triggers is None else read_configuration(settings.triggers)
         options = FunctionOptions(runs_code=settings.functions, state_delay_seconds=delay_seconds)
         self.functions = functions = Functions(store.documents, clock, options)
         for name, declaration in configuration.functions.items():
             functions.declare(name, declaration)
-        self.triggers = triggers = Triggers(store, clock, functions, configuration.destinations, delay_seconds)
+        self.triggers = triggers = Triggers(
+            store, clock, functions, configuration.destinations, delay_seconds, disturb_by(drawing_now)
+        )
         self._declared = DeclaredMappings(configuration.mappings, triggers.mappings, store.catalog, store.streams)
 
     @property

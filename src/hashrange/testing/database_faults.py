@@ -1,11 +1,39 @@
 """Which faults does a test's database have? `DatabaseFaults`: the faults that its requests meet, and what they have met so far."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from hashrange.faults.drawing import MetFault
+from hashrange.faults.drawing import Drawing, MetFault
 from hashrange.faults.fault import Fault, Faults
 from hashrange.testing.in_process import InProcess
+
+if TYPE_CHECKING:
+    from hashrange.service.fault_setup import FaultSetup
+
+
+class BlockFaults:
+    """The faults of one `with` block; what was met can still be read after the block."""
+
+    def __init__(self, drawing: Drawing | None, own: "FaultSetup | None", former: "FaultSetup | None") -> None:
+        self._drawing = drawing
+        self.own = own
+        """What was put in place last for the block."""
+        self.former = former
+        """What is put in place when the block ends; None: there were never any faults."""
+
+    @property
+    def report(self) -> list[MetFault]:
+        """What requests have met of the block's faults, in order."""
+        return [] if self._drawing is None else list(self._drawing.report)
+
+
+def _require_faults(faults: Sequence[Fault]) -> None:
+    """Raise TypeError if something else was given, such as a list of faults."""
+    for fault in faults:
+        if not isinstance(fault, Fault):
+            given = type(fault).__name__
+            raise TypeError(f'faults are given one by one, as in faults.use(Fault("throttle")); {given} is no Fault.')
 
 
 class DatabaseFaults:
@@ -13,28 +41,69 @@ class DatabaseFaults:
 
     def __init__(self, process: InProcess) -> None:
         self._process = process
+        self._blocks: list[BlockFaults] = []
+        """The blocks that have not ended, in the order in which they began. Used on the database's own thread."""
 
     def use(self, *faults: Fault, seed: int = 0) -> None:
         """From now on, let requests meet these faults instead of earlier ones. Raises FaultsError."""
-        self._process.run(self._process.service.use_faults, Faults(faults, seed))
+        _require_faults(faults)
+        self._process.run(self._use, Faults(faults, seed))
 
     def clear(self) -> None:
         """From now on, let requests meet no faults."""
         self.use()
 
     @contextmanager
-    def during(self, *faults: Fault, seed: int = 0) -> Iterator["DatabaseFaults"]:
-        """Let requests meet these faults until the `with` block ends. Raises FaultsError."""
-        self.use(*faults, seed=seed)
+    def during(self, *faults: Fault, seed: int = 0) -> Iterator[BlockFaults]:
+        """Let requests meet these faults, instead of earlier ones, until the `with` block ends. Raises FaultsError.
+
+        After the block the earlier faults go on, with their draws and their report. They do not if the database was
+        reset, or restored, within the block.
+        """
+        _require_faults(faults)
+        block = self._process.run(self._begin_block, Faults(faults, seed))
         try:
-            yield self
+            yield block
         finally:
-            self.clear()
+            self._process.run(self._end_block, block)
 
     @property
     def report(self) -> list[MetFault]:
         """What requests have met since the faults were set, in order."""
         return self._process.run(self._report)  # type: ignore[no-any-return]
+
+    # --- on the database's own thread -------------------------------------------------------------
+
+    def _use(self, faults: Faults) -> None:
+        service = self._process.service
+        is_of_block = bool(self._blocks) and service.fault_setup is self._blocks[-1].own
+        service.use_faults(faults)
+        if is_of_block:
+            self._blocks[-1].own = service.fault_setup
+
+    def _begin_block(self, faults: Faults) -> BlockFaults:
+        service = self._process.service
+        former = service.fault_setup
+        service.use_faults(faults)
+        block = BlockFaults(service.drawing, service.fault_setup, former)
+        self._blocks.append(block)
+        return block
+
+    def _end_block(self, block: BlockFaults) -> None:
+        """Put the former faults in place, unless others have taken the place of the block's: those of a block that began
+        later, on another thread, or of a restored snapshot.
+        """
+        service = self._process.service
+        self._blocks.remove(block)
+        for other in self._blocks:
+            if other.former is block.own:
+                other.former = block.former
+        if service.fault_setup is not block.own:
+            return
+        if block.former is None:
+            service.use_faults(Faults())
+        else:
+            service.take_faults(block.former)
 
     def _report(self) -> list[MetFault]:
         drawing = self._process.service.drawing

@@ -34,8 +34,8 @@ def make_music(client: Any, name: str = "music", **members: Any) -> None:
 
 def make_chat(client: Any, **members: Any) -> None:
     """Create a table with the key `room`, `at`, the global index `by_author` and the local index `by_topic`."""
+    wanted = {"TableName": CHAT, **members}
     client.create_table(
-        TableName=CHAT,
         KeySchema=[{"AttributeName": "room", "KeyType": "HASH"}, {"AttributeName": "at", "KeyType": "RANGE"}],
         AttributeDefinitions=[
             {"AttributeName": "room", "AttributeType": "S"},
@@ -61,7 +61,7 @@ def make_chat(client: Any, **members: Any) -> None:
             }
         ],
         BillingMode="PAY_PER_REQUEST",
-        **members,
+        **wanted,
     )
 
 

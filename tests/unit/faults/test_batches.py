@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError, ConnectionClosedError
 
 from hashrange.faults.fault import Fault
 from hashrange.testing.database import Database
@@ -130,15 +131,85 @@ def test_faults_name_one_of_several_tables(database: Database) -> None:
     assert client.batch_write_item(RequestItems=wanted)["UnprocessedItems"] == {"music": PUTS[1:2]}
 
 
-def test_an_internal_error_of_one_element_fails_the_batch_with_what_was_done_before(database: Database) -> None:
+@pytest.mark.parametrize("kind", ["error", "drop"])
+@pytest.mark.parametrize("number", [0, 3, 19])
+def test_a_fault_of_one_item_comes_before_the_whole_batch_or_after_all_of_it(
+    database: Database, kind: Any, number: int
+) -> None:
     client = impatient(database)
-    database.faults.use(Fault("error", table="music", key=KEYS[3]))
-    assert code_of(written, client) == "InternalServerError"
-    assert code_of(read, client) == "InternalServerError"
-    assert songs(database) == {"0", "1", "2"}
-    database.faults.use(Fault("error", table="music", key=KEYS[5], when="after"))
-    assert code_of(written, client) == "InternalServerError"
-    assert songs(database) == {"0", "1", "2", "3", "4", "5"}
+    key = KEYS[number]
+    database.faults.use(Fault(kind, table="music", key=key))
+    with pytest.raises((ClientError, ConnectionClosedError)):
+        written(client)
+    assert [(one.kind, one.table, one.key is not None) for one in database.faults.report] == [(kind, "music", True)]
+    assert songs(database) == set()
+    database.faults.use(Fault(kind, table="music", key=key, when="after"))
+    with pytest.raises((ClientError, ConnectionClosedError)):
+        written(client)
+    assert [(one.kind, one.table, one.key is not None) for one in database.faults.report] == [(kind, "music", True)]
+    assert songs(database) == {one["pk"]["S"] for one in KEYS}
+
+
+def test_items_of_several_tables_and_deletes_too(database: Database) -> None:
+    client = impatient(database)
+    put_songs(client, "a")
+    wanted = {
+        "arn:aws:dynamodb:us-east-1:000000000000:table/chat": [{"PutRequest": {"Item": message("r", 1, n={"N": "1"})}}],
+        "music": [{"PutRequest": {"Item": song("b")}}, {"DeleteRequest": {"Key": song("a")}}],
+    }
+    for fault in (
+        Fault("error", table="music", key=song("a")),
+        Fault("error", table=CHAT, key={"room": {"S": "r"}}),
+        Fault("error", table=CHAT, key={"room": {"S": "r"}, "at": {"N": "1.0"}}),
+    ):
+        database.faults.use(fault)
+        assert code_of(client.batch_write_item, RequestItems=wanted) == "InternalServerError"
+        assert songs(database) == {"a"}
+    database.faults.use(Fault("error", table="music", key=song("c")), Fault("error", table=CHAT, key=message("r", 2)))
+    client.batch_write_item(RequestItems=wanted)
+    assert songs(database) == {"b"}
+
+
+def test_a_batch_that_is_refused_meets_no_faults_of_its_items(database: Database) -> None:
+    client = impatient(database)
+    faults = [Fault("error", table="music", key=song("a")), Fault("error", table="music", key=song("a"), when="after")]
+    database.faults.use(*faults)
+    puts = [{"PutRequest": {"Item": song(key)}} for key in "aa"]
+    assert code_of(client.batch_write_item, RequestItems={"music": puts}) == "ValidationException"
+    wanted = {"music": puts[:1], "none": puts[:1]}
+    assert code_of(client.batch_write_item, RequestItems=wanted) == "ResourceNotFoundException"
+    assert met(database) == []
+
+
+def test_an_element_that_is_left_unprocessed_meets_no_fault_after_it(database: Database) -> None:
+    client = impatient(database)
+    database.faults.use(
+        Fault("unprocessed", table="music", key=KEYS[3]),
+        Fault("error", table="music", key=KEYS[3], when="after"),
+        Fault("throttle", table="music", key=KEYS[4]),
+        Fault("drop", table="music", key=KEYS[4], when="after"),
+    )
+    assert written(client) == PUTS[3:5]
+    assert [one.kind for one in database.faults.report] == ["unprocessed", "throttle"]
+
+
+def test_each_item_of_a_batch_is_drawn_once_for_each_fault(database: Database) -> None:
+    client = impatient(database)
+    all_songs = [Fault("error", table="music", key=key, share=0.0) for key in KEYS]
+    slow = [Fault("slow", table="music", key=key, seconds=0) for key in KEYS]
+    database.faults.use(*slow, *all_songs, Fault("half-reply", table="music", key=KEYS[7], skip=1))
+    assert written(client) == []
+    assert sorted(one.fault for one in database.faults.report) == list(range(1, 21))
+    with pytest.raises(ConnectionClosedError):
+        written(client)
+
+
+def test_a_read_of_one_item_fails_the_batch(database: Database) -> None:
+    client = impatient(database)
+    for when in ("before", "after"):
+        database.faults.use(Fault("error", table="music", key=KEYS[3], when=when))
+        assert code_of(read, client) == "InternalServerError"
+        assert met(database) == [(1, "BatchGetItem")]
 
 
 def test_statements_of_a_batch_fail_one_by_one(database: Database) -> None:

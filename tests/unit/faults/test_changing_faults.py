@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from hashrange.errors import (
 from hashrange.faults.fault import FAULTS_MAX, Fault, Faults
 from hashrange.faults.fault_store import FaultStore
 from hashrange.operations.registry import ALL_OPERATIONS
+from hashrange.service.faulted_calls import FaultedCalls
 from hashrange.service.service import Service
 from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
@@ -82,13 +84,51 @@ def test_counting_capacity_goes_on_with_and_without_faults(database: Database) -
     assert "_succeed" not in vars(database._process.service)
 
 
-def test_a_block_removes_its_faults_even_if_it_fails(database: Database) -> None:
-    with pytest.raises(KeyError), database.faults.during(Fault("error", operation=LIST), seed=3) as faults:
-        assert list_tables(database) == "InternalServerError"
-        assert len(faults.report) == 1
-        raise KeyError
-    assert list_tables(database) == "done"
-    assert database.faults.report == []
+# --- what is kept -------------------------------------------------------------------------------------------------
+
+
+def test_nothing_is_kept_of_tables_that_are_gone(database: Database) -> None:
+    client = database.client()
+    streamed = {"StreamSpecification": {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}}
+    database.faults.use(
+        Fault("error", table="songs", key=song("b")),
+        Fault("stale-read", seconds=10),
+        Fault("late-records", seconds=10),
+    )
+    streams = database.client("dynamodbstreams")
+    for _ in range(150):
+        make_music(client, "songs", **streamed)
+        client.put_item(TableName="songs", Item=song("a"))
+        client.scan(TableName="songs")
+        arn = client.describe_table(TableName="songs")["Table"]["LatestStreamArn"]
+        (shard,) = streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]
+        streams.get_shard_iterator(StreamArn=arn, ShardId=shard["ShardId"], ShardIteratorType="LATEST")
+        client.delete_table(TableName="songs")
+    client.scan(TableName="music")
+    store: Any = database._process.service.scope("000000000000", "us-east-1").store
+    drawing = database._process.service.drawing
+    assert drawing is not None
+    assert len(store._tables.known) == 5  # of the two tables that there are, and the last one that was deleted
+    assert len(drawing._drawn[0]._keys) <= 100
+    assert len(store.streams._names) <= 100
+
+
+def test_a_table_that_has_been_deleted_can_still_be_asked_for(database: Database) -> None:
+    """As by a request that is under way when its table is deleted."""
+    service = database._process.service
+    table = service.store.catalog.find("000000000000", "us-east-1", "music")
+    assert table is not None
+    database.client().delete_table(TableName="music")
+    database.faults.use(Fault("error", table="music"), Fault("stale-read", seconds=5))
+
+    class Reading(FaultedCalls):
+        def operation(self) -> str | None:
+            return "GetItem"
+
+    assert service.drawing is not None
+    store = FaultStore(service.store, service.drawing, service.clock, Reading(service.workers))
+    get = partial(store.get, table.source_id, table.lookup_key(song("a")), consistent=True)
+    assert database._process.run(get) is None
 
 
 # --- reset, snapshots and forks ---------------------------------------------------------------------------------

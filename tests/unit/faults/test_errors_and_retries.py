@@ -7,7 +7,7 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError, ConnectionClosedError
 
-from hashrange.errors import ApiError
+from hashrange.errors import ApiError, StorageError
 from hashrange.faults.fault import Fault
 from hashrange.testing.database import Database
 from tests.unit.faults.kit import code_of, impatient, met, outcome, put_songs, refusal, song, songs
@@ -68,14 +68,83 @@ def test_tables_are_created_and_deleted_under_errors(database: Database, when: A
     assert ("music" in client.list_tables()["TableNames"]) == (when == "before")
 
 
-def test_an_error_takes_the_place_of_any_other_reply(database: Database) -> None:
+KEYED = {"table": "music", "key": song("a")}
+
+
+@pytest.mark.parametrize("where", [{}, {"table": "music"}, KEYED])
+@pytest.mark.parametrize("kind", ["error", "drop"])
+def test_a_refused_request_meets_no_fault_after_it(database: Database, where: Any, kind: Any) -> None:
     client = impatient(database)
     put_songs(client, "a")
-    database.faults.use(Fault("error", when="after"))
-    assert code_of(client.put_item, TableName="music", Item=song("a"), **NEW) == "InternalServerError"
-    assert code_of(client.put_item, TableName="none", Item=song("a")) == "InternalServerError"
-    database.faults.use(Fault("error", when="after", table="music", key=song("a")))
-    assert code_of(client.put_item, TableName="music", Item=song("a"), **NEW) == "ConditionalCheckFailedException"
+    database.faults.use(Fault(kind, when="after", count=1, **where))
+    check = {"TableName": "music", "Key": song("a"), "ConditionExpression": "attribute_not_exists(pk)"}
+    refused: list[tuple[Callable[[], Any], str]] = [
+        (lambda: client.put_item(TableName="music", Item=song("a"), **NEW), "ConditionalCheckFailedException"),
+        (lambda: client.put_item(TableName="music", Item={"x": {"S": "1"}}), "ValidationException"),
+        (lambda: client.put_item(TableName="none", Item=song("a")), "ResourceNotFoundException"),
+        (
+            lambda: client.transact_write_items(
+                TransactItems=[{"ConditionCheck": check}, {"Put": {"TableName": "music", "Item": song("b")}}]
+            ),
+            "TransactionCanceledException",
+        ),
+        (
+            lambda: client.execute_statement(Statement="INSERT INTO music VALUE {'pk': 'a'}"),
+            "DuplicateItemException",
+        ),
+    ]
+    for call, code in refused:
+        assert code_of(call) == code
+    assert met(database) == []
+    with pytest.raises((ClientError, ConnectionClosedError)):
+        client.put_item(TableName="music", Item=song("a", n={"N": "1"}))
+    assert met(database) == [(1, "PutItem")]
+    assert client.get_item(TableName="music", Key=song("a"))["Item"]["n"] == {"N": "1"}
+    assert database._process.service._faulted.replies == {}
+
+
+@pytest.mark.parametrize("where", [{}, KEYED])
+def test_a_request_that_another_fault_refuses_meets_none_after_it(database: Database, where: Any) -> None:
+    client = impatient(database)
+    for other, code in ((Fault("error"), "InternalServerError"), (Fault("throttle"), "ThrottlingException")):
+        database.faults.use(other, Fault("error", when="after", **where), Fault("drop", when="after", **where))
+        assert code_of(put_songs, client, "a") == code
+        assert [one.fault for one in database.faults.report] == [1]
+
+
+def test_nothing_is_kept_of_a_request_that_fails(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_arguments: Any, **_members: Any) -> Any:
+        raise StorageError("the disk is gone")
+
+    database.faults.use(Fault("error", when="after"), Fault("slow", seconds=0))
+    service = database._process.service
+    monkeypatch.setattr(service.store, "mutate", fail)
+    assert code_of(put_songs, impatient(database), "a") == "InternalServerError"
+    assert [one.fault for one in database.faults.report] == [2]
+    assert (service._faulted.replies, service._faulted._after) == ({}, {})
+
+
+@pytest.mark.parametrize("where", [{}, KEYED])
+def test_reads_and_statements_meet_faults_after_they_are_done(database: Database, where: Any) -> None:
+    client = impatient(database)
+    put_songs(client, "a")
+    text = "SELECT * FROM music WHERE pk = 'a'"
+    calls: list[Callable[[], Any]] = [
+        lambda: client.get_item(TableName="music", Key=song("a")),
+        lambda: client.get_item(TableName="music", Key=song("a"), ConsistentRead=True),
+        lambda: client.query(
+            TableName="music",
+            KeyConditionExpression="pk = :k",
+            ExpressionAttributeValues={":k": {"S": "a"}},
+        ),
+        lambda: client.execute_statement(Statement=text),
+        lambda: client.execute_transaction(TransactStatements=[{"Statement": text}]),
+        lambda: client.transact_get_items(TransactItems=[{"Get": {"TableName": "music", "Key": song("a")}}]),
+    ]
+    for call in calls:
+        database.faults.use(Fault("error", when="after", **where))
+        assert code_of(call) == "InternalServerError"
+        assert len(database.faults.report) == 1
 
 
 def test_a_call_with_values_meets_the_same_faults(database: Database) -> None:

@@ -19,6 +19,12 @@ from tests.unit.faults.sockets import admin, connected, one_reply, request
 SOURCE = Path(__file__).parents[3] / "src"
 HAS = "; it has "
 KEY_NEEDS = 'fault 1: the member key needs one or two attributes, such as {"id": {"S": "order-1"}}.'
+NO_VALUE = (
+    'fault 1: the value of pk in the member key must be of type S, N or B, such as {"S": "order-1"} or {"N": "5"}.'
+)
+IS_A_NAME = "; the member table is a name of letters, digits, _, - and periods."
+NO_OPERATION = "fault 1: the member operation names none; leave it out for all operations."
+NO_TABLE = "fault 1: the member table is empty; leave it out for all tables."
 EVERY_KIND = [
     {"kind": kind, **({"seconds": 5} if kind in TIMED else {}), "share": 0.5, "count": 2, "skip": 1} for kind in MEMBERS
 ]
@@ -61,13 +67,31 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         "fault 1: Expected `object`, got `str` - at `$.key[...]`.",
     ),
     ({"kind": "error", "table": "music", "key": {}}, KEY_NEEDS),
-    ({"kind": "error", "table": "music", "key": {"pk": {"S": 5}}}, KEY_NEEDS),
-    ({"kind": "error", "table": "music", "key": {"pk": {"X": "a"}}}, KEY_NEEDS),
-    ({"kind": "error", "table": "music", "key": {"pk": {"N": "one"}}}, KEY_NEEDS),
-    ({"kind": "error", "table": "music", "key": {"pk": {"B": "?"}}}, KEY_NEEDS),
-    ({"kind": "error", "table": "music", "key": {"pk": {"S": "a", "N": "1"}}}, KEY_NEEDS),
-    ({"kind": "error", "table": "music", "key": {"pk": {"SS": ["a"]}}}, KEY_NEEDS),
+    ({"kind": "error", "table": "music", "key": {"pk": {"S": 5}}}, NO_VALUE),
+    ({"kind": "error", "table": "music", "key": {"pk": {"X": "a"}}}, NO_VALUE),
+    ({"kind": "error", "table": "music", "key": {"pk": {"N": "one"}}}, NO_VALUE),
+    ({"kind": "error", "table": "music", "key": {"pk": {"B": "?"}}}, NO_VALUE),
+    ({"kind": "error", "table": "music", "key": {"pk": {"S": "a", "N": "1"}}}, NO_VALUE),
+    ({"kind": "error", "table": "music", "key": {"pk": {"SS": ["a"]}}}, NO_VALUE),
     ({"kind": "error", "table": "music", "key": {name: {"S": "a"} for name in "abc"}}, KEY_NEEDS),
+    ({"kind": "error", "table": "music", "key": {"a": {"S": "a"}, "pk": {"N": 5}}}, NO_VALUE),
+    ({"kind": "error", "operation": []}, NO_OPERATION),
+    ({"kind": "error", "operation": ""}, NO_OPERATION),
+    ({"kind": "error", "operation": ["PutItem", ""]}, NO_OPERATION),
+    ({"kind": "error", "table": ""}, NO_TABLE),
+    ({"kind": "table-states", "seconds": 5, "table": ""}, NO_TABLE),
+    (
+        {"kind": "error", "table": "arn:aws:dynamodb:us-east-1:000000000000:table/music"},
+        'fault 1: no table has the name "arn:aws:dynamodb:us-east-1:000000000000:table/music"' + IS_A_NAME,
+    ),
+    (
+        {"kind": "throttle", "table": "chat", "index": ""},
+        'fault 1: no index has the name ""; the member index is a name of letters, digits, _, - and periods.',
+    ),
+    ({"kind": "error", "count": 2**63}, f"fault 1: the member count must be from 1 to {2**63 - 1}."),
+    ({"kind": "error", "skip": 2**70}, f"fault 1: the member skip must be from 0 to {2**63 - 1}."),
+    ({"kind": "small-batches", "records": 0}, "fault 1: Expected `int` >= 1 - at `$.records`."),
+    ({"kind": "small-batches", "records": 10_001}, "fault 1: Expected `int` <= 10000 - at `$.records`."),
     ({"kind": "error", "key": {"pk": {"S": "a"}}}, "fault 1: the member key needs the member table."),
     (
         {"kind": "throttle", "index": "by_author"},
@@ -106,6 +130,7 @@ def test_each_kind_refuses_the_members_of_others_and_lacking_seconds(kind: Any) 
         "seconds": 5.0,
         "exception": "ThrottlingException",
         "reason": "AccountLimitExceeded",
+        "records": 5,
     }
     needed = {"seconds": 5.0} if kind in TIMED else {}
     for member, value in values.items():
@@ -133,19 +158,60 @@ def test_wrong_faults_of_code_are_refused_and_the_former_ones_stay(database: Dat
         Fault("error", operation="PutItems"),
         Fault("error", operation=("PutItem", "Nothing")),
         Fault("error", operation="DynamoDB_20120810.PutItem"),
-        5,
-        None,
-        object(),
     ]
     for fault in wrong:
         with pytest.raises(FaultsError, match="fault 2: "):
             database.faults.use(Fault("error"), fault)
+    others: list[Any] = [5, None, object(), "error", {"kind": "error"}, [Fault("error")]]
+    for other in others:
+        with pytest.raises(TypeError, match="one by one"):
+            database.faults.use(Fault("error"), other)
+        with pytest.raises(TypeError, match="one by one"), database.faults.during(other):
+            pass
     with pytest.raises(FaultsError, match="length <= 1000"):
         database.faults.use(*[Fault("error")] * (FAULTS_MAX + 1))
     with pytest.raises(FaultsError, match=r"Expected `int`, got `str` - at `\$.seed`"):
         database.faults.use(seed="x")  # type: ignore[arg-type]
     assert outcome(put_songs, client, "a") == "ThrottlingException"
     assert met(database) == [(1, "PutItem")]
+
+
+def nested(levels: int) -> dict[str, Any]:
+    value: dict[str, Any] = {"S": "a"}
+    for _ in range(levels):
+        value = {"M": {"a": value}}
+    return value
+
+
+@pytest.mark.parametrize("levels", [200, 3000, 100_000])
+def test_members_that_are_nested_deeply_are_refused(database: Database, levels: int) -> None:
+    with pytest.raises(FaultsError) as caught:
+        database.faults.use(Fault("error"), Fault("error", table="music", key={"pk": nested(levels)}))
+    assert str(caught.value).startswith("fault 2: ")
+    deep: Any = []
+    for _ in range(levels):
+        deep = [deep]
+    with pytest.raises(FaultsError, match="fault 1: "):
+        database.faults.use(Fault("error", operation=deep))
+
+
+def test_a_seed_is_a_number_of_64_bits(database: Database) -> None:
+    for seed in (2**63 - 1, -(2**63), 0):
+        database.faults.use(Fault("error", operation="ListTables", share=0.5), seed=seed)
+        outcome(impatient(database).list_tables)
+    for seed in (2**63, -(2**63) - 1, 2**100_000):
+        with pytest.raises(FaultsError) as caught:
+            database.faults.use(seed=seed)
+        assert str(caught.value) == f"the seed must be from {-(2**63)} to {2**63 - 1}."
+    with pytest.raises(FaultsError, match="fault 1: the member count must be from 1 to"):
+        database.faults.use(Fault("error", count=2**100_000))
+
+
+def test_long_names_are_not_echoed_whole(database: Database) -> None:
+    for fault in (Fault("error", operation="x" * 10_000), Fault("error", table="!" * 10_000)):
+        with pytest.raises(FaultsError) as caught:
+            database.faults.use(fault)
+        assert len(str(caught.value)) < 400
 
 
 # --- as a file ------------------------------------------------------------------------------------------
@@ -185,6 +251,11 @@ def test_a_file_holds_a_seed_and_faults_in_order(tmp_path: Path) -> None:
         (b'[[fault]]\nkind = "slow"\nseconds = nan', "fault 1: Expected `float` >= 0.0"),
         (b'[[fault]]\nkind = "slow"\nseconds = inf', "fault 1: Expected `float` <= 86400.0"),
         (b'[[fault]]\nkind = "error"\n' * (FAULTS_MAX + 1), "length <= 1000"),
+        (b"x = " + b"[" * 3000 + b"]" * 3000, "it is nested too deeply."),
+        (b'[[fault]]\nkind = "error"\ntable = "music"\nkey = ' + b"{a = " * 3000 + b"1" + b"}" * 3000, "too deeply."),
+        (b'[[fault]]\nkind = "error"\ntable = "music"\nkey.' + b"a." * 3000 + b"a = 1", "too deeply."),
+        (b"seed = " + b"9" * 5000, "a number in it has too many digits."),
+        (b"seed = 9223372036854775808", "the seed must be from -9223372036854775808 to 9223372036854775807."),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_with_the_reason(tmp_path: Path, text: bytes, reason: str) -> None:
@@ -201,6 +272,8 @@ def test_a_missing_file_or_a_folder_is_refused(tmp_path: Path) -> None:
         with pytest.raises(FaultsError) as caught:
             read_faults(str(path))
         assert str(caught.value) == f"the file of faults {path} cannot be read: {reason}."
+    with pytest.raises(FaultsError, match="cannot be read: embedded null byte"):
+        read_faults("a\0b")
 
 
 def test_a_database_begins_with_the_faults_of_its_settings(tmp_path: Path) -> None:

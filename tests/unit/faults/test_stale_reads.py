@@ -208,11 +208,118 @@ def test_a_page_of_a_megabyte_ends_where_the_earlier_rows_fill_it(database: Data
     assert [len(page) for page in pages(client.query, **IN_ROOM, ConsistentRead=True)] == [8]
 
 
-def test_indexes_are_not_stale(changed: Database) -> None:
+def test_items_that_time_to_live_has_deleted_are_still_seen(database: Database) -> None:
+    client = database.client()
+    client.update_time_to_live(TableName="music", TimeToLiveSpecification={"Enabled": True, "AttributeName": "gone"})
+    database.clock.freeze()
+    database.clock.advance(3600)
+    until = {"N": str(int(database.clock.now()) + 100)}
+    for key in "abc":
+        client.put_item(TableName="music", Item=song(key, gone=until))
+    put_songs(client, "d")
+    database.faults.use(Fault("stale-read", seconds=60))
+    database.clock.advance(110)
+    client.delete_item(TableName="music", Key=song("d"))
+    assert client.scan(TableName="music", ConsistentRead=True)["Count"] == 0
+    assert ["Item" in client.get_item(TableName="music", Key=song(key)) for key in "ad"] == [True, True]
+    assert client.scan(TableName="music")["Count"] == 4
+    database.clock.advance(60)
+    assert client.scan(TableName="music")["Count"] == 0
+
+
+def test_writes_that_began_before_the_faults_are_known_too(database: Database) -> None:
+    """The store tells what is committed, whoever has written it."""
+    database.faults.use(Fault("stale-read", seconds=60))
+    store: Any = database._process.service.store
+    for number in range(3):
+        database.client().put_item(TableName="music", Item=song("a", n={"N": str(number)}))
+    table = store.catalog.find("000000000000", "us-east-1", "music")
+    database._process.run(store.mutate, table, table.lookup_key(song("a")), lambda old: None)
+    assert len(kept(database)._order) == 4
+
+
+# --- local indexes --------------------------------------------------------------------------------
+
+BY_TOPIC = {
+    "TableName": CHAT,
+    "IndexName": "by_topic",
+    "KeyConditionExpression": "room = :r",
+    "ExpressionAttributeValues": {":r": {"S": "r"}},
+}
+
+
+def topics(client: Any, **members: Any) -> list[tuple[str, int]]:
+    """Topic and number of each message that the local index shows, page by page."""
+    found: list[tuple[str, int]] = []
+    start: dict[str, Any] = {}
+    while True:
+        reply = client.query(**BY_TOPIC, **members, **start)
+        assert len(reply["Items"]) <= members.get("Limit", 100)
+        found += [(item["topic"]["S"], int(item["at"]["N"])) for item in reply["Items"]]
+        if "LastEvaluatedKey" not in reply:
+            return found
+        start = {"ExclusiveStartKey": reply["LastEvaluatedKey"]}
+
+
+@pytest.fixture
+def reordered(database: Database) -> Database:
+    """The database after changes of topics, which eventually consistent reads do not show yet, for 5 seconds."""
+    client = database.client()
+    for at in range(6):
+        client.put_item(TableName=CHAT, Item=message("r", at, topic={"S": f"t{at}"}, n={"N": "0"}))
+    database.clock.freeze()
+    database.clock.advance(10)
+    database.faults.use(Fault("stale-read", seconds=5))
+    client.put_item(TableName=CHAT, Item=message("r", 0, topic={"S": "t9"}, n={"N": "1"}))  # its entry moves
+    client.put_item(TableName=CHAT, Item=message("r", 1, topic={"S": "t1"}, n={"N": "1"}))  # its entry stays as it is
+    client.put_item(TableName=CHAT, Item=message("r", 2, n={"N": "1"}))  # has no entry any more
+    client.delete_item(TableName=CHAT, Key=message("r", 3))
+    client.put_item(TableName=CHAT, Item=message("r", 7, topic={"S": "t0"}, n={"N": "1"}))
+    return database
+
+
+TOPICS_THEN = [(f"t{at}", at) for at in range(6)]
+TOPICS_NOW = [("t0", 7), ("t1", 1), ("t4", 4), ("t5", 5), ("t9", 0)]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 4, 100])
+@pytest.mark.parametrize("is_forward", [True, False])
+def test_a_local_index_shows_the_earlier_entries(reordered: Database, limit: int, is_forward: bool) -> None:
+    client = reordered.client()
+    turn = 1 if is_forward else -1
+    members = {"Limit": limit, "ScanIndexForward": is_forward}
+    assert topics(client, **members) == TOPICS_THEN[::turn]
+    assert topics(client, **members, ConsistentRead=True) == TOPICS_NOW[::turn]
+    assert client.scan(TableName=CHAT, IndexName="by_topic")["Count"] == 6
+    assert {(one.operation, one.table, one.index) for one in reordered.faults.report} == {
+        ("Query", CHAT, "by_topic"),
+        ("Scan", CHAT, "by_topic"),
+    }
+    reordered.clock.advance(5)
+    assert topics(client, **members) == TOPICS_NOW[::turn]
+
+
+@pytest.mark.parametrize("limit", [1, 4, 100])
+def test_items_that_a_local_index_lacks_are_of_the_same_moment(reordered: Database, limit: int) -> None:
+    """The read draws once, however many items it fetches from the table."""
+    client = reordered.client()
+    whole = {"Select": "ALL_ATTRIBUTES", "Limit": limit}
+    reordered.faults.use(Fault("stale-read", seconds=5, count=1))
+    client.delete_item(TableName=CHAT, Key=message("r", 4))
+    reply = client.query(**BY_TOPIC, **whole)
+    assert met(reordered) == [(1, "Query")]
+    then = [("t0", 7), ("t1", 1), ("t4", 4), ("t5", 5), ("t9", 0)][:limit]
+    assert [(item["topic"]["S"], int(item["at"]["N"])) for item in reply["Items"]] == then
+    reply = client.query(**BY_TOPIC, **whole)
+    assert len(met(reordered)) == 1
+    now = [("t0", 7), ("t1", 1), ("t5", 5), ("t9", 0)][:limit]
+    assert [(item["topic"]["S"], int(item["at"]["N"])) for item in reply["Items"]] == now
+
+
+def test_global_indexes_are_not_stale(changed: Database) -> None:
     client = changed.client()
-    client.put_item(TableName=CHAT, Item=message("r", 9, author={"S": "a"}, topic={"S": "t"}))
-    for name in ("by_author", "by_topic"):
-        assert client.scan(TableName=CHAT, IndexName=name)["Count"] == 1
+    client.put_item(TableName=CHAT, Item=message("r", 9, author={"S": "a"}))
+    assert client.scan(TableName=CHAT, IndexName="by_author")["Count"] == 1
     assert met(changed) == []
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.faults import recent_writes
+from hashrange.faults import recent_requests
 from hashrange.faults.fault import Fault
 from hashrange.testing.database import Database
 from tests.unit.faults.kit import code_of, impatient, message, met, outcome, put_songs, refusal, song, songs
@@ -101,14 +101,26 @@ def test_failed_conditions_and_faults_are_listed_together(database: Database) ->
 
 
 @pytest.mark.parametrize("run", [write_all, insert_all])
-@pytest.mark.parametrize("kind", ["throttle", "conflict", "error"])
-def test_a_repeated_transaction_that_took_place_meets_no_faults(database: Database, run: Any, kind: Any) -> None:
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault("throttle", table="music", key=song("a")),
+        Fault("conflict", table="music", key=song("a")),
+        Fault("error", table="music", key=song("a")),
+        Fault("error", table="music", key=song("a"), when="after"),
+    ],
+)
+def test_a_repeated_transaction_that_took_place_meets_no_faults(database: Database, run: Any, fault: Fault) -> None:
     """Otherwise a client that lost the reply would learn that its transaction was cancelled."""
     client = impatient(database)
     run(client, "a", "b", ClientRequestToken="once")
-    database.faults.use(Fault(kind, table="music", key=song("a")))
+    database.faults.use(fault)
     run(client, "a", "b", ClientRequestToken="once")
     assert met(database) == []
+    database.faults.clear()
+    for key in "ab":
+        client.delete_item(TableName="music", Key=song(key))
+    database.faults.use(fault)
     assert outcome(run, client, "a", "b", ClientRequestToken="twice") != "done"
     assert len(met(database)) == 1
 
@@ -147,6 +159,7 @@ def run_named(client: Any, name: str) -> str:
         "get": lambda: client.get_item(TableName="music", Key=song("a"), ConsistentRead=True),
         "scan": lambda: client.scan(TableName="music"),
         "reading transaction": lambda: read_all(client, "a"),
+        "reading statements": lambda: select_all(client, "a"),
         "refused put": lambda: outcome(
             client.put_item, TableName="music", Item=song("a"), ConditionExpression="attribute_not_exists(pk)"
         ),
@@ -186,13 +199,20 @@ def run_named(client: Any, name: str) -> str:
         ("batch", "put", "done"),
         ("get", "transaction", "done"),
         ("scan", "transaction", "done"),
-        ("reading transaction", "transaction", "done"),
-        ("reading transaction", "put", "done"),
+        ("reading transaction", "transaction", "TransactionConflict"),
+        ("reading transaction", "statements", "TransactionConflict"),
+        ("reading transaction", "put", "TransactionConflict"),
+        ("reading transaction", "batch", "unprocessed"),
+        ("reading transaction", "get", "done"),
         ("reading transaction", "reading transaction", "done"),
+        ("reading statements", "put", "TransactionConflict"),
+        ("reading statements", "reading transaction", "done"),
+        ("statements", "reading statements", "TransactionConflict"),
+        ("put", "get", "done"),
         ("other item", "put", "done"),
     ],
 )
-def test_requests_for_one_item_are_in_conflict_if_one_is_part_of_a_transaction_that_writes(
+def test_requests_for_one_item_are_in_conflict_if_one_is_a_transaction_and_one_writes(
     database: Database, first: str, second: str, expected: str
 ) -> None:
     client = impatient(database)
@@ -204,6 +224,16 @@ def test_requests_for_one_item_are_in_conflict_if_one_is_part_of_a_transaction_t
     assert run_named(client, second) == expected
     database.clock.advance(6)
     assert run_named(client, second) == "done"
+
+
+def test_a_transaction_is_in_the_way_however_often_the_item_was_named_since(database: Database) -> None:
+    client = impatient(database)
+    database.faults.use(Fault("conflict", seconds=60, skip=1))
+    outcomes = [run_named(client, name) for name in ("transaction", "put", "put")]
+    assert outcomes == ["done", "done", "TransactionConflict"]
+    database.faults.use(Fault("conflict", seconds=60, skip=1))
+    outcomes = [run_named(client, name) for name in ("put", "reading transaction", "reading transaction", "put")]
+    assert outcomes == ["done", "done", "TransactionConflict", "TransactionConflict"]
 
 
 def test_a_refused_transaction_is_in_nobodys_way(database: Database) -> None:
@@ -249,8 +279,15 @@ def test_share_and_count_are_of_requests_that_are_close(database: Database) -> N
     assert outcomes == ["done", "TransactionConflict", "done", "done"]
 
 
-def test_the_items_written_last_are_remembered(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recent_writes, "RECENT_MAX", 10)
+def test_a_refused_reading_transaction_is_in_nobodys_way(database: Database) -> None:
+    client = impatient(database)
+    database.faults.use(Fault("conflict", seconds=60), Fault("throttle", operation="TransactGetItems"))
+    assert run_named(client, "reading transaction") == "ThrottlingError"
+    assert run_named(client, "put") == "done"
+
+
+def test_the_items_named_last_are_remembered(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recent_requests, "RECENT_MAX", 10)
     client = impatient(database)
     database.faults.use(Fault("conflict", seconds=3600))
     write_all(client, "first")

@@ -173,6 +173,43 @@ def test_a_share_of_the_writes_is_late_and_later_ones_do_not_overtake_them(datab
     assert by_author(client) == 5
 
 
+def test_only_commits_with_entries_of_global_indexes_are_drawn_and_the_report_names_the_table(
+    database: Database,
+) -> None:
+    client = database.client()
+    database.clock.freeze()
+    database.faults.use(Fault("index-lag", seconds=30, skip=1, count=1))
+    put_songs(client, "a", "b")  # their table has no index
+    client.put_item(TableName=CHAT, Item=message("r", 1, topic={"S": "t"}))  # an entry of the local index alone
+    client.put_item(TableName=CHAT, Item=message("r", 2))
+    client.delete_item(TableName=CHAT, Key=message("r", 3))
+    post(client, 4)
+    post(client, 4)  # changes nothing
+    assert met(database) == []
+    make_chat(client, TableName="other")
+    puts = {"music": song("c"), "other": message("r", 1), CHAT: message("r", 5, author={"S": "a"})}
+    client.transact_write_items(
+        TransactItems=[{"Put": {"TableName": name, "Item": item}} for name, item in puts.items()]
+    )
+    assert [(one.operation, one.table) for one in database.faults.report] == [("TransactWriteItems", CHAT)]
+    database.clock.advance(0)
+    assert by_author(client) == 1
+
+
+def test_a_late_commit_holds_back_the_entries_of_all_later_ones(database: Database) -> None:
+    client = database.client()
+    make_chat(client, TableName="other")
+    database.clock.freeze()
+    database.faults.use(Fault("index-lag", seconds=30, count=1))
+    for name in (CHAT, "other"):
+        client.put_item(TableName=name, Item=message("r", 1, author={"S": "a"}))
+    assert [(one.operation, one.table) for one in database.faults.report] == [("PutItem", CHAT)]
+    database.clock.advance(29)
+    assert client.scan(TableName="other", IndexName="by_author")["Count"] == 0
+    database.clock.advance(1.01)
+    assert client.scan(TableName="other", IndexName="by_author")["Count"] == 1
+
+
 def test_the_longest_lag_counts_that_of_the_settings_too() -> None:
     with server(Settings(data_dir=None, index_delay_seconds=20)) as database:
         client = database.client()

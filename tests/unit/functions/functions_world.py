@@ -84,6 +84,13 @@ class FunctionsWorld:
         self.documents = MemoryDocuments()
         self.functions = Functions(self.documents, self.clock, FunctionOptions(**{"runs_code": True, **options}))
         self._workers = Workers(self.clock)
+        self._is_closed = False
+
+    async def close(self) -> None:
+        """Close the functions, unless the test has."""
+        if not self._is_closed:
+            self._is_closed = True
+            await self.functions.close()
 
     async def call(self, name: str, caller: Caller = CALLER, /, **members: Any) -> Any:
         """Call an operation; returns the members of its reply. Bytes are sent as base64, as SDKs do."""
@@ -135,7 +142,7 @@ def run_functions(test: FunctionsTest, **options: Any) -> None:
         try:
             await test(world)
         finally:
-            await world.functions.close()
+            await world.close()
         await until(lambda: asyncio.all_tasks() <= {asyncio.current_task()})
         await until(lambda: children() <= children_before)
 

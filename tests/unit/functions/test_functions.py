@@ -197,7 +197,7 @@ def test_the_unpacked_code_of_former_versions_is_removed() -> None:
             )
         await until(lambda: folders(world) == 1)
         root = world.functions._loaded._folders._root
-        await world.functions.close()
+        await world.close()
         assert root is not None
         assert not os.path.exists(root)
 
@@ -480,7 +480,7 @@ def test_closing_ends_what_an_update_has_left_running(tmp_path: Path) -> None:
         running = asyncio.ensure_future(world.invoke(event=path))
         await begun(path)
         await world.call("UpdateFunctionCode", FunctionName="orders", ZipFile=make_zip(app_py=ECHO))
-        await world.functions.close()
+        await world.close()
         assert (await running)["errorType"] == "Runtime.ExitError"
 
     run_functions(test)
@@ -571,7 +571,7 @@ def test_a_server_that_runs_no_code_shows_and_deletes_what_another_one_has_store
         await quiet.call("UpdateFunctionConfiguration", FunctionName="orders", Description="shown")
         await quiet.call("DeleteFunction", FunctionName="orders")
         assert quiet.documents.content == {}
-        await quiet.functions.close()
+        await quiet.close()
 
     run_functions(test)
 

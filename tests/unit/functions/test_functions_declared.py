@@ -1,6 +1,5 @@
 """Functions of the server's settings are invoked like others, follow their code, and cannot be changed over the API."""
 
-import asyncio
 import json
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ from hashrange.functions.api.operation import Caller
 from hashrange.functions.declaration import FunctionDeclaration, FunctionsError, read_functions
 from hashrange.functions.functions import FunctionOptions, Functions
 from hashrange.functions.loaded import HandlerCredentials
+from tests.unit.functions.answering import answering, reply
 from tests.unit.functions.functions_world import CALLER, ECHO, FunctionsWorld, make_zip, run_functions
 
 ARN = "arn:aws:lambda:eu-west-1:000000000000:function:resize"
@@ -63,24 +63,14 @@ def test_a_module_on_the_import_path(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_url_needs_no_code_to_run() -> None:
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
-        body = await reader.readexactly(length)
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%b" % (len(body), body))
-        await writer.drain()
-        writer.close()
-        await writer.wait_closed()
-
     async def test(world: FunctionsWorld) -> None:
-        server = await asyncio.start_server(answer, "127.0.0.1", 0)
-        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/invocations"
-        world.functions.declare("resize", FunctionDeclaration(url=url))
-        await world.functions.start()
-        assert await world.invoke("resize", [1, 2]) == [1, 2]
-        assert (await world.refused("CreateFunction", **creation()))[2].startswith("Running functions is switched off")
-        server.close()
-        await server.wait_closed()
+        async with answering(reply(b"[2]")) as server:
+            world.functions.declare("resize", FunctionDeclaration(url=f"{server.url}/invocations"))
+            await world.functions.start()
+            assert await world.invoke("resize", [1]) == [2]
+            assert [(one.path, one.body) for one in server.requests] == [("/invocations", b"[1]")]
+            refusal = await world.refused("CreateFunction", **creation())
+            assert refusal[2].startswith("Running functions is switched off")
 
     run_functions(test, runs_code=False)
 
@@ -146,7 +136,7 @@ def test_who_sees_a_declared_function(tmp_path: Path) -> None:
         assert (await world.call("ListFunctions", other))["Functions"] == []
         assert (await world.call("ListFunctions"))["Functions"] != []
 
-    run_functions(test, credentials_of=lambda account: HandlerCredentials(f"key-of-{account}", "secret"))
+    run_functions(test, credentials_of=lambda caller: HandlerCredentials(f"key-of-{caller.account}", "secret"))
 
 
 def test_handlers_find_the_server(tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def test_queued_events_survive_a_restart_with_their_failures(tmp_path: Path) -> 
         assert await second.functions.events.run_slice() == 120.0
         second.documents.replace({})
         assert await second.functions.events.run_slice() is None
-        await second.functions.close()
+        await second.close()
 
     run_functions(test)
 
@@ -246,7 +246,7 @@ def test_closing_leaves_events_that_run_in_the_queue(tmp_path: Path) -> None:
         running = asyncio.ensure_future(world.functions.events.run_slice())
         await until(lambda: Path(path + ".began").exists())
         running.cancel()
-        await world.functions.close()
+        await world.close()
         assert len(queued(world)) == 1
 
     run_functions(test)

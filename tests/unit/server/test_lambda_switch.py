@@ -3,6 +3,7 @@
 import io
 import urllib.request
 import zipfile
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -11,6 +12,7 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
+from hashrange.functions.api.operation import Caller
 from hashrange.functions.loaded import HandlerCredentials
 from hashrange.server.credentials import Credential
 from hashrange.server.handler_credentials import handler_credentials
@@ -94,15 +96,17 @@ def test_a_zip_is_fetched_from_the_url_that_get_function_returns() -> None:
                 caught.value.close()
 
 
-def test_handlers_sign_with_the_first_key_of_their_account() -> None:
+def test_handlers_sign_with_a_key_of_their_account_that_their_region_accepts() -> None:
     assert handler_credentials(None) is None
     credentials = [
-        Credential("first", "1", account="000000000001"),
+        Credential("ending", "0", account="000000000001", expires=datetime(2027, 1, 1, tzinfo=UTC)),
+        Credential("first", "1", account="000000000001", regions=("us-east-1",)),
         Credential("second", "2", account="000000000001"),
         Credential("other", "3", session_token="token", account="000000000002"),
     ]
     found = handler_credentials({one.access_key: one for one in credentials})
     assert found is not None
-    assert found("000000000001") == HandlerCredentials("first", "1")
-    assert found("000000000002") == HandlerCredentials("other", "3", "token")
-    assert found("000000000003").access_key_id not in {"first", "second", "other"}
+    assert found(Caller("000000000001", "us-east-1")) == HandlerCredentials("first", "1")
+    assert found(Caller("000000000001", "eu-west-1")) == HandlerCredentials("second", "2")
+    assert found(Caller("000000000002", "us-east-1")) == HandlerCredentials("other", "3", "token")
+    assert found(Caller("000000000003", "us-east-1")).access_key_id not in {one.access_key for one in credentials}

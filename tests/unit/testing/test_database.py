@@ -256,3 +256,12 @@ def test_two_advances_at_once_stay_within_a_century(database: Database) -> None:
         thread.join()
     assert sorted(str(result)[:12] for result in results) == ["None", "Service time"]
     assert database.clock.now() < before + 61 * 365.25 * 86_400
+
+
+def test_a_reset_in_a_block_without_faults_removes_those_around_it(database: Database) -> None:
+    client = database.client(config=Config(retries={"total_max_attempts": 1}))
+    database.faults.use(Fault("error", operation="PutItem"))
+    with database.faults.during():
+        database.reset()
+    create(client)
+    put(client, "a")
