@@ -195,11 +195,12 @@ class ReplyWriter:
                 body = compress(body, coding)
                 extra += b"Content-Encoding: " + coding + b"\r\n"
         connection = b"keep-alive" if request.keeps_alive else b"close"
-        length = b"" if status == NO_CONTENT else b"Content-Length: %d\r\n" % len(body)
-        head = b"HTTP/1.1 %d %b\r\n%bContent-Type: %b\r\nConnection: %b\r\n%bx-amzn-RequestId: %b%012d\r\nx-amz-crc32: %d\r\n%b\r\n" % (
+        head = b"HTTP/1.1 %d %b\r\n%bContent-Type: %b\r\nConnection: %b\r\n%bx-amzn-RequestId: %b%012d\r\nx-amz-crc32: %d\r\nContent-Length: %d\r\n\r\n" % (
             status, REASONS[status], self._date, content_type, connection, extra,
-            PROCESS_PREFIX, request.number, crc32(body), length,
+            PROCESS_PREFIX, request.number, crc32(body), len(body),
         )  # fmt: skip
+        if status == NO_CONTENT:
+            head = head.replace(b"Content-Length: 0\r\n", b"", 1)
         return head, b"" if request.method == b"HEAD" else body
 
     def refusal(self, status: int, body: bytes, wall_time: float) -> bytes:
