@@ -48,6 +48,7 @@ FILE_MODULES = (
     "triggers/destinations/files.py",
     "server/credentials.py",
     "testing/environment.py",
+    "testing/own_process.py",
     "cli/settings_sources.py",
 )
 """Files that may open files, set environment variables, or know of other processes. The standard library opens TLS keys for server/listener.py."""

@@ -18,6 +18,8 @@ from hashrange.testing.in_process import InProcess
 
 SERVICES = ("dynamodb", "dynamodb-streams")
 """Ids, as in botocore's event names, of the services whose requests are answered."""
+OWN_SERVICES = (*SERVICES, "lambda")
+"""Those of a database's own clients. Clients that know nothing of Hashrange may have their functions elsewhere."""
 
 
 class Transport:
@@ -26,30 +28,39 @@ class Transport:
     def __init__(self, database: InProcess) -> None:
         self._database = database
 
-    def attach(self, target: Any) -> None:
+    def attach(self, target: Any, services: tuple[str, ...] = SERVICES) -> None:
         """From now on, answer the requests of this client, or of the clients that this session then creates.
 
-        Only requests to DynamoDB and DynamoDB Streams are answered.
+        Only requests to these services are answered.
         """
         events = _events_of(target)
-        for service in SERVICES:
+        for service in services:
             events.register(f"before-send.{service}", self.answer, unique_id=f"hashrange-{id(self)}-{service}")
         for handler in moto_handlers():
             events.unregister("before-send", handler)
-            events.register("before-send", _ForOtherServices(handler), unique_id=f"hashrange-{id(self)}-{id(handler)}")
+            events.register(
+                "before-send", _ForOtherServices(handler, services), unique_id=f"hashrange-{id(self)}-{id(handler)}"
+            )
 
     def detach(self, target: Any) -> None:
         """Undo `attach`; clients that the session has created meanwhile are still answered."""
         events = _events_of(target)
-        for service in SERVICES:
+        for service in OWN_SERVICES:
             events.unregister(f"before-send.{service}", unique_id=f"hashrange-{id(self)}-{service}")
         for handler in moto_handlers():
             events.unregister("before-send", unique_id=f"hashrange-{id(self)}-{id(handler)}")
             events.unregister("before-send", handler)
             events.register("before-send", handler)
 
-    def answer(self, request: AWSPreparedRequest, **_: Any) -> AWSResponse:
-        """The database's reply to a request that is ready to be sent."""
+    def is_beyond_reach(self, url: str) -> bool:
+        """True if the database runs in the process that this one was forked from, and listens at this URL."""
+        database = self._database
+        return database.is_forked and database.known_endpoint is not None and url.startswith(database.known_endpoint)
+
+    def answer(self, request: AWSPreparedRequest, **_: Any) -> AWSResponse | None:
+        """The database's reply to a request that is ready to be sent; None: it has to be sent."""
+        if self.is_beyond_reach(request.url):
+            return None
         parts = urlsplit(request.url)
         url = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         headers = _plain_headers(request.headers)
@@ -67,11 +78,12 @@ class Transport:
 class _ForOtherServices:
     """A `before-send` handler that calls another one, but only for requests that no database answers."""
 
-    def __init__(self, handler: Any) -> None:
+    def __init__(self, handler: Any, services: tuple[str, ...]) -> None:
         self._handler = handler
+        self._services = services
 
     def __call__(self, event_name: str, **members: Any) -> Any:
-        is_ours = event_name.split(".")[1] in SERVICES
+        is_ours = event_name.split(".")[1] in self._services
         return None if is_ours else self._handler(event_name=event_name, **members)
 
 

@@ -1,12 +1,11 @@
 """Which database does a test get? A `Database` in the test's process: boto3 clients without sockets, and content that can be copied, restored or emptied."""
 
-import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from threading import Lock
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import msgspec
 
@@ -16,7 +15,8 @@ from hashrange.service.opening import open_fork, open_service
 from hashrange.service.snapshots import ServiceSnapshot, movable_clock, return_to, take_snapshot, write_snapshot
 from hashrange.settings import Settings
 from hashrange.store.snapshot_file import FilePath, replaced_file
-from hashrange.testing.botocore_transport import Transport
+from hashrange.testing.blocks import Held, HeldBlocks
+from hashrange.testing.botocore_transport import OWN_SERVICES, Transport
 from hashrange.testing.database_faults import DatabaseFaults
 from hashrange.testing.in_process import InProcess
 from hashrange.testing.used_capacity import UsedCapacity
@@ -25,12 +25,23 @@ CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "re
 """Credentials and Region of clients and resources, unless the caller gives others; any are accepted."""
 
 
+CLIENTS = ("dynamodb", "dynamodbstreams", "lambda")
+"""Services, as boto3 names them, whose clients a database has."""
+KEPT_OPEN = (
+    "This database belongs to the fixture hashrange_database, and later tests use it too. Use it without `with`, and do not"
+    " close it. A test that needs a database of its own uses server()."
+)
+
+
 class ServiceTime:
     """The service time of one database: what its time to live, states, tokens and delays go by."""
 
-    def __init__(self, process: InProcess, clock: MovableClock) -> None:
+    def __init__(self, process: InProcess) -> None:
         self._process = process
-        self._clock = clock
+
+    @property
+    def _clock(self) -> MovableClock:
+        return movable_clock(self._process.service)
 
     def now(self) -> float:
         """Seconds since the epoch."""
@@ -41,6 +52,11 @@ class ServiceTime:
 
         Raises ValueError if `seconds` is less than 0, or leads to a time more than 100 years ahead of the machine's.
         """
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+            raise TypeError(
+                f"service time is advanced by a number of seconds, such as advance(3600), not by {seconds!r}. The seconds of"
+                " a timedelta are its total_seconds()."
+            )
         if not seconds >= 0:
             raise ValueError(f"service time moves ahead only, not by {seconds} seconds")
         self._process.run(advance, self._clock, self._process.service.jobs, seconds)
@@ -74,15 +90,18 @@ class Snapshot:
 
         Does nothing once the database has ended.
         """
-        if not self._process.is_over:
+        try:
             self._process.run(self.content.checkpoint.release)
+        except RuntimeError:
+            if not self._process.is_over:
+                raise
 
 
 class Database:
     """A database in this process, on its own thread; a context manager. Call its methods on any other thread."""
 
     def __init__(self, settings: Settings, begin_with: Snapshot | None = None) -> None:
-        """Start the database; returns when it is open. Raises StorageError. `begin_with`: the content to begin with."""
+        """Prepare a database, without starting it. `begin_with`: the content to begin with."""
         self._settings = settings
         if begin_with is None:
             opening = partial(open_service, settings, MovableClock(SystemClock()))
@@ -92,11 +111,17 @@ class Database:
         self._transport = Transport(self._process)
         self._boto3_session: Any = None
         self._boto3_lock = Lock()
-        self.clock = ServiceTime(self._process, movable_clock(self._process.service))
+        self._is_kept_open = False
+        self.clock = ServiceTime(self._process)
         self.faults = DatabaseFaults(self._process)
 
     def client(self, service: str = "dynamodb", **options: Any) -> Any:
-        """A boto3 client of `dynamodb` or `dynamodbstreams` that calls this database; `options` as for boto3."""
+        """A boto3 client of `dynamodb`, `dynamodbstreams` or `lambda` that calls this database; `options` as for boto3.
+
+        Raises ValueError for other services.
+        """
+        if service not in CLIENTS:
+            raise ValueError(f"a database has clients of {', '.join(CLIENTS)}; make a client of {service} with boto3.")
         with self._boto3_lock:
             return self._session().client(service, **(CREDENTIALS | options))
 
@@ -118,20 +143,34 @@ class Database:
 
         If the snapshot's service time was frozen, it returns to that; else it differs from the machine's as it did then.
         """
+        if not isinstance(snapshot, Snapshot):
+            raise TypeError(
+                f"restore takes what snapshot() has returned, not {snapshot!r}. With a file, a database begins:"
+                " server(snapshot=…)."
+            )
         self._process.run(return_to, self._process.service, snapshot.content)
 
     def fork(self) -> "Database":
         """Start a second database with the same content; neither sees what is written to the other from now on."""
         snapshot = self.snapshot()
         snapshot.content.checkpoint.hand_over()
+        fork = Database(msgspec.structs.replace(self._settings, port=0), snapshot)
         try:
-            return Database(msgspec.structs.replace(self._settings, port=0), snapshot)
-        finally:
-            snapshot.release()
+            try:
+                fork.start()
+            finally:
+                snapshot.release()
+        except BaseException:
+            fork.close()
+            raise
+        return fork
 
     @property
     def endpoint(self) -> str:
-        """URL of a port on the loopback at which other programs reach the database; listens when first asked."""
+        """URL of a port on the loopback at which other programs reach the database; listens when first asked.
+
+        Raises ListenError.
+        """
         return self._process.listen()
 
     @contextmanager
@@ -145,17 +184,41 @@ class Database:
         finally:
             self._process.run(service.stop_counting, used.count)
 
+    def start(self) -> None:
+        """Start the database; returns when it is open. Raises StorageError, SettingUnusable and SnapshotFileError."""
+        self._process.start()
+
+    def require_open(self) -> None:
+        """Raise RuntimeError if the database is closed, or runs in the process that this one was forked from."""
+        self._process.require_open()
+
+    @contextmanager
+    def kept_open(self) -> Iterator[None]:
+        """While the block runs, refuse to close the database."""
+        was_kept_open, self._is_kept_open = self._is_kept_open, True
+        try:
+            yield
+        finally:
+            self._is_kept_open = was_kept_open
+
     def close(self) -> None:
         """End the database."""
+        self._require_own()
         self._process.close()
 
     def __enter__(self) -> Self:
+        self._require_own()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _require_own(self) -> None:
+        """Raise RuntimeError if others need the database to stay open."""
+        if self._is_kept_open:
+            raise RuntimeError(KEPT_OPEN)
 
     def _session(self) -> Any:
         """The session of all clients and resources. Sessions must not be used on two threads at a time."""
@@ -164,37 +227,56 @@ class Database:
             from hashrange.testing.boto3_sessions import NO_PROFILE, new_session  # noqa: PLC0415
 
             self._boto3_session = new_session(NO_PROFILE)
-            self._transport.attach(self._boto3_session)
+            self._transport.attach(self._boto3_session, OWN_SERVICES)
         return self._boto3_session
 
 
-class _Starting:
-    """A database that starts when a `with` or `async with` block begins, and ends with it."""
+class StartingDatabase:
+    """A database that starts when a `with` or `async with` block begins, and ends with it; each block has its own."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._blocks: HeldBlocks[Database] = HeldBlocks()
+
+    def __call__(
+        self, settings: Settings | None = None, *, snapshot: FilePath | None = None, port: int = 0
+    ) -> "StartingDatabase":
+        """A database for a `with` or `async with` block; in memory unless `settings` is given and has a `data_dir`.
+
+        `snapshot`: the file to begin with (`Snapshot.save`, `hashrange snapshot`). `port`: that of `Database.endpoint`; 0
+        takes a free one. The block's beginning raises StorageError, SettingUnusable or SnapshotFileError.
+        """
+        if not isinstance(settings, Settings | None):
+            raise TypeError(f"server takes Settings, as in server(Settings(data_dir=…)), not {settings!r}.")
+        settings = msgspec.structs.replace(settings or self._settings, port=port)
+        if snapshot is not None:
+            settings = msgspec.structs.replace(settings, snapshot=str(snapshot))
+        return StartingDatabase(settings)
+
+    def _hold(self) -> Held[Database]:
+        database = Database(self._settings)
+        try:
+            database.start()
+            yield database
+        finally:
+            database.close()
 
     def __enter__(self) -> Database:
-        self._database = Database(self._settings)
-        return self._database
+        return self._blocks.enter(self._hold())
 
     def __exit__(self, *_: object) -> None:
-        self._database.close()
+        self._blocks.leave()
 
     async def __aenter__(self) -> Database:
-        return await asyncio.to_thread(self.__enter__)
+        return await self._blocks.enter_later(self._hold())
 
     async def __aexit__(self, *_: object) -> None:
-        await asyncio.to_thread(self.__exit__)
+        await self._blocks.leave_later()
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name in ("clock", "faults") or hasattr(Database, name):
+            raise AttributeError(f"server() has no {name} until it runs: enter it with `with server() as database:`.")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
-def server(settings: Settings | None = None, *, snapshot: FilePath | None = None, port: int = 0) -> _Starting:
-    """A database for a `with` or `async with` block; in memory unless `settings` is given and has a `data_dir`.
-
-    `snapshot`: the file to begin with (`Snapshot.save`, `hashrange snapshot`). `port`: that of `Database.endpoint`; 0
-    takes a free one. The block's beginning raises StorageError, SettingUnusable or SnapshotFileError.
-    """
-    settings = msgspec.structs.replace(settings or Settings(data_dir=None), port=port)
-    if snapshot is not None:
-        settings = msgspec.structs.replace(settings, snapshot=str(snapshot))
-    return _Starting(settings)
+server = StartingDatabase(Settings(data_dir=None, port=0))

@@ -5,7 +5,7 @@ is to answer, the method is replaced: requests to DynamoDB and DynamoDB Streams 
 `_send` asks the database. Parameter checks, events, signatures, retries and the parsing of replies are still botocore's.
 
 A `before-send` handler that answers a request is heard first: so do the clients of a `Database` reach their own database.
-Only moto's handler is not called.
+Only moto's handler is not called. Blocks on several threads and tasks may overlap: `blocks.py` says which one answers.
 """
 
 import asyncio
@@ -23,6 +23,7 @@ from botocore.credentials import Credentials
 from botocore.endpoint import Endpoint
 from botocore.exceptions import NoCredentialsError
 
+from hashrange.testing.blocks import Block, OpenBlocks
 from hashrange.testing.botocore_transport import SERVICES, Transport, moto_handlers
 
 MakeRequest = Callable[[Any, Any, dict[str, Any]], Any]
@@ -30,9 +31,9 @@ MakeRequest = Callable[[Any, Any, dict[str, Any]], Any]
 MOTO_REGISTRATIONS_MAX = 2
 """Most times that moto registers its handler with a client: with all clients once, and again if it is told to patch a client."""
 
-_lock = threading.Lock()
-_transports: tuple[Transport, ...] = ()
-"""The databases that are to answer, the innermost last; replaced as a whole, so that requests read it without the lock."""
+_lock = threading.RLock()
+_blocks: OpenBlocks[Transport] = OpenBlocks()
+"""The databases that are to answer."""
 _former: MakeRequest | None = None
 """`Endpoint.make_request` as it was before ours replaced it; None if ours never did."""
 _replacement: MakeRequest | None = None
@@ -40,43 +41,48 @@ _replacement: MakeRequest | None = None
 
 @contextmanager
 def answered_by(transport: Transport) -> Iterator[None]:
-    """While the block runs, this database answers the requests of all clients in all threads; an inner block takes over."""
-    _begin(transport)
+    """While the block runs, this database answers the requests of all clients in all threads.
+
+    If blocks overlap, each answers the requests of the thread or asyncio task that began it; an inner block comes first.
+    """
+    block = Block(transport)
     try:
+        _begin(block)
         yield
     finally:
-        _end(transport)
+        _end(block)
 
 
-def _begin(transport: Transport) -> None:
-    global _transports, _former, _replacement
+def _begin(block: Block[Transport]) -> None:
+    global _former, _replacement
     with _lock:
-        if not _transports:
+        if not _blocks:
             _former = Endpoint.make_request
             Endpoint.make_request = _replacement = _asking(Endpoint.make_request)
-        _transports = (*_transports, transport)
+        _blocks.add(block)
 
 
-def _end(transport: Transport) -> None:
+def _end(block: Block[Transport]) -> None:
     """Blocks may end in any order. If other code has put its method over ours, both stay, and ours does nothing."""
-    global _transports
     with _lock:
-        last = len(_transports) - 1 - _transports[::-1].index(transport)
-        _transports = _transports[:last] + _transports[last + 1 :]
-        if not _transports and Endpoint.make_request is _replacement:
+        _blocks.remove(block)
+        if not _blocks and Endpoint.make_request is _replacement:
             Endpoint.make_request = _former
 
 
 def _asking(original: MakeRequest) -> MakeRequest:
-    """`Endpoint.make_request` that asks the innermost database, if there is one and the request is for it."""
+    """`Endpoint.make_request` that asks the database of the block around it, if there is one and the request is for it."""
 
     @wraps(original)
     def make_request(endpoint: Any, operation_model: Any, request_dict: dict[str, Any]) -> Any:
-        transports = _transports
-        if not transports or operation_model.service_model.service_id.hyphenize() not in SERVICES:
+        block = _blocks.innermost()
+        if block is None or operation_model.service_model.service_id.hyphenize() not in SERVICES:
+            return original(endpoint, operation_model, request_dict)
+        transport = block.value
+        if transport.is_beyond_reach(endpoint.host):
             return original(endpoint, operation_model, request_dict)
         is_asynchronous = inspect.iscoroutinefunction(endpoint.create_request)
-        send = _AsynchronousSend(transports[-1]) if is_asynchronous else transports[-1].answer
+        send = _AsynchronousSend(transport) if is_asynchronous else transport.answer
         stand_in = copy.copy(endpoint)
         vars(stand_in).update(_send=send, _event_emitter=_without_moto(vars(endpoint)["_event_emitter"]))
         if is_asynchronous:
@@ -114,6 +120,7 @@ class _AsynchronousSend:
     async def __call__(self, request: AWSPreparedRequest) -> Any:
         """The reply in the form that aiobotocore expects: its content is awaited."""
         answer = await asyncio.to_thread(self._transport.answer, request)
+        assert answer is not None
         form = importlib.import_module("aiobotocore.awsrequest").AioAWSResponse
         return form(answer.url, answer.status_code, answer.headers, _AsynchronousBody(answer.content))
 

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -34,28 +35,69 @@ def endpoint_variables(endpoint: str) -> dict[str, str]:
     }
 
 
+class _Variable:
+    """An environment variable that blocks have added."""
+
+    def __init__(self, value: str, former: str | None, user: object) -> None:
+        self.value = value
+        self.former = former
+        self.users = {user}
+        """The blocks that need it; the former value returns when the last of them has ended."""
+
+
+class _Session:
+    """The default session of boto3 while blocks are open. There was none before."""
+
+    def __init__(self, user: object) -> None:
+        self.value: object = None
+        self.users = {user}
+        self.has_variables = False
+        """True if a session may have read variables that blocks have added."""
+
+
+_lock = threading.RLock()
+_variables: dict[str, _Variable] = {}
+_session: _Session | None = None
+"""None while there are no blocks, or boto3 had a session before the first of them."""
+
+
 @contextmanager
 def configured_clients() -> Iterator[None]:
     """While the block runs, clients find credentials and a Region in the environment, unless others are configured.
 
-    Credentials of files and of machines are not looked for, because some are fetched from the network.
+    Credentials of files and of machines are not looked for, because some are fetched from the network. Blocks may
+    overlap: what is added stays until the last of them ends.
     """
-    added = _missing_variables()
-    former = {name: os.environ.get(name) for name in added}
-    had_session = _default_session() is not None
-    os.environ.update(added)
-    session = None
-    if not had_session and "boto3" in sys.modules:
-        session = new_session()
-        _set_default_session(session)
+    user = object()
     try:
+        with _lock:
+            _add_variables(user)
+            _add_session(user)
         yield
     finally:
-        for name, value in former.items():
-            if os.environ.get(name) == added[name]:
-                _set_variable(name, value)
-        if not had_session and (added or _default_session() is session):
-            _set_default_session(None)
+        with _lock:
+            _remove_variables(user)
+            _remove_session(user)
+
+
+def _add_variables(user: object) -> None:
+    for name, added in _variables.items():
+        if os.environ.get(name) == added.value:
+            added.users.add(user)
+    for name, value in _missing_variables().items():
+        added = _variables.setdefault(name, _Variable(value, os.environ.get(name), user))
+        added.users.add(user)
+        added.value = os.environ[name] = value
+
+
+def _remove_variables(user: object) -> None:
+    """Restore the variables that no other block needs."""
+    for name, added in list(_variables.items()):
+        added.users.discard(user)
+        if not added.users:
+            if os.environ.get(name) == added.value:
+                _set_variable(name, added.former)
+            del _variables[name]
 
 
 def _missing_variables() -> dict[str, str]:
@@ -73,13 +115,38 @@ def _set_variable(name: str, value: str | None) -> None:
         os.environ[name] = value
 
 
+def _add_session(user: object) -> None:
+    """Give boto3 a default session that is made quickly, and is forgotten after the blocks."""
+    global _session
+    if _session is None and _default_session() is None:
+        _session = _Session(user)
+    if _session is not None:
+        _session.users.add(user)
+        _session.has_variables |= bool(_variables)
+        if _default_session() is None and "boto3" in sys.modules:
+            _session.value = new_session()
+            _set_default_session(_session.value)
+
+
+def _remove_session(user: object) -> None:
+    """Once no block needs it, let boto3 make another session. One that the tested code has made stays if it is fit to."""
+    global _session
+    if _session is None:
+        return
+    _session.users.discard(user)
+    if not _session.users:
+        if _session.has_variables or _default_session() is _session.value:
+            _set_default_session(None)
+        _session = None
+
+
 def _default_session() -> object:
     """The session behind `boto3.client`, if boto3 is in use and has made one."""
     return getattr(sys.modules.get("boto3"), "DEFAULT_SESSION", None)
 
 
 def _set_default_session(session: object) -> None:
-    """Let boto3 use this session; None: let it make another one, because this one keeps the credentials that it has read."""
+    """Let boto3 use this session; None: let it make another one."""
     boto3: Any = sys.modules.get("boto3")
     if boto3 is not None:
         boto3.DEFAULT_SESSION = session

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import threading
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future, InvalidStateError
@@ -17,6 +18,7 @@ from hashrange.service.opening import open_service
 from hashrange.service.service import Service
 from hashrange.settings import Settings
 from hashrange.testing.lending_loop import LendingLoop
+from hashrange.testing.own_process import process_id
 from hashrange.wire.http import LAYOUTS_MAX, HeaderLayout, HttpRequest, layout_of
 from hashrange.wire.identifiers import request_id_of
 
@@ -24,6 +26,10 @@ if TYPE_CHECKING:
     from hashrange.server.listener import Server
 
 CLOSED = "This database is closed: its `with` block has ended, or close() was called."
+FORKED = (
+    "This process was forked from the one that runs the database, and cannot reach it in this way. Start another database"
+    " here, or call this one at its `endpoint`, which the first process has to ask for before it forks."
+)
 T = TypeVar("T")
 OpenService = Callable[[], Awaitable[Service]]
 
@@ -65,12 +71,12 @@ class _Exchange:
 
     def _end(self, answer: Answer | ConnectionError) -> None:
         self.answer = answer
-        if self.is_answered is not None:
+        if self.is_answered is not None and not self.is_answered.done():
             self.is_answered.set_result(None)
 
 
 class InProcess:
-    """A database in this process, in memory unless `settings` has a `data_dir`; a context manager.
+    """A database in this process, in memory unless `settings` has a `data_dir`; runs from `start`, or `with`, to `close`.
 
     Its methods may be called on any thread except the database's own.
     """
@@ -81,7 +87,7 @@ class InProcess:
         clock: Clock | None = None,
         open_with: OpenService | None = None,
     ) -> None:
-        """Start the database; returns when it is open. Raises StorageError.
+        """Prepare a database, without starting it.
 
         `open_with`, called on the database's event loop, opens the service instead of `open_service`; then `settings`
         and `clock` are not used.
@@ -92,11 +98,33 @@ class InProcess:
         self._layouts: dict[tuple[str, ...], HeaderLayout] = {}
         self._waited_for: set[Future[Any]] = set()
         """What threads wait for: replies and results that the end of the database must not leave open."""
+        self._is_unwanted = False
+        """True once the database is to end, which it may hear of while it starts."""
+        self._is_ending = False
+        """True once no more work begins."""
         self._is_over = False
+        """True once no reply and no result will come any more."""
+        self._stopping: asyncio.Event | None = None
+        self._running: set[asyncio.Task[None]] = set()
+        """Functions that `run` has begun."""
+        self._server: Server | None = None
+        self._endpoint: str | None = None
+        self._process_id = process_id()
         self._started: Future[None] = Future()
         self._thread = threading.Thread(target=self._run, name="hashrange", daemon=True)
-        self._thread.start()
-        self._started.result()
+
+    def start(self) -> Self:
+        """Start the database; returns when it is open. Raises StorageError.
+
+        A database whose start is interrupted, by Ctrl-C for example, ends as soon as it has started.
+        """
+        try:
+            self._thread.start()
+            self._started.result()
+        except BaseException:
+            self._stop()
+            raise
+        return self
 
     def ask(self, method: str, url: str, headers: Mapping[str, str | bytes], body: bytes) -> Answer:
         """Answer a request as if it had come by HTTP; `url` is a path with its query.
@@ -108,7 +136,7 @@ class InProcess:
         values = [value if isinstance(value, bytes) else value.encode("latin-1") for value in headers.values()]
         request = HttpRequest(method.encode(), url.encode(), layout, [*values, None], body, keeps_alive=True)
         exchange = _Exchange(request)
-        self._require_open()
+        self.require_open()
         if not self._loop.lend(self._answer_now, exchange):
             exchange.is_answered = Future()
             self._begin(self._front.handle, [(request, exchange.respond)])
@@ -128,17 +156,19 @@ class InProcess:
 
     def _answer_now(self, exchange: _Exchange) -> None:
         """Answer a small read on its client's thread; begin another request in the next turn of the loop."""
+        self.require_open()
         is_begun = self._front.answer_now(exchange.request, exchange.respond)
         if exchange.answer is None:
             exchange.is_answered = Future()
         if not is_begun:
-            self._loop.call_soon(self._front.handle, [(exchange.request, exchange.respond)])
+            self._loop.call_soon(self._begin_now, self._front.handle, [(exchange.request, exchange.respond)])
 
     def call(self, account: str, region: str, operation: str, members: Mapping[str, Any]) -> dict[str, Any]:
         """Run an operation; returns the members of its output as plain values. Raises its ApiError, and StorageError.
 
         `members`, the operation's input as plain values, meet the same constraints as a request's JSON.
         """
+        self.require_open()
         ended: Future[dict[str, Any]] = Future()
         self._begin(partial(ValuesCall.start, self.service, account, region, operation, members, ended))
         return self._result_of(ended)
@@ -148,36 +178,39 @@ class InProcess:
 
         Raises RuntimeError if the database is closed.
         """
-        self._require_open()
-
-        async def run() -> Any:
-            result = function(*arguments)
-            return await result if asyncio.iscoroutine(result) else result
-
-        work = run()
-        try:
-            future = asyncio.run_coroutine_threadsafe(work, self._loop)
-        except RuntimeError:
-            work.close()
-            self._require_open()
-            raise
-        return self._result_of(future)
+        self.require_open()
+        ended: Future[Any] = Future()
+        self._begin(self._run_function, ended, function, *arguments)
+        return self._result_of(ended)
 
     @property
     def is_over(self) -> bool:
-        """True once the database is closed."""
-        return self._is_over
+        """True once the database is closed, or ends."""
+        return self._is_ending
 
-    def _require_open(self) -> None:
-        if self._is_over or self._loop.is_closed():
+    @property
+    def is_forked(self) -> bool:
+        """True in a process that was forked from the one that runs the database."""
+        return process_id() != self._process_id
+
+    @property
+    def known_endpoint(self) -> str | None:
+        """The endpoint's URL if `listen` was called, in this process or in the one that it was forked from."""
+        return self._endpoint
+
+    def require_open(self) -> None:
+        """Raise RuntimeError if the database is closed, or runs in the process that this one was forked from."""
+        if self.is_forked:
+            raise RuntimeError(FORKED)
+        if self._is_ending or self._loop.is_closed():
             raise RuntimeError(CLOSED)
 
     def _begin(self, function: Callable[..., object], *arguments: Any) -> None:
         """Call a function in the next turn of the loop. Raises RuntimeError if the database is closed."""
         try:
-            self._loop.call_soon_threadsafe(function, *arguments)
+            self._loop.call_soon_threadsafe(self._begin_now, function, *arguments)
         except RuntimeError:
-            self._require_open()
+            self.require_open()
             raise
 
     def _result_of(self, future: Future[T]) -> T:
@@ -202,17 +235,26 @@ class InProcess:
 
         Raises ListenError.
         """
+        if self.is_forked and self._endpoint is not None:
+            return self._endpoint
         endpoint: str = self.run(self._listen)
         return endpoint
 
     def close(self) -> None:
-        """Stop the database, and return when its thread has ended."""
-        if self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._stopping.set)
+        """Stop the database, and return when its thread has ended. Threads that wait for a reply get a RuntimeError."""
+        self._stop()
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join()
 
+    def _stop(self) -> None:
+        """Let the database end: now, or as soon as it has started."""
+        self._is_unwanted = True
+        if self._stopping is not None and not self.is_forked:
+            with contextlib.suppress(RuntimeError):  # it has ended
+                self._loop.call_soon_threadsafe(self._stopping.set)
+
     def __enter__(self) -> Self:
-        return self
+        return self.start()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -236,27 +278,82 @@ class InProcess:
         loop = asyncio.get_running_loop()
         assert isinstance(loop, LendingLoop)
         self._loop = loop
-        self._stopping = asyncio.Event()
-        self._server: Server | None = None
+        self._stopping = stopping = asyncio.Event()
+        if self._is_unwanted:
+            stopping.set()
         self.service = await self._open_with()
         try:
             self._front = http_front(self.service, Access(self.service, wall_time=callers_time))
             self.service.take_turns(self._loop)
             self.service.start_jobs()
+            if self.service.background.triggers is not None:
+                await self._listen()  # handlers run in other processes
             self._started.set_result(None)
-            await self._stopping.wait()
-            if self._server is not None:
-                await self._server.close()
-            await self.service.stop_jobs()
+            await stopping.wait()
+            await self._end_work()
         finally:
+            self._is_ending = True
             await self.service.store.close()
+
+    async def _end_work(self) -> None:
+        """Begin nothing more, answer the requests of connections, and stop what else is running."""
+        self._is_ending = True
+        for task in self._running:
+            task.cancel()
+        if self._running:
+            await asyncio.wait(self._running)
+        if self._server is not None:
+            await self._server.close()
+        await self.service.stop_jobs()
+        self.service.workers.abandon()
+
+    def _begin_now(self, function: Callable[..., object], *arguments: Any) -> None:
+        """Call a function, unless the database ends: then `_end_waiting` tells those who wait."""
+        if not self._is_ending:
+            function(*arguments)
+
+    def _run_function(self, ended: Future[Any], function: Callable[..., Any], *arguments: Any) -> None:
+        """Begin what `run` was asked for."""
+        task = self._loop.create_task(self._finish_function(ended, function, *arguments))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+
+    async def _finish_function(self, ended: Future[Any], function: Callable[..., Any], *arguments: Any) -> None:
+        """Call a function, and pass on its result or error; its task is cancelled only when the database ends."""
+        try:
+            result = function(*arguments)
+            if asyncio.iscoroutine(result):
+                result = await result
+        except asyncio.CancelledError:
+            ended.set_exception(RuntimeError(CLOSED))
+        except BaseException as error:  # noqa: BLE001 - raised to the thread that waits
+            ended.set_exception(error)
+        else:
+            ended.set_result(result)
 
     async def _listen(self) -> str:
         # Imported here: most databases in a process listen on no port, and start time counts.
-        from hashrange.server.listener import Secrets, Server  # noqa: PLC0415
+        from hashrange.server.listener import ListenError, Secrets, Server  # noqa: PLC0415
 
         if self._server is None:
             server = Server(self.service, Secrets(None, None))
-            self._endpoint = await server.listen()
+            try:
+                self._endpoint = await server.listen()
+            except ListenError as error:
+                raise ListenError(_listen_failure(self.service.settings, error.__cause__)) from error
             self._server = server
+        assert self._endpoint is not None
         return self._endpoint
+
+
+def _listen_failure(settings: Settings, cause: BaseException | None) -> str:
+    """Why the database could not listen, and the remedy in the words of code, which has no command line."""
+    address = f"{settings.host}:{settings.port}"
+    if isinstance(cause, UnicodeError):
+        return f"the database cannot listen on {address}: that is no name of a host. Mend Settings(host=…)."
+    is_taken = isinstance(cause, OSError) and cause.errno == errno.EADDRINUSE
+    reason = "another program has taken it" if is_taken else str(cause)
+    return (
+        f"the database cannot listen on {address}: {reason}. Choose another port with server(port=…), or leave it out to"
+        " take a free one."
+    )

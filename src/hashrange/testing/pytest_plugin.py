@@ -24,7 +24,7 @@ def hashrange_database() -> "Iterator[Database]":
     """The database of this process, for `hashrange_base`; tests use `hashrange`."""
     from hashrange.testing.database import server  # noqa: PLC0415 - only for runs that use it
 
-    with server() as database:
+    with server() as database, database.kept_open():
         yield database
 
 
@@ -68,10 +68,13 @@ def _start(database: "Database", request: Any) -> "Snapshot":
 
 
 @pytest.fixture
-def hashrange(hashrange_database: "Database", hashrange_base: object, request: pytest.FixtureRequest) -> "Database":
-    """A database with nothing but the base data, whatever the test before did."""
+def hashrange(
+    hashrange_database: "Database", hashrange_base: object, request: pytest.FixtureRequest
+) -> "Iterator[Database]":
+    """A database with nothing but the base data, whatever the test before did; it cannot be closed."""
     hashrange_database.restore(_start(hashrange_database, request))
-    return hashrange_database
+    with hashrange_database.kept_open():
+        yield hashrange_database
 
 
 @pytest.fixture(scope="session")

@@ -210,10 +210,10 @@ def test_what_is_in_a_folder_is_there_again(tmp_path: Any) -> None:
     with InProcess(settings) as second:
         assert call(second, "GetItem", {"TableName": "music", "Key": KEY})["Item"] == ITEM
         with pytest.raises(StorageError):
-            InProcess(settings)
+            InProcess(settings).start()
 
 
 def test_it_may_be_closed_twice() -> None:
-    database = InProcess()
+    database = InProcess().start()
     database.close()
     database.close()

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from botocore.config import Config
 from botocore.stub import Stubber
 
 from hashrange.testing import Database, server
@@ -32,7 +33,54 @@ def replace_method(client: Any) -> None:
     client.list_tables = lambda: {"TableNames": ["forged"]}
 
 
-@pytest.mark.parametrize("change", [stub, listen, stop_listening, replace_method])
+def replace_private_method(client: Any) -> None:
+    client._make_api_call = lambda *_: {"TableNames": ["forged"]}
+
+
+class Equal:
+    """What claims to be equal to everything, as `mock.ANY` does."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+
+def replace_member_by_an_equal_one(client: Any) -> None:
+    client._endpoint.http_session = Equal()
+
+
+def replace_options(client: Any) -> None:
+    client.meta._client_config = Config()
+
+
+def set_option(client: Any) -> None:
+    client.meta.config.retries = {"total_max_attempts": 1}
+
+
+def add_option(client: Any) -> None:
+    client.meta.config.marker = 1
+
+
+def change_option(client: Any) -> None:
+    client.meta.config.retries["total_max_attempts"] = 99
+
+
+CHANGES = [
+    stub,
+    listen,
+    stop_listening,
+    replace_method,
+    replace_private_method,
+    replace_member_by_an_equal_one,
+    replace_options,
+    set_option,
+    add_option,
+    change_option,
+]
+
+
+@pytest.mark.parametrize("change", CHANGES)
 def test_a_changed_client_is_not_kept(database: Database, change: Callable[[Any], None]) -> None:
     kept = KeptClient(database)
     first = kept.take()

@@ -3,14 +3,18 @@
 The lists are complete if each row kind of the storage format, and each attribute of a service, is named by them.
 """
 
+import io
+import zipfile
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import pytest
 
+from hashrange.settings import Settings
 from hashrange.store.embedded import layout
 from hashrange.testing import Database, Fault, server
 
+SETTINGS = Settings(data_dir=None, functions=True)
 HOUR_SECONDS = 3600
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/music"
 
@@ -102,6 +106,19 @@ def arrives(database: Database) -> bool:
     return bool(by_index(database))
 
 
+def create_function(database: Database) -> None:
+    code = io.BytesIO()
+    with zipfile.ZipFile(code, "w") as file:
+        file.writestr("player.py", "def play(event, context): ...")
+    database.client("lambda").create_function(
+        FunctionName="play",
+        Runtime="python3.12",
+        Handler="player.play",
+        Role="arn:aws:iam::000000000000:role/player",
+        Code={"ZipFile": code.getvalue()},
+    )
+
+
 KINDS = {
     "tables": Kind(
         lambda db: None,
@@ -133,12 +150,17 @@ KINDS = {
         lambda db: db.client().tag_resource(ResourceArn=ARN, Tags=[{"Key": "team", "Value": "red"}]),
         lambda db: db.client().list_tags_of_resource(ResourceArn=ARN)["Tags"],
     ),
+    "functions": Kind(
+        create_function,
+        lambda db: [one["FunctionName"] for one in db.client("lambda").list_functions()["Functions"]],
+        ("DOCUMENT_PREFIX",),
+    ),
     "service time": Kind(freeze_ahead, lambda db: db.clock.now(), (), ("clock",)),
     "faults": Kind(
         lambda db: db.faults.use(Fault("error", operation="ListTables", count=2), seed=5),
         lambda db: [refused(db) for _ in range(3)],
         (),
-        ("drawing",),
+        ("drawing", "fault_setup"),
     ),
 }
 """Kinds of state that clients can see."""
@@ -150,6 +172,7 @@ STATELESS_ATTRIBUTES = {
     "operations": "code",
     "workers": "requests that run",
     "jobs": "find their work in the store",
+    "background": "jobs, which find their work in the store",
     "scope": "what a request may use",
     "_scopes": "what requests may use",
     "_hints": "which hints the log has had",
@@ -179,7 +202,7 @@ def refused(database: Database) -> bool:
 
 @pytest.fixture
 def database() -> Iterator[Database]:
-    with server() as database:
+    with server(SETTINGS) as database:
         make_table(database)
         yield database
 
@@ -206,7 +229,7 @@ def make_table(database: Database) -> None:
 
 def without_it(kind: Kind) -> Any:
     """What `look` sees in a database that never had this kind of state."""
-    with server() as plain:
+    with server(SETTINGS) as plain:
         make_table(plain)
         return kind.look(plain)
 

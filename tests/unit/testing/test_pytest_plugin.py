@@ -142,6 +142,38 @@ def test_the_environment_is_as_before():
     assert "AWS_ENDPOINT_URL_DYNAMODB" not in os.environ
 """
 )
+CLOSING = """
+import pytest
+
+KEPT = "belongs to the fixture hashrange_database, .* Use it without `with`, and do not close it"
+
+def test_enters_the_database(hashrange):
+    with hashrange as database:
+        database.client().list_tables()
+
+def test_closes_the_database(hashrange, hashrange_database):
+    for one in (hashrange, hashrange_database):
+        with pytest.raises(RuntimeError, match=KEPT):
+            one.close()
+
+def test_closes_a_fork(hashrange):
+    with hashrange.fork() as fork:
+        fork.client().list_tables()
+
+def test_it_is_still_open(dynamodb_client, hashrange_boto3):
+    assert dynamodb_client.list_tables()["TableNames"] == []
+"""
+ITS_OWN = """
+import pytest
+from hashrange.testing import server
+
+@pytest.fixture(scope="session")
+def hashrange_database():
+    with server() as database:
+        yield database
+    with pytest.raises(RuntimeError, match="This database is closed"):
+        database.client().list_tables()
+"""
 LEFT_ALONE = """
 import sys
 
@@ -158,6 +190,13 @@ def test_each_test_begins_empty_whatever_the_one_before_did(tmp_path: Path) -> N
 
 def test_each_test_begins_with_the_base_data(tmp_path: Path) -> None:
     assert "3 passed" in run_pytest(tmp_path, BASE)
+
+
+def test_a_test_cannot_close_the_database_of_all_tests(tmp_path: Path) -> None:
+    for text in (CLOSING, ITS_OWN + CLOSING):
+        said = run_pytest(tmp_path, text)
+        assert "1 failed, 3 passed" in said, said
+        assert "RuntimeError: This database belongs to the fixture hashrange_database" in said, said
 
 
 def write_folders(folder: Path, **texts: str) -> None:

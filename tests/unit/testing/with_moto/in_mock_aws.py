@@ -3,6 +3,8 @@
 test_mock_moto.py runs it.
 """
 
+import os
+import unittest
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from typing import Any
@@ -110,6 +112,32 @@ def test_as_decorators() -> None:
         return tables(boto3.client("dynamodb", region_name=REGION))
 
     assert within() == without() == within() == ["music"]
+
+
+class Visits(unittest.TestCase):
+    __test__ = False  # it is run below
+
+    def setUp(self) -> None:
+        create(BEFORE)
+        boto3.client("sqs", region_name=REGION).create_queue(QueueName="songs")
+
+    def test_it(self) -> None:
+        self.assertEqual(tables(BEFORE), ["music"])
+        queues = boto3.client("sqs", region_name=REGION)
+        self.assertTrue(queues.get_queue_url(QueueName="songs")["QueueUrl"])
+
+
+@pytest.mark.parametrize(
+    "decorate",
+    [lambda case: mock_aws(mock_dynamodb(case)), lambda case: mock_dynamodb(mock_aws(case))],
+    ids=["inside", "around"],
+)
+def test_a_test_case_leaves_the_environment_as_it_was(decorate: Callable[[Any], Any]) -> None:
+    before = {name: os.environ.get(name) for name in ("AWS_ACCESS_KEY_ID", "AWS_DEFAULT_REGION")}
+    case = decorate(type("Case", (Visits,), {"setUp": Visits.setUp, "test_it": Visits.test_it}))
+    result = unittest.defaultTestLoader.loadTestsFromTestCase(case).run(unittest.TestResult())
+    assert (result.testsRun, result.errors, result.failures) == (1, [], [])
+    assert {name: os.environ.get(name) for name in before} == before
 
 
 @pytest.fixture
