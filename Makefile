@@ -4,7 +4,8 @@
 #   make test     all tests, in a process for each core (PYTEST_FLAGS="-n 0": in one, for a debugger)
 #   make check    format, lint, types, architecture, generated pages
 #   make docs     write the generated pages again
-#   make bench    measure, beside other servers, in some 40 minutes; writes docs/benchmarks.md and docs/testing/speed.md
+#   make bench    measure, beside other servers, in some 50 minutes; writes docs/benchmarks.md, docs/testing/speed.md and
+#                 docs/triggers-speed.md
 #                 (ARGS=--quick: two minutes, ours;
 #                 ARGS=--huge: also tables of many millions of items)
 #                 ARGS="--pair HEAD~1 HEAD": compares the CPU time per request of two commits, in some eight minutes
@@ -92,6 +93,7 @@ bench: $(DEV_READY)
 	$(if $(filter-out --huge --full,$(ARGS)),,$(BIN)/python -m benchmarks.followers)
 	$(if $(filter-out --huge --full,$(ARGS)),,$(BIN)/python -m benchmarks.resting $(filter --huge,$(ARGS)))
 	$(if $(filter-out --huge --full,$(ARGS)),,$(BIN)/python -m benchmarks.testkit --write)
+	$(if $(filter-out --huge --full,$(ARGS)),,$(BIN)/python -m benchmarks.triggers --write)
 	$(BIN)/python -m benchmarks $(ARGS)
 
 # A million malformed requests: 20,000 for each of 37 operations, 160,000 statements, and 8 times 40,000 of spoiled HTTP.
@@ -116,5 +118,6 @@ lock:
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 	rm -rf tests/clients/*/node_modules tests/clients/*/target tests/clients/*/.venv
+	rm -rf tests/clients/triggers/typescript/node_modules tests/clients/triggers/typescript/dist
 	rm -rf tests/packages/*/node_modules tests/packages/*/target tests/packages/*/.venv
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

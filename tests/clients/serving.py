@@ -5,14 +5,20 @@ import re
 import signal
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 
 class ServerProcess:
     """`hashrange serve`; without a folder it keeps everything in memory."""
 
-    def __init__(self, folder: Path | None = None, *options: str) -> None:
+    log: Path | None = None
+    """File of standard error; None: a pipe."""
+
+    def __init__(self, folder: Path | None = None, *options: str, log: Path | None = None) -> None:
+        """`log`: a file for standard error, which what handlers of functions print would fill."""
         self.options = [*(["--in-memory"] if folder is None else ["--data-dir", str(folder)]), *options]
+        self.log = log
         self.port = 0
         self.start()
 
@@ -20,17 +26,12 @@ class ServerProcess:
         """Start on the previous port, if any."""
         command = [sys.executable, "-m", "hashrange", "serve", "--port", str(self.port), *self.options]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-        self.process = subprocess.Popen(
-            command,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=environment,
-        )
+        with nullcontext(subprocess.PIPE) if self.log is None else self.log.open("a") as errors:
+            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment)
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         found = re.search(r"(http://127\.0\.0\.1:(\d+))", line)
-        assert found, line or self.process.communicate()[1]
+        assert found, line or self.process.communicate()[1] or self.problems()
         self.endpoint, self.port = found[1], int(found[2])
 
     def stop(self) -> None:
@@ -41,8 +42,13 @@ class ServerProcess:
             return
         self.process.send_signal(signal.SIGTERM)
         _, errors = self.process.communicate(timeout=30)
-        assert not errors, f"the server said:\n{errors}"
+        assert not (errors or self.problems()), f"the server said:\n{errors or self.problems()}"
         assert self.process.returncode == 0
+
+    def problems(self) -> str:
+        """The warnings and errors in the log, if there is one, without what follows in further lines."""
+        lines = [] if self.log is None else self.log.read_text().splitlines()
+        return "\n".join(line for line in lines if re.match(r"\S+ \S+ (WARNING|ERROR|CRITICAL) ", line))
 
     def restart(self) -> None:
         """Stop and start; only data on disk remains."""

@@ -1,14 +1,26 @@
 """A shop whose orders, stock, search index and sessions are followed by stream handlers, in Python and TypeScript, deployed in each way."""
 
+import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from datetime import UTC
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.clients.serving import ServerProcess
-from tests.clients.triggers.application import REFUSED_AT_FIRST, Shop
+from tests.clients.triggers.application import (
+    REFUSED_AT_FIRST,
+    SOLD,
+    STOCK,
+    WITHOUT_PRODUCT,
+    WITHOUT_TOTAL,
+    Item,
+    Shop,
+    words_of,
+)
 from tests.clients.triggers.deployment import (
     PYTHON,
     TYPESCRIPT,
@@ -17,18 +29,18 @@ from tests.clients.triggers.deployment import (
     build_typescript,
     deploy_with_boto3,
     deploy_with_typescript,
-    destinations_text,
+    destinations_of,
     make_plan,
     triggers_text,
 )
 from tests.clients.triggers.mail_service import mail_service
 
-BEFORE, AFTER = range(1, 81), range(81, 221)
-"""Numbers of the orders that are placed before the handlers are deployed over the API, and after."""
-PYTHON_CODE = Code(PYTHON, ".py", f"python3.{sys.version_info.minor}")
-COMPILED = Code(TYPESCRIPT / "dist", ".js", "nodejs20.x")
-COMMONJS = Code(TYPESCRIPT / "dist" / "commonjs", ".js", "nodejs20.x")
-MODULES = Code(TYPESCRIPT / "dist" / "modules", ".mjs", "nodejs22.x")
+BEFORE, AFTER = range(1, 81), range(81, 161)
+"""Numbers of the orders that are placed before handlers are deployed over the API, and after."""
+PYTHON_CODE = Code(PYTHON, f"python3.{sys.version_info.minor}")
+COMPILED = Code(TYPESCRIPT / "dist", "nodejs20.x")
+BUNDLES = Code(TYPESCRIPT / "dist" / "bundles", "nodejs20.x")
+"""Two of the handlers are CommonJS, two are ES modules."""
 
 pytestmark = pytest.mark.packaging
 
@@ -50,10 +62,9 @@ def test_a_shop_with_zips_of_python(tmp_path: Path) -> None:
     run_shop(tmp_path, PYTHON_CODE, deploy_with_boto3)
 
 
-@pytest.mark.parametrize("code", [COMMONJS, MODULES], ids=["commonjs", "modules"])
-def test_a_shop_with_zips_of_typescript(code: Code, tmp_path: Path) -> None:
+def test_a_shop_with_zips_of_typescript(tmp_path: Path) -> None:
     build_typescript()
-    run_shop(tmp_path, code, deploy_with_typescript)
+    run_shop(tmp_path, BUNDLES, deploy_with_typescript)
 
 
 def run_shop(folder: Path, code: Code, deploy: Callable[[str, Plan], None] | None) -> None:
@@ -61,10 +72,10 @@ def run_shop(folder: Path, code: Code, deploy: Callable[[str, Plan], None] | Non
     failed, file = folder / "failed.jsonl", folder / "triggers.toml"
     with mail_service(REFUSED_AT_FIRST) as mail:
         triggers = triggers_text(code, mail.url, failed)
-        file.write_text(triggers if deploy is None else destinations_text(failed))
-        server = ServerProcess(None, "--functions", "--triggers", str(file))
+        file.write_text(triggers if deploy is None else destinations_of(triggers))
+        server = ServerProcess(None, "--functions", "--triggers", str(file), log=folder / "log")
         try:
-            shop = Shop(server.endpoint, mail)
+            shop = Shop(server.endpoint)
             shop.open()
             shop.sell(BEFORE)
             if deploy is not None:
@@ -73,8 +84,89 @@ def run_shop(folder: Path, code: Code, deploy: Callable[[str, Plan], None] | Non
             shop.revise_catalog()
             shop.let_sessions_end()
             shop.wait_for_handlers()
-            shop.check()
-            shop.check_failures(failed)
+            check_orders(shop, mail.mails)
+            assert mail.refused == set(REFUSED_AT_FIRST)
+            check_catalog(shop)
+            check_sessions(shop)
+            invoked = check_failures(shop, failed)
+            # The first function has a retry; the second one has none, but saw its line with others, which then came without it.
+            assert min(invoked) > 1 or deploy is None
             shop.close()
+            assert "not confirmed: " in (folder / "log").read_text()  # which the handler prints
         finally:
             server.stop()
+
+
+def check_orders(shop: Shop, mails: dict[str, Any]) -> None:
+    """Each order has one confirmation and one mail, but for the one without a total."""
+    assert by_key(shop.scan("confirmations"), "order") == shop.confirmed
+    assert mails == {
+        order: {name: next(iter(value.values())) for name, value in confirmation.items()}
+        for order, confirmation in shop.confirmed.items()
+    }
+
+
+def check_catalog(shop: Shop) -> None:
+    """What was ordered has been taken from the stock once, and the index is what building it again would give."""
+    movements = {(one["product"]["S"], one["line"]["S"]): int(one["quantity"]["N"]) for one in shop.scan("movements")}
+    assert movements == shop.movements
+    products = by_key(shop.scan("products"), "product")
+    assert {product: int(products[product]["stock"]["N"]) for product in SOLD} == {
+        product: STOCK - sum(quantity for (moved, _), quantity in movements.items() if moved == product)
+        for product in SOLD
+    }
+    assert {(one["word"]["S"], one["product"]["S"]) for one in shop.scan("search")} == {
+        (word, product) for product, item in products.items() for word in words_of(item)
+    }
+
+
+def check_sessions(shop: Shop) -> None:
+    """Sessions past their time are in the archive; those that users have deleted are nowhere."""
+    assert by_key(shop.scan("archive"), "session") == shop.expired
+    assert by_key(shop.scan("sessions"), "session") == shop.kept
+
+
+def check_failures(shop: Shop, file: Path) -> list[int]:
+    """The file has exactly one message for each record that cannot be handled.
+
+    Returns how often functions were invoked with them: with the order without a total, with the line without a product.
+    """
+    messages = [json.loads(line) for line in file.read_text().splitlines()]
+    messages.sort(key=lambda message: message["requestContext"]["functionArn"])
+    for message in messages:
+        assert message.pop("timestamp")
+        assert message["requestContext"].pop("requestId")
+    counts = [message["requestContext"].pop("approximateInvokeCount") for message in messages]
+    assert messages == [
+        failure(shop, "confirm-orders", f"order-{WITHOUT_TOTAL:04}", "order", {}),
+        failure(shop, "update-inventory", f"order-{WITHOUT_PRODUCT:04}", "line-1", {"functionError": "Unhandled"}),
+    ]
+    return counts
+
+
+def failure(shop: Shop, function: str, order: str, part: str, error: Item) -> Item:
+    """The message about an item of `orders`, without what differs from run to run."""
+    shard_id, record = shop.record_of(order, part)
+    arrival = record["ApproximateCreationDateTime"].astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {
+        "requestContext": {
+            "functionArn": f"arn:aws:lambda:us-east-1:000000000000:function:{function}",
+            "condition": "RetryAttemptsExhausted",
+        },
+        "responseContext": {"statusCode": 200, "executedVersion": "$LATEST", **error},
+        "version": "1.0",
+        "DDBStreamBatchInfo": {
+            "shardId": shard_id,
+            "startSequenceNumber": record["SequenceNumber"],
+            "endSequenceNumber": record["SequenceNumber"],
+            "approximateArrivalOfFirstRecord": arrival,
+            "approximateArrivalOfLastRecord": arrival,
+            "batchSize": 1,
+            "streamArn": shop.stream_arns["orders"],
+        },
+    }
+
+
+def by_key(items: Iterable[Item], key: str) -> dict[str, Item]:
+    """Items by the value of their key."""
+    return {item[key]["S"]: item for item in items}

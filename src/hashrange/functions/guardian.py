@@ -20,8 +20,8 @@ from hashrange.functions.variables import MARK
 _PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from hashrange.functions.leftovers import end_with_the_server
-end_with_the_server(*sys.argv[2:])
+from hashrange.functions.leftovers import end_leftovers
+end_leftovers(*sys.argv[2:])
 """
 _END_SECONDS_MAX = 5.0
 
@@ -47,9 +47,10 @@ class Guardian:
             _log.warning("If this server is killed, handlers may go on: %s", error.strerror or error)
 
     async def close(self) -> None:
-        """End it, after all environments have ended."""
-        if self._process is not None:
-            await asyncio.to_thread(_end, self._process)
+        """End it, after all environments have ended. May be called again."""
+        process, self._process = self._process, None
+        if process is not None:
+            await asyncio.to_thread(_end, process)
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

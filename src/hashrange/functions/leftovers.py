@@ -12,7 +12,7 @@ ENDED = b"ended"
 """What a server writes when it has ended its environments itself."""
 
 
-def end_with_the_server(mark: str, folder: str) -> None:
+def end_leftovers(mark: str, folder: str) -> None:
     """Wait for the end of the server, which has the other end of standard input; if it was killed, do the rest.
 
     `mark`: what the marks of all environments of the server begin with, `NAME=value`; `folder`: of unpacked code.

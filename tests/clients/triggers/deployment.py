@@ -23,10 +23,9 @@ Plan = dict[str, list[dict[str, Any]]]
 
 
 class Code(NamedTuple):
-    """Handlers in one language and form."""
+    """Handlers in one language, and what runs them."""
 
     folder: Path
-    suffix: str
     runtime: str
 
 
@@ -45,9 +44,9 @@ def triggers_text(code: Code, mail_url: str, failed: Path) -> str:
     return string.Template(TRIGGERS.read_text()).substitute(values)
 
 
-def destinations_text(failed: Path) -> str:
-    """A file of triggers that declares no more than where failures go."""
-    return TRIGGERS.read_text().partition("[destinations]")[2].join(("[destinations]", "")).replace("$failed", str(failed))
+def destinations_of(triggers: str) -> str:
+    """The part of the file that says where failures go."""
+    return "[destinations]" + triggers.partition("[destinations]")[2]
 
 
 def make_plan(triggers: str, code: Code, zips: Path, stream_arns: Mapping[str, str]) -> Plan:
@@ -71,8 +70,9 @@ def make_plan(triggers: str, code: Code, zips: Path, stream_arns: Mapping[str, s
 def zip_handler(code: Code, name: str, zips: Path) -> Path:
     """Write the zip with one handler; returns its path."""
     path = zips / f"{name}.zip"
+    (source,) = code.folder.glob(f"{name}.*")
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as zipped:
-        zipped.write(code.folder / (name + code.suffix), name + code.suffix)
+        zipped.write(source, source.name)
     return path
 
 
@@ -110,8 +110,10 @@ def deploy_with_boto3(endpoint: str, plan: Plan) -> None:
         client.create_function(**members, Code={"ZipFile": Path(function["zip"]).read_bytes()})
         client.get_waiter("function_active_v2").wait(FunctionName=function["FunctionName"])
     for mapping in plan["mappings"]:
-        uuid = client.create_event_source_mapping(**mapping)["UUID"]
-        wait_until(lambda uuid=uuid: client.get_event_source_mapping(UUID=uuid)["State"] == "Enabled")
+        client.create_event_source_mapping(**mapping)
+    wait_until(
+        lambda: {one["State"] for one in client.list_event_source_mappings()["EventSourceMappings"]} == {"Enabled"}
+    )
     client.close()
 
 

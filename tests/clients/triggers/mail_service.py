@@ -38,7 +38,7 @@ def mail_service(refused_at_first: Collection[str]) -> Iterator[MailService]:
             self.send_header("Content-Length", "0")
             self.end_headers()
 
-        def log_message(self, format: str, *arguments: Any) -> None:
+        def log_request(self, code: object = "-", size: object = "-") -> None:
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:

@@ -1,19 +1,17 @@
-// Bundles each handler with its libraries into one file, for zips: as CommonJS and as ES modules. Types are checked by tsc.
+// Bundles each handler with its libraries into one file, for zips: two as CommonJS, two as ES modules. Types are checked by tsc.
 
 import { build } from "esbuild";
 
-const handlers = ["confirm_orders", "update_inventory", "keep_search_index", "archive_sessions"];
-const common = {
-  entryPoints: handlers.map((name) => `src/${name}.ts`),
-  bundle: true,
-  platform: "node",
-  target: "node20",
-};
-await build({ ...common, format: "cjs", outdir: "dist/commonjs" });
+const common = { bundle: true, platform: "node", target: "node20", outdir: "dist/bundles" };
 await build({
   ...common,
+  entryPoints: ["src/confirm_orders.ts", "src/keep_search_index.ts"],
+  format: "cjs",
+});
+await build({
+  ...common,
+  entryPoints: ["src/update_inventory.ts", "src/archive_sessions.ts"],
   format: "esm",
-  outdir: "dist/modules",
   outExtension: { ".js": ".mjs" },
   mainFields: ["module", "main"],
   // Some libraries are CommonJS still, and require what is built into Node.
