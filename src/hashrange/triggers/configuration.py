@@ -18,7 +18,7 @@ Members of a mapping have the names of CreateEventSourceMapping in the style of 
 """
 
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -44,6 +44,8 @@ from hashrange.triggers.api.requests import (
 from hashrange.triggers.api.settings import require_agreement, settings_of
 from hashrange.triggers.destinations.destination import Destination
 from hashrange.triggers.destinations.table import read_destinations
+from hashrange.triggers.filter_operators import InvalidPattern
+from hashrange.triggers.filter_patterns import compile_filters
 from hashrange.triggers.mapping import StartingPosition
 
 MAPPINGS_MAX = 1000
@@ -118,10 +120,11 @@ def read_configuration(path: str) -> Configuration:
         with open(path, "rb") as file:
             read = msgspec.convert(tomllib.load(file), _File)
         destinations = read_destinations(read.destinations)
+        mappings: list[DeclaredMapping] = []
+        for table in read.mapping:
+            mappings.append(_read_mapping(table, mappings, destinations))
         return Configuration(
-            functions=read_functions(read.functions),
-            mappings=tuple(_read_mapping(number, table, destinations) for number, table in enumerate(read.mapping, 1)),
-            destinations=destinations,
+            functions=read_functions(read.functions), mappings=tuple(mappings), destinations=destinations
         )
     except OSError as error:
         raise ConfigurationError(f"the file of triggers {path} cannot be read: {error.strerror or error}.") from None
@@ -129,15 +132,35 @@ def read_configuration(path: str) -> Configuration:
         raise ConfigurationError(f"the file of triggers {path} cannot be used: {error}") from None
 
 
-def _read_mapping(number: int, table: dict[str, Any], destinations: Collection[str]) -> DeclaredMapping:
-    """Read one table. Raises ConfigurationError, which names the table by its number."""
+def _read_mapping(
+    table: dict[str, Any], before: Sequence[DeclaredMapping], destinations: Collection[str]
+) -> DeclaredMapping:
+    """Read one table, which follows those `before`. Raises ConfigurationError, which names the table by its number."""
+    number = len(before) + 1
     try:
         mapping = msgspec.convert(table, DeclaredMapping)
+        for place, pattern in enumerate(mapping.filters):
+            _check_filter(f"mapping {number}: filter {place + 1}", pattern)
         mapping.settings()
     except msgspec.ValidationError as error:
         raise ConfigurationError(f"mapping {number}: {error}.") from None
     except LambdaError as error:
         raise ConfigurationError(f"mapping {number}: {error.message}") from None
+    if mapping in before:
+        raise ConfigurationError(f"mapping {number} is the same as mapping {before.index(mapping) + 1}: remove one.")
     if mapping.on_failure is not None and mapping.on_failure not in destinations:
         raise ConfigurationError(f"mapping {number}: {unknown_destination(mapping.on_failure)}.")
     return mapping
+
+
+def _check_filter(place: str, pattern: str) -> None:
+    """Raise ConfigurationError for a filter that is no pattern, with a reason if it is no JSON."""
+    try:
+        compile_filters([pattern])
+    except InvalidPattern as error:
+        reason = ""
+        try:
+            msgspec.json.decode(pattern)
+        except (ValueError, RecursionError) as fault:
+            reason = f" It is no JSON: {fault}."
+        raise ConfigurationError(f"{place}: {error.message}{reason} It is {pattern[:200]}") from None

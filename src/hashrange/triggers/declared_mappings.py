@@ -59,7 +59,7 @@ class DeclaredMappings:
             elif found.transition != "Deleting" and _declaration_of(found) != _declaration_of(mapping):
                 await self._mappings.replace(found, _changed(found, mapping))
         for uuid, found in stored.items():
-            if uuid not in wanted and found.transition != "Deleting" and not self._has_records(found):
+            if uuid not in wanted and found.transition != "Deleting" and not self._is_drained(found):
                 await self._mappings.delete(found)
 
     def _wanted(self) -> Iterator[EventSourceMapping]:
@@ -70,21 +70,26 @@ class DeclaredMappings:
                 if is_meant and table is not None and has_stream(table.schema):
                     yield _mapping_of(number, declared, table.schema)
 
-    def _has_records(self, mapping: EventSourceMapping) -> bool:
-        """True if the mapping is still in the file, and its stream has ended but can be read: it is drained."""
-        is_in_file = any(
-            one.table == mapping.stream_arn.split("/")[1] and mapping.function_arn.endswith(f":{one.function}")
-            for _, one in self._declared
-        )
+    def _is_drained(self, mapping: EventSourceMapping) -> bool:
+        """True if the mapping is still declared, and delivers the rest of a stream that has ended."""
         table_name, label = mapping.stream_arn.split("/")[1::2]
-        return is_in_file and self._streams.find(mapping.account, mapping.region, table_name, label) is not None
+        stream = self._streams.find(mapping.account, mapping.region, table_name, label)
+        return (
+            stream is not None
+            and not stream.is_on
+            and any(_uuid_of(mapping.stream_arn, one, number) == mapping.uuid for number, one in self._declared)
+        )
+
+
+def _uuid_of(arn: str, declared: DeclaredMapping, number: int) -> str:
+    return str(uuid5(NAMESPACE_URL, f"{arn} {declared.function} {number}"))
 
 
 def _mapping_of(number: int, declared: DeclaredMapping, table: Table) -> EventSourceMapping:
     assert table.stream_label is not None
     arn = stream_arn(table.account, table.region, table.name, table.stream_label)
     return EventSourceMapping(
-        uuid=str(uuid5(NAMESPACE_URL, f"{arn} {declared.function} {number}")),
+        uuid=_uuid_of(arn, declared, number),
         account=table.account,
         region=table.region,
         stream_arn=arn,

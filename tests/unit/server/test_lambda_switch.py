@@ -16,7 +16,7 @@ from hashrange.functions.api.operation import Caller
 from hashrange.functions.loaded import HandlerCredentials
 from hashrange.server.credentials import Credential
 from hashrange.server.handler_credentials import handler_credentials
-from hashrange.settings import Settings
+from hashrange.settings import Settings, SettingUnusable
 from hashrange.testing.database import Database, server
 
 ROLE = "arn:aws:iam::000000000000:role/handler"
@@ -70,6 +70,31 @@ def test_with_a_file_of_triggers_only_urls_can_be_functions(tmp_path: Path) -> N
         assert [one["FunctionName"] for one in client.list_functions()["Functions"]] == ["remote"]
         with pytest.raises(ClientError, match=r"Running functions is switched off\. Start Hashrange with --functions"):
             create(client, "def handle(event, context): pass")
+
+
+def test_declared_code_needs_the_switch(tmp_path: Path) -> None:
+    path = tmp_path / "triggers.toml"
+    path.write_text(f'[functions.local]\ncode = "{tmp_path}"\nhandler = "a.b"\n')
+    with (
+        pytest.raises(
+            SettingUnusable, match="the function local has code, which runs only if --functions is given too"
+        ),
+        server(Settings(data_dir=None, port=0, triggers=str(path))),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("handle = 3", "Handler 'handle' is no function, but of type int"),
+        ("async def handle(event, context): pass", "Handler 'handle' is a coroutine function"),
+    ],
+)
+def test_what_cannot_be_called_is_refused_at_creation(code: str, reason: str) -> None:
+    settings = Settings(data_dir=None, port=0, functions=True)
+    with server(settings) as database, pytest.raises(ClientError, match=reason):
+        create(client_of(database), code)
 
 
 def test_a_zip_is_fetched_from_the_url_that_get_function_returns() -> None:

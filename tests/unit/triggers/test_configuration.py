@@ -76,7 +76,12 @@ def test_an_empty_file_declares_nothing(tmp_path: Path) -> None:
         ("[[mapping]]", "mapping 1: Object missing required field `table`"),
         ('[[mapping]]\ntable = "orders"\nfunction = "f"\nbatch_size = 0', "mapping 1: Expected `int` >= 1 - at `$.batch_size`"),
         ('[[mapping]]\ntable = "orders"\nfunction = "f"\nbatchsize = 5', "mapping 1: Object contains unknown field `batchsize`"),
-        ("[[mapping]]\ntable = \"orders\"\nfunction = \"f\"\nfilters = ['{']", "mapping 1: Invalid filter pattern definition."),
+        ("[[mapping]]\ntable = \"orders\"\nfunction = \"f\"\nfilters = ['{']", "mapping 1: filter 1: Invalid filter pattern definition. It is no JSON: "),
+        (
+            "[[mapping]]\ntable = 'orders'\nfunction = 'f'\nfilters = ['{\"a\": [1]}', '{\"a\": 1}']",
+            'mapping 1: filter 2: Invalid filter pattern definition. It is {"a": 1}',
+        ),
+        (2 * "[[mapping]]\ntable = 'orders'\nfunction = 'f'\n", "mapping 2 is the same as mapping 1"),
         (
             '[[mapping]]\ntable = "orders"\nfunction = "f"\nparallelization_factor = 2\ntumbling_window_in_seconds = 5',
             "mapping 1: ",

@@ -116,6 +116,23 @@ def test_requests_cannot_change_it(tmp_path: Path) -> None:
         assert served.listed() == [found]
 
 
+def test_of_two_that_connect_the_same_only_the_one_still_in_the_file_is_kept(tmp_path: Path) -> None:
+    both = mapping(filters="['{\"a\": [1]}']") + mapping(filters="['{\"b\": [2]}']")
+    with serving(tmp_path, both) as served:
+        served.create(StreamSpecification=STREAM)
+        wait_until(lambda: len(served.listed()) == 2)
+    with serving(tmp_path, mapping(filters="['{\"b\": [2]}']")) as served:
+        wait_until(lambda: len(served.listed()) == 1)
+        (left,) = served.listed()
+        assert left["FilterCriteria"]["Filters"] == [{"Pattern": '{"b": [2]}'}]
+
+
+def test_a_function_that_is_missing_is_named_at_the_start(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with serving(tmp_path, mapping().replace('"f"', '"ff"')):
+        pass
+    assert "mapping 1: there is no function ff yet; functions: f" in caplog.text
+
+
 def test_those_of_requests_are_left_alone(tmp_path: Path) -> None:
     with serving(tmp_path, "") as served:
         arn = served.create(StreamSpecification=STREAM)
