@@ -59,7 +59,7 @@ def comments(text: str, file: str) -> Iterator[Text]:
 def _comment(found: list[tokenize.TokenInfo], lines: list[str], file: str) -> Text:
     first, last = found[0].start[0], found[-1].start[0]
     before = lines[first - 1][: found[0].start[1]].strip()
-    subject = before or (lines[last].strip() if last < len(lines) else "")
+    subject = before or next((line.strip() for line in lines[last:] if line.strip(" )]}")), "")
     return Text(file, first, subject, " ".join([token.string.removeprefix("#").strip() for token in found]))
 
 

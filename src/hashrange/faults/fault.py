@@ -99,8 +99,8 @@ class Fault(_Where, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
     exception: ThrottlingError | None = None
     """Exception of a throttled request; None: the one that fits the table's billing mode."""
     reason: ThrottlingReason | None = None
-    """Reason of a throttled request in ThrottlingReasons, without its first words, such as `TableRead`; None: the reason that
-    fits the exception."""
+    """Last words of the reason in ThrottlingReasons: `KeyRangeThroughputExceeded` for `TableReadKeyRangeThroughputExceeded`.
+    None: the reason that fits the exception."""
     records: Annotated[int, Meta(ge=1, le=10_000)] | None = None
     """For "small-batches": most records of a batch; None: 1."""
 

@@ -47,7 +47,7 @@ class Guardian:
             _log.warning("If this server is killed, handlers may go on: %s", error.strerror or error)
 
     async def close(self) -> None:
-        """End it, after all environments have ended. May be called again."""
+        """End the process; to be called once all environments have ended. May be called again."""
         process, self._process = self._process, None
         if process is not None:
             await asyncio.to_thread(_end, process)

@@ -39,7 +39,7 @@ class FaultedCalls:
     def __init__(self, workers: Workers) -> None:
         self._workers = workers
         self.replies: dict[Call, list[Fault]] = {}
-        """Calls whose replies meet faults, perhaps none; empty in almost every server."""
+        """Call → the faults that its reply meets; the list may be empty. Almost every server has no such call."""
         self._after: dict[Call, _After] = {}
         """Calls for which faults are drawn once they have been carried out; all are in `replies` too."""
 

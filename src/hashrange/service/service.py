@@ -75,7 +75,7 @@ class Service:
         self.drawing: Drawing | None = None
         """Draws who meets faults; None if there are no faults."""
         self.fault_setup: FaultSetup | None = None
-        """What was put in place for faults last; None if there never were any."""
+        """The objects that were last put in place so that requests meet faults; None if there never were any faults."""
         self._held: list[Call] = []
         """Calls whose reply is made, and which `release` has not yet sent or held back."""
         self._ready: deque[Call] = deque()

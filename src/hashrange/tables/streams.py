@@ -172,7 +172,7 @@ def stream_of(table: Table, stream_id: int, now_seconds: float, purpose: Purpose
 
 
 def retargeted(stream: Stream, table: Table) -> Stream:
-    """The feed with the target that follows from `table`, as changed now; the same object if it has this target."""
+    """The feed with the target that follows from the changed table; the same object if it has this target already."""
     target = feed_target(table, stream.label)
     return stream if target == stream.target else msgspec.structs.replace(stream, target=target)
 

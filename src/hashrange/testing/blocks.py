@@ -126,7 +126,7 @@ class HeldBlocks(Generic[T]):
             raise
 
     async def leave_later(self) -> None:
-        """Do as `leave` does, but on another thread. If the task is cancelled, the block is ended before that."""
+        """Do as `leave` does, but on another thread. A cancellation of the task takes effect once the block has ended."""
         await to_its_end(self._taken().close)
 
     def _taken(self) -> Held[T]:

@@ -23,7 +23,7 @@ Hold = Callable[[], Held[Any]]
 TEST_PREFIX, TEST_CLASS_PREFIX = "test", "Test"
 """How the names of a class's test methods, and of test classes in it, begin."""
 NOT_REACHED = ("setup_method", "teardown_method", "setup_class", "teardown_class", "setup", "teardown")
-"""Methods of a class that pytest calls before or after test methods, or did before pytest 8."""
+"""Methods of a class that a decorator of the class cannot cover: pytest calls them around test methods, or did before pytest 8."""
 NOT_REACHED_IN_TEST_CASE = ("setUpClass", "tearDownClass")
 """Methods that unittest calls before or after all tests of a class."""
 RUNS = ("run", "debug")

@@ -317,9 +317,8 @@ class Copies:
         close_engine(open_home(home), home.place, may_fail=False)  # proves that the engine opens; makes a missing one
         former = self._store.let_engine_go()
         try:
-            close_engine(
-                former, self._site.place, may_fail=True
-            )  # its commits are synced, and its work may be cancelled
+            # The commits of the former engine are synced, so an error of its closing, such as of a cancelled merge, loses nothing.
+            close_engine(former, self._site.place, may_fail=True)
             self._site.health.closed_in_order()
             lock.take_engine_of(home.data_dir)
             self._home = self._home._replace(has_content=True)

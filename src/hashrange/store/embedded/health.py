@@ -211,7 +211,7 @@ class Health:
         return type(error)(*error.args)
 
     def shut(self) -> Engine:
-        """Refuse all calls for good, after the sync thread has ended; returns the engine to be closed.
+        """Refuse all calls for good; returns the engine to be closed. To be called once the sync thread has ended.
 
         None if no engine is open, or its folder is not at its path: then it is abandoned.
         """

@@ -93,8 +93,8 @@ class LateEntries:
     def take_over(self, draft: Draft, changes: Sequence[Change]) -> None:
         """If the draft's new entries have LATE_BYTES_MIN bytes or more together, leave all of them to later commits.
 
-        Sets `Draft.finish` to the function that makes these commits; once the draft is written, claims the items of
-        the entries. Otherwise does nothing.
+        Sets `Draft.finish` to the function that makes these commits; once the draft is written, the items of the
+        entries are claimed, so that other writes of them wait. Otherwise does nothing.
         """
         entries = draft.entries
         if sum([len(one.new.row) for one in entries if one.new is not None]) < LATE_BYTES_MIN:

@@ -63,7 +63,7 @@ class FolderDestination(NamedTuple):
 
 
 def file_destination(path: str, *, has_event: bool) -> FileDestination:
-    """A file, relative to the working directory. Raises PlaceUnusable for what is or would be no file in a folder."""
+    """A file, relative to the working directory. Raises PlaceUnusable if it is a folder, or the folder that is to hold it is missing."""
     absolute = _absolute(path)
     if os.path.exists(absolute) and not os.path.isfile(absolute):
         raise PlaceUnusable(messages.no_file(path))
@@ -71,7 +71,7 @@ def file_destination(path: str, *, has_event: bool) -> FileDestination:
 
 
 def folder_destination(path: str) -> FolderDestination:
-    """A folder, relative to the working directory. Raises PlaceUnusable for what is or would be no folder in a folder."""
+    """A folder, relative to the working directory. Raises PlaceUnusable if it is a file, or the folder that is to hold it is missing."""
     absolute = _absolute(path)
     if os.path.exists(absolute) and not os.path.isdir(absolute):
         raise PlaceUnusable(messages.no_folder(path))

@@ -17,7 +17,7 @@ class EndpointPause:
         self.failures = 0
         """Requests in a row that were not answered."""
         self.due_seconds = -math.inf
-        """Nothing is sent before this time."""
+        """Service time before which nothing is sent."""
         self.reason = ""
         """Why the last of them was not answered."""
 
