@@ -1,7 +1,7 @@
 """How long are compiled expressions kept? Until newer ones displace them: each cache is bounded, and shared by all requests.
 
-A cache key holds everything that the compiled expression depends on, such as the parameter's name, text, names, and
-the *type* of each value. The number of entries and the length of their keys are bounded, so long expressions cannot
+A cache key holds everything that the compiled expression depends on, such as the name and the
+text of its parameter, ExpressionAttributeNames, and the *type* of each value. The number of entries and the length of their keys are bounded, so long expressions cannot
 fill the memory. Faults are not cached.
 """
 

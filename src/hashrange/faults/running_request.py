@@ -9,7 +9,7 @@ from hashrange.tables.open_table import OpenTable
 
 
 class RunningRequest(Protocol):
-    """The request whose operation runs now, at every moment another one."""
+    """Stands for the request whose operation runs at the moment of the call; its methods tell of that request."""
 
     def operation(self) -> str | None:
         """Name of the operation; None outside of requests."""

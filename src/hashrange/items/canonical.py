@@ -56,7 +56,7 @@ def _encode_large(value: Any) -> bytes:
 
 
 def _has_few_values(values: Collection[Any]) -> bool:
-    """True if `values` hold at most FEW_VALUES, at all levels, and no map or list longer than SORTED_NAMES_MAX."""
+    """True if `values`, with all that is nested in them, are at most FEW_VALUES, and no map or list is longer than SORTED_NAMES_MAX."""
     count = 0
     while True:
         count += len(values)

@@ -61,7 +61,7 @@ def exited(reason: str) -> str:
 
 
 def of_request(request_id: str, message: str) -> str:
-    """A message about one invocation, worded by the service and not by the runtime."""
+    """An error message with the request id of its invocation before it, as Lambda itself words errors that no runtime reports."""
     return f"RequestId: {request_id} Error: {message}"
 
 

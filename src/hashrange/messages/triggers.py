@@ -1,5 +1,7 @@
 """What do event source mappings say: as their LastProcessingResult, and about their filter criteria? Lambda's words where they are known."""
 
+from hashrange.limits import TRIGGER_CHAIN_LINKS_MAX
+
 NO_RECORDS_PROCESSED = "No records processed"
 OK = "OK"
 FUNCTION_CALL_FAILED = "PROBLEM: Function call failed"
@@ -24,6 +26,53 @@ def destination_unknown(arn: str, records: int) -> str:
     )
 
 
+NOT_IN_TIME = "it did not answer in time"
+"""Why a failure destination did not accept a message."""
+STILL_SILENT = "it has not answered for {seconds:.3g} seconds; it is tried again later"
+"""The same, for a message that was not sent because an earlier one had not been answered."""
+
+
+def chain_without_end(function_arn: str, table_name: str) -> str:
+    """Why an advance of service time did not wait for the end of deliveries."""
+    return (
+        f"The function {function_arn} is triggered by its own writes to the table {table_name}, or by others that never end:"
+        f" it was invoked {TRIGGER_CHAIN_LINKS_MAX:,} times in a row, each time with records written since the time before."
+        " Service time has been moved; the function's invocations go on. Filter criteria can keep a function from its own writes."
+    )
+
+
 def message_refused(arn: str, reason: str) -> str:
     """A warning in the log."""
     return f"The failure destination {arn} did not accept a message, which is sent again: {reason}"
+
+
+ERROR_UNDESCRIBED = "an error without a description"
+REPLY_REPORTS_FAILURE = "its reply names failed records, or is not of the form that the mapping requires"
+_SHOWN_CHARACTERS_MAX = 300
+"""Characters of a function's error that a line of the log repeats."""
+
+
+def function_missing(function_arn: str, mapping_uuid: str) -> str:
+    """A warning in the log."""
+    return (
+        f"There is no function {function_arn}. The event source mapping {mapping_uuid} waits for it with its records."
+    )
+
+
+def function_failing(function_arn: str, mapping_uuid: str, error: str) -> str:
+    """A warning in the log. `error`: any text; what would not stay on one line is replaced."""
+    shown = "".join(one if one.isprintable() else " " for one in error[:_SHOWN_CHARACTERS_MAX]).rstrip(".")
+    if len(error) > _SHOWN_CHARACTERS_MAX:
+        shown += "…"
+    return (
+        f"The function {function_arn} fails with records of the event source mapping {mapping_uuid}, which retries as it is "
+        f"configured: {shown}. This is logged again only after a success."
+    )
+
+
+def records_discarded(function_arn: str, mapping_uuid: str, records: int, condition: str) -> str:
+    """A warning in the log. `condition`: why, in Lambda's words."""
+    return (
+        f"{records} records of the event source mapping {mapping_uuid} are discarded ({condition}): the function {function_arn} has not"
+        " handled them, and the mapping has no failure destination. Further ones are not logged before a success."
+    )

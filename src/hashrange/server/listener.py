@@ -161,9 +161,7 @@ class Server:
         has_functions = self.service.background.triggers is not None
         while connections.open and connections.monotonic() < began_seconds + STOP_SECONDS_MAX:
             if has_functions and connections.monotonic() >= began_seconds + STOP_FUNCTIONS_SECONDS:
-                await (
-                    self.service.stop_jobs()
-                )  # and not functions alone: a batch whose invocation ends now has not failed
+                await self.service.stop_jobs()  # also mappings' jobs: their batches have not failed
                 has_functions = False
             await asyncio.sleep(STOP_LOOK_SECONDS)
             connections.stop()

@@ -42,9 +42,9 @@ class DynamoDBMock:
     @overload
     def __call__(self, /, *, database: Database | None = None) -> "DynamoDBMock": ...
     def __call__(self, function: Callable[..., Any] | None = None, /, *, database: Database | None = None) -> Any:
-        """Decorate a function of any kind, or the test methods of a class: each call then has a block of its own.
+        """Decorate a function of any kind, or the test methods of a class: each call then runs in a `with` block of its own.
 
-        Raises TypeError for a class with methods or fixtures that run outside these blocks.
+        Raises TypeError for a class with methods or fixtures that would run outside these `with` blocks.
         """
         if function is None:
             return DynamoDBMock(database)

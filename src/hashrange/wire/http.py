@@ -77,7 +77,8 @@ class HeaderLayout:
         self.is_plain = self.content_encoding < 0 and self.content_sha256 < 0
         """True without Content-Encoding and X-Amz-Content-SHA256; the JSON protocol's fast path takes such requests."""
         self.is_hashed = self.content_encoding < 0 <= self.content_sha256
-        """True with X-Amz-Content-SHA256, not Content-Encoding; that fast path takes a hash, not UNSIGNED-PAYLOAD."""
+        """True with X-Amz-Content-SHA256 and without Content-Encoding. The JSON protocol's fast path takes such requests if the
+        header's value is a hash, and not a marker such as UNSIGNED-PAYLOAD."""
 
     def _only(self, name: bytes) -> int:
         return self.positions.get(name, (-1,))[0]

@@ -34,7 +34,7 @@ def configuration(
 
 
 def listed_configuration(description: FunctionDescription, qualifier: str | None = None) -> dict[str, Any]:
-    """The members in lists, which have no states."""
+    """A function's configuration as a list of functions shows it: without State, LastUpdateStatus and their reasons."""
     return _settings(description, qualifier)
 
 

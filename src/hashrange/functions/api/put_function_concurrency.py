@@ -16,7 +16,7 @@ from hashrange.messages import functions_api as say
 
 
 class PutFunctionConcurrencyRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A function and its executions."""
+    """A function, and how many of its invocations may run at once."""
 
     FunctionName: members.FunctionNameText
     ReservedConcurrentExecutions: Annotated[int, Meta(ge=0, le=2**31 - 1, extra={"shape": "Integer"})]

@@ -63,7 +63,7 @@ def _end_threads() -> None:
 
 
 def _start_threads() -> None:
-    """In the process that has forked: have as many threads as before."""
+    """Start the ended threads again, in the process that has forked another one."""
     for name, number in _ended.items():
         _set_number(name, number)
     let_the_loop_go_first()

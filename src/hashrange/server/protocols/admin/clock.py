@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.clock import MovableClock, VirtualClock
+from hashrange.jobs.job import NeverRests
 from hashrange.jobs.virtual_time import TooFarAhead, advance
 from hashrange.server.protocols.admin.endpoint import Endpoint, Nothing, Refused, Serving, until_durable
 from hashrange.service.snapshots import movable_clock
@@ -24,8 +25,8 @@ class AdvanceRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 async def advance_clock(serving: Serving, request: AdvanceRequest) -> dict[str, object]:
     """Advance service time, and wait until the jobs' work that became due is done and durable.
 
-    Returns the service time in seconds since the epoch. Raises Refused if it would be too far ahead of wall time;
-    also StorageError, and the error of a failed job.
+    Returns the service time in seconds since the epoch. Raises Refused if it would be too far ahead of wall time,
+    or if a function triggers itself; also StorageError, and the error of a failed job.
     """
     service = serving.service
     clock = service.clock
@@ -34,6 +35,8 @@ async def advance_clock(serving: Serving, request: AdvanceRequest) -> dict[str, 
         await advance(clock, service.jobs, request.seconds)
     except TooFarAhead as error:
         raise Refused(400, str(error)) from None
+    except NeverRests as error:
+        raise Refused(409, str(error)) from None
     await until_durable(service.store)
     return {"service_time": clock.service_time()}
 

@@ -132,7 +132,7 @@ def _what_is_wrong(body: bytes) -> str:
 
 
 def _as_json_value(text: str, shape: Shape) -> Any:
-    """The text of a query parameter or header as JSON has it; a text that is no number stays one, and is refused later."""
+    """The value of a query parameter or header as in JSON. In place of a number, a text that is none stays a text, and is refused later."""
     return int(text) if shape.kind in ("Integer", "Long") and _is_number(text) else text
 
 
