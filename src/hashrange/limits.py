@@ -254,7 +254,7 @@ EVENT_PAYLOAD_BYTES_MAX = 1024 * 1024
 """Bytes of the payload of an asynchronous invocation. Source: Lambda's quotas page since October 2025."""
 EVENT_RETRY_SECONDS = (60.0, 120.0)
 """Pauses before the retries of an asynchronous invocation that returned an error. Source: Lambda's developer guide, *How
-Lambda handles errors and retries with asynchronous invocation*; so are the next two."""
+Lambda handles errors and retries with asynchronous invocation*; also of the next two numbers."""
 EVENT_THROTTLED_SECONDS_MIN, EVENT_THROTTLED_SECONDS_MAX = 1.0, 300.0
 """First and longest pause before an asynchronous invocation that could not begin is tried again."""
 EVENT_AGE_SECONDS_MAX = 6 * 3600.0
@@ -283,12 +283,19 @@ RECORD_AGE_SECONDS_MIN = 60
 """Least MaximumRecordAgeInSeconds, except -1. Source: the service's message (reports of users)."""
 MAPPINGS_PER_PAGE = 100
 """Event source mappings on one page of ListEventSourceMappings."""
-TRIGGER_PAGE_RECORDS, TRIGGER_PAGE_BYTES = 1_000, 1024 * 1024
-"""Stream records that are read at once for a mapping, and their bytes as stored: our own bound."""
+TRIGGER_PAGE_RECORDS, TRIGGER_PAGE_BYTES = 128, 128 * 1024
+"""Stream records that are read at once for a mapping, and their bytes as stored: our own bound. No request is answered while they
+are read, which takes 0.1 to 0.3 ms."""
 DESTINATION_SECONDS_MAX = 30.0
 """Real time in which a failure destination has to accept a message, before it is sent again: our own bound."""
+TRIGGER_CHAIN_LINKS_MAX = 1_000
+"""Invocations in a row, each with records written since the one before, after which an advance of service time does not wait
+for their end: our own bound. They take a few seconds of real time."""
 TRIGGER_PASSED_RECORDS_MAX = 1_000
 """Records without a match that a mapping passes over before it stores its position: our own bound."""
+TRIGGER_PASSED_SECONDS = 5.0
+"""Service time after which a mapping stores its position behind records without a match, if nothing stores it earlier: our own
+bound. After a kill within this time, these records are filtered again, by the filters that the mapping has then."""
 
 # --- filter patterns ---
 # Source of the limits for filter patterns: Lambda's API reference, Filter; EventBridge's user guide of 2026, comparison
@@ -301,7 +308,7 @@ FILTER_LEVELS_MAX = 100
 FILTER_NUMBER_MAX = 5_000_000_000
 """Largest number, and smallest with a minus sign, that `numeric` and `anything-but` compare with."""
 FILTER_DECIMALS_MAX = 6
-"""Digits after the decimal point of such a number."""
+"""Digits after the decimal point of a number that a filter pattern compares with."""
 
 # --- on-failure destinations ---
 

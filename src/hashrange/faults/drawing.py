@@ -23,7 +23,7 @@ REQUEST_KINDS: frozenset[FaultKind] = frozenset({"error", "slow", "drop", "half-
 DELIVERY_KINDS: frozenset[FaultKind] = frozenset({"late-records", "repeated-records", "small-batches"})
 """Kinds of faults that apply to batches of stream records on their way to functions."""
 DELIVERY = "Invoke"
-"""What a report names as the operation that a batch meets; the name is Lambda's."""
+"""Operation that reports name for faults of batches, although no request is involved; the name is Lambda's."""
 TABLES_MAX = 100
 """Most tables of which a fault remembers what its key is in the store."""
 

@@ -147,7 +147,7 @@ def read_faults(path: str) -> Faults:
 
 
 def checked(faults: Sequence[Fault | dict[str, Any]], seed: int) -> Faults:
-    """Return the faults with members of the declared types. Code may have given others, such as a list of operations.
+    """Return the faults, with each member converted to its declared type: code may have given a list for a tuple.
 
     Raises FaultsError for a member with a wrong value, and what `check` raises.
     """

@@ -137,7 +137,7 @@ class FaultStore(WrappedStore):
         since_seconds: float | None,
         first: tuple[str, Touch] | None,
     ) -> Page:
-        """The page that comes. `first`: operation and access of a page's first slice; None for a later slice."""
+        """The page that a read of the inner store returns, with the faults that it meets. `first`: operation and access of a page's first slice; None for a later slice."""
         page = await settled(coming)
         if first is not None:
             self._meet_after(first[0], [first[1]])
@@ -166,8 +166,8 @@ class FaultStore(WrappedStore):
     ) -> Soon[Change]:
         """Replace one row. Raises the ApiError of a fault, before or after the commit.
 
-        If the request writes several items one after the other, its first write draws the faults that whole requests meet
-        for all of them. Those that come after their commits replace the reply, so that nothing is left undone.
+        If the request writes several items one after the other, its first write draws, for all of them, the faults that
+        whole requests meet. A fault that comes after the commits is not raised here but replaces the reply, so that all are written.
         """
         operation = self._running.operation()
         if operation is None:
@@ -248,8 +248,8 @@ class FaultStore(WrappedStore):
                 raise InternalServerError(INTERNAL_ERROR)
 
     def _refuse_all(self, operation: str, touches: Sequence[Touch | None], *, is_write: bool) -> list[ApiError | None]:
-        """Draw the faults that a transaction's rows meet before it is carried out. Returns the error that refuses each, or
-        None. Raises InternalServerError if none is to be carried out.
+        """Draw the faults that a transaction's rows meet before it is carried out. Returns for each row the error that
+        refuses it, or None. Raises InternalServerError if a fault refuses the whole transaction.
         """
         reasons: list[ApiError | None] = []
         for touch in touches:

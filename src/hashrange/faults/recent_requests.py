@@ -19,7 +19,7 @@ class _Last(NamedTuple):
 
     write_seconds: float = NEVER
     transaction_seconds: float = NEVER
-    """Of the last transaction, whether it wrote or read the item."""
+    """Time of the last transaction that named the item, to write it or to read it."""
 
 
 class RecentRequests:

@@ -25,7 +25,7 @@ class UnfinishedRead(NamedTuple):
 
 
 class UnfinishedReads:
-    """What requests are read. Each is known by an object that it alone has."""
+    """What each request is reading now. A request is known by an object that it alone has."""
 
     def __init__(self) -> None:
         self._by_request: dict[int, UnfinishedRead] = {}

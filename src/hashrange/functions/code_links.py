@@ -32,7 +32,7 @@ class LinkedCode(NamedTuple):
 
 
 class CodeLinks:
-    """Makes and reads the last part of such URLs. Links of another server, or of one before a restart, are not valid."""
+    """Makes and reads the last part of the URLs under which GetFunction offers zips. Links of another server, or of one before a restart, are not valid."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

@@ -53,7 +53,7 @@ class FunctionDescription(msgspec.Struct, frozen=True, kw_only=True, omit_defaul
     active_at_seconds: float
     updated_until_seconds: float = 0.0
     vpc_config: Mapping[str, Any] | None = None
-    """VpcConfig as in the request; likewise `ephemeral_storage_mb` and the following ones."""
+    """VpcConfig as in the request; the members up to `kms_key_arn` are kept as in the request too."""
     tracing_mode: str = "PassThrough"
     architectures: tuple[str, ...] = ("x86_64",)
     ephemeral_storage_mb: int = 512

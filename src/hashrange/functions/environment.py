@@ -24,7 +24,8 @@ from hashrange.limits import INIT_SECONDS_MAX, INVOCATION_REPLY_BYTES_MAX
 from hashrange.messages import functions as messages
 
 _MB_BYTES = 1024 * 1024
-_MEMORY_LOOK_SECONDS = 0.05
+_MEMORY_LOOK_SECONDS, _MEMORY_PAUSE_SECONDS = 0.05, 0.02
+"""Time between two looks at the memory during an invocation, and least time between looks after invocations: a look takes 0.1 ms."""
 _EXIT_GRACE_SECONDS = 1.0
 """A process that closes its connection usually ends; its status is waited for this long."""
 
@@ -49,6 +50,8 @@ class ExecutionEnvironment:
         """Real time that the start took."""
         self.memory_used_bytes = 0
         """The most memory seen in use."""
+        self._memory_due_seconds = 0.0
+        """Real time before which `see_memory` does not look again."""
         self.idle_since_seconds = 0.0
         """Monotonic time of the end of the last invocation; the pool sets it."""
         self.generation = 0
@@ -80,6 +83,7 @@ class ExecutionEnvironment:
                 outcome = outcomes.describe_missing_program(log.request_id, _words(self.runnable, error))
         self._is_over = self._is_over or outcome is not None
         self.init_ms = (real_seconds() - began_seconds) * 1000
+        self._memory_due_seconds = 0.0
         return outcome
 
     async def _start(self, request_id: str) -> InvocationOutcome | None:
@@ -111,7 +115,7 @@ class ExecutionEnvironment:
         return await self._exit(request_id)
 
     async def invoke(self, payload: bytes, log: InvocationLog, client_context: str | None = None) -> InvocationOutcome:
-        """Run one invocation; afterwards `is_usable` says if the environment can run another. Cancelling ends it."""
+        """Run one invocation; afterwards `is_usable` says if the environment can run another. If the caller is cancelled, the environment ends."""
         assert self._connection
         self._log = log
         timeout_seconds = self.runnable.timeout_seconds
@@ -209,8 +213,10 @@ class ExecutionEnvironment:
             self._next_look.cancel()
 
     def see_memory(self) -> None:
-        """Note the memory in use now."""
-        if self._process and not self._process.exited.done():
+        """Note the memory in use now, unless it was noted just before. It is always noted at the end of the first invocation."""
+        now_seconds = real_seconds()
+        if now_seconds >= self._memory_due_seconds and self._process and not self._process.exited.done():
+            self._memory_due_seconds = now_seconds + _MEMORY_PAUSE_SECONDS
             most_bytes = self.runnable.memory_mb * _MB_BYTES
             used_bytes = memory_used_bytes(self._process.pid, most_bytes)
             self.memory_used_bytes = max(self.memory_used_bytes, used_bytes)

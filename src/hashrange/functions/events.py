@@ -67,7 +67,7 @@ class _Waiting(NamedTuple):
     document: str
     size_bytes: int
     throttles: int = 0
-    """How often it could not begin, one time after the other."""
+    """How many times in a row the invocation was throttled when it was due."""
 
 
 class EventQueue:

@@ -52,7 +52,7 @@ ChangeExisting = Callable[[FunctionDescription], FunctionDescription]
 _TRIED = frozenset({"runtime", "handler", "variables", "memory_mb"})
 """Members whose change may keep the handler from being loaded."""
 _SEEN = frozenset({"timeout_seconds", "log_group"})
-"""Members whose change new environments see, too."""
+"""Members that environments get when they start, and whose change needs no trial of the handler."""
 
 _log = logging.getLogger("hashrange.functions")
 
@@ -92,7 +92,7 @@ class Functions:
         self._generation = documents.generation
 
     def reach(self, endpoint: str, credentials_of: Callable[[Caller], HandlerCredentials] | None = None) -> None:
-        """Let handlers find this server at its endpoint, and clients fetch zips from it. `credentials_of`: None leaves them."""
+        """Let handlers find this server at its endpoint, and clients fetch zips from it. `credentials_of`: None: handlers get those that were set before."""
         options = self.options
         self.options = msgspec.structs.replace(
             options,
@@ -122,7 +122,10 @@ class Functions:
             try:
                 if description is not None and description.url is None:
                     self._require_code_runs(description)
-                    self._loaded.install(await self._started(description, b""))
+                    generation = self.stored.generation
+                    loaded = await self._started(description, b"")
+                    is_current = self.stored.generation == generation
+                    (self._loaded.install if is_current else self._loaded.retire)(loaded)
             except LambdaError as error:
                 _log.warning("The function %s cannot be run: %s", name, error.message)
 
@@ -170,7 +173,7 @@ class Functions:
         return self.options.code_url + self._links.make(description)
 
     def linked_zip(self, link: str) -> bytes | None:
-        """The zip that the rest of such a URL leads to; None if there is none, or the link is not valid. Raises StorageError."""
+        """The zip of a URL that `code_url_of` has returned; `link`: what follows CODE_PATH in it. None if the link is not valid. Raises StorageError."""
         linked = self._links.read(link)
         description = None if linked is None else self.stored.get(linked.key)
         if linked is None or description is None or description.code_sha256 != linked.code_sha256:

@@ -124,7 +124,7 @@ class LoadedFunctions:
         self._clock, self._credentials_of, self._endpoints = clock, credentials_of, endpoints
         self._listener: asyncio.Task[Listener] | None = None
         self._guardian: Guardian | None = None
-        """Started with the listener."""
+        """Started when the first environment is."""
         self._folders = CodeFolders()
         self._loaded: dict[FunctionKey, LoadedFunction] = {}
         """In the order of their last use."""

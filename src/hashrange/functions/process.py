@@ -11,7 +11,7 @@ from hashrange.functions.process_tree import kill_group, kill_marked
 from hashrange.functions.spawning import spawn
 
 _FLOOD_BYTES = 512 * 1024
-"""After this much output in one pause, nothing is read for a while: so the server spends little time on endless output."""
+"""If a process writes this much within _FLOOD_PAUSE_SECONDS, the rest is read after that time: endless output costs little."""
 _FLOOD_PAUSE_SECONDS = 0.005
 _END_SECONDS_MAX = 5.0
 """A killed process ends at once, except while the kernel waits for a device."""

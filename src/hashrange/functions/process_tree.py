@@ -94,9 +94,9 @@ def kill_marked(pid: int, mark: bytes) -> None:
 
 
 def kill_all_marked(beginning: bytes) -> None:
-    """End all processes with an entry of their environment, `NAME=value`, that begins like this, and the groups that they are in.
+    """End all processes whose environment has an entry, `NAME=value`, that begins with `beginning`, and the groups that they are in.
 
-    As `kill_marked`, but none of them has to be waited for.
+    As `kill_marked`, but for processes that are no children of this one, so that nobody has to collect their exit status.
     """
     for _ in range(100):
         found = [one for one in _pids() if any(entry.startswith(beginning) for entry in _environment_of(one))]

@@ -21,8 +21,8 @@ async def spawn(
 ) -> None:
     """Start a process in a session of its own, without input, whose output and errors are one pipe.
 
-    `protocol` is called as by asyncio, but for `process_exited` nobody has waited for the process yet where that is possible, so
-    that its id cannot be another's. Raises OSError if the system refuses. If the caller is cancelled, the process ends.
+    `protocol` gets the calls that asyncio makes; on Linux, nobody has waited for the process before `process_exited`, so its id is
+    not another's yet. Raises OSError if the system refuses. If the caller is cancelled, the process ends.
     """
     if not _has_process_descriptors():
         await asyncio.get_running_loop().subprocess_exec(
@@ -39,8 +39,6 @@ async def spawn(
     except BaseException:
         kill_group(process.pid)
         process.wait()
-        assert process.stdout is not None
-        process.stdout.close()
         raise
 
 
@@ -63,17 +61,28 @@ class _SpawnedTransport(asyncio.SubprocessTransport):
         self._loop = asyncio.get_running_loop()
         self._descriptor: int | None = os.pidfd_open(process.pid)
         self._output: asyncio.ReadTransport | None = None
+        self._is_closed = False
 
     async def connect(self) -> None:
         """Call the protocol from now on."""
         assert self._descriptor is not None
         self._protocol.connection_made(self)
         self._loop.add_reader(self._descriptor, self._exited)
+        reading = self._loop.connect_read_pipe(lambda: _Output(self._protocol), self._process.stdout)
+        connecting = asyncio.ensure_future(reading)
+        connecting.add_done_callback(self._connected)
         try:
-            self._output, _ = await self._loop.connect_read_pipe(lambda: _Output(self._protocol), self._process.stdout)
+            await asyncio.shield(connecting)  # uvloop would lose the pipe
         except BaseException:
             self._unwatch()
+            self._is_closed = True
             raise
+
+    def _connected(self, connecting: "asyncio.Future[tuple[asyncio.ReadTransport, _Output]]") -> None:
+        if not connecting.cancelled() and connecting.exception() is None:
+            self._output = connecting.result()[0]
+            if self._is_closed:
+                self._output.close()
 
     def get_pid(self) -> int:
         return self._process.pid

@@ -7,8 +7,14 @@ be driven by a `Runner`, or by hand in a test.
 from collections.abc import Callable
 from typing import Protocol
 
+from hashrange.errors import HashrangeError
+
 AT_ONCE = 0.0
 """Result of a slice after which there is more to do at once."""
+
+
+class NeverRests(HashrangeError):
+    """Raised by a slice while service time is moved: the job's work makes more work without end. The text names the reason."""
 
 
 class Job(Protocol):
@@ -27,7 +33,7 @@ class Job(Protocol):
     async def run_slice(self) -> float | None:
         """Do the next slice; returns AT_ONCE, the seconds until the next slice, or None to run only when woken.
 
-        Raises StorageError when the store fails.
+        Raises StorageError when the store fails. May raise NeverRests while `Runner.is_in_order()`.
         """
         ...
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from hashrange.clock import Clock
 from hashrange.errors import StorageError
-from hashrange.jobs.job import AT_ONCE, Job
+from hashrange.jobs.job import AT_ONCE, Job, NeverRests
 
 NOBODY_WAITED_SECONDS = 0.0001
 """If the event loop's turns after a slice take less than this, no request waited for the slice to end."""
@@ -138,6 +138,10 @@ class Runner:
         dues = [running.due_seconds for running in self._timed if running.due_seconds is not None]
         return min(dues, default=None) if self._tasks else None
 
+    def is_in_order(self) -> bool:
+        """True while jobs run in order: somebody waits until they rest."""
+        return self._order.locked()
+
     @asynccontextmanager
     async def in_order(self) -> AsyncIterator[None]:
         """Within the context, jobs that wait for service time run one at a time, and each of them looks for work first.
@@ -252,8 +256,10 @@ class Runner:
 
 
 def _log_failure(job: Job, error: Exception) -> None:
-    """Log a StorageError in one line, any other error (a bug) with its traceback."""
+    """Log a StorageError or NeverRests in one line, any other error (a bug) with its traceback."""
     if isinstance(error, StorageError):
         _log.error("The job %s waits: %s", job.name, error)
+    elif isinstance(error, NeverRests):
+        _log.warning("%s", error)
     else:
         _log.error("The job %s failed and is tried again.", job.name, exc_info=error)

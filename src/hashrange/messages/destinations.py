@@ -44,7 +44,7 @@ def _examples(kinds: Sequence[str]) -> str:
 
 
 def unsigned(kind: str) -> str:
-    """An entry has a key for what is not signed."""
+    """An entry has an access key, but messages to this kind of destination are not signed."""
     return f"Requests are signed for sqs, sns and s3 only, not for {kind}. Leave access_key and secret_key out."
 
 

@@ -18,7 +18,7 @@ NO_FUNCTION = "Function does not exist"
 UNRECOGNIZED_SOURCE = "Unrecognized event source."
 INVALID_PATTERN = "Invalid filter pattern definition."
 RECORD_AGE = "MaximumRecordAgeInSeconds must be either -1 (forever) or between 60 and 604800 (inclusive)"
-# (unconfirmed): the wording of other constraints.
+# (unconfirmed): worded as the service words other constraints.
 NO_STARTING_POSITION = "1 validation error detected: Value null at 'startingPosition' failed to satisfy constraint: Member must not be null."
 # Our own wording from here on.
 TIMESTAMP_WITHOUT_POSITION = "StartingPositionTimestamp is allowed only with the StartingPosition AT_TIMESTAMP."

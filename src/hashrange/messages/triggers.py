@@ -29,7 +29,7 @@ def destination_unknown(arn: str, records: int) -> str:
 NOT_IN_TIME = "it did not answer in time"
 """Why a failure destination did not accept a message."""
 STILL_SILENT = "it has not answered for {seconds:.3g} seconds; it is tried again later"
-"""The same, for a message that was not sent because an earlier one had not been answered."""
+"""Why a destination did not get a message: it was not sent, because an earlier one had not been answered."""
 
 
 def chain_without_end(function_arn: str, table_name: str) -> str:
@@ -52,7 +52,7 @@ _SHOWN_CHARACTERS_MAX = 300
 """Characters of a function's error that a line of the log repeats."""
 
 
-def function_missing(function_arn: str, mapping_uuid: str) -> str:
+def function_awaited(function_arn: str, mapping_uuid: str) -> str:
     """A warning in the log."""
     return (
         f"There is no function {function_arn}. The event source mapping {mapping_uuid} waits for it with its records."

@@ -29,7 +29,8 @@ SWEEP_SECONDS = 1.0
 STOP_SECONDS_MAX = 10.0
 """Longest time that open requests may take after the server was asked to stop; then their connections are aborted."""
 STOP_FUNCTIONS_SECONDS = 5.0
-"""Longest time that invocations of functions may take then; so they have ended in time, and their clients get replies."""
+"""Longest time that running invocations may take once the server is to stop: less than requests may, so that clients of
+Invoke still get replies."""
 STOP_LOOK_SECONDS = 0.005
 BACKLOG_CONNECTIONS = 1024
 RECEIVE_BUFFER_BYTES = 256 * 1024
@@ -161,7 +162,9 @@ class Server:
         has_functions = self.service.background.triggers is not None
         while connections.open and connections.monotonic() < began_seconds + STOP_SECONDS_MAX:
             if has_functions and connections.monotonic() >= began_seconds + STOP_FUNCTIONS_SECONDS:
-                await self.service.stop_jobs()  # also mappings' jobs: their batches have not failed
+                await (
+                    self.service.stop_jobs()
+                )  # mappings end before their functions do, so that no batch counts as failed
                 has_functions = False
             await asyncio.sleep(STOP_LOOK_SECONDS)
             connections.stop()

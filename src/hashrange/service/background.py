@@ -57,6 +57,7 @@ class Background:
         for one in self._followers:
             one.on_work(partial(self.runner.wake_job, one))
         if self.triggers is not None:
+            self.triggers.triggers.job.is_awaited = self.runner.is_in_order
             self.triggers.functions.events.wake = partial(self.runner.wake_job, self.triggers.functions.events)
         self.runner.start()
 

@@ -45,7 +45,7 @@ class TriggerSetup:
 
     @property
     def jobs(self) -> list[Job]:
-        """Jobs that are woken as those of the store."""
+        """Jobs that are woken whenever the store has new work for jobs."""
         return [self.functions.events, self._declared]
 
     @property

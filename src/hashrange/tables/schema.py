@@ -163,7 +163,7 @@ class Table(msgspec.Struct, frozen=True):
     time_to_live: TimeToLive | None = None
     """The table's time to live; None if it was never turned on."""
     kinesis_destinations: tuple[KinesisDestination, ...] = ()
-    """At most one that is ENABLING or ACTIVE, which is the last one."""
+    """Destinations of today and of the last day, oldest first. Only the last one may be ENABLING or ACTIVE."""
 
     @property
     def source_id(self) -> SourceId:

@@ -42,7 +42,7 @@ EVENT_VERSION, EVENT_SOURCE = "1.1", "aws:dynamodb"
 USER_IDENTITY = {"Type": "Service", "PrincipalId": "dynamodb.amazonaws.com"}
 """The userIdentity in records of deletions by time to live."""
 EVENT_USER_IDENTITY = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
-"""The same in the events that functions get."""
+"""The userIdentity of such deletions in the events that functions get, where its members have other names."""
 
 _header, _former_header = Struct(">BBBIII"), Struct(">BBBII")
 _HEADER_BYTES = _header.size

@@ -51,6 +51,7 @@ class ServiceTime:
         """Move service time ahead by `seconds`; returns when all that became due has been done.
 
         Raises ValueError if `seconds` is less than 0, or leads to a time more than 100 years ahead of the machine's.
+        Raises NeverRests if a function goes on triggering itself; time has been moved then.
         """
         if isinstance(seconds, bool) or not isinstance(seconds, int | float):
             raise TypeError(
@@ -141,7 +142,7 @@ class Database:
     def restore(self, snapshot: Snapshot) -> None:
         """Replace the whole content by that of a snapshot: of this database, of a fork, or of one it was forked from.
 
-        If the snapshot's service time was frozen, it returns to that; else it differs from the machine's as it did then.
+        If service time was frozen at the snapshot, it is frozen again at that moment; else it differs from the machine's as it did then.
         """
         if not isinstance(snapshot, Snapshot):
             raise TypeError(

@@ -151,8 +151,8 @@ def _decorated_function(function: Callable[..., Any], hold: Hold) -> Callable[..
 def _rest(result: Any, block: Held[Any]) -> Any:
     """What a call has returned but not yet done, such as a coroutine, within the block; None if all is done.
 
-    The function may be an object, or may be decorated, so that its own kind does not tell. If nobody begins the rest, the
-    block ends when both are freed.
+    The function may be an object, or may be decorated, so that its own kind does not tell. If nobody begins what is left
+    to do, the block ends when the returned object is freed.
     """
     if asyncio.isfuture(result):
         result.add_done_callback(lambda _: block.close())

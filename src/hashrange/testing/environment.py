@@ -129,7 +129,9 @@ def _add_session(user: object) -> None:
 
 
 def _remove_session(user: object) -> None:
-    """Once no block needs it, let boto3 make another session. One that the tested code has made stays if it is fit to."""
+    """Once no block needs boto3's default session that blocks have made, drop it. One that the tested code has made stays if it works
+    without blocks.
+    """
     global _session
     if _session is None:
         return

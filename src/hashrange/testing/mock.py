@@ -61,7 +61,7 @@ class DynamoDBMock:
         self._blocks.leave()
 
     def _hold(self) -> Held[Database]:
-        """A block: it yields the database that answers, and ends when it is closed."""
+        """A generator that is one block: it yields the database that answers. Closing the generator ends the block."""
         if self._database is None:
             with server() as database, configured_clients(), answered_by(database._transport):  # noqa: SLF001 - of the same package
                 yield database

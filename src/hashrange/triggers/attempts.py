@@ -1,7 +1,8 @@
 """How is a batch brought to its function, and what follows from the end of that? Invocations, and messages to destinations, are tasks.
 
 A batch whose function cannot run it now is tried again after a pause, which is no retry; one that was throttled also as soon as an
-invocation ends. Records that are given up count as handled once their destination has accepted the message about them.
+invocation ends: of another function too, since the limit may be that of all functions. Such an extra try leaves the pause as it is.
+Records that are given up count as handled once their destination has accepted the message about them.
 """
 
 import asyncio
@@ -24,6 +25,7 @@ from hashrange.triggers.failure_message import FailureMessage
 from hashrange.triggers.lanes import Lane
 from hashrange.triggers.mappings import new_uuid
 from hashrange.triggers.outcomes import conclude_invocation
+from hashrange.triggers.problem_log import log_discard, log_end, log_refusal
 from hashrange.triggers.retries import put_off
 from hashrange.triggers.roster import Roster
 from hashrange.triggers.throttling import ThrottledLanes
@@ -83,6 +85,7 @@ class Attempts:
         consumer, batch = shard.consumer, lane.batches[0]
         mapping = consumer.mapping
         if batch.discard is not None and mapping.destination_arn is None:
+            log_discard(consumer, batch)
             self._handled(shard, lane)
             return
         payload = encode_event(
@@ -135,7 +138,9 @@ class Attempts:
             self._conclude_message(shard, lane, batch, is_accepted=task.result())
         else:
             self._try_throttled(consumer.mapping.function_arn)
-            outcome = conclude_invocation(consumer.mapping, lane, task.result(), self._clock.service_time())
+            invocation: Invocation = task.result()
+            outcome = conclude_invocation(consumer.mapping, lane, invocation, self._clock.service_time())
+            log_end(consumer, invocation, is_good=outcome.result == messages.OK)
             if outcome.has_progress:
                 self._roster.save_positions(consumer, [shard])
             self._roster.save_result(consumer, outcome.result)
@@ -143,8 +148,14 @@ class Attempts:
 
     def _conclude_refusal(self, shard: ConsumedShard, lane: Lane, batch: Batch, error: BaseException) -> None:
         """The function could not run the batch."""
-        put_off(batch, self._clock.service_time())
-        if isinstance(error, ConcurrencyExceeded):
+        is_throttled = isinstance(error, ConcurrencyExceeded)
+        if is_throttled and batch.due_unless_early_seconds is not None:
+            batch.due_seconds = batch.due_unless_early_seconds
+        else:
+            put_off(batch, self._clock.service_time())
+        batch.due_unless_early_seconds = None
+        log_refusal(shard.consumer, error)
+        if is_throttled:
             self._throttled.add(shard, lane)
             if not self._running:
                 self._roster.save_result(shard.consumer, messages.FUNCTION_THROTTLED)
@@ -162,7 +173,7 @@ class Attempts:
             self._roster.save_result(shard.consumer, messages.DESTINATION_FAILED)
 
     def _handled(self, shard: ConsumedShard, lane: Lane) -> None:
-        """The lane's first batch has been given up."""
+        """Go on behind the lane's first batch, which was given up: its destination has the message, or there is none."""
         lane.batches.popleft()
         self._roster.save_positions(shard.consumer, [shard])
         self._agenda.mark(shard, lane)
@@ -172,5 +183,6 @@ class Attempts:
         found = self._throttled.take(function_arn)
         if found is not None:
             shard, lane = found
-            lane.batches[0].due_seconds = 0.0
+            batch = lane.batches[0]
+            batch.due_unless_early_seconds, batch.due_seconds = batch.due_seconds, 0.0
             self._agenda.mark(shard, lane)

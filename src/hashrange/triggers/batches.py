@@ -18,6 +18,7 @@ class Batch:
         "discard",
         "discarded_seconds",
         "due_seconds",
+        "due_unless_early_seconds",
         "error",
         "invocations",
         "is_complete",
@@ -48,6 +49,8 @@ class Batch:
         """True if no further record is put in."""
         self.due_seconds = 0.0
         """The batch is not delivered before this time."""
+        self.due_unless_early_seconds: float | None = None
+        """`due_seconds` before the batch was given an extra try, ahead of its pause; None without one."""
         self.retries = 0
         """Retries so far, as MaximumRetryAttempts counts them."""
         self.pauses = 0

@@ -81,7 +81,7 @@ class DeclaredMapping(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
     """ARN of the destination for discarded batches."""
 
     def settings(self) -> dict[str, Any]:
-        """The members of a stored mapping that follow. Raises LambdaError for settings that the API would refuse."""
+        """The members that a stored mapping gets from this declaration. Raises LambdaError for settings that the API would refuse."""
         request = CreateEventSourceMappingRequest(
             FunctionName=self.function,
             Enabled=self.enabled,

@@ -20,8 +20,8 @@ from hashrange.triggers.lineage import shards_to_read
 from hashrange.triggers.mapping import EventSourceMapping
 from hashrange.triggers.windows import TumblingWindow
 
-SHARED_PAGES_MAX = 4
-"""Pages kept for lanes that are behind: ten lanes with batches of 100 records, which come from 1,000 of the shard, use two."""
+SHARED_PAGES_MAX = 32
+"""Pages kept for lanes that are behind: ten lanes with batches of 100 records, which come from 1,000 of the shard, use eight."""
 
 
 class ConsumedShard:
@@ -42,9 +42,9 @@ class ConsumedShard:
         return checkpoint_name(self.consumer.mapping.uuid, self.shard.number)
 
     def checkpoint(self) -> bytes:
-        """The document; nothing that the lanes have passed over is to be looked at again."""
+        """The document of the shard's checkpoint now, behind all records that the lanes have passed over."""
         for lane in self.lanes:
-            lane.passed = 0
+            lane.passed, lane.save_seconds = 0, None
         self.consumer.saved.setdefault(self.shard.number, None)
         return encode_checkpoint(self.lanes)
 
@@ -78,7 +78,9 @@ class Consumer:
         self.is_retired = False
         """True if nothing more is to be begun: the mapping was changed, disabled or deleted."""
         self.is_deleted = False
-        """True if nothing more is to be stored either."""
+        """True if the mapping is deleted: no checkpoint of it is stored any more."""
+        self.logged: set[str] = set()
+        """Problems that have been logged since the last success (`problem_log.py`)."""
         self.busy_lanes = 0
         self.seen: SequenceNumber = 0
         """The lanes have been told of all durable records up to this sequence number."""

@@ -16,16 +16,19 @@ mapping of another stream; writes that come together cost this once.
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 
 from hashrange.clock import Clock
 from hashrange.errors import StorageError
 from hashrange.items.steps import walk
-from hashrange.limits import TRIGGER_PASSED_RECORDS_MAX
+from hashrange.jobs.job import NeverRests
+from hashrange.limits import TRIGGER_PASSED_RECORDS_MAX, TRIGGER_PASSED_SECONDS
 from hashrange.messages import triggers as messages
 from hashrange.store.interface import WholeStore
 from hashrange.triggers.agenda import Agenda
 from hashrange.triggers.attempts import Attempts, Deliver, Invoke
 from hashrange.triggers.batches import Disturb
+from hashrange.triggers.chains import Chains
 from hashrange.triggers.consumers import ConsumedShard, Consumer
 from hashrange.triggers.durable_records import DurableRecords
 from hashrange.triggers.filling import fill_batch
@@ -58,14 +61,19 @@ class Delivery:
         self._durable = DurableRecords(store, store.streams, self.wake)
         self._agenda = Agenda()
         self._attempts = Attempts(self._roster, self._agenda, clock, invoke, deliver, self._look)
+        self._chains = Chains(store.streams)
+        self.is_awaited: Callable[[], bool] = lambda: False
+        """True if somebody waits for the end of the slice, which then must not last forever."""
         self._wake: Callable[[], None] = lambda: None
         self._generation = -1
         """Generation of the documents that the memory is about."""
         self._epoch = 0
-        """Number of times that the memory was dropped."""
+        """Number of times that the job has forgotten all mappings and lanes; what was begun before that counts for nothing."""
         self._stops = 0
         """Number of calls of `stop`; a slice that sees it grow ends."""
         self._was_stopped = False
+        self._left: dict[str, bytes | None] = {}
+        """Checkpoints that a cancelled slice has left for `stop` to store."""
         self._is_in_slice = False
         self._is_saving = False
         self._has_news = True
@@ -81,7 +89,10 @@ class Delivery:
         self._wake = wake
 
     def wake(self) -> None:
-        """Look for new durable records, or other content, in the running slice or the next one. 0.1 µs once the job knows."""
+        """Look for new durable records, and whether the store's content was replaced, in the running slice or the next one.
+
+        0.1 µs if a look is due already.
+        """
         if not self._has_news and (self._roster.consumers or self._documents.generation != self._generation):
             self._has_news = True
             self._look()
@@ -103,24 +114,34 @@ class Delivery:
     async def run_slice(self) -> float | None:
         """Deliver until nothing runs and nothing is due; returns the seconds of service time until something is, or None.
 
-        Raises StorageError. If it is cancelled, so are invocations that run; their records are delivered again.
+        Raises StorageError, and NeverRests if a function triggers itself and `is_awaited()`: what runs then goes on, and the next
+        slice concludes it. If a slice is cancelled, so are invocations that run; their records are delivered again.
         """
         stops = self._stops
         self._is_in_slice = True
+        self._left = {}
+        self._chains.clear()
         if self._was_stopped:
             self._was_stopped = False
             self._drop()  # what the slice that was stopped may have left
         try:
             while stops == self._stops:
                 await self._pass()
+                self._chains.check()
                 if stops == self._stops and not self._has_work():
                     if not self._attempts.count:
                         return self._seconds_until_due()
                     await self._until_something_happens()
             return None
+        except NeverRests:
+            raise
         except StorageError:
             if not self._is_saving:
                 self._drop()
+            raise
+        except asyncio.CancelledError:
+            self._left = self._unsaved_positions()
+            self._drop()
             raise
         except BaseException:
             self._drop()
@@ -130,13 +151,24 @@ class Delivery:
                 self._is_in_slice = False
 
     async def stop(self) -> None:
-        """End all invocations that run, and the slice. The job may be run again."""
+        """End all invocations that run, and the slice; store the positions behind records that no filter matched. The job may be run again."""
         self._stops += 1
+        left, generation = self._left | self._unsaved_positions(), self._generation
+        self._left = {}
         self._is_in_slice, self._was_stopped = False, True
         tasks = self._drop()
         self._look()
         self._waiter = None
         await asyncio.gather(*tasks, return_exceptions=True)
+        if left:
+            with suppress(StorageError):  # these records are looked at again
+                await self._documents.write(left, generation)
+
+    def _unsaved_positions(self) -> dict[str, bytes | None]:
+        """The checkpoints behind records that were passed over and that nothing has stored yet."""
+        if self._documents.generation != self._generation:
+            return {}
+        return self._roster.unsaved_positions()
 
     def _drop(self) -> list[asyncio.Task[object]]:
         """Forget all that is in memory; returns the cancelled invocations, which end in a later turn of the loop."""
@@ -217,6 +249,7 @@ class Delivery:
             if await self._documents.write(roster.unsaved, self._generation):
                 roster.unsaved = {}
             self._is_saving = False
+            await asyncio.sleep(0)  # so that requests wait for the commit, or for what follows, and not for both
 
     def _see_records(self) -> None:
         """Mark the lanes that take records, if more records of their stream are durable than they know of."""
@@ -266,13 +299,20 @@ class Delivery:
             self._agenda.set_time(shard, lane, batch.due_seconds)
         else:
             self._agenda.set_time(shard, lane, None)
+            if self.is_awaited():
+                self._chains.begin(consumer, batch)
             self._attempts.begin(shard, lane)
 
     def _rest(self, shard: ConsumedShard, lane: Lane) -> None:
         """Let a lane that has looked at all durable records wait for more, or for the time at which its batch is complete."""
-        consumer = shard.consumer
-        self._agenda.set_time(shard, lane, lane.due_seconds)
-        if lane.passed >= TRIGGER_PASSED_RECORDS_MAX:
+        consumer, now_seconds = shard.consumer, self._clock.service_time()
+        if lane.passed and lane.save_seconds is None:
+            lane.save_seconds = now_seconds + TRIGGER_PASSED_SECONDS
+        if lane.save_seconds is not None and (
+            lane.save_seconds <= now_seconds or lane.passed >= TRIGGER_PASSED_RECORDS_MAX
+        ):
             self._roster.save_positions(consumer, [shard])
+        times = [one for one in (lane.due_seconds, lane.save_seconds) if one is not None]
+        self._agenda.set_time(shard, lane, min(times, default=None))
         if shard.shard.number in consumer.drained:
             self._look_for_shards(consumer)

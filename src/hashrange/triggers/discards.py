@@ -12,7 +12,7 @@ _ARN_PARTS = 7
 
 
 def describe_failure(shard: ConsumedShard, batch: Batch, payload: bytes, now_seconds: float) -> FailureMessage:
-    """The message about a batch with `discard`. `payload`: its event.
+    """The message about a batch that is given up (`batch.discard` says why). `payload`: its event.
 
     A message that is sent again has the same id and time, which are kept in the batch.
     """

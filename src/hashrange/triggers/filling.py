@@ -5,6 +5,7 @@ further record. A tumbling window gets its final invocation when its time is ove
 the end of its shard (unconfirmed; its children begin with windows of their own).
 """
 
+import asyncio
 from bisect import bisect_right
 from collections.abc import Sequence
 from operator import itemgetter
@@ -32,7 +33,7 @@ class EndOfRecords(NamedTuple):
     sequence: SequenceNumber
     """The last durable sequence number."""
     has_all: bool
-    """True if all records of the stream that had been written at this time are durable."""
+    """True if all records of the stream that were written before this object was made are durable."""
     at_seconds: float
 
 
@@ -94,7 +95,7 @@ def _is_complete_now(shard: ConsumedShard, lane: Lane, end: EndOfRecords) -> boo
 
 
 def _kept_page(shard: ConsumedShard, lane: Lane) -> ReadAhead | None:
-    """The page with the lane's position that the lane has, or another one has read last; None if there is none."""
+    """A page that holds the lane's position: the lane's own, or one that another lane of the shard has read; None if there is none."""
     for page in (lane.read_ahead, *reversed(shard.shared)):
         if page is not None and page.first <= lane.position < page.end:
             lane.read_ahead = page
@@ -103,9 +104,11 @@ def _kept_page(shard: ConsumedShard, lane: Lane) -> ReadAhead | None:
 
 
 async def _read_page(shard: ConsumedShard, lane: Lane, streams: Streams, end: EndOfRecords) -> ReadAhead:
-    """A new page of durable records, from the lane's position on."""
+    """A new page of durable records, from the lane's position on. Gives way before and after, so that requests wait for the read alone."""
     first = lane.position = max(lane.position, horizon(end.at_seconds))
+    await asyncio.sleep(0)
     found = await streams.records(shard.shard, first, TRIGGER_PAGE_RECORDS, TRIGGER_PAGE_BYTES)
+    await asyncio.sleep(0)
     records: StoredRecords = found.records
     is_end = found.is_end or not records
     if records and records[-1][0] > end.sequence:

@@ -58,7 +58,7 @@ class _Node:
         self.rule: ValueRule | None = None
         """For values at this place."""
         self.members: dict[str, _Node] = {}
-        """For members of an object at this place."""
+        """Name of a member of an object at this place → the node for its value."""
         self.alternatives: list[list[_Node]] = []
         """The objects of each `$or` for an object at this place."""
 
@@ -201,7 +201,7 @@ def _match_member(name: str, match: _Match) -> _Match:
 
 
 def _match_lone_member(name: str, match_value: _Match, match_any: _Match) -> _Match:
-    """Match like `match_any`, which matches objects by this member alone, in 2/3 of the time. Most patterns consist of these."""
+    """Match as `match_any` does for a pattern object with this member only, in 2/3 of the time. Most patterns consist of such objects."""
 
     def match(value: Any) -> int:
         if value.__class__ is dict:

@@ -56,7 +56,17 @@ class BatchTerms(NamedTuple):
 class Lane:
     """One lane of a shard."""
 
-    __slots__ = ("batches", "due_seconds", "is_busy", "number", "passed", "position", "read_ahead", "window")
+    __slots__ = (
+        "batches",
+        "due_seconds",
+        "is_busy",
+        "number",
+        "passed",
+        "position",
+        "read_ahead",
+        "save_seconds",
+        "window",
+    )
 
     def __init__(self, number: int, position: SequenceNumber, window: TumblingWindow | None = None) -> None:
         self.number = number
@@ -72,6 +82,8 @@ class Lane:
         """Service time at which the last batch takes no more records, or the window ends; None if no time changes anything."""
         self.passed = 0
         """Records that were passed over, because they do not match, since the last checkpoint."""
+        self.save_seconds: float | None = None
+        """Service time at which a checkpoint is to be stored, because of the records that were passed over; None if there are none."""
         self.window = window
         """The tumbling window of the last handled batch, until its end; None if there is none."""
 
@@ -89,7 +101,9 @@ class Lane:
             self.batches.appendleft(final_batch(self.window.start_seconds))
 
     def replace_first(self, batches: Iterable[Batch]) -> None:
-        """Deliver these batches instead of the first one. Without its final invocation, a window ends too."""
+        """Deliver these batches instead of the first one. If they leave out the final invocation
+        of a window, the window ends all the same.
+        """
         first = self.batches.popleft()
         if first.is_final:
             self.window = None
@@ -105,7 +119,7 @@ def take_records(lane: Lane, page: ReadAhead, terms: BatchTerms) -> None:
     """Put records of a page, from the lane's position on, into its last batch, until the page ends or the batch is complete.
 
     A batch is opened for the first record. A record that alone is longer than an event may be makes a batch of its own. If a
-    record belongs to a later window than the lane's, the batch is that window's final invocation. Takes 4 µs for a record of 1 KB,
+    record belongs to a later window than the lane's, the batch is the final invocation of the lane's window. Takes 4 µs for a record of 1 KB,
     and more if there are filters.
     """
     records = page.records[lane.number]

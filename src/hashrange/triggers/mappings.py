@@ -1,7 +1,7 @@
 """Which event source mappings are there? Documents of the store, and all of them in memory; a change is one commit.
 
 A deleted mapping stays for the delay of its transition, and is removed by the job that delivers records (`purge`). Its
-checkpoints go in the commit of the request.
+checkpoints are deleted at once, in the commit of the request.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ def new_uuid() -> str:
 
 
 class Mappings:
-    """The mappings of one store. Every method that writes raises StorageError, and so does the first read of all."""
+    """The mappings of one store. Every method that writes raises StorageError; so does whichever method reads first."""
 
     def __init__(self, documents: Documents, streams: Streams, clock: Clock, state_delay_seconds: float = 0.0) -> None:
         """`state_delay_seconds`: how long a mapping is Creating, Updating, Enabling, Disabling or Deleting."""

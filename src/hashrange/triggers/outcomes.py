@@ -56,7 +56,7 @@ def _response(mapping: EventSourceMapping, batch: Batch, invocation: Invocation)
         has_state=batch.window_start_seconds is not None,
     )
     if response.state is not None and len(response.state) > INVOCATION_PAYLOAD_BYTES_MAX - EVENT_BYTES:
-        return ALL_FAILED  # no event could hold the state
+        return ALL_FAILED  # the state that the function returned is too large to be put into the next event
     return response
 
 

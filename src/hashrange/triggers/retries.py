@@ -20,7 +20,7 @@ def pause_seconds(failures: int) -> float:
 
 
 def put_off(batch: Batch, now_seconds: float) -> None:
-    """Let the batch wait for the next pause."""
+    """Let the batch wait as long as its next pause lasts."""
     batch.pauses += 1
     batch.due_seconds = now_seconds + pause_seconds(batch.pauses)
 

@@ -111,6 +111,16 @@ class Roster:
             for shard in shards:
                 self.unsaved[shard.checkpoint_name] = shard.checkpoint()
 
+    def unsaved_positions(self) -> dict[str, bytes | None]:
+        """The checkpoints behind records that were passed over and that nothing has stored yet, except of deleted mappings."""
+        kept = {one.uuid for one in self._mappings.all() if one.transition != "Deleting"}
+        return {
+            shard.checkpoint_name: shard.checkpoint()
+            for uuid, consumer in self.consumers.items()
+            if uuid in kept
+            for shard in consumer.passed_over()
+        }
+
     def save_result(self, consumer: Consumer, result: str) -> None:
         """Let LastProcessingResult of a consumer's mapping be stored, if it has changed."""
         if consumer.result != result and not consumer.is_deleted:

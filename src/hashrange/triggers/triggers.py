@@ -8,13 +8,14 @@ from hashrange.clock import Clock
 from hashrange.functions.functions import Functions
 from hashrange.functions.invocation import Invocation
 from hashrange.limits import DESTINATION_SECONDS_MAX
-from hashrange.messages.triggers import destination_unknown, message_refused
+from hashrange.messages.triggers import NOT_IN_TIME, STILL_SILENT, destination_unknown, message_refused
 from hashrange.store.interface import WholeStore
 from hashrange.triggers.batches import Disturb
 from hashrange.triggers.delivery import Delivery
 from hashrange.triggers.destinations.destination import DeliveryFailed, Destination
 from hashrange.triggers.failure_message import FailureMessage
 from hashrange.triggers.mappings import Mappings
+from hashrange.triggers.unanswered import Unanswered
 
 _log = logging.getLogger("hashrange.triggers")
 
@@ -39,6 +40,10 @@ class Triggers:
         self.clock = clock
         self.functions = functions
         self.destinations = destinations
+        self._unanswered = Unanswered(clock, DESTINATION_SECONDS_MAX)
+        """The ARNs of destinations that have timed out lately."""
+        self._generation = store.documents.generation
+        """Generation of the documents that `_unanswered` is about."""
         self.mappings = Mappings(store.documents, store.streams, clock, state_delay_seconds)
         self.job = Delivery(self.mappings, store, clock, self._invoke, self._deliver, disturb)
 
@@ -46,7 +51,8 @@ class Triggers:
         return await self.functions.invoke(arn, payload, request_id)
 
     async def _deliver(self, arn: str, message: FailureMessage) -> bool:
-        """Send a message to a destination; False if it was not accepted in DESTINATION_SECONDS_MAX of real time.
+        """Send a message to a destination; False if it was not accepted in DESTINATION_SECONDS_MAX of real time. Also
+        False, and nothing is sent, if another message to this destination timed out less than DESTINATION_SECONDS_MAX ago.
 
         A message to a destination that the server does not know is dropped: nothing that happens later could deliver it.
         """
@@ -54,10 +60,23 @@ class Triggers:
         if destination is None:
             _log.warning(destination_unknown(arn, message.batch_size))
             return True
+        if self._generation != self.store.documents.generation:
+            self._generation = self.store.documents.generation
+            self._unanswered.forget()
+        silent_seconds = self._unanswered.seconds_without_answer(arn)
+        if silent_seconds is not None:
+            _log.warning(message_refused(arn, STILL_SILENT.format(seconds=silent_seconds)))
+            return False
         try:
             async with asyncio.timeout(DESTINATION_SECONDS_MAX):
                 await destination.deliver(message)
-        except (DeliveryFailed, TimeoutError) as error:
-            _log.warning(message_refused(arn, str(error) or "it did not answer in time"))
+        except TimeoutError as error:
+            self._unanswered.timed_out(arn)
+            _log.warning(message_refused(arn, str(error) or NOT_IN_TIME))
             return False
+        except DeliveryFailed as error:
+            self._unanswered.answered(arn)
+            _log.warning(message_refused(arn, str(error)))
+            return False
+        self._unanswered.answered(arn)
         return True

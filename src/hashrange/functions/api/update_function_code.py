@@ -38,7 +38,7 @@ class UpdateFunctionCodeRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fa
 async def update_function_code(
     functions: Functions, caller: Caller, request: UpdateFunctionCodeRequest
 ) -> Mapping[str, Any]:
-    """Load the new handler, store the zip, and describe the function as InProgress. DryRun: only the former."""
+    """Load the new handler, store the zip, and describe the function as InProgress. DryRun: only load the handler."""
     description = functions.find(request.FunctionName, caller)
     members.refuse_publishing({"Publish": request.Publish, "PublishTo": request.PublishTo})
     zipped = require_zip(request.ZipFile, request.S3Bucket or request.S3Key, request.ImageUri)

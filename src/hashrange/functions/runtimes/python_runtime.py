@@ -211,7 +211,7 @@ def load_handler(name: str) -> Callable[[Any, Context], Any]:
     except AttributeError:
         message = f"Handler '{function_name}' missing on module '{module_name}'"
         raise HandlerFault("Runtime.HandlerNotFound", message) from None
-    # Lambda finds these two faults only when it invokes the handler; the words are ours.
+    # Lambda finds only at the invocation that a handler cannot be called or is a coroutine function; the words are ours.
     if not callable(handler):
         kind = type(handler).__name__
         raise HandlerFault("Runtime.HandlerNotFound", f"Handler '{function_name}' is no function, but of type {kind}")

@@ -25,7 +25,7 @@ class EnableKinesisStreamingConfiguration(msgspec.Struct, frozen=True, kw_only=T
 
 
 class UpdateKinesisStreamingConfiguration(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The same, in an update."""
+    """The precision in a request of UpdateKinesisStreamingDestination."""
 
     ApproximateCreationDateTimePrecision: TimePrecision | None = None
 

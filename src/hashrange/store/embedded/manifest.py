@@ -1,7 +1,7 @@
 """Up to which commit do the engine's data files go? Its MANIFEST says, so that a missing log is noticed: the logs must begin where the data files end.
 
 The MANIFEST has the format of a write-ahead log. Its records are *edits*: pairs of tag and value, those with numbers
-first, apart from names. Whenever the engine adds a data file, it raises the last sequence number in the MANIFEST to the
+first; only pairs with names may stand among them. Whenever the engine adds a data file, it raises the last sequence number in the MANIFEST to the
 greatest in the data file. So all commits up to that number are in data files, and the logs in use begin with the next
 number. The code below reads the numbers at the beginning of each edit; damage is left to the engine to find.
 Format: RocksDB, `db/version_edit.h` and `db/version_edit.cc` (`VersionEdit::EncodeTo`).

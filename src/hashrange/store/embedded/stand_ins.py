@@ -16,7 +16,7 @@ MakeRefusal = Callable[[], StorageError]
 
 
 def require_engine(engine: Engine) -> None:
-    """Raise the StorageError with which a stand-in refuses; return if `engine` is none."""
+    """Raise the StorageError with which a stand-in refuses; return if `engine` is a real engine."""
     if isinstance(engine, RefusingEngine | ReadOnlyEngine):
         raise engine.refusal()
 

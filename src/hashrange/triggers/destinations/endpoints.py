@@ -77,7 +77,7 @@ class BucketDestination(NamedTuple):
 
 
 class UrlDestination(NamedTuple):
-    """Any URL, which gets what the service of the ARN would get: with the event for a bucket."""
+    """Any URL, which gets what the service of the ARN would get; only messages for a bucket hold the event."""
 
     target: HttpTarget
     has_event: bool

@@ -38,7 +38,8 @@ _read_arn = re.compile(
 _is_signable = re.compile(r"[!-+.0-~-]+").fullmatch
 """Matches access keys that can be part of a signature's Credential."""
 _SERVICES = frozenset({"sqs", "sns", "s3"})
-"""Services whose ARNs are destinations. Members of the same names are their endpoints, which want signed requests."""
+"""Services whose ARNs are destinations. A place with a member of the same name is an endpoint of the service, and gets
+signed requests."""
 _MEMBERS: Mapping[str, frozenset[str]] = {
     "sqs": frozenset({"sqs"}),
     "sns": frozenset({"sns"}),
@@ -47,7 +48,7 @@ _MEMBERS: Mapping[str, frozenset[str]] = {
     "http": _SERVICES,
     "file": _SERVICES,
 }
-"""Members of a place → services whose ARNs may have it."""
+"""Member that says where messages go (the value of an ARN in the table) → services whose ARNs may have such a value."""
 _Text = Annotated[str, Meta(min_length=1, max_length=2_000)]
 
 
@@ -56,7 +57,7 @@ class DestinationsError(SettingUnusable):
 
 
 class _Place(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where the messages of one ARN go, as in the table."""
+    """Where the messages of one ARN go, as the file of triggers says it."""
 
     sqs: _Text | None = None
     sns: _Text | None = None

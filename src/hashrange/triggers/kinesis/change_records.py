@@ -36,7 +36,7 @@ class ChangeTemplate(NamedTuple):
     by_client: bytes
     """JSON between the name of the event and the time."""
     by_time_to_live: bytes
-    """The same for deletions by time to live."""
+    """JSON that takes the place of `start` for deletions by time to live."""
     precision: TimePrecision | None
     end: bytes
     """JSON behind the value of SizeBytes."""

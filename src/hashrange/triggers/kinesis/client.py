@@ -17,6 +17,7 @@ from hashrange.functions.http_client import ExchangeFailed, RemoteReply, exchang
 from hashrange.items.steps import spend_decoding
 from hashrange.limits import KINESIS_REPLY_BYTES_MAX, KINESIS_TIMEOUT_SECONDS
 from hashrange.messages import kinesis as messages
+from hashrange.triggers.unanswered import Unanswered
 from hashrange.wire.outgoing_signature import OutgoingSigner, signed_headers
 
 UNFIT = frozenset(("InvalidArgumentException", "ValidationException", "SerializationException"))
@@ -34,7 +35,7 @@ class KinesisRefusal(HashrangeError):
     """Kinesis refused a whole request."""
 
     def __init__(self, code: str, message: str, *, is_unfit: bool) -> None:
-        super().__init__(f"{code}: {message}")
+        super().__init__(f"{code}: {message}" if message else code)
         self.code = code
         self.is_unfit = is_unfit
         """True if the content of the request is the reason, so that the same request would be refused again."""
@@ -97,6 +98,11 @@ class KinesisClient:
         """`endpoint`: URL with http or https. Raises UrlUnusable for any other text."""
         self._target = read_target(endpoint)
         self._clock = clock
+        self._unanswered = Unanswered(clock, KINESIS_TIMEOUT_SECONDS)
+
+    def forget(self) -> None:
+        """Forget that the endpoint has timed out, so that the next request is sent. Sends nothing itself."""
+        self._unanswered.forget()
 
     async def describe_stream(self, data_stream: DataStream) -> str | None:
         """The status of a data stream, such as ACTIVE; None if Kinesis says that there is none, or that access is denied.
@@ -125,7 +131,14 @@ class KinesisClient:
         return [_put_result(one) for one in results]
 
     async def _ask(self, operation: str, data_stream: DataStream, body: bytes) -> RemoteReply:
+        """The reply to a request. For KINESIS_TIMEOUT_SECONDS after one that timed out, further ones are not sent.
+
+        Raises NoAnswer and KinesisRefusal.
+        """
         target = self._target
+        silent_seconds = self._unanswered.seconds_without_answer(target.url)
+        if silent_seconds is not None:
+            raise NoAnswer(messages.STILL_SILENT.format(seconds=silent_seconds))
         signer = OutgoingSigner(data_stream.account, _SECRET_KEY, data_stream.region, "kinesis")
         headers = {
             "Host": target.authority,
@@ -138,9 +151,11 @@ class KinesisClient:
             async with asyncio.timeout(KINESIS_TIMEOUT_SECONDS):
                 reply = await exchange(target, "POST", headers, body, KINESIS_REPLY_BYTES_MAX)
         except TimeoutError:
+            self._unanswered.timed_out(target.url)
             raise NoAnswer(messages.TIMED_OUT.format(seconds=KINESIS_TIMEOUT_SECONDS)) from None
         except ExchangeFailed as error:
             raise NoAnswer(str(error)) from error
+        self._unanswered.answered(target.url)
         if reply.status != 200:
             raise _refusal(reply)
         return reply
@@ -175,7 +190,11 @@ def _decoded(reply: RemoteReply, decode: Any) -> Any:
     try:
         return decode(reply.body)
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        raise NoAnswer(messages.GARBAGE.format(body=reply.body[:_REPLY_BYTES_ERROR_SHOWN])) from None
+        raise NoAnswer(messages.GARBAGE.format(body=_excerpt(reply))) from None
+
+
+def _excerpt(reply: RemoteReply) -> str:
+    return reply.body[:_REPLY_BYTES_ERROR_SHOWN].decode(errors="replace").strip()
 
 
 def _refusal(reply: RemoteReply) -> KinesisRefusal:
@@ -184,6 +203,6 @@ def _refusal(reply: RemoteReply) -> KinesisRefusal:
     except (msgspec.MsgspecError, UnicodeDecodeError):
         error = _ErrorReply()
     code = error.type_.rpartition("#")[2] or str(reply.status)
-    message = error.message or error.Message or repr(reply.body[:_REPLY_BYTES_ERROR_SHOWN])
+    message = error.message or error.Message or ("" if error.type_ else _excerpt(reply))
     is_unfit = reply.status == TOO_LARGE_STATUS or (reply.status == 400 and code in UNFIT)
     return KinesisRefusal(code, message, is_unfit=is_unfit)

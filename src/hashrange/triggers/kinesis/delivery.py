@@ -134,6 +134,7 @@ class KinesisDelivery:
         """Drop everything in memory, and read the checkpoints."""
         await self._abandon()
         self._feeds, self._unsaved = {}, {}
+        self._client.forget()
         self._pause = EndpointPause(self._endpoint)  # service time may have gone back
         self._generation = self._store.documents.generation
         self._saved = read_positions(self._store.documents)
@@ -151,7 +152,7 @@ class KinesisDelivery:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _last_durable(self) -> Sequence:
-        """The sequence number that was assigned last, once everything up to it is durable. Raises StorageError."""
+        """Wait until all that has been written is durable; returns the sequence number that was the last before. Raises StorageError."""
         store = self._store
         last, position = store.streams.last(), store.position()
         if store.durable_position() < position and store.streams.feeds():
@@ -196,7 +197,7 @@ class KinesisDelivery:
     # --- requests -------------------------------------------------------------------------------
 
     def _in_turn(self) -> list[tuple[int, FeedDelivery, Enabling | ShardDelivery]]:
-        """Everything for which requests may be sent; first what was longest ago."""
+        """Everything for which requests may be sent; first that whose last request was longest ago."""
         found: list[tuple[int, FeedDelivery, Enabling | ShardDelivery]] = []
         lines: set[tuple[int, str]] = set()
         for feed in walk(self._feeds.values()):

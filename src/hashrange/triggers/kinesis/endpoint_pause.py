@@ -33,7 +33,7 @@ class EndpointPause:
         self.failures, self.due_seconds = 0, -math.inf
 
     def unanswered(self, reason: str, now_seconds: float) -> None:
-        """Note that a request was not answered, and wait for the next pause."""
+        """Note that a request was not answered, and let the next pause begin, in which nothing is sent."""
         if not self.is_down:
             _log.warning(messages.LOG_PAUSED, self._endpoint, reason)
         self.reason = reason

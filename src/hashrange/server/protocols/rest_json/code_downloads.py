@@ -11,7 +11,7 @@ from hashrange.wire.http import HttpRequest
 
 
 class CodeDownloads:
-    """Protocol of these URLs."""
+    """Protocol of the URLs under which GetFunction offers functions' zips."""
 
     targets = quick_targets = MappingProxyType[bytes, Any]({})
 
@@ -19,7 +19,7 @@ class CodeDownloads:
         self._functions = functions
 
     def claims(self, request: HttpRequest) -> bool:
-        """True for a GET of such a URL, valid or not."""
+        """True for a GET below CODE_PATH, whether the link is valid or not."""
         return request.method == b"GET" and request.url.startswith(CODE_PATH.encode())
 
     def prepare(self, request: HttpRequest, respond: Respond) -> None:
