@@ -8,7 +8,7 @@ from hashrange.functions.invocation import ConcurrencyExceeded
 from hashrange.functions.refusals import FunctionMissing
 from hashrange.messages import triggers as messages
 from tests.unit.jobs.streaming import DAY
-from tests.unit.triggers.deliveries import Deliveries, Event, fail, fail_from, sequence_of, values_of
+from tests.unit.triggers.deliveries import FUNCTION, Deliveries, Event, fail, fail_from, sequence_of, values_of
 
 QUEUE = "arn:aws:sqs:us-east-1:000000000000:failed"
 
@@ -295,6 +295,25 @@ def test_a_throttled_invocation_begins_when_another_one_ends() -> None:
     handled = [one["next"] for one in world.checkpoints().values()]
     assert len(handled) == 10
     assert len({tuple(one) for one in handled}) == 1
+
+
+def test_what_other_functions_do_makes_no_throttled_batch_wait_longer() -> None:
+    """It is tried whenever an invocation ends, since there may be room for it now, and besides at the times of its own pauses."""
+    world = Deliveries()
+    world.map()
+    world.functions.answer_of[FUNCTION] = ConcurrencyExceeded("")
+    world.write(0)
+    assert world.deliver() == 0.5
+    world.map(function_arn="other", batch_size=1)
+    for value in range(1, 9):
+        world.write(value)
+        assert world.pass_time(0.05) == pytest.approx(0.5 - value * 0.05, abs=0.001)
+    assert sum(arn == FUNCTION for arn, _ in world.functions.requests) > 2
+    assert world.pass_time(0.11) == pytest.approx(1.0, abs=0.001)
+    del world.functions.answer_of[FUNCTION]
+    world.taken()
+    world.pass_time(1.1)
+    assert world.taken() == [[0], [*range(1, 9)]]
 
 
 def test_a_missing_function_is_waited_for() -> None:

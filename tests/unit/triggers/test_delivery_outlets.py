@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import pytest
 
+from hashrange.clock import VirtualClock
 from hashrange.functions.functions import Functions
 from hashrange.functions.invocation import Invocation
 from hashrange.triggers import triggers as module
@@ -23,8 +24,10 @@ class Queue:
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)
         self.messages: list[FailureMessage] = []
+        self.tries = 0
 
     async def deliver(self, message: FailureMessage) -> None:
+        self.tries += 1
         answer = self.answers.pop(0) if self.answers else None
         if answer == "hang":
             await asyncio.Event().wait()
@@ -40,15 +43,27 @@ class Refusing:
         return Invocation(b"{}", "Unhandled")
 
 
-def pauses_of(world: Deliveries, destinations: dict[str, Queue]) -> list[float | None]:
-    """Give one record up; returns the pauses of the job until it rests."""
+def give_up_one(world: Deliveries, destinations: dict[str, Queue]) -> float | None:
+    """Write one record, which is given up; returns the pause of the job."""
     triggers = Triggers(world.store, world.clock, cast("Functions", Refusing()), destinations)
     world.mappings, world.delivery = triggers.mappings, triggers.job
     world.map(retry_attempts_max=0, destination_arn=QUEUE)
     world.write(1)
-    pauses = [world.deliver()]
+    return world.deliver()
+
+
+def pass_real_time(world: Deliveries, seconds: float) -> None:
+    """Let all kinds of time pass."""
+    assert isinstance(world.clock, VirtualClock)
+    world.clock.advance_all(seconds)
+
+
+def pauses_of(world: Deliveries, destinations: dict[str, Queue]) -> list[float | None]:
+    """Give one record up; returns the pauses of the job until it rests."""
+    pauses = [give_up_one(world, destinations)]
     while pauses[-1] is not None:
-        pauses.append(world.pass_time(pauses[-1]))
+        pass_real_time(world, pauses[-1])
+        pauses.append(world.deliver())
     return pauses
 
 
@@ -68,3 +83,32 @@ def test_an_unknown_destination_holds_nothing_up(caplog: pytest.LogCaptureFixtur
     with caplog.at_level(logging.WARNING):
         assert pauses_of(Deliveries(), {}) == [None]
     assert QUEUE in caplog.text
+
+
+def test_a_destination_that_hangs_is_waited_for_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Service time may be moved over many tries; the next one that is sent comes a time-out of real time later."""
+    monkeypatch.setattr(module, "DESTINATION_SECONDS_MAX", 0.001)
+    world, queue = Deliveries(), Queue("hang", "hang")
+    pause_seconds = give_up_one(world, {QUEUE: queue})
+    for _ in range(20):
+        assert pause_seconds is not None
+        pause_seconds = world.pass_time(pause_seconds)
+    assert queue.tries == 1
+    assert "has not answered for 0.001 seconds; it is tried again later" in caplog.text
+    pass_real_time(world, 60)
+    world.deliver()
+    assert queue.tries == 2
+    pass_real_time(world, 60)
+    assert world.deliver() is None
+    assert [one.batch_size for one in queue.messages] == [1]
+
+
+def test_new_content_lets_a_destination_be_tried_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "DESTINATION_SECONDS_MAX", 0.001)
+    world, queue = Deliveries(), Queue("hang")
+    assert give_up_one(world, {QUEUE: queue}) == 0.5
+    monkeypatch.setattr(world.store.documents, "generation", world.store.documents.generation + 1)
+    assert world.pass_time(0.5) is None
+    assert queue.tries == 2

@@ -1,0 +1,100 @@
+"""A function that writes to its own table does not keep an advance of service time from returning; deliveries go on after it."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from hashrange.clock import VirtualClock
+from hashrange.jobs import runner as runner_module
+from hashrange.jobs.job import NeverRests
+from hashrange.jobs.runner import Runner
+from hashrange.jobs.virtual_time import advance
+from hashrange.triggers import chains
+from tests.support.waiting import PATIENCE_SECONDS, until
+from tests.unit.triggers.deliveries import FUNCTION, Deliveries
+
+LINKS = 20
+
+
+@pytest.fixture(autouse=True)
+def few_links(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chains, "TRIGGER_CHAIN_LINKS_MAX", LINKS)
+
+
+class Writing(Deliveries):
+    """A function that writes the next value whenever it gets one, until `last`."""
+
+    def __init__(self, last: float = float("inf")) -> None:
+        super().__init__()
+        self.written = 0
+        self.last = last
+        self.functions.answer = self.answer
+        self.map()
+
+    def answer(self, event: Any) -> None:
+        self.write_next()
+
+    def write_next(self) -> None:
+        if self.written < self.last:
+            self.written += 1
+            self.write(self.written)
+
+
+def test_an_advance_ends_though_a_function_triggers_itself(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(runner_module, "RETRY_SECONDS", 0.001)
+
+    async def main() -> None:
+        world = Writing()
+        clock = world.clock
+        assert isinstance(clock, VirtualClock)
+        jobs = Runner([world.delivery], clock)
+        world.delivery.is_awaited = jobs.is_in_order
+        world.delivery.on_work(jobs.wake)
+        jobs.start()
+        began_seconds = clock.service_time()
+        world.write_next()
+        for seconds in (5, 7):
+            with pytest.raises(NeverRests, match=f"{FUNCTION} .* the table orders"):
+                await advance(clock, jobs, seconds)
+        assert clock.service_time() == began_seconds + 12
+        written = world.written
+        await until(lambda: world.written > written + 3 * LINKS)  # in the background, they go on
+        world.last = world.written
+        await advance(clock, jobs, 1)
+        await jobs.stop()
+        await world.delivery.stop()
+        assert world.taken() == [[value] for value in range(1, world.written + 1)]
+
+    asyncio.run(asyncio.wait_for(main(), PATIENCE_SECONDS))
+    assert [one.getMessage() for one in caplog.records if "own writes" in one.getMessage()] != []
+    assert "Traceback" not in caplog.text
+
+
+def test_a_chain_that_ends_in_time_is_followed_to_its_end() -> None:
+    world = Writing(last=LINKS)
+    world.delivery.is_awaited = lambda: True
+    world.write_next()
+    for _ in range(3):
+        assert world.deliver() is None
+        assert len(world.taken()) == LINKS
+        world.last += LINKS
+        world.write_next()
+
+
+def test_many_records_that_were_there_before_are_no_chain() -> None:
+    world = Deliveries()
+    world.delivery.is_awaited = lambda: True
+    world.map(batch_size=1)
+    world.write(*range(5 * LINKS))
+    assert world.deliver() is None
+    assert len(world.taken()) == 5 * LINKS
+
+
+def test_without_an_advance_nobody_minds() -> None:
+    world = Writing(last=5 * LINKS)
+    world.write_next()
+    assert world.deliver() is None
+    assert len(world.taken()) == 5 * LINKS

@@ -1,0 +1,159 @@
+"""The log says, once for each mapping, that its function is missing or fails, and that records were discarded."""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from hashrange.functions.api.operation import LambdaError
+from hashrange.functions.invocation import ConcurrencyExceeded
+from hashrange.functions.refusals import FunctionMissing, FunctionsSwitchedOff, conflict_refusal
+from hashrange.messages.functions_api import SWITCHED_OFF
+from hashrange.triggers.problem_log import read_error
+from tests.unit.triggers.deliveries import FUNCTION, Deliveries, Failing, fail, fail_from
+from tests.unit.triggers.test_delivery_failures import QUEUE, until_rest
+
+Lines = Callable[[], list[str]]
+
+
+@pytest.fixture
+def lines(caplog: pytest.LogCaptureFixture) -> Lines:
+    """What was logged since the last call, as on a server that was started without options."""
+
+    def take() -> list[str]:
+        found = [one.getMessage() for one in caplog.records if one.name == "hashrange.triggers"]
+        assert all(one.levelno == logging.WARNING for one in caplog.records)
+        caplog.clear()
+        return found
+
+    return take
+
+
+def test_a_missing_function_is_named_once(lines: Lines) -> None:
+    world = Deliveries()
+    mapping = world.map()
+    world.functions.answers.extend([FunctionMissing("gone")] * 5)
+    world.write(1)
+    until_rest(world)
+    assert lines() == [
+        f"There is no function {FUNCTION}. The event source mapping {mapping.uuid} waits for it with its records."
+    ]
+
+
+def test_a_failing_function_is_named_once_until_it_has_succeeded(lines: Lines) -> None:
+    world = Deliveries()
+    mapping, other = world.map(), world.map(function_arn="other")
+    world.functions.answer_of["other"] = None
+    for value in range(2):
+        world.functions.answer_of[FUNCTION] = fail
+        world.write(value)
+        for _ in range(5):
+            world.pass_time(61)
+        assert lines() == [
+            (
+                f"The function {FUNCTION} fails with records of the event source mapping {mapping.uuid}, which retries as it is "
+                "configured: Failing: no. This is logged again only after a success."
+            )
+        ]
+        world.functions.answer_of[FUNCTION] = None
+        world.pass_time(61)
+    assert lines() == []
+    world.functions.answer_of["other"] = fail
+    world.write(2)
+    world.deliver()
+    (line,) = lines()
+    assert other.uuid in line
+
+
+def test_reported_records_are_a_failure_too(lines: Lines) -> None:
+    world = Deliveries()
+    world.map(reports_item_failures=True)
+    world.functions.answers.extend([fail_from(1), fail_from(0)])
+    world.write(1, 2)
+    until_rest(world)
+    (line,) = lines()
+    assert "its reply names failed records, or is not of the form that the mapping requires" in line
+
+
+@pytest.mark.parametrize(
+    ("error", "logged"),
+    [
+        (FunctionsSwitchedOff(), [SWITCHED_OFF]),
+        (conflict_refusal("Pending"), []),
+        (ConcurrencyExceeded("full"), []),
+    ],
+)
+def test_refusals_that_do_not_pass_by_themselves_are_logged(
+    lines: Lines, error: LambdaError | ConcurrencyExceeded, logged: list[str]
+) -> None:
+    world = Deliveries()
+    world.map()
+    world.functions.answers.extend([error] * 3)
+    world.write(1)
+    until_rest(world)
+    found = lines()
+    assert len(found) == len(logged)
+    assert all(text in line for text, line in zip(logged, found, strict=True))
+
+
+def test_discarded_records_are_counted_without_a_destination(lines: Lines) -> None:
+    world = Deliveries()
+    mapping = world.map(retry_attempts_max=0, batch_size=2)
+    world.functions.answer = fail
+    world.write(1, 2, 3, 4)
+    until_rest(world)
+    assert lines()[1:] == [
+        (
+            f"2 records of the event source mapping {mapping.uuid} are discarded (RetryAttemptsExhausted): the function {FUNCTION} has not"
+            " handled them, and the mapping has no failure destination. Further ones are not logged before a success."
+        )
+    ]
+    world.functions.answer = None
+    world.write(5)
+    world.deliver()
+    world.functions.answer = fail
+    world.write(6)
+    until_rest(world)
+    assert [line[:9] for line in lines()] == ["The funct", "1 records"]
+
+
+def test_records_for_a_destination_are_not_logged_as_discarded(lines: Lines) -> None:
+    world = Deliveries()
+    world.map(retry_attempts_max=0, destination_arn=QUEUE)
+    world.functions.answer = fail
+    world.write(1)
+    until_rest(world)
+    assert len(world.destinations.failed) == len(lines()) == 1
+
+
+def test_a_line_stays_short_and_one_line(lines: Lines) -> None:
+    world = Deliveries()
+    world.map()
+    world.functions.answers.append(lambda _event: raise_failing("a\nb\x1b[0m" + "x" * 100_000))
+    world.write(1)
+    until_rest(world)
+    (line,) = lines()
+    assert len(line) < 700
+    assert line.isprintable()
+
+
+def raise_failing(text: str) -> Any:
+    raise Failing(text)
+
+
+@pytest.mark.parametrize(
+    ("payload", "text"),
+    [
+        (b'{"errorType": "KeyError", "errorMessage": "id"}', "KeyError: id"),
+        (b'{"errorType": "KeyError"}', "KeyError"),
+        (b'{"errorMessage": "id"}', "id"),
+        (b'{"errorMessage": 7}', "an error without a description"),
+        (b"{}", "an error without a description"),
+        (b"", "an error without a description"),
+        (b'"\xff"', "an error without a description"),
+        (b"[" * 100_000, "an error without a description"),
+    ],
+)
+def test_any_payload_may_describe_an_error(payload: bytes, text: str) -> None:
+    assert read_error(payload) == text
