@@ -16,7 +16,7 @@ NOT_ACTIVE = "The kinesis Arn used to enable kinesis replication belongs to a st
 NO_ANSWER = "Kinesis did not answer: {reason}"
 """Why a destination could not be enabled, if Kinesis cannot be reached for minutes."""
 TIMED_OUT = "no reply within {seconds:g} seconds"
-STILL_SILENT = "it has not answered for {seconds:.3g} seconds, and is tried again later"
+STILL_SILENT = "no reply for {seconds:.3g} seconds"
 """Why a request was not sent: the last one timed out a short time ago."""
 GARBAGE = "the reply is not of Kinesis: {body!r}"
 RECORDS_FAILED = "it accepted none of the records of a request"

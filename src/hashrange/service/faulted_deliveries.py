@@ -8,7 +8,7 @@ from hashrange.triggers.batches import Disturb, Disturbance
 from hashrange.triggers.mapping import EventSourceMapping
 
 DrawingNow = Callable[[], Drawing | None]
-"""Returns who draws faults now; None if there are no faults."""
+"""Returns what draws faults now; None if there are no faults."""
 
 
 def disturb_by(drawing_now: DrawingNow) -> Disturb:

@@ -14,7 +14,7 @@ from hashrange.tables.schema import Table
 
 
 class Witness(Participant):
-    """The participant that shows changes to the witness."""
+    """The participant that calls one function, if there is one, with the changes of each commit."""
 
     def __init__(self, terms: Terms) -> None:
         self._see: SeeChanges | None = None
