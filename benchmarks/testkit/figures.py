@@ -14,8 +14,7 @@ class KitFigure(NamedTuple):
     median: float
     least: float
     greatest: float
-    count: int
-    """Number of repetitions."""
+    repetitions: int
     other_share: float
     """CPU time of everything else on the machine, as a share of all its cores: the median of the repetitions."""
 

@@ -10,7 +10,15 @@ from hashrange.server import receive_budget, slow_clients
 from hashrange.server.connection import Connection
 from hashrange.server.connection_states import BLOCKED
 from hashrange.server.incoming import TURN_SECONDS_MAX
-from hashrange.server.receive_budget import BEGINNINGS_BYTES_MAX, MIB, RECEIVE_BYTES_MAX, SMALL_BYTES, ReceiveBudget
+from hashrange.server.receive_budget import (
+    BEGINNINGS_BYTES_MAX,
+    HUGE_BYTES,
+    MIB,
+    RECEIVE_BYTES_MAX,
+    SMALL_BYTES,
+    ReceiveBudget,
+    Share,
+)
 from tests.unit.server.harness import FakeTransport, FrontEnd, Turns, replies, reply
 
 READ_BYTES = 256 * 1024
@@ -334,3 +342,28 @@ def test_whatever_clients_do_everybody_is_answered_and_the_room_is_whole_again(
         if number not in gone:
             assert [answer.status for answer in replies(sender.transport.take())] == [200] * count
     assert (shared._free_bytes, shared._beginnings_bytes, shared.is_wanted) == (room_bytes, 0, False)
+
+
+def test_huge_bodies_that_wait_are_overtaken_and_others_are_not() -> None:
+    budget = ReceiveBudget(8 * HUGE_BYTES)
+    let_in: list[str] = []
+
+    def ask(name: str, size_bytes: int) -> tuple[Share, bool]:
+        share = Share(budget)
+        return share, share.reserve(size_bytes, lambda: let_in.append(name))
+
+    first, has_room = ask("first huge", 5 * HUGE_BYTES)
+    assert has_room
+    second, has_room = ask("second huge", 5 * HUGE_BYTES)
+    assert not has_room
+    assert ask("third huge", 2 * HUGE_BYTES)[1] is False, "huge ones do not overtake each other"
+    large = [ask(f"large {number}", HUGE_BYTES)[0] for number in range(3)]
+    assert [one.reserved_bytes for one in large] == [HUGE_BYTES] * 3
+    assert ask("fourth large", HUGE_BYTES)[1] is False
+    assert ask("small", 1)[1] is False, "it does not overtake a large one"
+    large[0].leave()
+    assert let_in == ["fourth large"]
+    first.leave()
+    assert let_in == ["fourth large", "second huge"]
+    second.leave()
+    assert let_in == ["fourth large", "second huge", "third huge", "small"]

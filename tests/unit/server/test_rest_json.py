@@ -18,7 +18,7 @@ from hashrange.server.protocols.rest_json.members import RequestReader
 from hashrange.server.protocols.rest_json.protocol import LambdaProtocol
 from tests.support.signing import ACCESS_KEY, SECRET_KEY
 from tests.support.waiting import until
-from tests.unit.server.harness import Parsed
+from tests.unit.server.harness import Parsed, reply
 from tests.unit.server.lambda_front import (
     CreateRequest,
     GetRequest,
@@ -372,6 +372,15 @@ def test_botocores_signatures_are_verified(
     strict.works.outcome = None if operation == "untag_resource" else {}
     getattr(strict.client(), operation)(**members)
     assert strict.works.calls == [(Caller("123456789012", "us-east-1"), expected)]
+
+
+def test_one_access_key_signs_for_dynamodb_and_for_lambda_by_turns(strict: LambdaFrontEnd) -> None:
+    """The key that signs is another one for each service."""
+    strict.works.outcome = {}
+    for _ in range(2):
+        assert reply(strict.ask(strict.request())).status == 200
+        strict.client().get_function(FunctionName=ARN)
+    assert len(strict.works.calls) == 2
 
 
 @pytest.mark.parametrize(

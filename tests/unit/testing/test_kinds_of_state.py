@@ -13,9 +13,11 @@ import pytest
 from hashrange.settings import Settings
 from hashrange.store.embedded import layout
 from hashrange.testing import Database, Fault, server
+from tests.support.function_servers import zip_of
 
-SETTINGS = Settings(data_dir=None, functions=True)
+SETTINGS = Settings(data_dir=None, functions=True, kinesis_endpoint="http://127.0.0.1:9")
 HOUR_SECONDS = 3600
+KINESIS_ARN = "arn:aws:kinesis:us-east-1:000000000000:stream/plays"
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/music"
 
 
@@ -119,6 +121,38 @@ def create_function(database: Database) -> None:
     )
 
 
+def create_mapping(database: Database) -> None:
+    """Connect the table's stream with a function."""
+    create_function(database)
+    stream = database.client().describe_table(TableName="music")["Table"]["LatestStreamArn"]
+    database.client("lambda").create_event_source_mapping(
+        EventSourceArn=stream, FunctionName="play", StartingPosition="TRIM_HORIZON"
+    )
+
+
+def deliver(database: Database) -> None:
+    """Let a record be delivered."""
+    create_mapping(database)
+    database.client().put_item(TableName="music", Item={"pk": {"S": "a"}})
+    database.clock.advance(0)
+
+
+def queue_event(database: Database) -> None:
+    """Let an asynchronous invocation fail once; it waits for its second try."""
+    create_function(database)
+    client = database.client("lambda")
+    client.update_function_code(FunctionName="play", ZipFile=zip_of(player_py="def play(event, context): 1 / 0"))
+    client.invoke(FunctionName="play", InvocationType="Event")
+    database.clock.advance(0)
+
+
+def queued_events(database: Database) -> int:
+    """How many asynchronous invocations wait."""
+    triggers = database._process.service.background.triggers
+    assert triggers is not None
+    return int(database._process.run(lambda: triggers.functions.events.count))
+
+
 KINDS = {
     "tables": Kind(
         lambda db: None,
@@ -154,6 +188,27 @@ KINDS = {
         create_function,
         lambda db: [one["FunctionName"] for one in db.client("lambda").list_functions()["Functions"]],
         ("DOCUMENT_PREFIX",),
+    ),
+    "event source mappings": Kind(
+        create_mapping,
+        lambda db: [one["UUID"] for one in db.client("lambda").list_event_source_mappings()["EventSourceMappings"]],
+    ),
+    "checkpoints": Kind(
+        deliver,
+        lambda db: [
+            one["LastProcessingResult"]
+            for one in db.client("lambda").list_event_source_mappings()["EventSourceMappings"]
+        ],
+    ),
+    "queued events": Kind(queue_event, queued_events),
+    "Kinesis destinations": Kind(
+        lambda db: db.client().enable_kinesis_streaming_destination(TableName="music", StreamArn=KINESIS_ARN),
+        lambda db: [
+            one["StreamArn"]
+            for one in db.client().describe_kinesis_streaming_destination(TableName="music")[
+                "KinesisDataStreamDestinations"
+            ]
+        ],
     ),
     "service time": Kind(freeze_ahead, lambda db: db.clock.now(), (), ("clock",)),
     "faults": Kind(
