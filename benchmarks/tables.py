@@ -8,7 +8,7 @@ DASH = "\N{EN DASH}"
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return the table; columns of figures are aligned to the right; a row has as many cells as there are columns."""
-    widths = [max(len(row[place]) for row in [columns, *rows]) for place in range(len(columns))]
+    widths = [max(3, *(len(row[place]) for row in [columns, *rows])) for place in range(len(columns))]
     is_right = [place > 0 and all(looks_numeric(row[place]) for row in rows) for place in range(len(columns))]
     rule = [("-" * (width - 1) + ":") if right else "-" * width for width, right in zip(widths, is_right, strict=True)]
     lines = [columns, rule, *rows]

@@ -21,7 +21,7 @@ from hashrange.triggers.mapping import EventSourceMapping
 from hashrange.triggers.windows import TumblingWindow
 
 SHARED_PAGES_MAX = 32
-"""Pages kept for lanes that are behind: ten lanes with batches of 100 records, which come from 1,000 of the shard, use eight."""
+"""Pages kept for lanes that are behind: ten lanes with batches of 100 records, which come from 1,000 of the shard, use 16."""
 
 
 class ConsumedShard:
