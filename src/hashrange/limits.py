@@ -262,7 +262,7 @@ EVENT_AGE_SECONDS_MAX = 6 * 3600.0
 EVENTS_QUEUED_MAX, EVENTS_QUEUED_BYTES_MAX = 10_000, 64 * 1024 * 1024
 """Asynchronous invocations that wait, and the bytes of their payloads: our own bounds."""
 EVENTS_RUNNING_MAX = 10
-"""Asynchronous invocations that run at the same time: our own bound."""
+"""Asynchronous invocations of one function that run at the same time: our own bound."""
 INVOCATIONS_RUNNING_MAX = 100
 """Invocations of all functions that run at the same time, each in a process: our own bound."""
 ENVIRONMENTS_IDLE_MAX = 50
@@ -291,6 +291,8 @@ DESTINATION_SECONDS_MAX = 30.0
 TRIGGER_CHAIN_LINKS_MAX = 1_000
 """Invocations in a row, each with records written since the one before, after which an advance of service time does not wait
 for their end: our own bound. They take a few seconds of real time."""
+TRIGGER_CHAIN_SECONDS_MAX = 30.0
+"""Real time for which an advance of service time waits for the delivery of records that were written after it had begun: our own bound."""
 TRIGGER_PASSED_RECORDS_MAX = 1_000
 """Records without a match that a mapping passes over before it stores its position: our own bound."""
 TRIGGER_PASSED_SECONDS = 5.0

@@ -8,6 +8,7 @@ handles errors and retries with asynchronous invocation*.
 import asyncio
 import heapq
 import logging
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
@@ -69,6 +70,11 @@ class _Waiting(NamedTuple):
     throttles: int = 0
     """How many times in a row the invocation was throttled when it was due."""
 
+    @property
+    def function(self) -> str:
+        """Account, Region and name of the function, as in the document's name."""
+        return self.document.rpartition("/")[0]
+
 
 class EventQueue:
     """The queued events of a server, and the job (`jobs.job.Job`) that runs them."""
@@ -84,6 +90,8 @@ class EventQueue:
         """True if the queue must be read again: before its first use, and after a failed commit."""
         self._waiting: list[_Waiting] = []
         """A heap."""
+        self._held: dict[str, deque[_Waiting]] = {}
+        """By function: events that were due while EVENTS_RUNNING_MAX of the function ran, oldest first."""
         self._running: dict[asyncio.Task[None], _Waiting] = {}
         self._number = 0
         self._size_bytes = 0
@@ -96,7 +104,7 @@ class EventQueue:
     def count(self) -> int:
         """Events that wait or run."""
         self._refresh()
-        return len(self._waiting) + len(self._running)
+        return len(self._waiting) + sum(map(len, self._held.values())) + len(self._running)
 
     async def put(self, key: FunctionKey, payload: bytes, request_id: str, client_context: str | None) -> None:
         """Queue an invocation; completed even if the caller is cancelled.
@@ -131,6 +139,7 @@ class EventQueue:
         known = {one.document for one in self._running.values()} if is_same_content else set()
         self._generation, self._is_stale = generation, False
         self._waiting.clear()
+        self._held.clear()
         self._size_bytes = sum(one.size_bytes for one in self._running.values())
         stored = [(_event_of(name, document), name) for name, document in self._documents.below(EVENT_PREFIX)]
         for event, name in sorted(stored, key=lambda one: (one[0].queued_at_seconds, one[1])):
@@ -140,7 +149,7 @@ class EventQueue:
     # --- the job --------------------------------------------------------------------------------
 
     async def run_slice(self) -> float | None:
-        """Run all events that are due, some at a time; ends when none of them runs.
+        """Run all events that are due, of each function some at a time; ends when none of them runs.
 
         Returns the seconds until the next one is due; None if no one waits. Raises StorageError.
         """
@@ -165,19 +174,34 @@ class EventQueue:
     def _begin_due(self) -> None:
         self._refresh()
         now_seconds = self._clock.service_time()
-        while self._waiting and self._waiting[0].due_seconds <= now_seconds and len(self._running) < EVENTS_RUNNING_MAX:
+        running = Counter(one.function for one in self._running.values())
+        while self._waiting and self._waiting[0].due_seconds <= now_seconds:
             waiting = heapq.heappop(self._waiting)
-            self._running[asyncio.ensure_future(self._run(waiting, self._generation))] = waiting
+            if running[waiting.function] < EVENTS_RUNNING_MAX:
+                running[waiting.function] += 1
+                self._running[asyncio.ensure_future(self._run(waiting, self._generation))] = waiting
+            else:
+                self._held.setdefault(waiting.function, deque()).append(waiting)
 
     def _take_ended(self) -> None:
         """Forget the events that have ended; raises what one of them raised, after which the queue is read again."""
         for task in [one for one in self._running if one.done()]:
-            self._size_bytes -= self._running.pop(task).size_bytes
+            ended = self._running.pop(task)
+            self._size_bytes -= ended.size_bytes
+            self._release(ended.function)
             if task.cancelled():
                 self._is_stale = True
             elif (error := task.exception()) is not None:
                 self._is_stale = True
                 raise error
+
+    def _release(self, function: str) -> None:
+        """Let the oldest held event of a function be begun, because another one of it has ended."""
+        held = self._held.get(function)
+        if held:
+            heapq.heappush(self._waiting, held.popleft())
+            if not held:
+                del self._held[function]
 
     def _cancel(self) -> None:
         for task in self._running:

@@ -1,6 +1,6 @@
 """What do event source mappings say: as their LastProcessingResult, and about their filter criteria? Lambda's words where they are known."""
 
-from hashrange.limits import TRIGGER_CHAIN_LINKS_MAX
+from hashrange.limits import TRIGGER_CHAIN_LINKS_MAX, TRIGGER_CHAIN_SECONDS_MAX
 
 NO_RECORDS_PROCESSED = "No records processed"
 OK = "OK"
@@ -38,6 +38,15 @@ def chain_without_end(function_arn: str, table_name: str) -> str:
         f"The function {function_arn} is triggered by its own writes to the table {table_name}, or by others that never end:"
         f" it was invoked {TRIGGER_CHAIN_LINKS_MAX:,} times in a row, each time with records written since the time before."
         " Service time has been moved; the function's invocations go on. Filter criteria can keep a function from its own writes."
+    )
+
+
+def deliveries_without_end(table_name: str) -> str:
+    """Why an advance of service time did not wait for the end of deliveries."""
+    return (
+        f"The table {table_name} is written to all the while, by other clients or by functions that its records trigger: its records"
+        f" were delivered for {TRIGGER_CHAIN_SECONDS_MAX:.0f} s after those that had been written before. Service time has been moved;"
+        " deliveries go on."
     )
 
 

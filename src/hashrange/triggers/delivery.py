@@ -61,7 +61,7 @@ class Delivery:
         self._durable = DurableRecords(store, store.streams, self.wake)
         self._agenda = Agenda()
         self._attempts = Attempts(self._roster, self._agenda, clock, invoke, deliver, self._look)
-        self._chains = Chains(store.streams)
+        self._chains = Chains(store.streams, clock.monotonic)
         self.is_awaited: Callable[[], bool] = lambda: False
         """True if somebody waits for the end of the slice, which then must not last forever."""
         self._wake: Callable[[], None] = lambda: None

@@ -250,3 +250,28 @@ def test_closing_leaves_events_that_run_in_the_queue(tmp_path: Path) -> None:
         assert len(queued(world)) == 1
 
     run_functions(test)
+
+
+def test_events_of_a_function_that_hangs_hold_up_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "EVENTS_RUNNING_MAX", 2)
+
+    async def test(world: FunctionsWorld) -> None:
+        fifo, written = tmp_path / "fifo", tmp_path / "written"
+        os.mkfifo(fifo)
+        await world.create("hanging", code=WAITS)
+        await world.create(code=WRITES)
+        for _ in range(5):
+            await queue(world, "hanging", file=str(fifo))
+        await queue(world, file=str(written), text="a")
+        job = asyncio.create_task(world.functions.events.run_slice())
+        began = tmp_path / "fifo.began"
+        await until(lambda: written.exists() and began.exists() and len(began.read_text()) == 2)
+        assert written.read_text() == "a"
+        await until(lambda: world.functions.events.count == 5)
+        while not job.done():
+            os.close(os.open(fifo, os.O_RDWR))  # lets those that have opened it end, and waits for nobody
+            await asyncio.sleep(0)
+        assert len(began.read_text()) == 5
+        assert world.functions.events.count == 0
+
+    run_functions(test)

@@ -10,6 +10,7 @@ from hashrange.jobs import runner as runner_module
 from hashrange.jobs.job import NeverRests
 from hashrange.jobs.runner import Runner
 from hashrange.jobs.virtual_time import advance
+from hashrange.limits import TRIGGER_CHAIN_SECONDS_MAX
 from hashrange.triggers import chains
 from tests.support.waiting import PATIENCE_SECONDS, until
 from tests.unit.triggers.deliveries import FUNCTION, Deliveries
@@ -71,6 +72,40 @@ def test_an_advance_ends_though_a_function_triggers_itself(
     asyncio.run(asyncio.wait_for(main(), PATIENCE_SECONDS))
     assert [one.getMessage() for one in caplog.records if "own writes" in one.getMessage()] != []
     assert "Traceback" not in caplog.text
+
+
+def test_an_advance_ends_though_others_write_faster_than_functions_handle() -> None:
+    world = Deliveries()
+    clock = world.clock
+    assert isinstance(clock, VirtualClock)
+    world.map(batch_size=1)
+    world.delivery.is_awaited = lambda: True
+
+    def answer(event: Any) -> None:
+        world.write(*range(3))  # others write three records while one is handled
+        clock.advance_all(1)
+
+    world.functions.answer = answer
+    world.write(0)
+    with pytest.raises(NeverRests, match="The table orders is written to all the while"):
+        world.deliver()
+    assert TRIGGER_CHAIN_SECONDS_MAX < len(world.taken()) < TRIGGER_CHAIN_SECONDS_MAX + 10
+
+
+def test_a_slow_function_is_waited_for() -> None:
+    world = Deliveries()
+    clock = world.clock
+    assert isinstance(clock, VirtualClock)
+    world.map(batch_size=1)
+    world.delivery.is_awaited = lambda: True
+
+    def answer(event: Any) -> None:
+        clock.advance_all(10 * TRIGGER_CHAIN_SECONDS_MAX)
+
+    world.functions.answer = answer
+    world.write(*range(5))
+    assert world.deliver() is None
+    assert len(world.taken()) == 5
 
 
 def test_a_chain_that_ends_in_time_is_followed_to_its_end() -> None:
