@@ -13,12 +13,12 @@ SOURCE = ROOT / "src" / "hashrange"
 
 LAYERS = (
     {"errors", "messages", "limits", "clock", "settings", "soon"},
-    {"items"},
+    {"items", "aws_services"},
     {"expressions", "wire"},
     {"tables"},
     {"store"},
-    {"operations", "jobs", "faults", "functions"},
-    {"triggers"},
+    {"operations", "jobs", "faults", "functions", "throughput", "cloudwatch"},
+    {"triggers", "autoscaling"},
     {"service"},
     {"server"},
     {"cli", "testing"},

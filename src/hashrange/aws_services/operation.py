@@ -1,0 +1,69 @@
+"""What defines an operation of a service beside DynamoDB, such as CloudWatch? A request struct and a coroutine; how it is written on the wire is another matter.
+
+A file for each operation has an `OPERATION`. `server/protocols/aws_forms` reads JSON, CBOR and Query forms into the same struct,
+and writes the reply in the form of the request.
+"""
+
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from hashrange.errors import HashrangeError
+
+
+class Caller(NamedTuple):
+    """Whose alarms, metrics and targets a request sees: those of one account and Region."""
+
+    account: str
+    region: str
+
+
+class ServiceOperation(NamedTuple):
+    """One operation of a service's API."""
+
+    name: str
+    request: type[msgspec.Struct]
+    """Struct of the members, by the service's own names. Times are `datetime`. Members that it lacks are ignored."""
+    run: Callable[[Any, Caller, Any], Coroutine[Any, Any, Mapping[str, Any] | None]]
+    """run(served, caller, request) returns the members of the reply, or None for an empty one. Raises ServiceError, StorageError.
+
+    Times in a reply are `datetime`. The coroutine runs without a task (`service/drive.py`). The reply is sent once all commits so
+    far are durable.
+    """
+
+
+class ServiceApi(NamedTuple):
+    """The API of one service."""
+
+    name: str
+    """Such as `CloudWatch`, for logs."""
+    signing_name: str
+    target_prefix: str
+    """What comes before the dot in X-Amz-Target."""
+    json_version: str
+    """`1.0` or `1.1`."""
+    xml_namespace: str | None
+    """Namespace of replies in the Query form, which is served only if this is given."""
+    version: str
+    """Version of the API, which requests in the Query form name."""
+    operations: Sequence[tuple[ServiceOperation, Any]]
+    """Each operation, with the object that it works on."""
+    unserved: frozenset[str]
+    """Names of the API's other operations."""
+
+
+class ServiceError(HashrangeError):
+    """An error of such a service: `code` is the name of its shape, which SDKs turn into an exception class."""
+
+    def __init__(
+        self, code: str, message: str, *, status: int = 400, query_code: str | None = None, **members: Any
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.status = status
+        self.query_code = query_code or code
+        """The code in the Query form, which differs for some errors (`InvalidParameterValue`)."""
+        self.members = members
+        """Further members of the error, such as `ResourceName`."""
