@@ -13,7 +13,7 @@ from hashrange.errors import HashrangeError
 
 
 class Caller(NamedTuple):
-    """Whose alarms, metrics and targets a request sees: those of one account and Region."""
+    """Whose functions, alarms and metrics a request sees: those of one account and Region."""
 
     account: str
     region: str

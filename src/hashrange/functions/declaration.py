@@ -23,7 +23,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from hashrange.functions.api.operation import Caller
+from hashrange.aws_services.operation import Caller
 from hashrange.functions.code import CodeUnusable, find_code
 from hashrange.functions.description import NO_TAGS, FunctionDescription
 from hashrange.functions.http_client import UrlUnusable, read_target

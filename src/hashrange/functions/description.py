@@ -14,8 +14,8 @@ from uuid import UUID
 
 import msgspec
 
+from hashrange.aws_services.operation import Caller
 from hashrange.errors import StorageCorruption
-from hashrange.functions.api.operation import Caller
 from hashrange.functions.names import FunctionKey
 
 FunctionState = Literal["Pending", "Active"]

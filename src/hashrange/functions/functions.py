@@ -14,8 +14,9 @@ from typing import Any
 
 import msgspec
 
+from hashrange.aws_services.operation import Caller
 from hashrange.clock import Clock
-from hashrange.functions.api.operation import Caller, LambdaError
+from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.code_links import CodeLinks
 from hashrange.functions.declaration import FunctionDeclaration, check_declaration, describe_declared
 from hashrange.functions.description import (

@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from hashrange.aws_services.operation import Caller
 from hashrange.clock import Clock
-from hashrange.functions.api.operation import Caller, LambdaError
+from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.code import CodeUnusable, find_code
 from hashrange.functions.code_folders import CodeFolders
 from hashrange.functions.connection import Listener

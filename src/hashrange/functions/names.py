@@ -7,7 +7,8 @@ signature may have, such as `local`, if it stands in a whole ARN.
 import re
 from typing import NamedTuple
 
-from hashrange.functions.api.operation import Caller, LambdaError
+from hashrange.aws_services.operation import Caller
+from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.refusals import FunctionMissing, constraint_refusal, parameter_refusal
 from hashrange.limits import FUNCTION_NAME_LENGTH_MAX
 from hashrange.messages import functions_api as messages

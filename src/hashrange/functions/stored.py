@@ -9,9 +9,9 @@ import asyncio
 from bisect import bisect_right, insort
 from collections.abc import Callable, Sequence
 
+from hashrange.aws_services.operation import Caller
 from hashrange.clock import Clock
 from hashrange.errors import StorageCorruption
-from hashrange.functions.api.operation import Caller
 from hashrange.functions.description import (
     FunctionDescription,
     code_document,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from hashrange.functions.api.operation import Caller
+from hashrange.aws_services.operation import Caller
 from hashrange.functions.loaded import HandlerCredentials
 from hashrange.server.credentials import Credential
 

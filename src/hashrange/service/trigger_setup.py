@@ -3,8 +3,8 @@
 import logging
 from collections.abc import Callable
 
+from hashrange.aws_services.operation import Caller
 from hashrange.clock import Clock
-from hashrange.functions.api.operation import Caller
 from hashrange.functions.description import FUNCTION_PREFIX
 from hashrange.functions.functions import FunctionOptions, Functions
 from hashrange.functions.loaded import HandlerCredentials

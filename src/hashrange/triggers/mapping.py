@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from hashrange.aws_services.operation import Caller
 from hashrange.errors import StorageCorruption
-from hashrange.functions.api.operation import Caller
 from hashrange.tables.streams import Sequence, parse_sequence
 
 StartingPosition = Literal["TRIM_HORIZON", "LATEST"]

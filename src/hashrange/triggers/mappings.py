@@ -11,8 +11,8 @@ from uuid import UUID
 
 import msgspec
 
+from hashrange.aws_services.operation import Caller
 from hashrange.clock import Clock
-from hashrange.functions.api.operation import Caller
 from hashrange.messages.triggers import NO_RECORDS_PROCESSED
 from hashrange.store.documents import Documents
 from hashrange.store.streams import Streams

@@ -9,9 +9,10 @@ from typing import Any
 
 import msgspec
 
+from hashrange.aws_services.operation import Caller
 from hashrange.clock import VirtualClock
 from hashrange.errors import StorageError
-from hashrange.functions.api.operation import Caller, LambdaError, LambdaReply
+from hashrange.functions.api.operation import LambdaError, LambdaReply
 from hashrange.functions.api.registry import OPERATIONS
 from hashrange.functions.functions import FunctionOptions, Functions
 from hashrange.service.drive import in_turns

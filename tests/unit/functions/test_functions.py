@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from hashrange.aws_services.operation import Caller
 from hashrange.errors import StorageError
 from hashrange.functions import loaded
-from hashrange.functions.api.operation import Caller, LambdaError
+from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.functions import Functions
 from hashrange.functions.invocation import ConcurrencyExceeded
 from hashrange.functions.names import FunctionKey

@@ -8,9 +8,10 @@ import msgspec
 import pytest
 
 from hashrange import limits
+from hashrange.aws_services.operation import Caller
 from hashrange.functions import functions as functions_module
 from hashrange.functions.api import policies, put_function_concurrency
-from hashrange.functions.api.operation import Caller, LambdaError
+from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.api.registry import OPERATIONS
 from tests.unit.functions.functions_world import CALLER, ECHO, ROLE, FunctionsWorld, make_zip, run_functions
 from tests.unit.functions.world import PYTHON

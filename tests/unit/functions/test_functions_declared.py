@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.functions.api.operation import Caller
+from hashrange.aws_services.operation import Caller
 from hashrange.functions.declaration import FunctionDeclaration, FunctionsError, read_functions
 from hashrange.functions.functions import FunctionOptions, Functions
 from hashrange.functions.loaded import HandlerCredentials

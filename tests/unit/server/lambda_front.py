@@ -10,7 +10,8 @@ import msgspec
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.config import Config
 
-from hashrange.functions.api.operation import Caller, LambdaError, LambdaOperation, LambdaReply
+from hashrange.aws_services.operation import Caller
+from hashrange.functions.api.operation import LambdaError, LambdaOperation, LambdaReply
 from hashrange.server.front import Front
 from hashrange.server.misdirected_clients import OtherServiceHint
 from hashrange.server.protocols.rest_json.protocol import LambdaProtocol

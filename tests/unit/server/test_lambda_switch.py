@@ -12,7 +12,7 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from hashrange.functions.api.operation import Caller
+from hashrange.aws_services.operation import Caller
 from hashrange.functions.loaded import HandlerCredentials
 from hashrange.server.credentials import Credential
 from hashrange.server.handler_credentials import handler_credentials

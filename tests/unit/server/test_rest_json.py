@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from hashrange.aws_services.operation import Caller
 from hashrange.errors import Abandoned, StorageError, ValidationException
-from hashrange.functions.api.operation import Caller, LambdaReply
+from hashrange.functions.api.operation import LambdaReply
 from hashrange.limits import INVOCATION_PAYLOAD_BYTES_MAX, LAMBDA_JSON_BYTES_MAX
 from hashrange.server.credentials import Credential
 from hashrange.server.protocols.rest_json.members import RequestReader

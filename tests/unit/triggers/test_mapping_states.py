@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from hashrange.aws_services.operation import Caller
 from hashrange.clock import VirtualClock
-from hashrange.functions.api.operation import Caller, LambdaError
+from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.api.tag_resource import TagFunctionRequest
 from hashrange.functions.declaration import FunctionDeclaration
 from hashrange.functions.functions import Functions

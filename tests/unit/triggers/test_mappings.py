@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from hashrange.aws_services.operation import Caller
 from hashrange.clock import VirtualClock
 from hashrange.errors import StorageCorruption
-from hashrange.functions.api.operation import Caller
 from hashrange.store.embedded import open_store
 from hashrange.tables.streams import sequence_text
 from hashrange.triggers.mapping import EventSourceMapping, decode_mapping, encode_mapping, without_overlong_transition

@@ -10,8 +10,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from hashrange.aws_services.operation import Caller
 from hashrange.functions.api import members
-from hashrange.functions.api.operation import Caller, LambdaError, LambdaOperation
+from hashrange.functions.api.operation import LambdaError, LambdaOperation
 from hashrange.functions.api.policies import (
     StatementMembers,
     check_permission,

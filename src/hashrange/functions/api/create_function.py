@@ -10,10 +10,11 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from hashrange.aws_services.operation import Caller
 from hashrange.functions.api import members
 from hashrange.functions.api.configuration import configuration
 from hashrange.functions.api.members import AnyStructure, ConfigurationRequest
-from hashrange.functions.api.operation import Caller, LambdaOperation
+from hashrange.functions.api.operation import LambdaOperation
 from hashrange.functions.api.tags import check_function_tags
 from hashrange.functions.api.uploads import require_zip
 from hashrange.functions.description import FunctionDescription

@@ -1,7 +1,8 @@
 """DeleteFunction: a function is gone at once; invocations that run go on to their end, and queued ones are given up."""
 
+from hashrange.aws_services.operation import Caller
 from hashrange.functions.api.get_function import QualifiedRequest
-from hashrange.functions.api.operation import Caller, LambdaOperation
+from hashrange.functions.api.operation import LambdaOperation
 from hashrange.functions.functions import Functions
 from hashrange.functions.names import read_reference
 from hashrange.functions.refusals import parameter_refusal

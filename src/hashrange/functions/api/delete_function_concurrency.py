@@ -2,8 +2,9 @@
 
 import msgspec
 
+from hashrange.aws_services.operation import Caller
 from hashrange.functions.api.get_function_concurrency import FunctionRequest
-from hashrange.functions.api.operation import Caller, LambdaOperation
+from hashrange.functions.api.operation import LambdaOperation
 from hashrange.functions.description import FunctionDescription
 from hashrange.functions.functions import Functions
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import msgspec
 
-from hashrange.functions.api.operation import Caller, LambdaOperation
+from hashrange.aws_services.operation import Caller
+from hashrange.functions.api.operation import LambdaOperation
 from hashrange.functions.api.put_function_concurrency import reserved_by
 from hashrange.functions.functions import Functions
 from hashrange.limits import (

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from hashrange.aws_services.operation import Caller
 from hashrange.functions.api.get_function_concurrency import FunctionRequest
-from hashrange.functions.api.operation import Caller, LambdaOperation
+from hashrange.functions.api.operation import LambdaOperation
 from hashrange.functions.functions import Functions
 
 

@@ -6,8 +6,9 @@ The service ends them by default. Here nothing looks for loops, so the answer is
 from collections.abc import Mapping
 from typing import Any
 
+from hashrange.aws_services.operation import Caller
 from hashrange.functions.api.get_function_concurrency import FunctionRequest
-from hashrange.functions.api.operation import Caller, LambdaOperation
+from hashrange.functions.api.operation import LambdaOperation
 from hashrange.functions.functions import Functions
 
 

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from hashrange.aws_services.operation import Caller
 from hashrange.functions.api.configuration import qualified_arn
 from hashrange.functions.api.get_function import QualifiedRequest
-from hashrange.functions.api.operation import Caller, LambdaOperation
+from hashrange.functions.api.operation import LambdaOperation
 from hashrange.functions.functions import Functions
 from hashrange.functions.names import LATEST
 

@@ -11,8 +11,9 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from hashrange.aws_services.operation import Caller
 from hashrange.functions.api import members
-from hashrange.functions.api.operation import Caller, LambdaError, LambdaOperation, LambdaReply
+from hashrange.functions.api.operation import LambdaError, LambdaOperation, LambdaReply
 from hashrange.functions.description import FunctionDescription, new_revision_id
 from hashrange.functions.functions import Functions
 from hashrange.functions.invocation import ConcurrencyExceeded

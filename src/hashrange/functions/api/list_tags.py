@@ -5,7 +5,8 @@ from typing import Any
 
 import msgspec
 
-from hashrange.functions.api.operation import Caller, LambdaOperation
+from hashrange.aws_services.operation import Caller
+from hashrange.functions.api.operation import LambdaOperation
 from hashrange.functions.api.tags import TaggedArn, find_tagged_function
 from hashrange.functions.functions import Functions
 

@@ -5,9 +5,10 @@ from typing import Any
 
 import msgspec
 
+from hashrange.aws_services.operation import Caller
 from hashrange.functions.api import members
 from hashrange.functions.api.configuration import listed_configuration
-from hashrange.functions.api.operation import Caller, LambdaOperation
+from hashrange.functions.api.operation import LambdaOperation
 from hashrange.functions.functions import Functions
 from hashrange.functions.names import LATEST
 

@@ -10,17 +10,11 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from hashrange.aws_services.operation import Caller
 from hashrange.errors import HashrangeError
 
 RestMethod = Literal["GET", "POST", "PUT", "DELETE"]
 NO_MEMBERS: Mapping[str, str] = MappingProxyType({})
-
-
-class Caller(NamedTuple):
-    """Whose functions and mappings a request sees: those of one account and Region."""
-
-    account: str
-    region: str
 
 
 class LambdaReply(NamedTuple):

@@ -6,8 +6,9 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from hashrange.aws_services.operation import Caller
 from hashrange.functions.api import members
-from hashrange.functions.api.operation import Caller, LambdaOperation
+from hashrange.functions.api.operation import LambdaOperation
 from hashrange.functions.description import FunctionDescription
 from hashrange.functions.functions import Functions
 from hashrange.functions.refusals import parameter_refusal

@@ -5,8 +5,9 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from hashrange.aws_services.operation import Caller
 from hashrange.functions.api import members
-from hashrange.functions.api.operation import Caller, LambdaOperation
+from hashrange.functions.api.operation import LambdaOperation
 from hashrange.functions.api.policies import require_policy_revision
 from hashrange.functions.description import FunctionDescription, new_revision_id
 from hashrange.functions.functions import Functions

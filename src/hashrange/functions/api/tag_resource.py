@@ -2,8 +2,9 @@
 
 import msgspec
 
+from hashrange.aws_services.operation import Caller
 from hashrange.functions.api import members
-from hashrange.functions.api.operation import Caller, LambdaOperation
+from hashrange.functions.api.operation import LambdaOperation
 from hashrange.functions.api.tags import TaggedArn, check_function_tags, find_tagged_function
 from hashrange.functions.description import FunctionDescription
 from hashrange.functions.functions import Functions

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from hashrange.functions.api.operation import Caller
+from hashrange.aws_services.operation import Caller
 from hashrange.functions.description import FunctionDescription
 from hashrange.functions.functions import Functions
 from hashrange.functions.names import parse_arn

@@ -5,7 +5,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from hashrange.functions.api.operation import Caller, LambdaOperation
+from hashrange.aws_services.operation import Caller
+from hashrange.functions.api.operation import LambdaOperation
 from hashrange.functions.api.tags import TaggedArn, find_tagged_function
 from hashrange.functions.description import FunctionDescription
 from hashrange.functions.functions import Functions

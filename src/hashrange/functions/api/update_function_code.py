@@ -10,9 +10,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from hashrange.aws_services.operation import Caller
 from hashrange.functions.api import members
 from hashrange.functions.api.configuration import configuration
-from hashrange.functions.api.operation import Caller, LambdaOperation
+from hashrange.functions.api.operation import LambdaOperation
 from hashrange.functions.api.uploads import require_zip
 from hashrange.functions.functions import Functions
 

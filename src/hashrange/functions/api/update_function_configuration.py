@@ -7,10 +7,11 @@ variables → RevisionId → the function is declared, or being changed → code
 from collections.abc import Mapping
 from typing import Any
 
+from hashrange.aws_services.operation import Caller
 from hashrange.functions.api import members
 from hashrange.functions.api.configuration import configuration
 from hashrange.functions.api.members import ConfigurationRequest
-from hashrange.functions.api.operation import Caller, LambdaOperation
+from hashrange.functions.api.operation import LambdaOperation
 from hashrange.functions.functions import Functions
 
 

@@ -7,7 +7,8 @@ Creating; without a delay of states, the mapping is Enabled, or Disabled, for th
 
 from typing import Any
 
-from hashrange.functions.api.operation import Caller, LambdaOperation
+from hashrange.aws_services.operation import Caller
+from hashrange.functions.api.operation import LambdaOperation
 from hashrange.functions.api.tags import check_function_tags
 from hashrange.messages import event_source_mappings as messages
 from hashrange.messages.triggers import NO_RECORDS_PROCESSED

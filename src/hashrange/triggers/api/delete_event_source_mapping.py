@@ -5,7 +5,8 @@ Order of checks: the mapping exists → its state may change. An invocation that
 
 from typing import Any
 
-from hashrange.functions.api.operation import Caller, LambdaOperation
+from hashrange.aws_services.operation import Caller
+from hashrange.functions.api.operation import LambdaOperation
 from hashrange.messages.event_source_mappings import DELETE_IN_USE
 from hashrange.triggers.api.configuration import configuration_of
 from hashrange.triggers.api.lookup import find_resting_mapping, in_use_refusal

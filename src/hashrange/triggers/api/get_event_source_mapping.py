@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from hashrange.functions.api.operation import Caller, LambdaOperation
+from hashrange.aws_services.operation import Caller
+from hashrange.functions.api.operation import LambdaOperation
 from hashrange.triggers.api.configuration import configuration_of
 from hashrange.triggers.api.lookup import find_mapping
 from hashrange.triggers.api.requests import MappingUuidRequest

@@ -5,7 +5,8 @@ A function that does not exist has no mappings (unconfirmed). NextMarker is the 
 
 from typing import Any
 
-from hashrange.functions.api.operation import Caller, LambdaOperation
+from hashrange.aws_services.operation import Caller
+from hashrange.functions.api.operation import LambdaOperation
 from hashrange.functions.names import read_reference
 from hashrange.items.steps import walk
 from hashrange.limits import MAPPINGS_PER_PAGE

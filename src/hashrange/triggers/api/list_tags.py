@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from hashrange.aws_services.operation import Caller
 from hashrange.functions.api import list_tags
-from hashrange.functions.api.operation import Caller
 from hashrange.triggers.api.mapping_tags import find_tagged_mapping
 from hashrange.triggers.triggers import Triggers
 

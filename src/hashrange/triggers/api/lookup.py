@@ -1,7 +1,8 @@
 """Which mapping, stream and function does a request name? They are looked up for its caller; what is missing or in use is refused."""
 
+from hashrange.aws_services.operation import Caller
 from hashrange.errors import ValidationException
-from hashrange.functions.api.operation import Caller, LambdaError
+from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.names import LATEST, read_reference
 from hashrange.functions.refusals import FunctionMissing
 from hashrange.messages import event_source_mappings as messages

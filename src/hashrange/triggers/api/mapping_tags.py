@@ -6,7 +6,8 @@ The operations here take the place of those in `functions/api`, and pass request
 import re
 from collections.abc import Callable, Mapping
 
-from hashrange.functions.api.operation import Caller, LambdaError
+from hashrange.aws_services.operation import Caller
+from hashrange.functions.api.operation import LambdaError
 from hashrange.messages import event_source_mappings as messages
 from hashrange.triggers.api.lookup import find_mapping
 from hashrange.triggers.api.settings import mapping_refusal

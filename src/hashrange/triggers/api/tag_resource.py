@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
+from hashrange.aws_services.operation import Caller
 from hashrange.functions.api import tag_resource
-from hashrange.functions.api.operation import Caller
 from hashrange.functions.api.tags import check_function_tags
 from hashrange.triggers.api.mapping_tags import change_mapping_tags, find_tagged_mapping
 from hashrange.triggers.triggers import Triggers

@@ -1,7 +1,7 @@
 """UntagResource: remove tags from an event source mapping or a function; keys that it does not have are ignored."""
 
+from hashrange.aws_services.operation import Caller
 from hashrange.functions.api import untag_resource
-from hashrange.functions.api.operation import Caller
 from hashrange.triggers.api.mapping_tags import change_mapping_tags, find_tagged_mapping
 from hashrange.triggers.triggers import Triggers
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from hashrange.functions.api.operation import Caller, LambdaOperation
+from hashrange.aws_services.operation import Caller
+from hashrange.functions.api.operation import LambdaOperation
 from hashrange.messages.event_source_mappings import UPDATE_IN_USE
 from hashrange.triggers.api.configuration import configuration_of
 from hashrange.triggers.api.lookup import (

@@ -12,8 +12,9 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+from hashrange.aws_services.operation import Caller
 from hashrange.errors import Abandoned, StorageError
-from hashrange.functions.api.operation import Caller, LambdaError, LambdaOperation, LambdaReply
+from hashrange.functions.api.operation import LambdaError, LambdaOperation, LambdaReply
 from hashrange.messages.other_services import OPERATION_NOT_SUPPORTED_YET
 from hashrange.messages.rest_json import no_such_operation
 from hashrange.server.access import Access
