@@ -133,6 +133,14 @@ ON_DEMAND_PARTITIONS = 4
 """Partitions of a new on-demand table in the service, at least."""
 PARTITIONS_MAX = 4_096
 """Partitions of one table or index: our own bound."""
+BURST_SECONDS = 300
+"""Seconds of provisioned throughput that may be used later. Source: developer guide, burst capacity."""
+ON_DEMAND_GROWTH_FACTOR = 2
+"""An on-demand table or index serves this many times its previous peak at once. Source: developer guide, on-demand capacity mode."""
+ON_DEMAND_GROWTH_SECONDS = 1_800.0
+"""Time after which units used in a second count as previous peak. Source: as above, which says that doubling within 30 minutes may throttle."""
+TABLE_UNITS_PER_SECOND_MAX = 40_000
+"""Read units, and write units, a second of one table or index: the service's default quota. Above it, on-demand traffic is refused."""
 
 # --- streams ---
 # Source of the limits for streams: developer guide, streams and their API; service model of November 2026.

@@ -13,7 +13,9 @@ from hashrange.errors import HashrangeError
 from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES, PARTITION_SIZE_MAX_BYTES, TTL_COOLDOWN_SECONDS
 
 AdminFrom = Literal["loopback", "everyone"]
+AdaptiveSetting = Literal["instant", "shares", "off"]
 InitialPartitions = Literal["one", "service"]
+ThroughputSetting = Literal["unlimited", "enforced"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 UNIT_SUFFIXES = {"_seconds": "seconds", "_bytes": "bytes"}
@@ -140,6 +142,18 @@ class Settings(msgspec.Struct, frozen=True):
         InitialPartitions,
         Meta(description="Partitions of a new table: one, or service: as many as the service gives it."),
     ] = "one"
+    throughput: Annotated[
+        ThroughputSetting,
+        Meta(
+            description="unlimited counts capacity units; enforced throttles who uses more than there are (docs/throughput.md)."
+        ),
+    ] = "unlimited"
+    adaptive_capacity: Annotated[
+        AdaptiveSetting,
+        Meta(
+            description="Enforced units of a partition: instant, up to what a partition serves; shares, an equal share of the table's; off, as many as the table has."
+        ),
+    ] = "instant"
     max_connections: Annotated[
         int,
         Meta(

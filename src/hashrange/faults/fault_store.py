@@ -14,7 +14,6 @@ from hashrange.errors import ApiError, InternalServerError, LeftUnprocessed, Tra
 from hashrange.faults.drawing import REQUEST_KINDS, Drawing, Touch
 from hashrange.faults.fault import Fault, FaultKind
 from hashrange.faults.fault_streams import FaultStreams
-from hashrange.faults.faulted_steps import FaultedSteps
 from hashrange.faults.recent_requests import RecentRequests
 from hashrange.faults.running_request import RunningRequest
 from hashrange.faults.stale_rows import StaleRows
@@ -34,6 +33,7 @@ from hashrange.store.interface import (
     TransactionStep,
     WholeStore,
 )
+from hashrange.store.refused_steps import RefusedSteps
 from hashrange.store.request_ids import RequestId
 from hashrange.store.wrapped import WrappedStore
 from hashrange.tables.change import Change, Origin, Plan
@@ -217,14 +217,14 @@ class FaultStore(WrappedStore):
         if operation is None:
             return await self._inner.transact(steps, token, request_id)
         touches = [None if step.key is None else Touch(step.table, None, step.key) for step in steps]
-        faulted = FaultedSteps(partial(self._refuse_all, operation, touches, is_write=True))
+        faulted = RefusedSteps(partial(self._refuse_all, operation, touches, is_write=True))
         try:
             transacted = await self._inner.transact(faulted.wrapped(steps), token, request_id)
         except TransactionRefused:
             if faulted.error is not None:
                 raise faulted.error from None
             raise
-        if faulted.is_drawn:
+        if faulted.is_found:
             self._meet_after(operation, [touch for touch in touches if touch is not None])
         return transacted
 

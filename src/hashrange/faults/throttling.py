@@ -1,21 +1,11 @@
-"""Which error does a throttled request get? The exception, reason and resource of the service."""
+"""Which error does a request get that meets a fault of the kind `throttle`? That of the fault, or the usual one of the table's billing mode."""
 
-from hashrange.errors import (
-    ApiError,
-    ProvisionedThroughputExceededException,
-    RequestLimitExceeded,
-    ThrottlingException,
-)
+from hashrange.errors import ApiError
 from hashrange.faults.fault import Fault
-from hashrange.messages import throttling as sentences
 from hashrange.tables.open_table import OpenTable
+from hashrange.tables.throttling import ThrottlingCode, ThroughputLimit, throttling_error, usual_code
 
-_EXCEPTIONS: dict[str, type[ApiError]] = {
-    "ProvisionedThroughputExceededException": ProvisionedThroughputExceededException,
-    "ThrottlingException": ThrottlingException,
-    "RequestLimitExceeded": RequestLimitExceeded,
-}
-_REASONS = {
+_LIMITS: dict[ThrottlingCode, ThroughputLimit] = {
     "ProvisionedThroughputExceededException": "ProvisionedThroughputExceeded",
     "ThrottlingException": "KeyRangeThroughputExceeded",
     "RequestLimitExceeded": "AccountLimitExceeded",
@@ -30,18 +20,5 @@ def throttled(fault: Fault, table: OpenTable, index: str | None, *, is_write: bo
     """
     if index not in {found.name for found, _ in table.index_keys if found.is_global}:
         index = None
-    is_provisioned = table.schema.billing_mode == "PROVISIONED"
-    code = fault.exception or ("ProvisionedThroughputExceededException" if is_provisioned else "ThrottlingException")
-    reason = f"{'Table' if index is None else 'Index'}{'Write' if is_write else 'Read'}{fault.reason or _REASONS[code]}"
-    resource = table.schema.arn if index is None else f"{table.schema.arn}/index/{index}"
-    member = "throttlingReasons" if code == "ThrottlingException" else "ThrottlingReasons"
-    error = _EXCEPTIONS[code]
-    return error(_message(code, is_index=index is not None), **{member: [{"reason": reason, "resource": resource}]})
-
-
-def _message(code: str, *, is_index: bool) -> str:
-    if code == "RequestLimitExceeded":
-        return sentences.ACCOUNT_LIMIT
-    if code == "ThrottlingException":
-        return sentences.INDEX_ON_DEMAND if is_index else sentences.TABLE_ON_DEMAND
-    return sentences.INDEX_PROVISIONED if is_index else sentences.TABLE_PROVISIONED
+    code = fault.exception or usual_code(table, "KeyRangeThroughputExceeded")
+    return throttling_error(table, index, code, fault.reason or _LIMITS[code], is_write=is_write)

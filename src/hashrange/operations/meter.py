@@ -44,6 +44,14 @@ class Usage(msgspec.Struct, frozen=True, gc=False):
     the layout "each" omits such a write."""
 
 
+class PageUsage(Usage, frozen=True, gc=False):
+    """Usage of a page of a Query, Scan or SELECT, known when the page has ended. Items fetched for a local index are in `table_units`."""
+
+
+class TransactedReadUsage(Usage, frozen=True, gc=False):
+    """Usage of an item that a transaction read, or of the replay of a transaction that wrote."""
+
+
 class ReadUsage(msgspec.Struct, frozen=True, gc=False):
     """Usage of reading one item; units are computed only when needed. It has the members of `Usage`."""
 

@@ -17,7 +17,7 @@ from hashrange.store.copying import Checkpoint
 from hashrange.store.embedded.opening import open_store
 from hashrange.store.interface import WholeStore
 from hashrange.store.snapshot_file import opened_snapshot
-from hashrange.tables.partitions import one_partition, partitions_of_service
+from hashrange.tables.partitions import CountInitialPartitions, one_partition, partitions_of_service
 
 
 async def open_service(
@@ -47,7 +47,7 @@ async def open_service(
         settings.item_collection_limit_bytes,
         ttl_delay_seconds=settings.ttl_delay_seconds,
         partition_size_max_bytes=settings.partition_size_bytes,
-        initial_partitions=partitions_of_service if settings.initial_partitions == "service" else one_partition,
+        initial_partitions=_initial_partitions(settings),
         checkpoint=checkpoint,
     )
     try:
@@ -56,12 +56,20 @@ async def open_service(
         tables = [table.schema for table in store.catalog.all_tables()]
         await shorten_overlong_deadlines(store, tables, clock.service_time(), settings.table_state_delay_seconds)
         service = Service(store, operations, clock, settings)
+        if settings.throughput == "enforced":
+            service.enforce_throughput()
         if settings.faults is not None:
             use_faults_of(service, settings.faults)
     except BaseException:
         await store.close()
         raise
     return service
+
+
+def _initial_partitions(settings: Settings) -> CountInitialPartitions:
+    """How many partitions a new table or index begins with. Enforced throughput of fewer partitions than the service's would be too low."""
+    is_service = settings.initial_partitions == "service" or settings.throughput == "enforced"
+    return partitions_of_service if is_service else one_partition
 
 
 async def open_fork(

@@ -29,7 +29,7 @@ from hashrange.faults.fault import Faults
 from hashrange.items.row_layout import is_packed
 from hashrange.items.types import Row
 from hashrange.operations.meter import NOTHING_USED, Meter, with_capacity
-from hashrange.operations.operation import Operation
+from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.service.background import Background
 from hashrange.service.call import Call
@@ -44,6 +44,7 @@ from hashrange.store.interface import WholeStore
 
 if TYPE_CHECKING:
     from hashrange.service.fault_setup import FaultSetup
+    from hashrange.service.throughput_setup import ThroughputSetup
 
 HELD_SECONDS_MAX = 0.0005
 """Once calls of a group have run for this long, `Service.release` sends or holds back the replies made so far."""
@@ -72,6 +73,9 @@ class Service:
         self.scope = self._scopes.of
         self._counters: list[Callable[[Meter], None]] = []
         self._faulted = FaultedCalls(self.workers)
+        self.front = store
+        """The store that requests use, unless they meet faults: `store`, or one in front of it that enforces throughput."""
+        self._throughput: ThroughputSetup | None = None
         self.drawing: Drawing | None = None
         """Draws who meets faults; None if there are no faults."""
         self.fault_setup: FaultSetup | None = None
@@ -104,7 +108,7 @@ class Service:
         # Imported here: most servers have no faults, and start time counts.
         from hashrange.service.fault_setup import prepared_faults  # noqa: PLC0415
 
-        self.take_faults(prepared_faults(faults, self.store, self.clock, self.settings, self.operations, self._faulted))
+        self.take_faults(prepared_faults(faults, self.front, self.clock, self.settings, self.operations, self._faulted))
 
     def take_faults(self, set_up: "FaultSetup") -> None:
         """Put prepared faults in place; those of an earlier `fault_setup` go on with their draws and report."""
@@ -117,6 +121,35 @@ class Service:
             vars(self).pop("_begin", None)
         else:
             vars(self)["_begin"] = partial(self._begin_with_faults, set_up.drawing)
+
+    @property
+    def throughput(self) -> "ThroughputSetup":
+        """The buckets of this service's tables. Call `enforce_throughput` after a change of their terms."""
+        if self._throughput is None:
+            # Imported here: most servers enforce no throughput, and start time counts.
+            from hashrange.service.throughput_setup import ThroughputSetup  # noqa: PLC0415
+
+            self._throughput = ThroughputSetup(self.store, self.clock, self.settings, self._faulted)
+        return self._throughput
+
+    def enforce_throughput(self) -> None:
+        """From now on, throttle requests to tables whose terms say so. Faults are drawn anew if the first table is enforced, or the last one is not any more."""
+        setup = self.throughput
+        front = setup.put_in_place()
+        if front is self.front:
+            return
+        self.front = front
+        if front is self.store:
+            self.stop_counting(setup.front.count)
+        else:
+            self.count_capacity(setup.front.count)
+        if self.drawing is not None:
+            self.use_faults(self.drawing.faults)
+        else:
+            self._scopes.set_up_by(self._use_front)
+
+    def _use_front(self, scope: Scope) -> None:
+        scope.store = self.front
 
     def count_capacity(self, count: Callable[[Meter], None]) -> None:
         """From now on, call `count` with the meter of each request that has ended, until `stop_counting`."""

@@ -16,7 +16,7 @@ from hashrange.items.rows import decode_attributes, decode_row, part_row
 from hashrange.items.steps import spend
 from hashrange.items.types import Row, Value
 from hashrange.limits import PAGE_SIZE_MAX_BYTES, REPLY_JSON_MAX_BYTES
-from hashrange.operations.meter import Meter, Usage
+from hashrange.operations.meter import Meter, PageUsage
 from hashrange.operations.operation import Scope
 from hashrange.operations.reply import Reply, Rows
 from hashrange.soon import Soon, settled, then
@@ -257,12 +257,12 @@ def select_rows(rows: list[Row], wanted: Wanted, items: Rows) -> int:
     return count
 
 
-def page_usage(table: OpenTable, source: ReadSource, page: ReadPage, table_name: str, *, consistent: bool) -> Usage:
+def page_usage(table: OpenTable, source: ReadSource, page: ReadPage, table_name: str, *, consistent: bool) -> PageUsage:
     """Usage of reading the page from the table or index. `table_name`: the table's name or ARN, as in the request."""
     units = read_units(page.size_bytes, consistent=consistent)
     if source.index is None:
-        return Usage(table, table_name, units)
-    return Usage(table, table_name, page.fetched_units, ((source.index, units),))
+        return PageUsage(table, table_name, units)
+    return PageUsage(table, table_name, page.fetched_units, ((source.index, units),))
 
 
 def read_reply(

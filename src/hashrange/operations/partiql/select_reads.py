@@ -16,7 +16,7 @@ from hashrange.items.types import Item, Key, Row, Value
 from hashrange.limits import PAGE_SIZE_MAX_BYTES, REPLY_JSON_MAX_BYTES
 from hashrange.messages.partiql import GSI_CONSISTENT_READ, RANGE_OVERLAP, TOKEN_MISMATCH
 from hashrange.operations.items.read_page import ReadPage, Wanted, read_page
-from hashrange.operations.meter import Usage
+from hashrange.operations.meter import PageUsage
 from hashrange.operations.operation import Scope
 from hashrange.operations.partiql.access_path import AccessPath, choose_access_path
 from hashrange.operations.partiql.last_table_cache import LastTableCache
@@ -44,7 +44,7 @@ class SelectPage(msgspec.Struct, frozen=True, gc=False):
     """One page of a SELECT; `continuation` is None if no page follows."""
 
     items: Rows
-    usage: Usage
+    usage: PageUsage
     continuation: Continuation | None
 
 
@@ -144,11 +144,11 @@ async def read_spans(
             spans_left = slice_spans = await hand_back(scope.clock.monotonic, slice_spans, SLICE_SPANS_MAX)
 
 
-def _usage(table: OpenTable, source: ReadSource, own_units: float, fetched_units: float) -> Usage:
+def _usage(table: OpenTable, source: ReadSource, own_units: float, fetched_units: float) -> PageUsage:
     """Usage of a page: units of reading the table, or of reading the index and fetching items for its entries."""
     if source.index is None:
-        return Usage(table, table.name, own_units)
-    return Usage(table, table.name, fetched_units, ((source.index, own_units),))
+        return PageUsage(table, table.name, own_units)
+    return PageUsage(table, table.name, fetched_units, ((source.index, own_units),))
 
 
 # --- spans --------------------------------------------------------------------------------------

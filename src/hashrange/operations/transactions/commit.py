@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from hashrange.items.types import Key, Row
 from hashrange.limits import TRANSACTION_FACTOR, TRANSACTION_SIZE_MAX_BYTES
-from hashrange.operations.meter import Meter, Usage
+from hashrange.operations.meter import Meter, TransactedReadUsage
 from hashrange.operations.operation import Scope
 from hashrange.operations.transactions.reasons import cancelled
 from hashrange.operations.transactions.size_and_units import check_read_size
@@ -46,5 +46,5 @@ async def read_places(
         raise cancelled(refusal.reasons) from None
     check_read_size(rows)
     for (table, _), name, row in zip(places, names, rows, strict=True):
-        meter.append(Usage(table, name, TRANSACTION_FACTOR * item_read_units(row, consistent=True)))
+        meter.append(TransactedReadUsage(table, name, TRANSACTION_FACTOR * item_read_units(row, consistent=True)))
     return rows

@@ -10,7 +10,7 @@ from hashrange.items.row_layout import row_json_bytes, row_size_bytes
 from hashrange.items.types import Row
 from hashrange.limits import REPLY_JSON_MAX_BYTES, TRANSACTION_SIZE_MAX_BYTES
 from hashrange.messages.transactions import TRANSACTION_TOO_LARGE
-from hashrange.operations.meter import Meter, TransactedUsage, Usage
+from hashrange.operations.meter import Meter, TransactedReadUsage, TransactedUsage
 from hashrange.operations.transactions.tokens import replay_units
 from hashrange.store.interface import Transacted, TransactionStep
 
@@ -45,4 +45,4 @@ def record_written_usage(
         return
     tables = {step.table.name: (step.table, name) for step, name in zip(steps, names, strict=True)}
     for table_name, units in replay_units(transacted.report).items():
-        meter.append(Usage(*tables[table_name], units))
+        meter.append(TransactedReadUsage(*tables[table_name], units))

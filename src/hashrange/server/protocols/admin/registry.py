@@ -10,6 +10,7 @@ from hashrange.server.protocols.admin import (
     reset,
     snapshots,
     table_split,
+    table_throughput,
     ttl_expire,
 )
 from hashrange.server.protocols.admin.endpoint import PREFIX, Endpoint, Refused
@@ -24,6 +25,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *faults.ENDPOINTS,
     ttl_expire.ENDPOINT,
     table_split.ENDPOINT,
+    *table_throughput.ENDPOINTS,
 )
 
 

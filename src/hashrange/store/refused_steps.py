@@ -1,4 +1,4 @@
-"""How do the steps of a transaction meet faults? Their plans raise the errors, once the store knows that the transaction is no replay."""
+"""How are steps of a transaction refused in front of a store? Their plans raise the errors, once the store knows that the transaction is no replay."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -9,33 +9,33 @@ from hashrange.messages.http import INTERNAL_ERROR
 from hashrange.store.interface import TransactionStep
 from hashrange.tables.change import Plan, Planned
 
-DrawSteps = Callable[[], list[ApiError | None]]
+RefuseSteps = Callable[[], list[ApiError | None]]
 """Returns the error that refuses each step, or None. Raises InternalServerError if the transaction is not to be carried out."""
 
 
-class FaultedSteps:
-    """The faults of one transaction, drawn when the first of its plans is called."""
+class RefusedSteps:
+    """The refusals of one transaction, found when the first of its plans is called."""
 
-    def __init__(self, draw: DrawSteps) -> None:
-        self._draw = draw
+    def __init__(self, find: RefuseSteps) -> None:
+        self._find = find
         self._reasons: list[ApiError | None] | None = None
         self.error: ApiError | None = None
-        """The error to raise instead of carrying out the transaction; None if there is none, or nothing is drawn yet."""
+        """The error to raise instead of carrying out the transaction; None if there is none, or nothing has been found yet."""
 
     @property
-    def is_drawn(self) -> bool:
+    def is_found(self) -> bool:
         """True once a plan has been called; False still if the transaction turned out to be a replay."""
         return self._reasons is not None or self.error is not None
 
     def wrapped(self, steps: Sequence[TransactionStep]) -> list[TransactionStep]:
-        """The steps with other plans, which raise the error of a fault, if the step meets one, before they call the former plan."""
+        """The steps with other plans, which raise the step's refusal, if there is one, before they call the former plan."""
         return [step._replace(plan=partial(self._plan, place, step.plan)) for place, step in enumerate(steps)]
 
     def _plan(self, place: int, plan: Plan, old: Row | None) -> Planned | Row | None:
-        """Call a step's plan. Raises the error of a fault, or the plan's."""
-        if not self.is_drawn:
+        """Call a step's plan. Raises the step's refusal, or the plan's."""
+        if not self.is_found:
             try:
-                self._reasons = self._draw()
+                self._reasons = self._find()
             except InternalServerError as error:
                 self.error = error
         if self.error is not None:

@@ -1,0 +1,137 @@
+"""What does enforced throughput cost? `python -m benchmarks.throughput`: GetItem and PutItem within one process, unlimited and enforced in turns.
+
+Process CPU time of an operation, without sockets and JSON, over the store in memory; the least of many rounds.
+"""
+
+import asyncio
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from benchmarks.tables import number, table
+from hashrange.clock import VirtualClock
+from hashrange.operations.meter import Meter
+from hashrange.operations.operation import Scope
+from hashrange.operations.registry import OPERATIONS
+from hashrange.service.service import Service
+from hashrange.settings import Settings
+from hashrange.soon import settled
+from hashrange.store.embedded.opening import open_store
+from hashrange.tables.partitions import partitions_of_service
+from hashrange.throughput.table_throughputs import ThroughputMode
+
+ACCOUNT, REGION, TABLE = "000000000000", "us-east-1", "orders"
+CALLS, KEYS, ROUNDS = 600, 200, 60
+INDEXES_MAX = 2
+
+
+def main() -> int:
+    """Measure and print."""
+    rows = []
+    for indexes in range(INDEXES_MAX + 1):
+        for operation in ("GetItem", "PutItem"):
+            unlimited_us, enforced_us = asyncio.run(measure(operation, indexes))
+            rows.append(
+                [operation, str(indexes), number(unlimited_us), number(enforced_us), number(enforced_us - unlimited_us)]
+            )
+    print(table(["operation", "indexes changed", "unlimited, µs", "enforced, µs", "difference, µs"], rows))
+    return 0
+
+
+async def measure(operation: str, indexes: int) -> tuple[float, float]:
+    """Least µs of CPU for one request: unlimited, and enforced."""
+    sides = [await Side.open(mode, operation, indexes) for mode in ("unlimited", "enforced")]
+    for _ in range(ROUNDS):
+        for side in sides:
+            side.run()
+    unlimited, enforced = sides
+    for side in sides:
+        await side.service.store.close()
+    return unlimited.least_us, enforced.least_us
+
+
+class Side:
+    """A service with a table, and requests for it."""
+
+    def __init__(
+        self, service: Service, clock: VirtualClock, scope: Scope, operation: str, requests: Sequence[Any]
+    ) -> None:
+        self.service, self._clock, self._scope = service, clock, scope
+        self._run = OPERATIONS[operation].run
+        self._requests = requests
+        self.least_us = float("inf")
+
+    @classmethod
+    async def open(cls, mode: ThroughputMode, operation: str, indexes: int) -> "Side":
+        """Open a service whose throughput has this mode."""
+        clock = VirtualClock()
+        store = open_store(None, clock, asyncio.get_running_loop(), initial_partitions=partitions_of_service)
+        service = Service(store, OPERATIONS, clock, Settings(data_dir=None, throughput=mode))
+        if mode == "enforced":
+            service.enforce_throughput()
+        scope = service.scope(ACCOUNT, REGION)
+        await settled(OPERATIONS["CreateTable"].run(scope, made("CreateTable", create_table(indexes))))
+        return cls(service, clock, scope, operation, [made(operation, one) for one in requests_of(operation, indexes)])
+
+    def run(self) -> None:
+        """Run all requests once."""
+        self._clock.advance(1)  # fills the buckets of partitions
+        run, scope = self._run, self._scope
+        counters = [self.service.throughput.front.count] if self.service.front is not self.service.store else []
+        began_seconds = time.process_time()
+        for request in self._requests:
+            meter: Meter = []
+            run(scope, request, meter)
+            for count in counters:
+                count(meter)
+        self.least_us = min(self.least_us, (time.process_time() - began_seconds) / CALLS * 1e6)
+
+
+def made(operation: str, request: dict[str, Any]) -> Any:
+    """The request struct of an operation."""
+    return msgspec.convert(request, OPERATIONS[operation].request)
+
+
+def create_table(indexes: int) -> dict[str, Any]:
+    """Of a table with this many global indexes, whose throughput is never used up here."""
+    names = [f"index-{place}" for place in range(indexes)]
+    throughput = {"ReadCapacityUnits": 3_000, "WriteCapacityUnits": 900}
+    request: dict[str, Any] = {
+        "TableName": TABLE,
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+        "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in ("pk", *names)],
+        "ProvisionedThroughput": throughput,
+    }
+    if names:
+        request["GlobalSecondaryIndexes"] = [
+            {
+                "IndexName": name,
+                "KeySchema": [{"AttributeName": name, "KeyType": "HASH"}],
+                "Projection": {"ProjectionType": "ALL"},
+                "ProvisionedThroughput": throughput,
+            }
+            for name in names
+        ]
+    return request
+
+
+def requests_of(operation: str, indexes: int) -> list[dict[str, Any]]:
+    """CALLS requests for one item each; each write changes an attribute, and so the entry of each index."""
+    names = [f"index-{place}" for place in range(indexes)]
+    keys = [{"pk": {"S": f"key-{place % KEYS}"}} for place in range(CALLS)]
+    if operation == "GetItem":
+        return [{"TableName": TABLE, "Key": key} for key in keys]
+    return [
+        {
+            "TableName": TABLE,
+            "Item": key | dict.fromkeys(names, key["pk"]) | {"number": {"N": str(place)}, "text": {"S": "x" * 300}},
+        }
+        for place, key in enumerate(keys)
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,68 @@
+"""`GET` and `POST tables/NAME/throughput`: how the throughput of one table is enforced, and what its buckets hold (docs/throughput.md)."""
+
+import msgspec
+
+from hashrange.server.protocols.admin.endpoint import Endpoint, Serving
+from hashrange.server.protocols.admin.tables import find_named_table
+from hashrange.settings import AdaptiveSetting, ThroughputSetting
+from hashrange.tables.open_table import OpenTable, ReadSource
+
+
+class ThroughputRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Request: new terms of a table. A member that is missing stays as it is."""
+
+    mode: ThroughputSetting | None = None
+    adaptive: AdaptiveSetting | None = None
+    account: str | None = None
+    region: str | None = None
+
+
+class ShowThroughputRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Request: which of several tables of the same name."""
+
+    account: str | None = None
+    region: str | None = None
+
+
+async def show_throughput(serving: Serving, request: ShowThroughputRequest, name: str) -> dict[str, object]:
+    """Return the terms of a table, and its buckets. Raises Refused if there is no such table."""
+    return _shown(serving, find_named_table(serving.service.store.catalog, name, request.account, request.region))
+
+
+async def change_throughput(serving: Serving, request: ThroughputRequest, name: str) -> dict[str, object]:
+    """Change the terms of a table, whose buckets are full then; return what `show_throughput` returns. Raises Refused."""
+    service = serving.service
+    table = find_named_table(service.store.catalog, name, request.account, request.region)
+    schema, throughputs = table.schema, service.throughput.throughputs
+    terms = throughputs.terms_of(schema.account, schema.region, schema.name)
+    terms = terms._replace(mode=request.mode or terms.mode, adaptive=request.adaptive or terms.adaptive)
+    throughputs.set_terms(schema.account, schema.region, schema.name, terms)
+    service.enforce_throughput()
+    return _shown(serving, table)
+
+
+def _shown(serving: Serving, table: OpenTable) -> dict[str, object]:
+    service, schema = serving.service, table.schema
+    terms = service.throughput.throughputs.terms_of(schema.account, schema.region, schema.name)
+    globals_ = [one for one in table.indexes if one.index is not None and one.index.is_global]
+    return {
+        "mode": terms.mode,
+        "adaptive": terms.adaptive,
+        "table": _buckets(serving, table.table_source),
+        "indexes": {one.index.name: _buckets(serving, one) for one in globals_ if one.index is not None},
+    }
+
+
+def _buckets(serving: Serving, source: ReadSource) -> dict[str, object] | None:
+    """What the buckets of a table or index hold; None if they are not enforced."""
+    found = serving.service.throughput.throughputs.find(source.source_id)
+    if found is None:
+        return None
+    now_seconds = serving.service.throughput.now_seconds()
+    return {"reads": found.reads.describe(now_seconds), "writes": found.writes.describe(now_seconds)}
+
+
+ENDPOINTS = (
+    Endpoint("GET", "tables/NAME/throughput", ShowThroughputRequest, show_throughput, example="{}"),
+    Endpoint("POST", "tables/NAME/throughput", ThroughputRequest, change_throughput, example='{"mode": "enforced"}'),
+)

@@ -1,0 +1,122 @@
+"""Which buckets belong to which source? Those of its table, or of the global index; a local index uses the table's.
+
+Found by source id in the catalog, and kept over changes of the table's description. A table whose throughput is not enforced has none.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Literal, NamedTuple
+
+from hashrange.store.interface import Catalog
+from hashrange.tables.open_table import OpenTable
+from hashrange.tables.schema import Index
+from hashrange.throughput.capacity_side import AdaptiveCapacity, CapacitySide
+
+ThroughputMode = Literal["unlimited", "enforced"]
+"""`unlimited`: units are counted and reported; `enforced`: who uses more than there are is throttled."""
+
+
+class ThroughputBuckets(NamedTuple):
+    """The buckets of a table or global index."""
+
+    reads: CapacitySide
+    writes: CapacitySide
+
+
+class ThroughputTerms(NamedTuple):
+    """How the throughput of a table is enforced."""
+
+    mode: ThroughputMode
+    adaptive: AdaptiveCapacity
+
+
+class _Known(NamedTuple):
+    """A source, as of the last look into the catalog."""
+
+    table: OpenTable
+    tables: Mapping[str, OpenTable]
+    """The catalog's live view in which the table is found by its name."""
+    throughput: ThroughputBuckets | None
+    """None: its table's throughput is not enforced."""
+
+
+class TableThroughputs:
+    """The buckets of all tables."""
+
+    def __init__(
+        self, catalog: Catalog, now: Callable[[], float], usual: ThroughputTerms, read_generation: Callable[[], int]
+    ) -> None:
+        """`now`: seconds of service time, or of a clock that passes as it does. `usual`: the terms of tables that have none of their own.
+
+        `read_generation`: returns another number when the content of the store has been replaced; all buckets are full then.
+        """
+        self._catalog = catalog
+        self._now = now
+        self._usual = usual
+        self._read_generation = read_generation
+        self._own: dict[tuple[str, str, str], ThroughputTerms] = {}
+        """By account, Region and name of the table."""
+        self._known: dict[bytes, _Known] = {}
+        self._generation = read_generation()
+
+    def terms_of(self, account: str, region: str, name: str) -> ThroughputTerms:
+        """How the throughput of this table is enforced."""
+        return self._own.get((account, region, name), self._usual)
+
+    def set_terms(self, account: str, region: str, name: str, terms: ThroughputTerms) -> None:
+        """Enforce the throughput of this table, of tables of this name later too, on these terms. Its buckets are full then."""
+        self._own[account, region, name] = terms
+        self._known = {
+            source_id: one
+            for source_id, one in self._known.items()
+            if (one.table.schema.account, one.table.schema.region, one.table.name) != (account, region, name)
+        }
+
+    @property
+    def is_any_enforced(self) -> bool:
+        """True if a table may have buckets."""
+        return self._usual.mode == "enforced" or any(one.mode == "enforced" for one in self._own.values())
+
+    def find(self, source_id: bytes) -> ThroughputBuckets | None:
+        """The buckets of a source; None if its table has none, or has been deleted."""
+        known = self._known.get(source_id)
+        if known is None or known.tables.get(known.table.name) is not known.table:
+            self._look()
+            known = self._known.get(source_id)
+            if known is None:
+                return None
+        return known.throughput
+
+    def _look(self) -> None:
+        """Look at all tables of the catalog."""
+        now_seconds = self._now()
+        if self._generation != (generation := self._read_generation()):
+            self._generation, self._known = generation, {}
+        known: dict[bytes, _Known] = {}
+        for table in self._catalog.all_tables():
+            schema = table.schema
+            tables = self._catalog.tables(schema.account, schema.region)
+            terms = self.terms_of(schema.account, schema.region, schema.name)
+            own = self._throughput(table, None, terms, now_seconds)
+            known[bytes(table.source_id)] = _Known(table, tables, own)
+            for source in table.indexes:
+                index = source.index
+                assert index is not None
+                of_index = self._throughput(table, index, terms, now_seconds) if index.is_global else own
+                known[bytes(source.source_id)] = _Known(table, tables, of_index)
+        self._known = known
+
+    def _throughput(
+        self, table: OpenTable, index: Index | None, terms: ThroughputTerms, now_seconds: float
+    ) -> ThroughputBuckets | None:
+        if terms.mode == "unlimited":
+            return None
+        source = table.read_source(None if index is None else index.name)
+        assert source is not None
+        former = self._known.get(bytes(source.source_id))
+        if former is None or former.throughput is None:
+            reads = CapacitySide(table, index, terms.adaptive, now_seconds, is_write=False)
+            return ThroughputBuckets(reads, CapacitySide(table, index, terms.adaptive, now_seconds, is_write=True))
+        if former.table is not table:
+            for side in former.throughput:
+                side.follow(table, index, now_seconds)
+        return former.throughput

@@ -1,0 +1,139 @@
+"""What buckets lose agrees with ConsumedCapacity to the unit, over random requests of all kinds; on disk as in memory."""
+
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hashrange.settings import Settings
+from hashrange.testing import Database, server
+from tests.unit.throughput.admin import buckets_of
+
+UNITS = 100_000
+
+
+def create(client: Any) -> None:
+    throughput = {"ReadCapacityUnits": UNITS // 300, "WriteCapacityUnits": UNITS // 300}
+    client.create_table(
+        TableName="orders",
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+        AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk", "a", "b")],
+        ProvisionedThroughput=throughput,
+        GlobalSecondaryIndexes=[
+            {
+                "IndexName": "global",
+                "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}],
+                "Projection": {"ProjectionType": "ALL"},
+                "ProvisionedThroughput": throughput,
+            }
+        ],
+        LocalSecondaryIndexes=[
+            {
+                "IndexName": "local",
+                "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "b", "KeyType": "RANGE"}],
+                "Projection": {"ProjectionType": "KEYS_ONLY"},
+            }
+        ],
+    )
+
+
+class Requests:
+    """Random requests, and the units that their replies report."""
+
+    def __init__(self, client: Any, seed: int) -> None:
+        self._client = client
+        self._random = random.Random(seed)
+        self.used: Counter[tuple[str, str]] = Counter()
+        """(table or index, reads or writes) → units."""
+
+    def key(self) -> dict[str, Any]:
+        chosen = self._random
+        return {"pk": {"S": chosen.choice("ab")}, "sk": {"S": chosen.choice("uvwxyz")}}
+
+    def item(self) -> dict[str, Any]:
+        chosen = self._random
+        item = self.key() | {"text": {"S": "x" * chosen.choice([1, 1_500, 9_000])}}
+        for name in "ab":
+            if chosen.random() < 0.7:
+                item[name] = {"S": chosen.choice("mn")}
+        return item
+
+    def count(self, reply: dict[str, Any], kind: str) -> None:
+        consumed = reply.get("ConsumedCapacity") or []
+        for one in consumed if isinstance(consumed, list) else [consumed]:
+            self.used["orders", kind] += one["Table"]["CapacityUnits"]
+            for units in one.get("LocalSecondaryIndexes", {}).values():
+                self.used["orders", kind] += units["CapacityUnits"]
+            for name, units in one.get("GlobalSecondaryIndexes", {}).items():
+                self.used[name, kind] += units["CapacityUnits"]
+
+    def one(self) -> None:
+        """Send one request of a random kind."""
+        chosen, client = self._random, self._client
+        common = {"ReturnConsumedCapacity": "INDEXES"}
+        on_table = common | {"TableName": "orders"}
+        consistent = chosen.random() < 0.5
+        match chosen.randrange(11):
+            case 0 | 1:
+                self.count(client.put_item(Item=self.item(), **on_table), "writes")
+            case 2:
+                self.count(client.delete_item(Key=self.key(), **on_table), "writes")
+            case 3:
+                update: dict[str, Any] = {
+                    "UpdateExpression": "SET a = :a",
+                    "ExpressionAttributeValues": {":a": {"S": "n"}},
+                }
+                self.count(client.update_item(Key=self.key(), **update, **on_table), "writes")
+            case 4:
+                self.count(client.get_item(Key=self.key(), ConsistentRead=consistent, **on_table), "reads")
+            case 5:
+                keys = [{"pk": {"S": "a"}, "sk": {"S": name}} for name in chosen.sample("uvwxyz", 3)]
+                asked = {"orders": {"Keys": keys, "ConsistentRead": consistent}}
+                self.count(client.batch_get_item(RequestItems=asked, **common), "reads")
+            case 6:
+                index: dict[str, Any] = dict(chosen.choice([[], [("IndexName", "local")]]))
+                condition: dict[str, Any] = {
+                    "KeyConditionExpression": "pk = :k",
+                    "ExpressionAttributeValues": {":k": {"S": "a"}},
+                }
+                read = client.query(
+                    **condition, **index, Select="ALL_ATTRIBUTES", ConsistentRead=consistent, **on_table
+                )
+                self.count(read, "reads")
+            case 7:
+                index = dict(chosen.choice([[], [("IndexName", "global")]]))
+                self.count(client.scan(Limit=chosen.randrange(1, 9), **index, **on_table), "reads")
+            case 8:
+                requests = [{"PutRequest": {"Item": self.item() | {"sk": {"S": name}}}} for name in "uv"]
+                self.count(client.batch_write_item(RequestItems={"orders": requests}, **common), "writes")
+            case 9:
+                gets = [{"Get": {"TableName": "orders", "Key": self.key() | {"sk": {"S": name}}}} for name in "uv"]
+                self.count(client.transact_get_items(TransactItems=gets, **common), "reads")
+            case _:
+                puts = [{"Put": {"TableName": "orders", "Item": self.item() | {"sk": {"S": name}}}} for name in "uv"]
+                self.count(client.transact_write_items(TransactItems=puts, **common), "writes")
+
+
+def left(database: Database, kind: str, index: str | None = None) -> float:
+    shown = buckets_of(database, "orders")
+    side = shown["table"] if index is None else shown["indexes"][index]
+    units: float = side[kind]["units_left"]
+    return units
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_buckets_lose_what_replies_report(seed: int, tmp_path: Path) -> None:
+    folder = None if seed % 2 else str(tmp_path / "data")
+    with server(Settings(data_dir=folder, port=0, throughput="enforced", admin=True)) as database:
+        database.clock.freeze()
+        client = database.client()
+        create(client)
+        burst = left(database, "reads")
+        requests = Requests(client, seed)
+        for _ in range(120):
+            requests.one()
+        for kind in ("reads", "writes"):
+            assert burst - left(database, kind) == pytest.approx(requests.used["orders", kind])
+            assert burst - left(database, kind, "global") == pytest.approx(requests.used["global", kind])

@@ -1,0 +1,132 @@
+"""Throughput of one table, switched while the server runs; together with faults, forks, resets, changes of partitions, and clients that retry."""
+
+import json
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+from hashrange.settings import AdaptiveSetting, Settings
+from hashrange.testing import Database, server
+from tests.unit.throughput.admin import buckets_of, set_throughput
+from tests.unit.throughput.test_enforced import ONCE, create, put, put_until_throttled, reasons
+
+
+def test_one_table_is_enforced_while_others_are_not() -> None:
+    with server(Settings(data_dir=None, port=0, admin=True)) as database:
+        database.clock.freeze()
+        client = database.client(config=ONCE)
+        create(client, writes=1)
+        for number in range(400):
+            put(client, number)
+        assert buckets_of(database, "orders")["table"] is None
+        shown = set_throughput(database, "orders", mode="enforced")
+        assert shown["table"]["writes"] == {"units_per_second": 1, "units_left": 300, "partitions": {"1": 1_000}}
+        assert put_until_throttled(client)[0] == 300
+        set_throughput(database, "orders", mode="unlimited")
+        for number in range(400):
+            put(client, number)
+
+
+def test_faults_and_throughput_meet_the_same_requests() -> None:
+    with server(Settings(data_dir=None, port=0, admin=True)) as database:
+        database.clock.freeze()
+        client = database.client(config=ONCE)
+        create(client, writes=1)
+        body = {"faults": [{"kind": "throttle", "operation": "PutItem", "count": 1, "reason": "AccountLimitExceeded"}]}
+        with urlopen(Request(f"{database.endpoint}/_hashrange/v1/faults", json.dumps(body).encode())):
+            pass
+        set_throughput(database, "orders", mode="enforced")
+        count, response = put_until_throttled(client)
+        assert (count, reasons(response)[0]["reason"]) == (0, "TableWriteAccountLimitExceeded")
+        count, response = put_until_throttled(client)
+        assert (count, reasons(response)[0]["reason"]) == (300, "TableWriteProvisionedThroughputExceeded")
+        with urlopen(Request(f"{database.endpoint}/_hashrange/v1/faults", method="DELETE")):
+            pass
+        assert put_until_throttled(client)[0] == 0
+
+
+def test_a_fork_and_a_reset_begin_with_full_buckets() -> None:
+    with server(Settings(data_dir=None, port=0, throughput="enforced", admin=True)) as database:
+        database.clock.freeze()
+        client = database.client(config=ONCE)
+        create(client, writes=1)
+        snapshot = database.snapshot()
+        assert put_until_throttled(client)[0] == 300
+        with database.fork() as fork:
+            fork.clock.freeze()
+            assert put_until_throttled(fork.client(config=ONCE))[0] == 300
+        database.restore(snapshot)
+        assert put_until_throttled(client)[0] == 300
+
+
+@pytest.mark.parametrize(("adaptive", "most"), [("instant", 1_000), ("shares", 1_500), ("off", 3_000)])
+def test_adaptive_capacity_decides_what_a_hot_key_gets(adaptive: AdaptiveSetting, most: int) -> None:
+    settings = Settings(data_dir=None, port=0, throughput="enforced", adaptive_capacity=adaptive, admin=True)
+    with server(settings) as database:
+        database.clock.freeze()
+        client = database.client(config=ONCE)
+        create(client, reads=4_000, writes=10)
+        assert len(buckets_of(database, "orders")["table"]["writes"]["partitions"]) == (0 if adaptive == "off" else 2)
+        for _ in range(most):
+            put(client)
+        with pytest.raises(ClientError):
+            put(client)
+
+
+def test_a_split_gives_another_partition() -> None:
+    with server(Settings(data_dir=None, port=0, throughput="enforced", admin=True)) as database:
+        database.clock.freeze()
+        client = database.client(config=ONCE)
+        create(client, reads=10, writes=900)
+        for number in range(50):
+            put(client, number)
+        with urlopen(Request(f"{database.endpoint}/_hashrange/v1/tables/orders/split", b"{}")):
+            pass
+        partitions = buckets_of(database, "orders")["table"]["writes"]["partitions"]
+        assert list(partitions.values()) == [1_000, 1_000]
+
+
+class Advancing:
+    """Moves service time by a second before each request, instead of the time for which a client pauses."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.requests = 0
+
+    def __call__(self, **_: Any) -> None:
+        self.requests += 1
+        self._database.clock.advance(1)
+
+
+@pytest.mark.parametrize("mode", ["legacy", "standard"])
+def test_retries_of_a_client_go_through(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    with server(Settings(data_dir=None, port=0, throughput="enforced", admin=True)) as database:
+        database.clock.freeze()
+        create(database.client(), writes=1)
+        put_until_throttled(database.client(config=ONCE))
+        client = database.client(config=Config(retries={"mode": mode, "max_attempts": 5}))
+        advancing = Advancing(database)
+        client.meta.events.register("before-send.dynamodb.PutItem", advancing)
+        for number in range(10):
+            reply = put(client, number)
+            assert reply["ResponseMetadata"]["HTTPStatusCode"] == 200
+        assert advancing.requests >= 10
+
+
+def test_a_batch_writer_writes_what_was_left() -> None:
+    with server(Settings(data_dir=None, port=0, throughput="enforced", admin=True)) as database:
+        database.clock.freeze()
+        client = database.client(config=ONCE)
+        create(client, reads=100, writes=3)
+        for number in range(890):
+            put(client, number)
+        resource = database.resource(config=ONCE)
+        resource.meta.client.meta.events.register("before-send.dynamodb.BatchWriteItem", Advancing(database))
+        with resource.Table("orders").batch_writer() as batch:
+            for number in range(100):
+                batch.put_item(Item={"pk": f"batch-{number}"})
+        assert client.scan(TableName="orders", Select="COUNT")["Count"] == 990
