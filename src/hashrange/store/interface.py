@@ -85,8 +85,9 @@ class Transacted(NamedTuple):
 SeeChanges = Callable[[Sequence[Change]], None]
 """Called with the changes of one commit, right after it."""
 
-RefuseChanges = Callable[[Sequence[Change]], Sequence[ApiError | None]]
-"""Called with the changes of one commit right before it; returns for each the error that refuses it, or None. May be called again."""
+RefuseChanges = Callable[[Sequence[Change]], Sequence[ApiError | None] | None]
+"""Called with the changes of one commit right before it; returns for each the error that refuses it, or None; in place of the list
+None if all are accepted. May be called again."""
 
 
 class TransactionRefused(HashrangeError):

@@ -226,25 +226,27 @@ class AdmittedStore(WrappedStore):
             return error
         return None
 
-    def refuse_writes(self, changes: Sequence[Change]) -> list[ApiError | None]:
-        """For each change that is about to be committed, the error if an index that it would change has no write units left."""
-        return [self._entries_refusal(change) for change in changes]
+    def refuse_writes(self, changes: Sequence[Change]) -> Sequence[ApiError | None] | None:
+        """For each change that is about to be committed, the error if an index that it would change has no write units left.
 
-    def _entries_refusal(self, change: Change) -> ApiError | None:
-        if change.origin != "client":
-            return None
-        for entry in change.entries:
-            index = entry.source.index
-            if index is None or not index.is_global:
-                continue
-            throughput = self._find(entry.source.source_id)
-            if throughput is None:
+        None if all are admitted.
+        """
+        now_seconds = self._now()
+        reasons: list[ApiError | None] | None = None
+        for place, change in enumerate(changes):
+            if change.origin != "client":
                 continue
             try:
-                throughput.writes.admit(_entry_key(entry), self._now())
+                for source, old, new in change.entries:
+                    throughput = self._find(source.source_id)
+                    if throughput is not None and source.index is not None and source.index.is_global:
+                        entry = old if new is None else new
+                        assert entry is not None
+                        throughput.writes.admit(entry.key, now_seconds)
             except ApiError as error:
-                return error
-        return None
+                reasons = reasons or [None] * len(changes)
+                reasons[place] = error
+        return reasons
 
 
 def _entry_key(write: EntryWrite) -> Key:

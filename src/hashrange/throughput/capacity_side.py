@@ -133,10 +133,15 @@ class CapacitySide:
 
     def take(self, partition: Bucket | None, units: float, now_seconds: float) -> None:
         """Use units of the table or index, and of a partition, if any is given."""
-        if self._bucket is not None:
-            self._bucket.take(units, now_seconds)
+        bucket = self._bucket
+        if bucket is not None:
+            full_at_seconds = bucket.full_at_seconds  # as `Bucket.take` does; this is done for every request
+            begin_seconds = full_at_seconds if full_at_seconds > now_seconds else now_seconds  # noqa: FURB136 - `max` takes twice as long
+            bucket.full_at_seconds = begin_seconds + units * bucket.seconds_per_unit
         if partition is not None:
-            partition.take(units, now_seconds)
+            full_at_seconds = partition.full_at_seconds
+            begin_seconds = full_at_seconds if full_at_seconds > now_seconds else now_seconds  # noqa: FURB136 - `max` takes twice as long
+            partition.full_at_seconds = begin_seconds + units * partition.seconds_per_unit
         if self._growing is not None:
             assert self._growth is not None
             self._growing.take(units, now_seconds)

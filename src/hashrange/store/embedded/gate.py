@@ -39,5 +39,4 @@ class Gate(Participant):
 
     def refusals(self, draft: Draft, changes: Sequence[Change]) -> Sequence[ApiError | None] | None:
         """The refusals of the function that is asked."""
-        reasons = None if self._refuse is None else self._refuse(changes)
-        return reasons if reasons and any(reasons) else None
+        return None if self._refuse is None else self._refuse(changes)
