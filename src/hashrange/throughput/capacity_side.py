@@ -75,7 +75,7 @@ class CapacitySide:
                 before = 0.0 if self._bucket is None else self._bucket.rate
                 parts = len(table.partitions[table.source_id])
                 self._growth = Growth(max(least, before, parts * self._served), now_seconds)
-            units = self._growth.units_per_second
+            units = min(self._growth.units_per_second, TABLE_UNITS_PER_SECOND_MAX)
             self._growing = _bucket(self._growing, units, units, now_seconds)
             self._bucket = None if most is None else _bucket(self._bucket, most, most, now_seconds)
         self._follow_partitions(now_seconds)
