@@ -38,6 +38,7 @@ FILE_MODULES = (
     "faults/fault.py",
     "functions/code.py",
     "functions/code_folders.py",
+    "functions/handler_hints.py",
     "functions/guardian.py",
     "functions/process_tree.py",
     "functions/programs.py",

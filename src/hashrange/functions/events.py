@@ -9,8 +9,8 @@ import asyncio
 import heapq
 import logging
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -18,7 +18,8 @@ from hashrange.clock import Clock
 from hashrange.errors import StorageCorruption
 from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.description import FunctionDescription
-from hashrange.functions.invocation import ConcurrencyExceeded, Invocation
+from hashrange.functions.invocation import ConcurrencyExceeded
+from hashrange.functions.job_invocations import InvokeFunction
 from hashrange.functions.names import FunctionKey
 from hashrange.functions.refusals import FunctionMissing, FunctionsSwitchedOff, throttling_refusal
 from hashrange.limits import (
@@ -38,10 +39,35 @@ _SHOWN_BYTES = 1000
 
 FindFunction = Callable[[FunctionKey], FunctionDescription]
 """Raises FunctionMissing."""
-InvokeFunction = Callable[[FunctionDescription, bytes, str, str | None], Awaitable[Invocation]]
-"""Called with function, payload, request id and client context; see `Functions.invoke`."""
+
 
 _log = logging.getLogger("hashrange.functions")
+
+
+class Chains(Protocol):
+    """Finds out whether functions invoke themselves without end, while somebody waits for the end of a slice (`triggers/chains.py`)."""
+
+    def begin_slice(self) -> None:
+        """A slice of the job begins."""
+
+    def begin(self, function_arn: str, number: int, last: int) -> None:
+        """An event is begun; numbers are given in the order of arrival, and `last` is the last one."""
+
+    def check(self) -> None:
+        """Raises HashrangeError if events go on without end."""
+
+
+class NoChains:
+    """Nobody waits for the end of a slice."""
+
+    def begin_slice(self) -> None:
+        """Do nothing."""
+
+    def begin(self, function_arn: str, number: int, last: int) -> None:
+        """Do nothing."""
+
+    def check(self) -> None:
+        """Do nothing."""
 
 
 class QueuedEvent(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -97,6 +123,7 @@ class EventQueue:
         self._size_bytes = 0
         """Of all events that wait or run."""
         self._arrived = asyncio.Event()
+        self.chains: Chains = NoChains()
         self.wake: Callable[[], None] = lambda: None
         """Called when there is an event to run. Set by whoever runs the job."""
 
@@ -146,16 +173,32 @@ class EventQueue:
             if name not in known:
                 self._add(name, event)
 
+    def concurrency_changed(self, key: FunctionKey) -> None:
+        """Let the throttled events of a function be tried at once, because its reserved concurrency has changed."""
+        function, now_seconds = f"{EVENT_PREFIX}{'/'.join(key)}", self._clock.service_time()
+        self._waiting = [
+            one._replace(due_seconds=min(one.due_seconds, now_seconds))
+            if one.throttles and one.function == function
+            else one
+            for one in self._waiting
+        ]
+        heapq.heapify(self._waiting)
+        self._arrived.set()
+        self.wake()
+
     # --- the job --------------------------------------------------------------------------------
 
     async def run_slice(self) -> float | None:
         """Run all events that are due, of each function some at a time; ends when none of them runs.
 
-        Returns the seconds until the next one is due; None if no one waits. Raises StorageError.
+        Returns the seconds until the next one is due; None if no one waits. Raises StorageError, and what `Chains.check` raises:
+        what runs then goes on, and the next slice concludes it.
         """
+        self.chains.begin_slice()
         while True:
             self._arrived.clear()
             self._begin_due()
+            self.chains.check()
             if not self._running:
                 break
             arrival = asyncio.ensure_future(self._arrived.wait())
@@ -179,6 +222,7 @@ class EventQueue:
             waiting = heapq.heappop(self._waiting)
             if running[waiting.function] < EVENTS_RUNNING_MAX:
                 running[waiting.function] += 1
+                self.chains.begin(_read_name(waiting.document)[0].arn, waiting.number, self._number)
                 self._running[asyncio.ensure_future(self._run(waiting, self._generation))] = waiting
             else:
                 self._held.setdefault(waiting.function, deque()).append(waiting)

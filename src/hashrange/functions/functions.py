@@ -18,7 +18,8 @@ from hashrange.aws_services.operation import Caller
 from hashrange.clock import Clock
 from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.code_links import CodeLinks
-from hashrange.functions.declaration import FunctionDeclaration, check_declaration, describe_declared
+from hashrange.functions.declaration import FunctionDeclaration
+from hashrange.functions.declared import DeclaredFunctions
 from hashrange.functions.description import (
     FunctionDescription,
     new_revision_id,
@@ -26,7 +27,9 @@ from hashrange.functions.description import (
     update_status_of,
 )
 from hashrange.functions.events import EventQueue
+from hashrange.functions.handler_hints import hint_on_handler, names_in_zip
 from hashrange.functions.invocation import ConcurrencyExceeded, Invocation
+from hashrange.functions.job_invocations import JobInvocations
 from hashrange.functions.loaded import HandlerCredentials, LoadedFunction, LoadedFunctions
 from hashrange.functions.names import LATEST, FunctionKey, FunctionReference, parse_arn, read_reference
 from hashrange.functions.refusals import (
@@ -36,16 +39,13 @@ from hashrange.functions.refusals import (
     parameter_refusal,
     throttling_refusal,
 )
+from hashrange.functions.runnable import language_of
 from hashrange.functions.stored import ChangeFunction, StoredFunctions
+from hashrange.functions.variables import variables_of_server
 from hashrange.limits import CODE_STORAGE_BYTES_MAX
 from hashrange.messages import functions_api as messages
 from hashrange.store.documents import Documents
 
-DECLARED_CALLER = Caller("000000000000", "us-east-1")
-"""For whom the code of a declared function is tried at start, unless it names an account and a Region."""
-
-SERVED_HERE = ("DYNAMODB", "DYNAMODB_STREAMS", "LAMBDA")
-"""Services that handlers' SDKs find at this server, as they stand in names of environment variables."""
 CODE_PATH = "/_lambda/code/"
 """Path of the URLs from which functions' zips can be fetched."""
 ChangeExisting = Callable[[FunctionDescription], FunctionDescription]
@@ -68,7 +68,9 @@ class FunctionOptions(msgspec.Struct, frozen=True, kw_only=True):
     )
     """Account and Region → what handlers sign with there."""
     endpoints: Mapping[str, str] = {}
-    """`AWS_ENDPOINT_URL_…` variables of handlers."""
+    """Variables by which handlers reach the server: `AWS_ENDPOINT_URL_…`, and `AWS_CA_BUNDLE` if they must trust its certificate."""
+    certificate_path: str | None = None
+    """File of the server's certificate; None without TLS."""
     state_delay_seconds: float = 0.0
     """How long a function stays Pending, and an update InProgress, in service time."""
     code_url: str | None = None
@@ -84,12 +86,14 @@ class Functions:
         self.stored = StoredFunctions(documents, clock, options.state_delay_seconds)
         self._loaded = LoadedFunctions(clock, options.credentials_of, options.endpoints)
         self._links = CodeLinks(clock)
-        self.events = EventQueue(documents, clock, self.find_key, self.invoke)
+        self.for_jobs = JobInvocations(self.invoke)
+        self.events = EventQueue(documents, clock, self.find_key, self.for_jobs.invoke)
         """The job that runs asynchronous invocations."""
-        self._declared: dict[str, tuple[FunctionDeclaration, float, str]] = {}
-        """Name → declaration, service time of the declaration, run id."""
+        self._declared = DeclaredFunctions()
         self._changing: set[FunctionKey] = set()
         """Functions that are being created or updated."""
+        self.on_concurrency_change: Callable[[FunctionKey], None] = lambda key: None
+        """Called after the reserved executions of a function have changed. Set by whoever waits until it may run."""
         self._generation = documents.generation
 
     def reach(self, endpoint: str, credentials_of: Callable[[Caller], HandlerCredentials] | None = None) -> None:
@@ -97,7 +101,7 @@ class Functions:
         options = self.options
         self.options = msgspec.structs.replace(
             options,
-            endpoints={f"AWS_ENDPOINT_URL_{service}": endpoint for service in SERVED_HERE},
+            endpoints=variables_of_server(endpoint, options.certificate_path),
             credentials_of=credentials_of or options.credentials_of,
             code_url=endpoint + CODE_PATH,
         )
@@ -107,34 +111,24 @@ class Functions:
 
     def declare(self, name: str, declaration: FunctionDeclaration) -> None:
         """Add a function, or replace a declared one. A stored function of this name is hidden. Raises FunctionsError."""
-        check_declaration(name, declaration)
-        self._declared[name] = declaration, self.clock.service_time(), new_revision_id()
+        self._declared.declare(name, declaration, self.clock.service_time())
 
     async def start(self) -> None:
         """Start an environment for each declared function with code, and log which handlers cannot be loaded.
 
         Each invocation tries them again, so a repaired handler needs no restart.
         """
-        for name, (declaration, _, _) in tuple(self._declared.items()):
-            caller = Caller(
-                declaration.account or DECLARED_CALLER.account, declaration.region or DECLARED_CALLER.region
-            )
-            description = self._find_declared(name, caller)
+        for description in self._declared.all():
+            if description.url is not None:
+                continue
             try:
-                if description is not None and description.url is None:
-                    self._require_code_runs(description)
-                    generation = self.stored.generation
-                    loaded = await self._started(description, b"")
-                    is_current = self.stored.generation == generation
-                    (self._loaded.install if is_current else self._loaded.retire)(loaded)
+                self._require_code_runs(description)
+                generation = self.stored.generation
+                loaded = await self._started(description, b"")
+                is_current = self.stored.generation == generation
+                (self._loaded.install if is_current else self._loaded.retire)(loaded)
             except LambdaError as error:
-                _log.warning("The function %s cannot be run: %s", name, error.message)
-
-    def _find_declared(self, name: str, caller: Caller) -> FunctionDescription | None:
-        found = self._declared.get(name)
-        if found is None or not found[0].is_seen_by(caller):
-            return None
-        return describe_declared(name, found[0], caller, found[1], found[2])
+                _log.warning("The function %s cannot be run: %s", description.name, error.message)
 
     # --- reading --------------------------------------------------------------------------------
 
@@ -156,14 +150,14 @@ class Functions:
 
     def find_key(self, key: FunctionKey) -> FunctionDescription:
         """The function of this account, Region and name. Raises FunctionMissing and StorageError."""
-        description = self._find_declared(key.name, key.caller) or self.stored.get(key)
+        description = self._declared.find(key.name, key.caller) or self.stored.get(key)
         if description is None:
             raise FunctionMissing(messages.function_missing(key.arn))
         return description
 
     def list_after(self, caller: Caller, after: str, count: int) -> tuple[Sequence[FunctionDescription], bool]:
         """At most `count` functions of a caller whose names follow `after`, in order; True if there are more."""
-        declared = [name for name in self._declared if name > after and self._find_declared(name, caller)]
+        declared = self._declared.names_after(after, caller)
         names = sorted({*declared, *self.stored.names(caller, after)[: count + 1]})
         return [self.find_key(FunctionKey(*caller, name)) for name in names[:count]], len(names) > count
 
@@ -189,7 +183,7 @@ class Functions:
         Raises LambdaError: the function exists, code does not run here, cannot be unpacked or cannot be loaded; StorageError.
         """
         key = description.key
-        if key in self._changing or self._find_declared(key.name, key.caller) or self.stored.get(key):
+        if key in self._changing or self._declared.find(key.name, key.caller) or self.stored.get(key):
             raise conflict_refusal(messages.function_exists(key.name))
         with self._changes(key):
             self._require_code_runs(description)
@@ -249,7 +243,7 @@ class Functions:
             return await self._try_and_change(new, code, update, zipped)
 
     async def change(self, old: FunctionDescription, change: ChangeExisting) -> FunctionDescription:
-        """Change what does not concern how a function runs: tags, policy, reserved executions.
+        """Change what does not concern how a function runs: tags, policy; reserved executions by `reserve`.
 
         `change` is called with the description at the time of the commit. Raises LambdaError, also if the function is
         declared or has been deleted meanwhile, and StorageError.
@@ -263,6 +257,12 @@ class Functions:
             return change(current)
 
         return await self._change_stored(old.key, change_existing)
+
+    async def reserve(self, old: FunctionDescription, change: ChangeExisting) -> None:
+        """Change the reserved executions of a function, as `change` does."""
+        await self.change(old, change)
+        self.events.concurrency_changed(old.key)
+        self.on_concurrency_change(old.key)
 
     async def delete(self, old: FunctionDescription) -> None:
         """Delete a function; invocations that run go on to their end. Raises LambdaError and StorageError."""
@@ -329,7 +329,7 @@ class Functions:
             with self._loaded.counted(description.key):
                 loaded = await self._loaded.load(description, zipped)
                 try:
-                    await self._start(loaded)
+                    await self._start(loaded, zipped)
                 except BaseException:
                     self._loaded.retire(loaded)
                     raise
@@ -337,12 +337,14 @@ class Functions:
         except ConcurrencyExceeded:
             raise throttling_refusal("ConcurrentInvocationLimitExceeded") from None
 
-    async def _start(self, loaded: LoadedFunction) -> None:
+    async def _start(self, loaded: LoadedFunction, zipped: bytes) -> None:
         """Start an environment. Raises LambdaError if the handler cannot be loaded."""
         outcome = await loaded.start(new_revision_id())
         if outcome is not None:
             error: dict[str, Any] = msgspec.json.decode(outcome.payload)
-            raise parameter_refusal(messages.handler_broken(outcome.error_type, str(error.get("errorMessage"))))
+            names = await asyncio.to_thread(names_in_zip, zipped) if zipped else None
+            hint = hint_on_handler(loaded.description.handler, language_of(loaded.description.runtime), names)
+            raise parameter_refusal(messages.handler_broken(outcome.error_type, str(error.get("errorMessage")), hint))
 
     # --- invocations ----------------------------------------------------------------------------
 

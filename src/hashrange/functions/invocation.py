@@ -32,6 +32,8 @@ class Invocation(NamedTuple):
     """The last 4 KB of the log."""
     duration_ms: float = 0.0
     """Real time, without that of a start."""
+    is_unanswered: bool = False
+    """True if the function is a URL, which did not answer in time."""
 
 
 class InvocationOutcome(NamedTuple):
@@ -53,6 +55,12 @@ def _failure(error_type: str, message: str, *, is_timed_out: bool = False) -> In
 def describe_timeout(request_id: str, timeout_seconds: float) -> InvocationOutcome:
     """The handler did not return in time."""
     message = messages.of_request(request_id, messages.timed_out(timeout_seconds))
+    return _failure("Sandbox.Timedout", message, is_timed_out=True)
+
+
+def describe_timeout_before(request_id: str) -> InvocationOutcome:
+    """The function was not invoked, because it has just not returned in time with the same event."""
+    message = messages.of_request(request_id, messages.TIMED_OUT_BEFORE)
     return _failure("Sandbox.Timedout", message, is_timed_out=True)
 
 

@@ -121,7 +121,7 @@ class LoadedFunctions:
         credentials_of: Callable[[Caller], HandlerCredentials],
         endpoints: Mapping[str, str],
     ) -> None:
-        """`credentials_of`: account and Region → what handlers sign with there; `endpoints`: `AWS_ENDPOINT_URL_…` variables of handlers."""
+        """`credentials_of`: account and Region → what handlers sign with there; `endpoints`: variables by which handlers reach the server."""
         self._clock, self._credentials_of, self._endpoints = clock, credentials_of, endpoints
         self._listener: asyncio.Task[Listener] | None = None
         self._guardian: Guardian | None = None

@@ -72,6 +72,11 @@ def parse_arn(arn: str) -> FunctionReference | None:
     return FunctionReference(FunctionKey(found["account"], found["region"], found["name"]), found["qualifier"])
 
 
+def without_latest(arn: str) -> str:
+    """A function's ARN without the qualifier `$LATEST`, which names the same as none."""
+    return arn.removesuffix(f":{LATEST}")
+
+
 def read_reference(text: str, caller: Caller, qualifier: str | None = None) -> FunctionReference:
     """What a request names by its member FunctionName and, if it has one, its member Qualifier.
 

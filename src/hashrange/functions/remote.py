@@ -71,6 +71,7 @@ class RemoteFunction:
             outcome = describe_unreachable(messages.remote_status(self._url, reply.status))
         except TimeoutError:
             outcome = describe_timeout(request_id, self._timeout_seconds)
+            return _failed(outcome, (real_seconds() - began_seconds) * 1000)._replace(is_unanswered=True)
         except ReplyTooLarge:
             outcome = describe_large_reply()
         except ExchangeFailed as error:

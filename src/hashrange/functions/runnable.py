@@ -28,7 +28,7 @@ class Runnable(msgspec.Struct, frozen=True, kw_only=True):
     variables: Mapping[str, str] = {}
     """The function's own environment variables."""
     endpoints: Mapping[str, str] = {}
-    """`AWS_ENDPOINT_URL_…` entries; the function's own variables override them."""
+    """Variables by which SDKs reach the server; the function's own variables override them."""
     own_log_group: str | None = None
     """The log group that the function's configuration names."""
     region: str
@@ -44,7 +44,12 @@ class Runnable(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def language(self) -> Language:
         """What runs the handler."""
-        return "python" if self.runtime.startswith("python") else "node"
+        return language_of(self.runtime)
+
+
+def language_of(runtime: str) -> Language:
+    """What runs the handlers of a supported runtime."""
+    return "python" if runtime.startswith("python") else "node"
 
 
 def is_supported(runtime: str) -> bool:

@@ -5,17 +5,32 @@ Source: Lambda's developer guide, *Using Lambda environment variables*: reserved
 
 import os
 
+from hashrange.functions.own_certificate import read_certificate
 from hashrange.functions.runnable import Runnable
 
 PASSED_ON = (
     "PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TMP", "TEMP",
+    "AWS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS",
     "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "USERPROFILE", "APPDATA", "LOCALAPPDATA",
 )  # fmt: skip
 """All that a process gets of the server's environment, as far as it is set. The last two rows are for Windows."""
+SERVED_HERE = ("DYNAMODB", "DYNAMODB_STREAMS", "LAMBDA")
+"""Services that handlers' SDKs find at this server, as they stand in names of environment variables."""
 MARK = "_HASHRANGE_ENVIRONMENT"
 """Names the environment that a process belongs to; what a handler starts inherits it."""
 RUNTIME = "_HASHRANGE_RUNTIME"
 """Port, secret and most bytes of data, for the program of the runtime, which removes it before the handler is loaded."""
+
+
+def variables_of_server(endpoint: str, certificate_path: str | None) -> dict[str, str]:
+    """The variables by which SDKs find this server at its endpoint, and trust its certificate. Reads the certificate's file."""
+    certificate = None if certificate_path is None else read_certificate(certificate_path)
+    trusted: dict[str, str] = {}
+    if certificate is not None and certificate_path is not None:
+        endpoint = certificate.endpoint_for(endpoint)
+        if certificate.is_own_authority:
+            trusted = dict.fromkeys(("AWS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"), os.path.abspath(certificate_path))
+    return {f"AWS_ENDPOINT_URL_{service}": endpoint for service in SERVED_HERE} | trusted
 
 
 def make_variables(runnable: Runnable, log_stream: str, mark: str, runtime: str) -> dict[str, str]:

@@ -81,6 +81,8 @@ class Runner:
         self._stop_listening: Callable[[], None] = lambda: None
         self._order = asyncio.Lock()
         """A lock that is held while jobs run in order."""
+        self._orders = 0
+        """How often jobs have begun to run in order."""
         self._order_changed = asyncio.Event()
         """An event that is set and cleared at once when it may be another job's turn, or jobs no longer run in order."""
 
@@ -138,9 +140,9 @@ class Runner:
         dues = [running.due_seconds for running in self._timed if running.due_seconds is not None]
         return min(dues, default=None) if self._tasks else None
 
-    def is_in_order(self) -> bool:
-        """True while jobs run in order: somebody waits until they rest."""
-        return self._order.locked()
+    def is_in_order(self) -> int:
+        """While jobs run in order, because somebody waits until they rest: a number above 0, another one each time. Otherwise 0."""
+        return self._orders if self._order.locked() else 0
 
     @asynccontextmanager
     async def in_order(self) -> AsyncIterator[None]:
@@ -150,6 +152,7 @@ class Runner:
         context. Contexts are entered one after the other, in the order of the calls.
         """
         async with self._order:
+            self._orders += 1
             for running in self._running:
                 running.slices = 0
             for running in self._timed:

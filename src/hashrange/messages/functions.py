@@ -11,6 +11,11 @@ NO_REASON = "Runtime exited without providing a reason"
 KILLED = "Runtime exited with error: signal: killed"
 CONNECTION_CLOSED_EARLY = "the connection was closed early"
 """Why a request to a URL has no reply. (ours)."""
+TIMED_OUT_BEFORE = (
+    "Task timed out with this event before, while service time is moved. The function was not invoked again; it will be after"
+    " that."
+)
+"""Why an event was not sent to a URL. (ours)."""
 REMOTE_REPLY_TOO_LARGE = "the reply is too large"
 """Why a request to a URL has no reply. (ours)."""
 

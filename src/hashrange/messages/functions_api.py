@@ -4,6 +4,7 @@ Source: reports of users up to 2026; Lambda's API reference and developer guide.
 """
 
 from collections.abc import Sequence
+from typing import Literal
 
 SHOWN_CHARACTERS_MAX = 500
 """Most characters of a client's text that a message repeats."""
@@ -12,7 +13,9 @@ SHOWN_CHARACTERS_MAX = 500
 
 QUALIFIERS_DIFFER = "The derived qualifier from the function name does not match the specified qualifier."
 LATEST_NOT_DELETABLE = "$LATEST version cannot be deleted without deleting the function."
-NO_POLICY = "The resource you requested does not exist."
+NO_RESOURCE = "The resource you requested does not exist."
+"""A function has no policy, or no URL."""
+NO_PROVISIONED_CONCURRENCY = "No Provisioned Concurrency Config found for this function"
 REVISION = (
     "The RevisionId provided does not match the latest RevisionId. Call the GetFunction/GetAlias API to retrieve the "
     "latest RevisionId"
@@ -47,6 +50,16 @@ def cut(text: str) -> str:
 def function_missing(arn: str) -> str:
     """There is no such function, or no such version of it; of a version, the ARN has the qualifier."""
     return f"Function not found: {cut(arn)}"
+
+
+def alias_missing(arn: str) -> str:
+    """A function has no such alias."""
+    return f"Alias not found: {cut(arn)}"
+
+
+def no_event_invoke_config(arn: str) -> str:
+    """A function has no settings for asynchronous invocations. `arn`: with a qualifier. (unconfirmed)."""
+    return f"The function {arn} doesn't have an EventInvokeConfig"
 
 
 def function_exists(name: str) -> str:
@@ -120,9 +133,28 @@ def runtime_not_run(runtime: str) -> str:
     )
 
 
-def handler_broken(error_type: str, message: str) -> str:
+def handler_broken(error_type: str, message: str, hint: str | None) -> str:
     """A handler cannot be loaded, so the function is not created or changed. (ours); `message` is the runtime's."""
-    return f"The function's code cannot be loaded: {error_type}: {message[:4000]}"
+    broken = f"The function's code cannot be loaded: {error_type}: {message[:4000]}"
+    return broken if hint is None else f"{broken.removesuffix('.')}. {hint}"
+
+
+def handler_form(language: Literal["python", "node"]) -> str:
+    """The way out for a Handler that does not name both a file and a function. (ours)."""
+    file = "app.py" if language == "python" else "app.js"
+    return f"Handler names a file and a function: app.handler is the function handler in the file {file}."
+
+
+def module_in_folder(found: str, folder: str, handler: str | None) -> str:
+    """The way out if the handler's file lies in a folder of the zip. (ours); `handler`: what Handler could be instead."""
+    alternative = "" if handler is None else f", or set Handler to {cut(handler)}"
+    return f"The zip has the file as {cut(found)}: zip the files in the folder {cut(folder)} instead of the folder itself{alternative}."
+
+
+def module_not_in_zip(file: str, names: Sequence[str], count: int) -> str:
+    """The way out if the zip lacks the handler's file. (ours); `names`: the first of the `count` files in the zip."""
+    shown = ", ".join(map(cut, names)) + (", …" if count > len(names) else "")
+    return f"Handler asks for the file {cut(file)}, which is not in the zip; it has {shown}."
 
 
 def reserved_variables(names: Sequence[str]) -> str:

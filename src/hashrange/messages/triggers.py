@@ -50,6 +50,24 @@ def deliveries_without_end(table_name: str) -> str:
     )
 
 
+def events_chain_without_end(function_arn: str) -> str:
+    """Why an advance of service time did not wait for the end of asynchronous invocations."""
+    return (
+        f"The function {function_arn} invokes itself asynchronously, or is invoked so by others, without end: it was invoked"
+        f" {TRIGGER_CHAIN_LINKS_MAX:,} times in a row, each time by an invocation (InvocationType Event) that was queued since the time"
+        " before. Service time has been moved; the function's invocations go on."
+    )
+
+
+def events_without_end(function_arn: str) -> str:
+    """Why an advance of service time did not wait for the end of asynchronous invocations."""
+    return (
+        f"The function {function_arn} is invoked asynchronously all the while, by other clients or by functions: invocations ran"
+        f" for {TRIGGER_CHAIN_SECONDS_MAX:.0f} s after those that had been queued before. Service time has been moved; invocations"
+        " go on."
+    )
+
+
 def message_refused(arn: str, reason: str) -> str:
     """A warning in the log."""
     return f"The failure destination {arn} did not accept a message, which is sent again: {reason}"

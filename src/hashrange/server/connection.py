@@ -347,13 +347,13 @@ class Connection(asyncio.Protocol):
     def send_refusal(self) -> None:
         """Send the refusal; drop input until client or sweep ends the connection. With TLS or ended input, close it."""
         assert self.refusal is not None
-        status, body = self.refusal
+        status, body, header_lines = self.refusal
         connections = self.connections
         self.receiving = states.REFUSAL_SENT[self.receiving]
         self.since_seconds = connections.monotonic()
         if self.transport.is_closing():
             return
-        self.write_now(connections.writer.refusal(status, body, connections.wall_time()))
+        self.write_now(connections.writer.refusal(status, body, connections.wall_time(), header_lines))
         if connections.access_log is not None:
             connections.access_log(None, status, body, self.peer, "")
         if self.input is not states.ENDED and self.transport.can_write_eof():

@@ -26,13 +26,13 @@ PIECES_MAX = 4
 """Most pieces of a long read that are parsed in a row; fewer if one of them completes a request."""
 
 
-BodyLimit = Callable[[bytes], int]
-"""URL of a request → most bytes of its body, at least BODY_BYTES_MAX; called for longer bodies only."""
+BodyLimit = Callable[[bytes], tuple[int, Callable[[], Refusal]]]
+"""URL of a request → most bytes of its body, at least BODY_BYTES_MAX, and how a longer one is refused; called for long bodies only."""
 
 
-def usual_body_limit(_url: bytes) -> int:
+def usual_body_limit(_url: bytes) -> tuple[int, Callable[[], Refusal]]:
     """The limit of DynamoDB's requests, whatever the URL."""
-    return BODY_BYTES_MAX
+    return BODY_BYTES_MAX, lambda: BODY_TOO_LARGE
 
 
 class Stop(Enum):
@@ -152,7 +152,7 @@ class Reading:
         if layout.content_length >= 0:
             length_bytes = int(self.head_values[layout.content_length] or b"0")
             return length_bytes if length_bytes > SMALL_BYTES else 0
-        return self.body_limit(self.url) if len(self.body) > SMALL_BYTES else 0
+        return self.body_limit(self.url)[0] if len(self.body) > SMALL_BYTES else 0
 
     def is_too_large(self) -> bool:
         """True if an unfinished message's head, or its chunked body's framing, is too large; called after each read."""
@@ -177,8 +177,8 @@ class Reading:
             self._refuse(MALFORMED)
         if layout.content_length >= 0:
             length = values[layout.content_length]
-            if length is not None and len(length) > 7 and int(length) > self.body_limit(self.url):
-                self._refuse(BODY_TOO_LARGE)
+            if length is not None and len(length) > 7:
+                self._check_length(int(length))
         elif layout.transfer_encoding >= 0:
             self.framing = Framing(head_bytes(self.url, names, values))
         if layout.expect >= 0:
@@ -192,8 +192,14 @@ class Reading:
         if type(self.body) is bytes:
             self.body = bytearray(self.body)
         self.body += body
-        if len(self.body) > BODY_BYTES_MAX and len(self.body) > self.body_limit(self.url):
-            self._refuse(BODY_TOO_LARGE)
+        if len(self.body) > BODY_BYTES_MAX:
+            self._check_length(len(self.body))
+
+    def _check_length(self, body_bytes: int) -> None:
+        """Refuse a body that is too large."""
+        bytes_max, refusal = self.body_limit(self.url)
+        if body_bytes > bytes_max:
+            self._refuse(refusal())
 
     def on_chunk_complete(self) -> None:
         """A chunk is complete: refuse trailers that are too large."""

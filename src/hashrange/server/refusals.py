@@ -9,10 +9,12 @@ from hashrange.messages import http as sentences
 
 
 class Refusal(NamedTuple):
-    """Status and text of the reply that is sent before the server closes the connection."""
+    """The reply that is sent before the server closes the connection."""
 
     status: int
     body: bytes
+    header_lines: bytes = b"Content-Type: text/plain\r\n"
+    """With line ends."""
 
 
 MALFORMED = Refusal(400, sentences.MALFORMED_REQUEST)

@@ -28,7 +28,9 @@ class TriggerSetup:
         """Raises SettingUnusable. `drawing_now()` draws the faults that batches meet."""
         delay_seconds = settings.table_state_delay_seconds
         configuration = Configuration() if settings.triggers is None else read_configuration(settings.triggers)
-        options = FunctionOptions(runs_code=settings.functions, state_delay_seconds=delay_seconds)
+        options = FunctionOptions(
+            runs_code=settings.functions, state_delay_seconds=delay_seconds, certificate_path=settings.tls_cert
+        )
         self.functions = functions = Functions(store.documents, clock, options)
         for name, declaration in configuration.functions.items():
             if declaration.code is not None and not settings.functions:

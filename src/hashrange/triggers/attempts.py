@@ -1,7 +1,8 @@
 """How is a batch brought to its function, and what follows from the end of that? Invocations, and messages to destinations, are tasks.
 
 A batch whose function cannot run it now is tried again after a pause, which is no retry; one that was throttled also as soon as an
-invocation ends: of another function too, since the limit may be that of all functions. Such an extra try leaves the pause as it is.
+invocation ends: of another function too, since the limit may be that of all functions; and as soon as the reserved concurrency of its
+function changes. Such an extra try leaves the pause as it is.
 Records that are given up count as handled once their destination has accepted the message about them.
 """
 
@@ -55,7 +56,10 @@ class Attempts:
         self._invoke = invoke
         self._deliver = deliver
         self._on_end = on_end
-        self._running: dict[asyncio.Task[Any], tuple[ConsumedShard, Lane]] = {}
+        self._running: dict[asyncio.Task[Any], tuple[ConsumedShard, Lane, int]] = {}
+        """Each task with its lane, and `_concurrency_changes` when it began."""
+        self._concurrency_changes = 0
+        """How often `concurrency_changed` was called."""
         self._ended: deque[asyncio.Task[Any]] = deque()
         self._throttled = ThrottledLanes()
 
@@ -104,11 +108,23 @@ class Attempts:
             batch.request_id = new_uuid()
             self._run(shard, lane, self._invoke(mapping.function_arn, payload, batch.request_id))
 
+    def concurrency_changed(self, function_arn: str) -> None:
+        """Let all throttled lanes of a function try again. `function_arn`: without a qualifier."""
+        self._concurrency_changes += 1
+        for shard, lane in self._throttled.take_all(function_arn):
+            self._try_early(shard, lane)
+
+    def _try_early(self, shard: ConsumedShard, lane: Lane) -> None:
+        """Give the lane's first batch an extra try, ahead of its pause."""
+        batch = lane.batches[0]
+        batch.due_unless_early_seconds, batch.due_seconds = batch.due_seconds, 0.0
+        self._agenda.mark(shard, lane)
+
     def _run(self, shard: ConsumedShard, lane: Lane, work: Coroutine[Any, Any, Any]) -> None:
         lane.is_busy = True
         shard.consumer.busy_lanes += 1
         task = asyncio.get_running_loop().create_task(work)
-        self._running[task] = (shard, lane)
+        self._running[task] = (shard, lane, self._concurrency_changes)
         task.add_done_callback(self._end)
 
     def _end(self, task: asyncio.Task[Any]) -> None:
@@ -123,7 +139,7 @@ class Attempts:
     def conclude(self) -> None:
         """Draw the consequences of the end of one task. Raises the error of one that failed in an unforeseen way."""
         task = self._ended.popleft()
-        shard, lane = self._running.pop(task)
+        shard, lane, concurrency_changes = self._running.pop(task)
         lane.is_busy = False
         consumer, batch = shard.consumer, lane.batches[0]
         consumer.busy_lanes -= 1
@@ -132,6 +148,8 @@ class Attempts:
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
         if isinstance(error, ConcurrencyExceeded | LambdaError | asyncio.CancelledError):
             self._conclude_refusal(shard, lane, batch, error)
+            if isinstance(error, ConcurrencyExceeded) and concurrency_changes != self._concurrency_changes:
+                self._try_early(shard, lane)
         elif error is not None:
             raise error
         elif batch.discard is not None:
@@ -182,7 +200,4 @@ class Attempts:
         """Let a throttled lane try again, because an invocation has ended."""
         found = self._throttled.take(function_arn)
         if found is not None:
-            shard, lane = found
-            batch = lane.batches[0]
-            batch.due_unless_early_seconds, batch.due_seconds = batch.due_seconds, 0.0
-            self._agenda.mark(shard, lane)
+            self._try_early(*found)

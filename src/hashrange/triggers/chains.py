@@ -1,67 +1,71 @@
-"""Does a function trigger itself? Then deliveries never end, and an advance of service time, which waits for their end, would not return.
+"""Does a function trigger itself? Then deliveries, or asynchronous invocations, never end, and an advance of service time, which waits for their end, would not return.
 
-A function that writes to its own table gets what it has written, writes again, and so on: a chain. Its links are invocations with
-records that were written after the link before had begun. Records that wait already when the first link begins make no chain,
-however many they are. Functions of two tables that write to each other's tables make chains too.
-
-Clients that write all the while look the same, except that a mapping which falls behind them makes few links: each finds records
-that are older than the link before. So deliveries are also given up some real time after the first record that was written
-while somebody waited.
+A function that writes to its own table gets what it has written, writes again, and so on; so do functions of two tables that write
+to each other's tables, and functions that invoke themselves or each other asynchronously. What is counted is in `chain_links.py`.
 """
 
 from collections.abc import Callable
 
+from hashrange.clock import Clock
 from hashrange.jobs.job import NeverRests
-from hashrange.limits import TRIGGER_CHAIN_LINKS_MAX, TRIGGER_CHAIN_SECONDS_MAX
-from hashrange.messages.triggers import chain_without_end, deliveries_without_end
+from hashrange.messages import triggers as messages
 from hashrange.store.streams import Streams
-from hashrange.tables.streams import Sequence
 from hashrange.triggers.batches import Batch
+from hashrange.triggers.chain_links import ChainLinks
 from hashrange.triggers.consumers import Consumer
 
 
-class Chains:
-    """The chains of all mappings, while somebody waits for the end of deliveries."""
+class DeliveryChains:
+    """The chains of all mappings. A link is an invocation with records that were written after the link before had begun."""
 
-    def __init__(self, streams: Streams, monotonic: Callable[[], float]) -> None:
-        self._streams = streams
-        self._monotonic = monotonic
-        self._awaited: Sequence | None = None
-        """The last record that was written before somebody waited; None until a batch is begun for somebody who waits."""
-        self._later_since_seconds: float | None = None
-        """Since when batches are begun with records written after `_awaited`."""
-        self._links: dict[str, tuple[Sequence, int]] = {}
-        """By UUID of the mapping: the last record that was written when the last link began, and the number of links before."""
-        self._longest: Consumer | None = None
-        """A consumer whose chain has become too long."""
-        self._last: Consumer | None = None
-        """A consumer that still gets such batches TRIGGER_CHAIN_SECONDS_MAX after the first one."""
+    def __init__(self, streams: Streams, clock: Clock, is_awaited: Callable[[], int]) -> None:
+        self._last = streams.last
+        self._links: ChainLinks[tuple[str, str, str]] = ChainLinks(clock, is_awaited)
+        """By UUID of the mapping, ARN of the function and name of the table."""
 
-    def clear(self) -> None:
-        """Forget all chains."""
-        self._links, self._longest, self._last = {}, None, None
-        self._awaited = self._later_since_seconds = None
+    def begin_slice(self) -> None:
+        """See `ChainLinks.begin_slice`."""
+        self._links.begin_slice()
 
     def begin(self, consumer: Consumer, batch: Batch) -> None:
         """Note that a batch is brought to its function."""
-        if self._awaited is None:
-            self._awaited = self._streams.last()
-        if batch.sequences and batch.sequences[0] > self._awaited:
-            now_seconds = self._monotonic()
-            if self._later_since_seconds is None:
-                self._later_since_seconds = now_seconds
-            elif now_seconds - self._later_since_seconds >= TRIGGER_CHAIN_SECONDS_MAX:
-                self._last = consumer
-        last, links = self._links.get(consumer.mapping.uuid, (-1, -1))
-        if batch.sequences and batch.sequences[0] > last:
-            self._links[consumer.mapping.uuid] = (self._streams.last(), links + 1)
-            if links + 1 >= TRIGGER_CHAIN_LINKS_MAX:
-                self._longest = consumer
+        if batch.sequences:
+            mapping = consumer.mapping
+            worker = (mapping.uuid, mapping.function_arn, consumer.stream.table_name)
+            self._links.begin(worker, batch.sequences[0], self._last())
 
     def check(self) -> None:
         """Raise NeverRests if a chain has TRIGGER_CHAIN_LINKS_MAX links, or batches have gone on for TRIGGER_CHAIN_SECONDS_MAX."""
-        if self._longest is not None:
-            mapping = self._longest.mapping
-            raise NeverRests(chain_without_end(mapping.function_arn, self._longest.stream.table_name))
-        if self._last is not None:
-            raise NeverRests(deliveries_without_end(self._last.stream.table_name))
+        endless = self._links.take_endless()
+        if endless is None:
+            return
+        reason, (_, function_arn, table_name) = endless
+        if reason == "links":
+            raise NeverRests(messages.chain_without_end(function_arn, table_name))
+        raise NeverRests(messages.deliveries_without_end(table_name))
+
+
+class EventChains:
+    """The chains of asynchronous invocations. A link is an invocation that was queued after the link before had begun."""
+
+    def __init__(self, clock: Clock, is_awaited: Callable[[], int]) -> None:
+        self._links: ChainLinks[str] = ChainLinks(clock, is_awaited)
+        """By ARN of the function."""
+
+    def begin_slice(self) -> None:
+        """See `ChainLinks.begin_slice`."""
+        self._links.begin_slice()
+
+    def begin(self, function_arn: str, number: int, last: int) -> None:
+        """Note that the invocation of this number begins; `last`: number of the one that was queued last."""
+        self._links.begin(function_arn, number, last)
+
+    def check(self) -> None:
+        """Raise NeverRests if a chain has TRIGGER_CHAIN_LINKS_MAX links, or invocations have gone on for TRIGGER_CHAIN_SECONDS_MAX."""
+        endless = self._links.take_endless()
+        if endless is None:
+            return
+        reason, arn = endless
+        if reason == "links":
+            raise NeverRests(messages.events_chain_without_end(arn))
+        raise NeverRests(messages.events_without_end(arn))

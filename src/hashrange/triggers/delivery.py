@@ -28,7 +28,7 @@ from hashrange.store.interface import WholeStore
 from hashrange.triggers.agenda import Agenda
 from hashrange.triggers.attempts import Attempts, Deliver, Invoke
 from hashrange.triggers.batches import Disturb
-from hashrange.triggers.chains import Chains
+from hashrange.triggers.chains import DeliveryChains
 from hashrange.triggers.consumers import ConsumedShard, Consumer
 from hashrange.triggers.durable_records import DurableRecords
 from hashrange.triggers.filling import fill_batch
@@ -61,9 +61,9 @@ class Delivery:
         self._durable = DurableRecords(store, store.streams, self.wake)
         self._agenda = Agenda()
         self._attempts = Attempts(self._roster, self._agenda, clock, invoke, deliver, self._look)
-        self._chains = Chains(store.streams, clock.monotonic)
-        self.is_awaited: Callable[[], bool] = lambda: False
-        """True if somebody waits for the end of the slice, which then must not last forever."""
+        self.is_awaited: Callable[[], int] = lambda: 0
+        """Above 0 if somebody waits for the end of the slice, which then must not last forever; see `Runner.is_in_order`."""
+        self._chains = DeliveryChains(store.streams, clock, lambda: self.is_awaited())  # noqa: PLW0108 - it is set later
         self._wake: Callable[[], None] = lambda: None
         self._generation = -1
         """Generation of the documents that the memory is about."""
@@ -101,6 +101,11 @@ class Delivery:
         self._roster.is_outdated = True
         self._look()
 
+    def concurrency_changed(self, function_arn: str) -> None:
+        """Bring the throttled batches of a function, whose reserved concurrency has changed, to it at once. `function_arn`: without a qualifier."""
+        self._attempts.concurrency_changed(function_arn)
+        self._look()
+
     def _look(self) -> None:
         """Let the slice make another pass, or a new slice begin."""
         if self._waiter is not None:
@@ -120,7 +125,7 @@ class Delivery:
         stops = self._stops
         self._is_in_slice = True
         self._left = {}
-        self._chains.clear()
+        self._chains.begin_slice()
         if self._was_stopped:
             self._was_stopped = False
             self._drop()  # what the slice that was stopped may have left
@@ -299,8 +304,7 @@ class Delivery:
             self._agenda.set_time(shard, lane, batch.due_seconds)
         else:
             self._agenda.set_time(shard, lane, None)
-            if self.is_awaited():
-                self._chains.begin(consumer, batch)
+            self._chains.begin(consumer, batch)
             self._attempts.begin(shard, lane)
 
     def _rest(self, shard: ConsumedShard, lane: Lane) -> None:

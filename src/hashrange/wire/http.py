@@ -137,6 +137,7 @@ def query_pairs(url: bytes) -> list[tuple[str, str]]:
     return [(unquote(name), unquote(value)) for name, _, value in pairs]
 
 
+REQUEST_ID = b"x-amzn-RequestId"
 HttpReply = tuple[bytes, bytes]
 """Head and body of a reply, separate because copying a body of 1 MB takes 1 ms."""
 
@@ -183,7 +184,7 @@ class ReplyWriter:
         content_type: bytes | None = None,
         extra: bytes = b"",
     ) -> HttpReply:
-        """Head and body of a reply. `content_type` None: as the request's. `extra`: header lines with line ends."""
+        """Head and body of a reply. `content_type` None: as the request's. `extra`: header lines with line ends; REQUEST_ID may be the first."""
         if int(wall_time) != self._second:
             self._turn_second(wall_time)
         if content_type is None:
@@ -196,20 +197,23 @@ class ReplyWriter:
                 body = compress(body, coding)
                 extra += b"Content-Encoding: " + coding + b"\r\n"
         connection = b"keep-alive" if request.keeps_alive else b"close"
-        head = b"HTTP/1.1 %d %b\r\n%bContent-Type: %b\r\nConnection: %b\r\n%bx-amzn-RequestId: %b%012d\r\nx-amz-crc32: %d\r\nContent-Length: %d\r\n\r\n" % (
-            status, REASONS[status], self._date, content_type, connection, extra,
-            PROCESS_PREFIX, request.number, crc32(body), len(body),
+        if not extra.startswith(REQUEST_ID):
+            extra += b"%b: %b%012d\r\n" % (REQUEST_ID, PROCESS_PREFIX, request.number)
+        head = b"HTTP/1.1 %d %b\r\n%bContent-Type: %b\r\nConnection: %b\r\n%bx-amz-crc32: %d\r\nContent-Length: %d\r\n\r\n" % (
+            status, REASONS[status], self._date, content_type, connection, extra, crc32(body), len(body),
         )  # fmt: skip
         if status == NO_CONTENT:
             head = head.replace(b"Content-Length: 0\r\n", b"", 1)
         return head, b"" if request.method == b"HEAD" else body
 
-    def refusal(self, status: int, body: bytes, wall_time: float) -> bytes:
-        """A plain-text reply to malformed or incomplete input, or on a refused connection. The connection is closed."""
+    def refusal(
+        self, status: int, body: bytes, wall_time: float, header_lines: bytes = b"Content-Type: text/plain\r\n"
+    ) -> bytes:
+        """A reply to malformed or incomplete input, or on a refused connection. The connection is closed."""
         if int(wall_time) != self._second:
             self._turn_second(wall_time)
-        return b"HTTP/1.1 %d %b\r\n%bContent-Type: text/plain\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%b" % (
-            status, REASONS[status], self._date, len(body), body,
+        return b"HTTP/1.1 %d %b\r\n%b%bConnection: close\r\nContent-Length: %d\r\n\r\n%b" % (
+            status, REASONS[status], self._date, header_lines, len(body), body,
         )  # fmt: skip
 
     def _turn_second(self, wall_time: float) -> None:

@@ -126,10 +126,11 @@ def test_functions_that_are_not_there(name: str) -> None:
         await world.create()
         for operation in OPERATIONS:
             fields = {field.encode_name: field for field in msgspec.structs.fields(operation.request)}
-            if "FunctionName" not in fields or operation.name == "CreateFunction":
+            if "FunctionName" not in fields or operation.name in ("CreateFunction", "GetProvisionedConcurrencyConfig"):
                 continue
             others: dict[str, Any] = {
                 "StatementId": "s", "Action": "lambda:InvokeFunction", "Principal": "*", "ReservedConcurrentExecutions": 1,
+                "Name": "live",
             }  # fmt: skip
             required = {name: others[name] for name, field in fields.items() if field.required and name in others}
             with pytest.raises((LambdaError, msgspec.ValidationError)) as refusal:
@@ -505,9 +506,15 @@ def test_an_invocation_and_its_headers() -> None:
         log = base64.b64decode(headers["X-Amz-Log-Result"]).decode().splitlines()
         assert log[0].startswith("START RequestId: ")
         assert log[1] == "seen"
-        assert set(headers) == {"X-Amz-Executed-Version", "X-Amz-Log-Result"}
+        assert set(headers) == {"x-amzn-RequestId", "X-Amz-Executed-Version", "X-Amz-Log-Result"}
+        assert headers["x-amzn-RequestId"] == log[0].split()[2]
         status, body, headers = await world.reply("Invoke", FunctionName="orders", Payload=b'"fail"', LogType="None")
-        assert (status, headers) == (200, {"X-Amz-Executed-Version": "$LATEST", "X-Amz-Function-Error": "Unhandled"})
+        assert (status, headers["X-Amz-Executed-Version"], headers["X-Amz-Function-Error"]) == (
+            200,
+            "$LATEST",
+            "Unhandled",
+        )
+        assert set(headers) == {"x-amzn-RequestId", "X-Amz-Executed-Version", "X-Amz-Function-Error"}
         assert json.loads(body)["errorMessage"] == "no order"
         context = base64.b64encode(b'{"custom": {"b": 2}}').decode()
         assert await world.invoke(ClientContext=context) == [None, {"b": 2}]

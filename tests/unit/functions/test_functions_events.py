@@ -31,7 +31,7 @@ async def queue(world: FunctionsWorld, name: str = "orders", **event: object) ->
     status, body, headers = await world.reply(
         "Invoke", FunctionName=name, InvocationType="Event", Payload=json.dumps(event).encode()
     )
-    assert (status, body, headers) == (202, b"", {})
+    assert (status, body, list(headers)) == (202, b"", ["x-amzn-RequestId"])
 
 
 def queued(world: FunctionsWorld) -> list[str]:
@@ -162,6 +162,28 @@ def test_an_event_that_cannot_begin_waits_longer_and_longer(tmp_path: Path, monk
         assert queued(world) == [], "given up after six hours"
         await asyncio.to_thread(Path(path).write_text, "")
         await running
+
+    run_functions(test)
+
+
+def test_a_throttled_event_is_tried_at_once_when_the_reserved_concurrency_changes(tmp_path: Path) -> None:
+    async def test(world: FunctionsWorld) -> None:
+        path = str(tmp_path / "fifo")
+        os.mkfifo(path)
+        began = Path(path + ".began")
+        await world.create(code=WAITS)
+        await world.call("PutFunctionConcurrency", FunctionName="orders", ReservedConcurrentExecutions=1)
+        running = asyncio.ensure_future(world.invoke(event={"file": path}))
+        await until(began.exists)
+        await queue(world, file=path)
+        assert await world.functions.events.run_slice() == 1
+        await world.call("DeleteFunctionConcurrency", FunctionName="orders")
+        job = asyncio.ensure_future(world.functions.events.run_slice())
+        await until(lambda: began.read_text() == "..")
+        while not (running.done() and job.done()):
+            os.close(os.open(path, os.O_RDWR))  # lets those that have opened it end, and waits for nobody
+            await asyncio.sleep(0)
+        assert await job is None
 
     run_functions(test)
 

@@ -173,6 +173,7 @@ def bounds_differences(ours: Bounds, model_name: str, path: str) -> Iterator[tup
 _CHECKED = "checked where functions/api reads the member"
 _REFUSED = "the member is refused unless it asks for nothing, or is only returned"
 _QUOTA = "functions that are no managed instances have smaller quotas"
+_NO_LAYERS = "there are no layers, whatever they are asked for"
 _OTHER_SOURCES = "empty lists of other event sources are accepted, others are refused"
 OTHER_CONSTRAINTS: dict[tuple[str, str], str] = {
     **dict.fromkeys(
@@ -194,6 +195,7 @@ OTHER_CONSTRAINTS: dict[tuple[str, str], str] = {
     ),
     **dict.fromkeys([("FileSystemConfigs", "max"), ("PublishTo", "enum")], _REFUSED),
     **dict.fromkeys([("EphemeralStorage.Size", "max"), ("MemorySize", "max"), ("Timeout", "max")], _QUOTA),
+    **dict.fromkeys([("CompatibleRuntime", "enum"), ("CompatibleRuntime", "max"), ("LayerName", "pattern")], _NO_LAYERS),
     ("ReservedConcurrentExecutions", "max"): "an Integer of Java",
     **dict.fromkeys(
         [(name, what) for name in ("Topics", "Queues") for what in ("min", "max")]

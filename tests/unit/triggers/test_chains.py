@@ -11,7 +11,7 @@ from hashrange.jobs.job import NeverRests
 from hashrange.jobs.runner import Runner
 from hashrange.jobs.virtual_time import advance
 from hashrange.limits import TRIGGER_CHAIN_SECONDS_MAX
-from hashrange.triggers import chains
+from hashrange.triggers import chain_links
 from tests.support.waiting import PATIENCE_SECONDS, until
 from tests.unit.triggers.deliveries import FUNCTION, Deliveries
 
@@ -20,13 +20,13 @@ LINKS = 20
 
 @pytest.fixture(autouse=True)
 def few_links(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chains, "TRIGGER_CHAIN_LINKS_MAX", LINKS)
+    monkeypatch.setattr(chain_links, "TRIGGER_CHAIN_LINKS_MAX", LINKS)
 
 
 class Writing(Deliveries):
     """A function that writes the next value whenever it gets one, until `last`."""
 
-    def __init__(self, last: float = float("inf")) -> None:
+    def __init__(self, last: int = 10**9) -> None:
         super().__init__()
         self.written = 0
         self.last = last
@@ -110,13 +110,28 @@ def test_a_slow_function_is_waited_for() -> None:
 
 def test_a_chain_that_ends_in_time_is_followed_to_its_end() -> None:
     world = Writing(last=LINKS)
-    world.delivery.is_awaited = lambda: True
+    world.delivery.is_awaited = lambda: world.last // LINKS  # another wait each time
     world.write_next()
     for _ in range(3):
         assert world.deliver() is None
         assert len(world.taken()) == LINKS
         world.last += LINKS
         world.write_next()
+
+
+def test_a_chain_goes_on_over_slices_until_service_time_is_moved() -> None:
+    """Its other links may be work of another job, for which this one rests."""
+    world = Writing(last=0)
+    world.delivery.is_awaited = lambda: 1
+    for _ in range(2):
+        for value in range(LINKS):
+            world.write(value)
+            world.deliver()
+        world.clock.advance(1)
+    with pytest.raises(NeverRests):
+        for value in range(LINKS + 1):
+            world.write(value)
+            world.deliver()
 
 
 def test_many_records_that_were_there_before_are_no_chain() -> None:

@@ -326,3 +326,37 @@ def test_a_missing_function_is_waited_for() -> None:
     until_rest(world)
     assert world.taken() == [[1]] * 4
     assert world.result(mapping) == messages.OK
+
+
+def test_a_throttled_batch_is_tried_at_once_when_the_concurrency_of_its_function_changes() -> None:
+    world = Deliveries()
+    first, second, third = world.map(), world.map(function_arn=f"{FUNCTION}:$LATEST"), world.map(function_arn="other")
+    world.functions.answer = world.functions.answer_of["other"] = ConcurrencyExceeded("")
+    world.write(0)
+    assert world.deliver() == 0.5
+    world.functions.requests.clear()
+    world.delivery.concurrency_changed(FUNCTION)
+    assert world.deliver() == 0.5, "the extra try leaves the pause as it is"
+    assert sorted(arn for arn, _ in world.functions.requests) == [FUNCTION, f"{FUNCTION}:$LATEST"]
+    world.functions.answer = None
+    world.delivery.concurrency_changed(FUNCTION)
+    assert world.deliver() == 0.5
+    assert [world.result(one) for one in (first, second, third)] == [
+        messages.OK,
+        messages.OK,
+        messages.FUNCTION_THROTTLED,
+    ]
+
+
+def test_a_batch_that_is_throttled_while_the_concurrency_changes_is_tried_at_once() -> None:
+    world = Deliveries()
+    world.map()
+
+    def answer(_event: Event) -> Any:
+        world.delivery.concurrency_changed(FUNCTION)
+        return ConcurrencyExceeded("")
+
+    world.functions.answers.append(answer)
+    world.write(0)
+    assert world.deliver() is None
+    assert world.taken() == [[0], [0]]

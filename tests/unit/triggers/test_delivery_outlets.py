@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from hashrange.clock import VirtualClock
 from hashrange.functions.functions import Functions
 from hashrange.functions.invocation import Invocation
+from hashrange.functions.job_invocations import JobInvocations
 from hashrange.triggers import triggers as module
 from hashrange.triggers.destinations.destination import DeliveryFailed
 from hashrange.triggers.failure_message import FailureMessage
@@ -39,7 +41,11 @@ class Queue:
 class Refusing:
     """Functions that return an error."""
 
-    async def invoke(self, _arn: str, _payload: bytes, _request_id: str) -> Invocation:
+    def __init__(self) -> None:
+        self.events = SimpleNamespace()
+        self.for_jobs = JobInvocations(self.invoke)
+
+    async def invoke(self, *_: Any) -> Invocation:
         return Invocation(b"{}", "Unhandled")
 
 

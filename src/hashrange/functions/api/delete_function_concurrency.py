@@ -16,7 +16,7 @@ async def delete_function_concurrency(functions: Functions, caller: Caller, requ
     def release(current: FunctionDescription) -> FunctionDescription:
         return msgspec.structs.replace(current, reserved_executions=None)
 
-    await functions.change(description, release)
+    await functions.reserve(description, release)
 
 
 OPERATION = LambdaOperation(

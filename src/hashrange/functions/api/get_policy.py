@@ -16,7 +16,7 @@ async def get_policy(functions: Functions, caller: Caller, request: QualifiedReq
     """The policy; without statements, there is none."""
     description = functions.find(request.FunctionName, caller, request.Qualifier)
     if not description.statements:
-        raise FunctionMissing(say.NO_POLICY)
+        raise FunctionMissing(say.NO_RESOURCE)
     return {"Policy": policy_text(description.statements), "RevisionId": description.policy_revision_id}
 
 

@@ -22,6 +22,8 @@ from hashrange.functions.refusals import throttling_refusal
 from hashrange.limits import EVENT_PAYLOAD_BYTES_MAX, INVOCATION_PAYLOAD_BYTES_MAX
 from hashrange.messages import functions_api as say
 
+REQUEST_ID = "x-amzn-RequestId"
+"""First header of the reply, whose value is the request id that the handler sees."""
 _NO_PAYLOAD = b"{}"
 """What a handler receives if the request has no payload."""
 
@@ -55,7 +57,7 @@ async def invoke(functions: Functions, caller: Caller, request: InvokeRequest) -
     request_id = new_revision_id()
     if invocation_type == "Event":
         await functions.events.put(description.key, payload, request_id, client_context)
-        return LambdaReply(202)
+        return LambdaReply(202, headers={REQUEST_ID: request_id})
     return await _run(functions, description, payload, request_id, client_context, shows_log=request.LogType == "Tail")
 
 
@@ -76,7 +78,7 @@ async def _run(
             "ReservedFunctionConcurrentInvocationLimitExceeded" if is_reserved else "ConcurrentInvocationLimitExceeded"
         )
         raise throttling_refusal(reason) from None
-    headers = {"X-Amz-Executed-Version": LATEST}
+    headers = {REQUEST_ID: request_id, "X-Amz-Executed-Version": LATEST}
     if invocation.function_error is not None:
         headers["X-Amz-Function-Error"] = invocation.function_error
     if shows_log:

@@ -36,7 +36,7 @@ async def put_function_concurrency(
             raise parameter_refusal(say.too_much_reserved(UNRESERVED_EXECUTIONS_MIN))
         return msgspec.structs.replace(current, reserved_executions=reserved)
 
-    await functions.change(description, reserve)
+    await functions.reserve(description, reserve)
     return {"ReservedConcurrentExecutions": reserved}
 
 

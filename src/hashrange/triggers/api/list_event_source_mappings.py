@@ -7,11 +7,10 @@ from typing import Any
 
 from hashrange.aws_services.operation import Caller
 from hashrange.functions.api.operation import LambdaOperation
-from hashrange.functions.names import read_reference
+from hashrange.functions.names import read_reference, without_latest
 from hashrange.items.steps import walk
 from hashrange.limits import MAPPINGS_PER_PAGE
 from hashrange.triggers.api.configuration import configuration_of
-from hashrange.triggers.api.lookup import without_latest
 from hashrange.triggers.api.requests import ListEventSourceMappingsRequest
 from hashrange.triggers.mapping import EventSourceMapping
 from hashrange.triggers.triggers import Triggers

@@ -3,7 +3,7 @@
 from hashrange.aws_services.operation import Caller
 from hashrange.errors import ValidationException
 from hashrange.functions.api.operation import LambdaError
-from hashrange.functions.names import LATEST, read_reference
+from hashrange.functions.names import read_reference, without_latest
 from hashrange.functions.refusals import FunctionMissing
 from hashrange.messages import event_source_mappings as messages
 from hashrange.operations.streams.stream import is_readable, parse_stream_arn
@@ -75,11 +75,6 @@ def require_only_mapping(triggers: Triggers, mapping: EventSourceMapping) -> Non
             name = mapping.function_arn.partition(":function:")[2]
             message = messages.mapping_exists(mapping.stream_arn, name, other.uuid)
             raise LambdaError(409, "ResourceConflictException", message)
-
-
-def without_latest(arn: str) -> str:
-    """A function's ARN without the qualifier `$LATEST`, which names the same as none."""
-    return arn.removesuffix(f":{LATEST}")
 
 
 def require_destination(triggers: Triggers, mapping: EventSourceMapping) -> None:

@@ -28,6 +28,13 @@ _read_over = msgspec.json.Decoder(msgspec.Raw).decode
 _is_number = re.compile(r"-?[0-9]{1,18}").fullmatch
 
 
+def body_bytes_max(operation: LambdaOperation) -> int:
+    """Most bytes of a body of this operation."""
+    if operation.raw_body is not None:
+        return INVOCATION_PAYLOAD_BYTES_MAX
+    return LAMBDA_REQUEST_BYTES_MAX if _blob_path(structure_of(operation.request)) else LAMBDA_JSON_BYTES_MAX
+
+
 class RequestReader:
     """Reads the requests of one operation."""
 
@@ -41,13 +48,7 @@ class RequestReader:
         self._located = frozenset(located)
         self._reads_body = operation.raw_body is None and not located.issuperset(self._shapes)
         self._blob_path = _blob_path(shape) if operation.raw_body is None else ()
-        self._body_bytes_max = (
-            INVOCATION_PAYLOAD_BYTES_MAX
-            if operation.raw_body is not None
-            else LAMBDA_REQUEST_BYTES_MAX
-            if self._blob_path
-            else LAMBDA_JSON_BYTES_MAX
-        )
+        self._body_bytes_max = body_bytes_max(operation)
 
     def read(self, request: HttpRequest, texts: Mapping[str, str]) -> Any:
         """The operation's struct; `texts` are the members in the path. May give way.

@@ -11,7 +11,7 @@ from hashrange.server.incoming import Respond
 from hashrange.wire.http import HttpRequest
 
 _is_lambda_path = re.compile(
-    rb"/20\d\d-\d\d-\d\d/(functions|event-source-mappings|tags|account-settings)(/|\?|$)"
+    rb"/20\d\d-\d\d-\d\d/(functions|event-source-mappings|tags|account-settings|layers|code-signing-configs)(/|\?|$)"
 ).match
 _CODE = "AccessDeniedException"
 

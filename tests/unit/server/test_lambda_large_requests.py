@@ -1,0 +1,85 @@
+"""A request of Lambda's API that is longer than any may be is refused in that API's form, before it has arrived."""
+
+import json
+from http.client import HTTPConnection, HTTPResponse
+from urllib.parse import urlsplit
+
+import boto3
+import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+from hashrange.limits import (
+    BODY_BYTES_MAX,
+    INVOCATION_PAYLOAD_BYTES_MAX,
+    LAMBDA_JSON_BYTES_MAX,
+    LAMBDA_REQUEST_BYTES_MAX,
+)
+from hashrange.settings import Settings
+from hashrange.testing.database import server
+
+ROLE = "arn:aws:iam::000000000000:role/handler"
+
+
+def announce(endpoint: str, method: str, path: str, length_bytes: int) -> tuple[HTTPResponse, bytes]:
+    """The reply to the head of a request with such a body."""
+    connection = HTTPConnection(urlsplit(endpoint).netloc)
+    connection.putrequest(method, path)
+    connection.putheader("Content-Length", str(length_bytes))
+    connection.endheaders()
+    response = connection.getresponse()
+    body = response.read()
+    connection.close()
+    return response, body
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "length_bytes", "name", "most_bytes"),
+    [
+        ("POST", "/2015-03-31/functions", LAMBDA_REQUEST_BYTES_MAX + 1, "CreateFunction", LAMBDA_REQUEST_BYTES_MAX),
+        ("POST", "/2015-03-31/functions/", 10**12, "CreateFunction", LAMBDA_REQUEST_BYTES_MAX),
+        ("PUT", "/2015-03-31/functions/f/code", 10**9, "UpdateFunctionCode", LAMBDA_REQUEST_BYTES_MAX),
+        ("POST", "/2015-03-31/functions/f/invocations?Qualifier=a", 10**9, "InvokeFunction", INVOCATION_PAYLOAD_BYTES_MAX),
+        ("POST", "/2015-03-31/functions/f/policy", 10**9, "AddPermission", LAMBDA_JSON_BYTES_MAX),
+        ("POST", "/2015-03-31/event-source-mappings", BODY_BYTES_MAX + 1, "CreateEventSourceMapping", LAMBDA_JSON_BYTES_MAX),
+        ("POST", "/2017-03-31/tags/arn", 10**9, "TagResource", LAMBDA_JSON_BYTES_MAX),
+    ],
+)  # fmt: skip
+def test_the_refusal_has_lambdas_form(method: str, path: str, length_bytes: int, name: str, most_bytes: int) -> None:
+    with server(Settings(data_dir=None, port=0, functions=True)) as database:
+        response, body = announce(database.endpoint, method, path, length_bytes)
+    assert response.status == 413
+    assert response.headers["x-amzn-ErrorType"] == "RequestEntityTooLargeException"
+    assert response.headers["Content-Type"] == "application/json"
+    assert json.loads(body) == {
+        "Type": "User",
+        "message": f"Request must be smaller than {most_bytes} bytes for the {name} operation",
+    }
+
+
+@pytest.mark.parametrize("path", ["/", "/2015-03-31/functions/f/g/h"])
+def test_other_requests_are_refused_as_before(path: str) -> None:
+    with server(Settings(data_dir=None, port=0, functions=True)) as database:
+        response, _ = announce(database.endpoint, "POST", path, 10**9)
+    assert (response.status, response.headers["Content-Type"]) == (413, "text/plain")
+
+
+def test_an_sdk_reads_it() -> None:
+    with server(Settings(data_dir=None, port=0, functions=True)) as database:
+        client = boto3.client(
+            "lambda",
+            endpoint_url=database.endpoint,
+            region_name="us-east-1",
+            aws_access_key_id="test",
+            aws_secret_access_key="test",
+            config=Config(retries={"total_max_attempts": 1}),
+        )
+        with pytest.raises(ClientError, match=r"RequestEntityTooLargeException.*smaller than 70167211 bytes"):
+            client.create_function(
+                FunctionName="f",
+                Runtime="python3.12",
+                Role=ROLE,
+                Handler="app.handle",
+                Code={"ZipFile": bytes(LAMBDA_REQUEST_BYTES_MAX * 3 // 4)},
+            )
+        client.close()
