@@ -57,6 +57,7 @@ MEMBERS: dict[str, dict[str, Any]] = {
     "DeleteFunction": {"FunctionName": "none", "Qualifier": "1"},
     "DeleteFunctionConcurrency": {"FunctionName": "orders"},
     "GetAccountSettings": {},
+    "GetAlias": {"FunctionName": "orders", "Name": "live"},
     "GetFunction": {"FunctionName": "orders", "Qualifier": "$LATEST"},
     "GetFunctionCodeSigningConfig": {"FunctionName": "orders"},
     "GetFunctionConcurrency": {"FunctionName": "orders"},
@@ -66,6 +67,16 @@ MEMBERS: dict[str, dict[str, Any]] = {
     "GetRuntimeManagementConfig": {"FunctionName": "orders", "Qualifier": "$LATEST"},
     "Invoke": {"FunctionName": "orders", "InvocationType": "RequestResponse", "LogType": "Tail", "ClientContext": "e30=", "Qualifier": "$LATEST"},
     "ListFunctions": {"Marker": "a", "MaxItems": 5, "FunctionVersion": "ALL", "MasterRegion": "ALL"},
+    "GetFunctionEventInvokeConfig": {"FunctionName": "orders", "Qualifier": "$LATEST"},
+    "GetFunctionUrlConfig": {"FunctionName": "orders", "Qualifier": "$LATEST"},
+    "GetProvisionedConcurrencyConfig": {"FunctionName": "orders", "Qualifier": "1"},
+    "ListAliases": {"FunctionName": "orders", "FunctionVersion": "1", "Marker": "a", "MaxItems": 5},
+    "ListCodeSigningConfigs": {"Marker": "a", "MaxItems": 5},
+    "ListFunctionEventInvokeConfigs": {"FunctionName": "orders", "Marker": "a", "MaxItems": 5},
+    "ListFunctionUrlConfigs": {"FunctionName": "orders", "Marker": "a", "MaxItems": 5},
+    "ListLayerVersions": {"LayerName": "tools", "CompatibleRuntime": PYTHON, "Marker": "a", "MaxItems": 5},
+    "ListLayers": {"CompatibleRuntime": PYTHON, "Marker": "a", "MaxItems": 5},
+    "ListProvisionedConcurrencyConfigs": {"FunctionName": "orders", "Marker": "a", "MaxItems": 5},
     "ListTags": {"Resource": FUNCTION_ARN},
     "ListVersionsByFunction": {"FunctionName": "orders", "Marker": "a", "MaxItems": 5},
     "PutFunctionConcurrency": {"FunctionName": "orders", "ReservedConcurrentExecutions": 5},
@@ -172,13 +183,13 @@ def prepare(client: FuzzClient) -> None:
 def as_request(operation: LambdaOperation, members: dict[str, Any], payload: bytes | None = None) -> Spoiled:
     """The HTTP request with these members."""
     members = dict(members)
-    path = operation.path
+    path, _, own_query = operation.path.partition("?")
     for part in [one[1:-1] for one in path.split("/") if one.startswith("{")]:
         path = path.replace(f"{{{part}}}", quote(str(members.pop(part, "")), safe=""))
     query = [(name, members.pop(member)) for name, member in operation.query.items() if member in members]
     headers = {name: str(members.pop(member)) for name, member in operation.headers.items() if member in members}
     body = payload if payload is not None else json.dumps(members).encode() if members else b""
-    return Spoiled(path, urlencode(query, doseq=True), headers, body)
+    return Spoiled(path, "&".join(filter(None, (own_query, urlencode(query, doseq=True)))), headers, body)
 
 
 def spoil(operation: LambdaOperation, members: dict[str, Any], generator: random.Random) -> Spoiled:

@@ -75,7 +75,7 @@ def _initial_partitions(settings: Settings) -> CountInitialPartitions:
 async def open_fork(
     settings: Settings, snapshot: ServiceSnapshot, operations: Mapping[str, Operation] = ALL_OPERATIONS
 ) -> Service:
-    """Open a service that begins with the state of `snapshot`: content, service time, and faults drawn anew.
+    """Open a service that begins with the state of `snapshot`: content, service time, throughput's terms, and faults drawn anew.
 
     The `data_dir`, `snapshot`, `faults` and `kinesis_endpoint` of the settings are not used: what a fork sent to Kinesis
     could not be told from what its original sends. Raises StorageError.
@@ -84,6 +84,7 @@ async def open_fork(
     clock = MovableClock(SystemClock(), snapshot.time_state)
     lag_seconds = most_lag_seconds(snapshot.faults)
     service = await open_service(settings, clock, operations, snapshot.checkpoint, lag_seconds)
+    service.use_throughput_terms(snapshot.throughput_terms)
     if snapshot.faults.faults:
         service.use_faults(snapshot.faults)
     return service

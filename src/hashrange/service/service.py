@@ -45,6 +45,7 @@ from hashrange.store.interface import WholeStore
 if TYPE_CHECKING:
     from hashrange.service.fault_setup import FaultSetup
     from hashrange.service.throughput_setup import ThroughputSetup
+    from hashrange.throughput.table_throughputs import OwnTerms
 
 HELD_SECONDS_MAX = 0.0005
 """Once calls of a group have run for this long, `Service.release` sends or holds back the replies made so far."""
@@ -147,6 +148,17 @@ class Service:
             self.use_faults(self.drawing.faults)
         else:
             self._scopes.set_up_by(self._use_front)
+
+    @property
+    def throughput_terms(self) -> "OwnTerms":
+        """The terms of tables whose throughput has terms of its own."""
+        return {} if self._throughput is None else self._throughput.throughputs.own_terms
+
+    def use_throughput_terms(self, own: "OwnTerms") -> None:
+        """Let these tables have terms of their own, and no others."""
+        if own or self._throughput is not None:
+            self.throughput.throughputs.replace_terms(own)
+            self.enforce_throughput()
 
     def _use_front(self, scope: Scope) -> None:
         scope.store = self.front

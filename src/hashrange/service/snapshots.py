@@ -1,7 +1,8 @@
 """How is a running service copied, saved, and returned to an earlier state? Its content by checkpoints of its store, together with its service time."""
 
 from collections.abc import Iterator
-from typing import BinaryIO, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from hashrange.clock import MovableClock, ServiceTimeState
 from hashrange.faults.fault import Faults
@@ -9,6 +10,9 @@ from hashrange.service.service import Service
 from hashrange.store.copying import Checkpoint
 from hashrange.store.interface import WholeStore
 from hashrange.store.snapshot_file import SnapshotReader, SnapshotWriter, StoredRow
+
+if TYPE_CHECKING:
+    from hashrange.throughput.table_throughputs import OwnTerms
 
 PIECE_BYTES = 256 * 1024
 """Length of the keys and values that are read at once from a checkpoint, in some 0.3 ms."""
@@ -26,27 +30,31 @@ class ServiceSnapshot(NamedTuple):
     """Service time at that moment."""
     faults: Faults = NO_FAULTS
     """The faults that requests met at that moment. A service that returns to the snapshot, or begins with it, draws them anew."""
+    throughput_terms: "OwnTerms" = MappingProxyType({})
+    """How the throughput of tables with terms of their own was enforced at that moment."""
 
 
 async def take_snapshot(service: Service) -> ServiceSnapshot:
     """Copy the state of a service. Raises StorageError."""
     clock = movable_clock(service)
     checkpoint = await service.store.checkpoint()
-    return ServiceSnapshot(checkpoint, clock.state, clock.service_time(), faults_of(service))
+    terms = dict(service.throughput_terms)
+    return ServiceSnapshot(checkpoint, clock.state, clock.service_time(), faults_of(service), terms)
 
 
 def return_to(service: Service, snapshot: ServiceSnapshot | None) -> None:
-    """Return a service to the state of `snapshot`. None: no content, the machine's service time, and no faults.
+    """Return a service to the state of `snapshot`. None: no content, the machine's service time, no faults, and the settings' throughput.
 
     If the snapshot's service time was frozen, service time returns to that; else it differs from the machine's as it
     did then. `snapshot`: taken of this service, of a fork of it, or of one that it was forked from, or read for one of
     these (`read_snapshot`). Raises StorageError.
     """
     clock = movable_clock(service)
-    before, setup_before = clock.state, service.fault_setup
+    before, setup_before, terms_before = clock.state, service.fault_setup, dict(service.throughput_terms)
     faults = NO_FAULTS if snapshot is None else snapshot.faults
     has_faults = setup_before is not None or bool(faults.faults)
     clock.go_to(ServiceTimeState() if snapshot is None else snapshot.time_state)
+    service.use_throughput_terms({} if snapshot is None else snapshot.throughput_terms)
     if has_faults:
         service.use_faults(
             faults
@@ -55,6 +63,7 @@ def return_to(service: Service, snapshot: ServiceSnapshot | None) -> None:
         service.store.restore(None if snapshot is None else snapshot.checkpoint)
     except BaseException:
         clock.go_to(before)
+        service.use_throughput_terms(terms_before)
         if setup_before is not None:
             service.take_faults(setup_before)
         elif has_faults:

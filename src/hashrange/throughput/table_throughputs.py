@@ -29,6 +29,10 @@ class ThroughputTerms(NamedTuple):
     adaptive: AdaptiveCapacity
 
 
+OwnTerms = Mapping[tuple[str, str, str], ThroughputTerms]
+"""Account, Region and name of a table → its own terms."""
+
+
 class _Known(NamedTuple):
     """A source, as of the last look into the catalog."""
 
@@ -61,6 +65,15 @@ class TableThroughputs:
     def terms_of(self, account: str, region: str, name: str) -> ThroughputTerms:
         """How the throughput of this table is enforced."""
         return self._own.get((account, region, name), self._usual)
+
+    @property
+    def own_terms(self) -> OwnTerms:
+        """The terms of tables that have their own."""
+        return self._own
+
+    def replace_terms(self, own: OwnTerms) -> None:
+        """Let these tables have terms of their own, and no others. All buckets are full then."""
+        self._own, self._known = dict(own), {}
 
     def set_terms(self, account: str, region: str, name: str, terms: ThroughputTerms) -> None:
         """Enforce the throughput of this table, of tables of this name later too, on these terms. Its buckets are full then."""

@@ -14,8 +14,9 @@ from hashrange.settings import Settings
 from hashrange.store.embedded import layout
 from hashrange.testing import Database, Fault, server
 from tests.support.function_servers import zip_of
+from tests.unit.throughput.admin import buckets_of, set_throughput
 
-SETTINGS = Settings(data_dir=None, functions=True, kinesis_endpoint="http://127.0.0.1:9")
+SETTINGS = Settings(data_dir=None, functions=True, admin=True, kinesis_endpoint="http://127.0.0.1:9")
 HOUR_SECONDS = 3600
 KINESIS_ARN = "arn:aws:kinesis:us-east-1:000000000000:stream/plays"
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/music"
@@ -216,6 +217,12 @@ KINDS = {
         lambda db: [refused(db) for _ in range(3)],
         (),
         ("drawing", "fault_setup"),
+    ),
+    "terms of throughput": Kind(
+        lambda db: set_throughput(db, "music", mode="enforced"),
+        lambda db: buckets_of(db, "music")["mode"],
+        (),
+        ("_throughput", "front"),
     ),
 }
 """Kinds of state that clients can see."""

@@ -187,6 +187,7 @@ def test_many_threads_read_what_they_have_written(database: Database) -> None:
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timers that send signals")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the handler may raise in a destructor
 def test_a_signal_handler_that_raises_leaves_the_database_usable(database: Database) -> None:
     """As Ctrl-C and the time-outs of pytest do; wherever it comes, also while the loop is borrowed."""
     client = database.client()
