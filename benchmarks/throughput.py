@@ -1,6 +1,10 @@
 """What does enforced throughput cost? `python -m benchmarks.throughput`: GetItem and PutItem within one process, unlimited and enforced in turns.
 
 Process CPU time of an operation, without sockets and JSON, over the store in memory; the least of many rounds.
+
+Measured on a shared machine with two cores, in five runs: GetItem takes 1.5 to 1.8 µs and 1.1 to 1.5 more when enforced; PutItem 9 to 12 µs and
+1.8 to 2.7 more; with one global index changed 22 to 32 µs and 4.2 to 6.3 more, with two 24 to 37 µs and 5.0 to 8.6 more. Most of that are cold caches:
+`CapacitySide.take`, called alone, takes 0.3 µs, and within a PutItem 1.0.
 """
 
 import asyncio

@@ -65,9 +65,13 @@ TAGS_MAX = 50
 TAGS_PER_PAGE = 50
 """Tags in one reply of ListTagsOfResource; the service's own page size is not known."""
 ACCOUNT_CAPACITY_UNITS_MAX = 80_000
-"""Read capacity units of an account in one Region, as DescribeLimits reports them; as many write capacity units."""
+"""Provisioned read capacity units of an account in one Region, over tables and global indexes; as many write capacity units."""
 TABLE_CAPACITY_UNITS_MAX = 40_000
-"""Read capacity units of one table, as DescribeLimits reports them; as many write capacity units."""
+"""Read capacity units of one table or global index, as many write capacity units: provisioned, or used in a second on demand."""
+TABLE_CHANGES_MAX = 500
+"""Tables of one account and Region that are CREATING, UPDATING or DELETING at the same time."""
+INDEXED_CREATIONS_MAX = 250
+"""Tables with secondary indexes among them that are CREATING."""
 ENDPOINT_CACHE_MINUTES = 1_440
 RESOURCE_POLICY_MAX_BYTES = 20_480
 """UTF-8 bytes of a policy document as it is sent, blanks included. Source: service behaviour, captures to Oct 2026."""
@@ -139,8 +143,12 @@ ON_DEMAND_GROWTH_FACTOR = 2
 """An on-demand table or index serves this many times its previous peak at once. Source: developer guide, on-demand capacity mode."""
 ON_DEMAND_GROWTH_SECONDS = 1_800.0
 """Time after which units used in a second count as previous peak. Source: as above, which says that doubling within 30 minutes may throttle."""
-TABLE_UNITS_PER_SECOND_MAX = 40_000
-"""Read units, and write units, a second of one table or index: the service's default quota. Above it, on-demand traffic is refused."""
+HOT_ITEM_SECONDS = 300.0
+"""An item that has made up two thirds of what its partition refused for this long gets a partition of its own: a model, as the service's is not published."""
+HOT_ITEM_PAUSE_SECONDS_MAX = 60.0
+"""A partition that has refused nothing for this long has no hot item: as above."""
+HOT_ITEMS_MAX = 100
+"""Items of one table or index that are isolated at most, for reads and for writes: our own bound."""
 
 # --- streams ---
 # Source of the limits for streams: developer guide, streams and their API; service model of November 2026.
@@ -297,10 +305,11 @@ are read, which takes 0.1 to 0.2 ms."""
 DESTINATION_SECONDS_MAX = 30.0
 """Real time in which a failure destination has to accept a message, before it is sent again: our own bound."""
 TRIGGER_CHAIN_LINKS_MAX = 1_000
-"""Invocations in a row, each with records written since the one before, after which an advance of service time does not wait
-for their end: our own bound. They take a few seconds of real time."""
+"""Invocations in a row, each with records written, or queued asynchronously, since the one before, after which an advance of service
+time does not wait for their end: our own bound. They take a few seconds of real time."""
 TRIGGER_CHAIN_SECONDS_MAX = 30.0
-"""Real time for which an advance of service time waits for the delivery of records that were written after it had begun: our own bound."""
+"""Real time for which an advance of service time waits for records that were written, and invocations that were queued, after it had
+begun: our own bound."""
 TRIGGER_PASSED_RECORDS_MAX = 1_000
 """Records without a match that a mapping passes over before it stores its position: our own bound."""
 TRIGGER_PASSED_SECONDS = 5.0

@@ -46,11 +46,11 @@ class World:
         key = Key(bytes([int(name[0], 16) << 4]) * 8 + name.encode())
         for number in range(int(times)):
             try:
-                partition = side.admit(key, self.now_seconds)
+                side.admit(key, self.now_seconds)
             except ApiError as error:
                 (members,) = (value for value in error.members.values() if isinstance(value, list))
                 return f"{number:,} admitted, then {type(error).__name__} {members[0]['reason']}"
-            side.take(partition, float(units or 1), self.now_seconds)
+            side.take(key, float(units or 1), self.now_seconds)
         return "all admitted"
 
 

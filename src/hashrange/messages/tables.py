@@ -21,6 +21,34 @@ TABLE_PROTECTED = (
 # The text after the colon is known from users' error reports, which name 256 tables, the quota of that time.
 TOO_MANY_TABLES = "Subscriber limit exceeded: There is a limit of {limit} tables per subscriber"
 
+# TOO_MANY_CHANGES: as users report it, with a limit of that time. TOO_MANY_INDEXED: only its end is known.
+TOO_MANY_CHANGES = "Subscriber limit exceeded: Only {limit} tables can be created, updated, or deleted simultaneously"
+TOO_MANY_INDEXED = (
+    "Subscriber limit exceeded: There is a limit of {limit} indexed tables that can be created simultaneously"
+)
+_LIMITS_OF_GUIDE = " Refer to the Amazon DynamoDB Developer Guide for current limits and how to request higher limits."
+# From TABLE_UNITS to WARM_QUOTA: as observed in October 2026. INDEX_UNITS: known in parts.
+TABLE_UNITS = (
+    "The requested {member}, {units}, is above the per table maximum for the account in {region}. Per table maximum: {limit}."
+    + _LIMITS_OF_GUIDE
+)
+INDEX_UNITS = (
+    "The requested {member} for index {index}, {units}, is above the per index maximum for the account in {region}."
+    " Per index maximum: {limit}." + _LIMITS_OF_GUIDE
+)
+ACCOUNT_UNITS = (
+    "This request would have caused the {member} limit to be exceeded for the account in {region}."
+    " Current {member} reserved by the account: {current}. Limit: {limit}. Requested: {units}." + _LIMITS_OF_GUIDE
+)
+ON_DEMAND_QUOTA = (
+    "Subscriber limit exceeded: Requested {member} for OnDemandThroughput for {subject} exceeds TableMax{kind}CapacityUnits"
+    " of the account in region {region}"
+)
+WARM_QUOTA = (
+    "Subscriber limit exceeded: Requested {member} for WarmThroughput for {subject} exceeds TableMax{kind}CapacityUnits"
+    " of the account in region {region}"
+)
+
 # --- time to live -------------------------------------------------------------------------------
 
 TTL_ALREADY_ENABLED = "TimeToLive is already enabled"

@@ -85,10 +85,6 @@ class Transacted(NamedTuple):
 SeeChanges = Callable[[Sequence[Change]], None]
 """Called with the changes of one commit, right after it."""
 
-RefuseChanges = Callable[[Sequence[Change]], Sequence[ApiError | None] | None]
-"""Called with the changes of one commit right before it; returns for each the error that refuses it, or None; in place of the list
-None if all are accepted. May be called again."""
-
 
 class TransactionRefused(HashrangeError):
     """Steps of a transaction, or rows of a `snapshot_get`, were refused, so nothing was done.
@@ -357,13 +353,6 @@ class Maintenance(Protocol):
         """From now on, call `see` with the changes of items of each commit, whoever has written them; None: call nobody.
 
         `see` must be quick and must not raise. Only the last registered one is called, for commits of this server.
-        """
-        ...
-
-    def refuse_changes(self, refuse: RefuseChanges | None) -> None:
-        """From now on, ask `refuse` before each commit that changes items of tables with global indexes; None: ask nobody.
-
-        Only the last registered one is asked.
         """
         ...
 

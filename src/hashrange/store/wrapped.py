@@ -19,7 +19,6 @@ class WrappedStore:
         self.tend_streams = inner.tend_streams
         self.split_partitions, self.split_partition = inner.split_partitions, inner.split_partition
         self.settle, self.on_work, self.on_changes = inner.settle, inner.on_work, inner.on_changes
-        self.refuse_changes = inner.refuse_changes
         self.checkpoint, self.restore = inner.checkpoint, inner.restore
         self.checkpoint_of, self.delay_index_entries = inner.checkpoint_of, inner.delay_index_entries
         self.close = inner.close

@@ -41,7 +41,7 @@ class Partition(NamedTuple):
 
 
 CountInitialPartitions = Callable[[Table, SourceId], int]
-"""Returns how many partitions a new source of a table begins with."""
+"""Returns how many partitions a source of a table begins with; one that has fewer, because its throughput was raised, is split."""
 
 
 def one_partition(table: Table, source_id: SourceId) -> int:
@@ -88,13 +88,16 @@ def split_partition(partition: Partition, next_number: int) -> list[Partition]:
     ]
 
 
-def next_to_split(partitions: Sequence[Partition], size_bytes: int, size_max_bytes: int) -> Partition | None:
-    """The partition of a source to split if its partitions hold more than `size_max_bytes` on average; otherwise None.
+def next_to_split(
+    partitions: Sequence[Partition], size_bytes: int, size_max_bytes: int, least_count: int = 1
+) -> Partition | None:
+    """The partition of a source to split if its partitions hold more than `size_max_bytes` on average, or are fewer than `least_count`; otherwise None.
 
     It is the first of the partitions with the most hashes, which hold the most bytes if there are many keys. None also
     if that partition has only one hash, or there are PARTITIONS_MAX partitions.
     """
-    if size_bytes <= size_max_bytes * len(partitions) or len(partitions) >= PARTITIONS_MAX:
+    is_enough = len(partitions) >= least_count and size_bytes <= size_max_bytes * len(partitions)
+    if is_enough or len(partitions) >= PARTITIONS_MAX:
         return None
     widest = max(partitions, key=lambda one: one.hashes.last - one.hashes.first)
     return widest if widest.hashes.first < widest.hashes.last else None

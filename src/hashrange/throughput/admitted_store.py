@@ -7,12 +7,13 @@ refuses. Reads are admitted before anybody knows what they cost, and take it aft
 
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
+from math import inf
 from typing import Any
 
 from hashrange.errors import ApiError, ItemRefusal
 from hashrange.items.types import Key, Row
 from hashrange.limits import TRANSACTION_FACTOR
-from hashrange.operations.meter import ChangeUsage, Meter, PageUsage, ReadUsage, TransactedReadUsage
+from hashrange.operations.meter import Meter, PageUsage, TransactedReadUsage
 from hashrange.soon import Soon
 from hashrange.store.interface import (
     IdempotencyToken,
@@ -26,19 +27,16 @@ from hashrange.store.refused_steps import RefusedSteps
 from hashrange.store.request_ids import RequestId
 from hashrange.store.wrapped import WrappedStore
 from hashrange.tables.capacity import change_units, entry_units, item_read_units, read_units, write_units
-from hashrange.tables.change import Change, Origin, Plan
-from hashrange.tables.entries import EntryWrite
+from hashrange.tables.change import Change, Origin, Plan, Planned
+from hashrange.tables.entries import EntryWrite, derive_entry_writes
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Index
 from hashrange.tables.source_id import HASH_BYTES
 from hashrange.tables.span import Span
 from hashrange.tables.transaction_capacity import transaction_change_units
-from hashrange.throughput.bucket import Bucket
 from hashrange.throughput.capacity_side import CapacitySide
-from hashrange.throughput.table_throughputs import TableThroughputs
+from hashrange.throughput.table_throughputs import TableThroughputs, ThroughputBuckets
 
-_PAID = {ReadUsage, ChangeUsage}
-"""Usages of requests for one item, which have been paid."""
 IdentifyRequest = Callable[[], object]
 """Returns the meter of the request that runs now."""
 
@@ -61,7 +59,7 @@ class AdmittedStore(WrappedStore):
         self._now = now
         self._identify = identify
         self._reading: dict[int, object] = {}
-        """By identity, the meters of requests of which a page has been admitted."""
+        """By identity, the meters of requests of which `count` takes units: a page has been admitted, or they are transactions."""
 
     # --- reads -----------------------------------------------------------------------------------
 
@@ -71,27 +69,24 @@ class AdmittedStore(WrappedStore):
         if throughput is None:
             return self._inner.get(source_id, key, consistent=consistent)
         reads, now_seconds = throughput.reads, self._now()
-        if self._reading and id(self._identify()) in self._reading:
-            partition = reads.partition(key)  # an item of an index entry on a page that has been admitted
-        else:
-            partition = reads.admit(key, now_seconds)
+        if now_seconds <= reads.blocked_until_seconds and not self._is_admitted():
+            reads.admit(key, now_seconds)
         row = self._inner.get(source_id, key, consistent=consistent)
         if row is not None and not isinstance(row, bytes):
-            return self._got(row, reads, partition, consistent=consistent)
-        reads.take(partition, item_read_units(row, consistent=consistent), now_seconds)
+            return self._got(row, reads, key, consistent=consistent)
+        reads.take(key, item_read_units(row, consistent=consistent), now_seconds)
         return row
 
     async def _got(
-        self,
-        coming: Coroutine[Any, Any, Row | None],
-        reads: CapacitySide,
-        partition: Bucket | None,
-        *,
-        consistent: bool,
+        self, coming: Coroutine[Any, Any, Row | None], reads: CapacitySide, key: Key, *, consistent: bool
     ) -> Row | None:
         row = await coming
-        reads.take(partition, item_read_units(row, consistent=consistent), self._now())
+        reads.take(key, item_read_units(row, consistent=consistent), self._now())
         return row
+
+    def _is_admitted(self) -> bool:
+        """True if a page of the request that runs now has been admitted: it reads the items of the page's index entries."""
+        return bool(self._reading) and id(self._identify()) in self._reading
 
     def page(self, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Soon[Page]:
         """Rows of `span`. Raises the ApiError of a throttled read, but only for the first rows of a request's page.
@@ -105,8 +100,8 @@ class AdmittedStore(WrappedStore):
         meter = self._identify()
         key = Key(span.lower) if len(span.lower) > HASH_BYTES else None
         if id(meter) not in self._reading:
-            throughput.reads.admit(key, self._now())
-            self._reading[id(meter)] = meter
+            throughput.reads.admit_page(key, self._now())
+            self._note(meter)
         coming = coming_page()
         if isinstance(coming, Page):
             _pay_partition(throughput.reads, key, coming, self._now(), consistent=consistent)
@@ -125,19 +120,24 @@ class AdmittedStore(WrappedStore):
         reasons = [self._refusal(table, key, is_write=False) for table, key in places]
         if any(reasons):
             raise TransactionRefused(reasons)
+        self._note(self._identify())
         rows = await self._inner.snapshot_get(places, limit_bytes)
         for (table, key), row in zip(places, rows, strict=True):
             throughput = self._find(table.source_id)
-            partition = None if throughput is None else throughput.reads.partition(key)
-            if partition is not None:
-                partition.take(TRANSACTION_FACTOR * item_read_units(row, consistent=True), self._now())
+            if throughput is not None:
+                units = TRANSACTION_FACTOR * item_read_units(row, consistent=True)
+                throughput.reads.take_of_partition(key, units, self._now())
         return rows
+
+    def _note(self, meter: object) -> None:
+        """Remember that `count` is to take the units of the request with this meter. None: nobody will count it."""
+        if meter is not None:
+            self._reading[id(meter)] = meter
 
     def count(self, meter: Meter) -> None:
         """Take the units of a request that has ended, as far as they were not known before: those of pages, and of reads in transactions."""
-        if len(meter) == 1 and meter[0].__class__ in _PAID:
+        if not self._reading or self._reading.pop(id(meter), None) is None:
             return
-        self._reading.pop(id(meter), None)
         for usage in meter:
             if usage.__class__ is not PageUsage and usage.__class__ is not TransactedReadUsage:
                 continue
@@ -158,35 +158,41 @@ class AdmittedStore(WrappedStore):
     def mutate(
         self, table: OpenTable, key: Key, plan: Plan, request_id: RequestId | None = None, origin: Origin = "client"
     ) -> Soon[Change]:
-        """Replace one row. Raises the ApiError of a throttled write; that of an index comes from `refusals`."""
-        throughput = self._find(table.source_id)
+        """Replace one row. Raises the ApiError of a throttled write, also if an index that it would change has no units."""
+        try:
+            throughput = self._throughputs.by_table[table]
+        except KeyError:
+            throughput = self._throughputs.find_for(table)
         if throughput is None:
             return self._inner.mutate(table, key, plan, request_id, origin)
         writes, now_seconds = throughput.writes, self._now()
-        partition = writes.admit(key, now_seconds)
+        if now_seconds <= writes.blocked_until_seconds:
+            writes.admit(key, now_seconds)
+        for index_writes in throughput.index_writes:
+            if now_seconds <= index_writes.blocked_until_seconds:
+                plan = partial(self._plan_entries, throughput, table, key, plan)
+                break
         try:
             change = self._inner.mutate(table, key, plan, request_id, origin)
         except ItemRefusal as refusal:
-            writes.take(partition, write_units(refusal.size_bytes, 0), now_seconds)
+            writes.take(key, write_units(refusal.size_bytes, 0), now_seconds)
             raise
         if not isinstance(change, Change):
-            return self._written(change, writes, partition)
-        writes.take(partition, change_units(change), now_seconds)
+            return self._written(change, throughput, key)
+        writes.take(key, change_units(change), now_seconds)
         if change.entries:
-            self._take_entries(change, now_seconds)
+            _take_entries(throughput, change, now_seconds)
         return change
 
-    async def _written(
-        self, coming: Coroutine[Any, Any, Change], writes: CapacitySide, partition: Bucket | None
-    ) -> Change:
+    async def _written(self, coming: Coroutine[Any, Any, Change], throughput: ThroughputBuckets, key: Key) -> Change:
         try:
             change = await coming
         except ItemRefusal as refusal:
-            writes.take(partition, write_units(refusal.size_bytes, 0), self._now())
+            throughput.writes.take(key, write_units(refusal.size_bytes, 0), self._now())
             raise
         now_seconds = self._now()
-        writes.take(partition, change_units(change), now_seconds)
-        self._take_entries(change, now_seconds)
+        throughput.writes.take(key, change_units(change), now_seconds)
+        _take_entries(throughput, change, now_seconds)
         return change
 
     async def transact(
@@ -196,23 +202,44 @@ class AdmittedStore(WrappedStore):
         refused = RefusedSteps(
             lambda: [None if key is None else self._refusal(table, key, is_write=True) for table, key, _ in steps]
         )
-        transacted = await self._inner.transact(refused.wrapped(steps), token, request_id)
+        self._note(self._identify())  # a replay reads, and says so in its meter
+        transacted = await self._inner.transact(refused.wrapped(self._admitted_steps(steps)), token, request_id)
         now_seconds = self._now()
         for change in transacted.changes:
             throughput = self._find(change.table.source_id)
             if throughput is not None:
                 writes = throughput.writes
-                writes.take(writes.partition(change.key), transaction_change_units(change), now_seconds)
-            self._take_entries(change, now_seconds)
+                writes.take(change.key, transaction_change_units(change), now_seconds)
+                _take_entries(throughput, change, now_seconds)
         return transacted
 
-    def _take_entries(self, change: Change, now_seconds: float) -> None:
-        """Use units of each index whose entries a committed change has changed."""
-        for entry in change.entries:
-            throughput = self._find(entry.source.source_id)
-            if throughput is not None:
-                writes = throughput.writes
-                writes.take(writes.partition(_entry_key(entry)), entry_units(entry), now_seconds)
+    def _admitted_steps(self, steps: Sequence[TransactionStep]) -> Sequence[TransactionStep]:
+        """The steps; while an index has no write units, with plans that raise its error if they would change it."""
+        admitted, now_seconds = [], self._now()
+        for step in steps:
+            throughput = None if step.key is None else self._find(step.table.source_id)
+            blocked = [] if throughput is None else [one.blocked_until_seconds for one in throughput.index_writes]
+            if throughput is not None and step.key is not None and max(blocked, default=-inf) >= now_seconds:
+                plan = partial(self._plan_entries, throughput, step.table, step.key, step.plan)
+                admitted.append(step._replace(plan=plan))
+            else:
+                admitted.append(step)
+        return admitted
+
+    def _plan_entries(
+        self, throughput: ThroughputBuckets, table: OpenTable, key: Key, plan: Plan, old: Row | None
+    ) -> Planned | Row | None:
+        """Call the plan. Raises also the error of a global index that it would change and that has no write units."""
+        planned = plan(old)
+        if isinstance(planned, Planned):
+            entries = derive_entry_writes(table, key, old, planned.new, planned.old_item, planned.new_item)
+        else:
+            entries = derive_entry_writes(table, key, old, planned)
+        for entry in entries:
+            writes = throughput.entry_writes.get(entry.source.source_id)
+            if writes is not None and writes is not throughput.writes:
+                writes.admit(_entry_key(entry), self._now())
+        return planned
 
     def _refusal(self, table: OpenTable, key: Key, *, is_write: bool) -> ApiError | None:
         """The error of a throttled read or write of one item; None if it is admitted."""
@@ -226,27 +253,17 @@ class AdmittedStore(WrappedStore):
             return error
         return None
 
-    def refuse_writes(self, changes: Sequence[Change]) -> Sequence[ApiError | None] | None:
-        """For each change that is about to be committed, the error if an index that it would change has no write units left.
 
-        None if all are admitted.
-        """
-        now_seconds = self._now()
-        reasons: list[ApiError | None] | None = None
-        for place, change in enumerate(changes):
-            if change.origin != "client":
-                continue
-            try:
-                for source, old, new in change.entries:
-                    throughput = self._find(source.source_id)
-                    if throughput is not None and source.index is not None and source.index.is_global:
-                        entry = old if new is None else new
-                        assert entry is not None
-                        throughput.writes.admit(entry.key, now_seconds)
-            except ApiError as error:
-                reasons = reasons or [None] * len(changes)
-                reasons[place] = error
-        return reasons
+def _take_entries(throughput: ThroughputBuckets, change: Change, now_seconds: float) -> None:
+    """Use units of each index whose entries a committed change has changed."""
+    entry_writes = throughput.entry_writes
+    for entry in change.entries:
+        source, old, new = entry
+        writes = entry_writes.get(source.source_id)
+        if writes is not None:
+            changed = old if new is None else new
+            assert changed is not None
+            writes.take(changed.key, entry_units(entry), now_seconds)
 
 
 def _entry_key(write: EntryWrite) -> Key:
@@ -257,6 +274,5 @@ def _entry_key(write: EntryWrite) -> Key:
 
 
 def _pay_partition(reads: CapacitySide, key: Key | None, page: Page, now_seconds: float, *, consistent: bool) -> None:
-    partition = None if key is None else reads.partition(key)
-    if partition is not None:
-        partition.take(read_units(page.size_bytes, consistent=consistent), now_seconds)
+    if key is not None:
+        reads.take_of_partition(key, read_units(page.size_bytes, consistent=consistent), now_seconds)

@@ -31,6 +31,11 @@ class Bucket:
         """The units in the bucket now; below 0 after a large request."""
         return (self.burst_seconds - max(0.0, self.full_at_seconds - now_seconds)) * self.rate
 
+    @property
+    def empty_until_seconds(self) -> float:
+        """The last moment at which the bucket is empty, if nobody uses more; in the past if it is not empty."""
+        return self.full_at_seconds - self.empty_seconds
+
     def admits(self, now_seconds: float) -> bool:
         """True if a request may use units now. 0.05 µs."""
         return self.full_at_seconds - now_seconds < self.empty_seconds

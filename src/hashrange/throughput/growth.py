@@ -26,6 +26,10 @@ class Growth:
         """What may be used in a second now."""
         return max(self._least_units, ON_DEMAND_GROWTH_FACTOR * self._peak_units)
 
+    def serve_at_least(self, units: float) -> None:
+        """From now on, serve this many units a second, or more."""
+        self._least_units = max(self._least_units, units)
+
     def use(self, units: float, now_seconds: float) -> bool:
         """Note that units are used. Returns True if `units_per_second` may have grown."""
         second = int(now_seconds)

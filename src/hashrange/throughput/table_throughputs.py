@@ -3,7 +3,7 @@
 Found by source id in the catalog, and kept over changes of the table's description. A table whose throughput is not enforced has none.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from hashrange.store.interface import Catalog
@@ -20,6 +20,10 @@ class ThroughputBuckets(NamedTuple):
 
     reads: CapacitySide
     writes: CapacitySide
+    index_writes: Sequence[CapacitySide] = ()
+    """Of a table: what its global indexes have for writes. Of an index: nothing."""
+    entry_writes: Mapping[bytes, CapacitySide] = {}
+    """Of a table: by source id of each index, whose units a write of its entries uses: those of the index, or of the table."""
 
 
 class ThroughputTerms(NamedTuple):
@@ -60,6 +64,8 @@ class TableThroughputs:
         self._own: dict[tuple[str, str, str], ThroughputTerms] = {}
         """By account, Region and name of the table."""
         self._known: dict[bytes, _Known] = {}
+        self.by_table: dict[OpenTable, ThroughputBuckets | None] = {}
+        """The buckets of each table of the catalog, as of the last look; None: not enforced. See `find_for`."""
         self._generation = read_generation()
 
     def terms_of(self, account: str, region: str, name: str) -> ThroughputTerms:
@@ -73,11 +79,12 @@ class TableThroughputs:
 
     def replace_terms(self, own: OwnTerms) -> None:
         """Let these tables have terms of their own, and no others. All buckets are full then."""
-        self._own, self._known = dict(own), {}
+        self._own, self._known, self.by_table = dict(own), {}, {}
 
     def set_terms(self, account: str, region: str, name: str, terms: ThroughputTerms) -> None:
         """Enforce the throughput of this table, of tables of this name later too, on these terms. Its buckets are full then."""
         self._own[account, region, name] = terms
+        self.by_table = {}
         self._known = {
             source_id: one
             for source_id, one in self._known.items()
@@ -99,24 +106,47 @@ class TableThroughputs:
                 return None
         return known.throughput
 
+    def find_for(self, table: OpenTable) -> ThroughputBuckets | None:
+        """The buckets of a table that `by_table` lacks; None if it has none."""
+        found = self.find(table.source_id)
+        return self.by_table.get(table, found)
+
     def _look(self) -> None:
         """Look at all tables of the catalog."""
         now_seconds = self._now()
         if self._generation != (generation := self._read_generation()):
             self._generation, self._known = generation, {}
         known: dict[bytes, _Known] = {}
+        by_table: dict[OpenTable, ThroughputBuckets | None] = {}
         for table in self._catalog.all_tables():
             schema = table.schema
             tables = self._catalog.tables(schema.account, schema.region)
             terms = self.terms_of(schema.account, schema.region, schema.name)
-            own = self._throughput(table, None, terms, now_seconds)
+            of_indexes = {
+                bytes(source.source_id): self._throughput(table, source.index, terms, now_seconds)
+                for source in table.indexes
+                if source.index is not None and source.index.is_global
+            }
+            own = self._with_indexes(table, self._throughput(table, None, terms, now_seconds), of_indexes)
+            by_table[table] = own
             known[bytes(table.source_id)] = _Known(table, tables, own)
             for source in table.indexes:
-                index = source.index
-                assert index is not None
-                of_index = self._throughput(table, index, terms, now_seconds) if index.is_global else own
+                of_index = of_indexes.get(bytes(source.source_id), own)
                 known[bytes(source.source_id)] = _Known(table, tables, of_index)
-        self._known = known
+        self._known, self.by_table = known, by_table
+
+    @staticmethod
+    def _with_indexes(
+        table: OpenTable, own: ThroughputBuckets | None, of_indexes: Mapping[bytes, ThroughputBuckets | None]
+    ) -> ThroughputBuckets | None:
+        """The buckets of a table, with those of its indexes."""
+        if own is None:
+            return None
+        global_writes = {source_id: one.writes for source_id, one in of_indexes.items() if one is not None}
+        entry_writes = {
+            bytes(one.source_id): global_writes.get(bytes(one.source_id), own.writes) for one in table.indexes
+        }
+        return own._replace(index_writes=tuple(global_writes.values()), entry_writes=entry_writes)
 
     def _throughput(
         self, table: OpenTable, index: Index | None, terms: ThroughputTerms, now_seconds: float
@@ -130,6 +160,6 @@ class TableThroughputs:
             reads = CapacitySide(table, index, terms.adaptive, now_seconds, is_write=False)
             return ThroughputBuckets(reads, CapacitySide(table, index, terms.adaptive, now_seconds, is_write=True))
         if former.table is not table:
-            for side in former.throughput:
+            for side in former.throughput[:2]:
                 side.follow(table, index, now_seconds)
         return former.throughput

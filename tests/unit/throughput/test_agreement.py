@@ -12,6 +12,7 @@ from hashrange.testing import Database, server
 from tests.unit.throughput.admin import buckets_of
 
 UNITS = 100_000
+SOURCES = ("orders", '"orders"."global"', '"orders"."local"')
 
 
 def create(client: Any) -> None:
@@ -63,6 +64,8 @@ class Requests:
     def count(self, reply: dict[str, Any], kind: str) -> None:
         consumed = reply.get("ConsumedCapacity") or []
         for one in consumed if isinstance(consumed, list) else [consumed]:
+            if "ReadCapacityUnits" in one:
+                kind = "reads"  # of a transaction that wrote, it is a replay
             self.used["orders", kind] += one["Table"]["CapacityUnits"]
             for units in one.get("LocalSecondaryIndexes", {}).values():
                 self.used["orders", kind] += units["CapacityUnits"]
@@ -75,7 +78,7 @@ class Requests:
         common = {"ReturnConsumedCapacity": "INDEXES"}
         on_table = common | {"TableName": "orders"}
         consistent = chosen.random() < 0.5
-        match chosen.randrange(11):
+        match chosen.randrange(18):
             case 0 | 1:
                 self.count(client.put_item(Item=self.item(), **on_table), "writes")
             case 2:
@@ -111,9 +114,69 @@ class Requests:
             case 9:
                 gets = [{"Get": {"TableName": "orders", "Key": self.key() | {"sk": {"S": name}}}} for name in "uv"]
                 self.count(client.transact_get_items(TransactItems=gets, **common), "reads")
-            case _:
+            case 10:
                 puts = [{"Put": {"TableName": "orders", "Item": self.item() | {"sk": {"S": name}}}} for name in "uv"]
                 self.count(client.transact_write_items(TransactItems=puts, **common), "writes")
+            case 11:
+                self.transact_twice(common)
+            case 12:
+                self.refused_put()
+            case _:
+                self.statement(common)
+
+    def transact_twice(self, common: dict[str, Any]) -> None:
+        """Write, delete and check items in one transaction, and send it again."""
+        keys = [self.key() | {"sk": {"S": name}} for name in "uvw"]
+        condition = {"ConditionExpression": "attribute_not_exists(absent)"}
+        steps: list[dict[str, Any]] = [
+            {"Put": {"TableName": "orders", "Item": self.item() | keys[0]}},
+            {"Delete": {"TableName": "orders", "Key": keys[1]}},
+            {"ConditionCheck": {"TableName": "orders", "Key": keys[2], **condition}},
+        ]
+        token = f"token-{self._random.random()}"
+        for _ in range(2):
+            reply = self._client.transact_write_items(TransactItems=steps, ClientRequestToken=token, **common)
+            self.count(reply, "writes")
+
+    def refused_put(self) -> None:
+        """A write that its condition refuses uses the units of the existing item, but its reply does not tell."""
+        key = self.key()
+        found = self._client.get_item(TableName="orders", Key=key, ReturnConsumedCapacity="INDEXES")
+        self.count(found, "reads")
+        condition = {"ConditionExpression": "attribute_exists(absent)"}
+        with pytest.raises(self._client.exceptions.ConditionalCheckFailedException):
+            self._client.put_item(TableName="orders", Item=self.item() | key, **condition)
+        size_bytes = sum(len(name) + len(value["S"]) for name, value in found.get("Item", {}).items())
+        self.used["orders", "writes"] += max(1, -(-size_bytes // 1024))
+
+    def statement(self, common: dict[str, Any]) -> None:
+        """Send statements of PartiQL: one, a batch or a transaction."""
+        chosen, client = self._random, self._client
+        key, text = self.key(), {"S": "y" * chosen.choice([1, 5_000])}
+        where = {"Parameters": [key["pk"], key["sk"]]}
+        select: dict[str, Any] = {"Statement": "SELECT * FROM orders WHERE pk = ? AND sk = ?", **where}
+        other = select | {"Parameters": [key["pk"], {"S": "t"}]}
+        select_page = {"Statement": f"SELECT * FROM {chosen.choice(SOURCES)} WHERE pk = 'a'"}
+        update: dict[str, Any] = {
+            "Statement": "UPDATE orders SET text = ? WHERE pk = ? AND sk = ? AND attribute_not_exists(absent)",
+            "Parameters": [text, key["pk"], key["sk"]],
+        }
+        delete: dict[str, Any] = {"Statement": "DELETE FROM orders WHERE pk = ? AND sk = ?", **where}
+        match chosen.randrange(5):
+            case 0:
+                self.count(client.execute_statement(**chosen.choice([select, select_page]), **common), "reads")
+            case 1:
+                self.count(client.execute_statement(**delete, **common), "writes")
+            case 2:
+                self.count(client.batch_execute_statement(Statements=[select, other], **common), "reads")
+            case 3:
+                self.count(client.batch_execute_statement(Statements=[delete], **common), "writes")
+            case _:
+                steps = chosen.choice([[select], [update]])
+                put = client.put_item(TableName="orders", Item=self.item() | key, **common)
+                self.count(put, "writes")
+                done = client.execute_transaction(TransactStatements=steps, **common)
+                self.count(done, "reads" if steps == [select] else "writes")
 
 
 def left(database: Database, kind: str, index: str | None = None) -> float:

@@ -23,7 +23,12 @@ def test_one_table_is_enforced_while_others_are_not() -> None:
             put(client, number)
         assert buckets_of(database, "orders")["table"] is None
         shown = set_throughput(database, "orders", mode="enforced")
-        assert shown["table"]["writes"] == {"units_per_second": 1, "units_left": 300, "partitions": {"1": 1_000}}
+        assert shown["table"]["writes"] == {
+            "units_per_second": 1,
+            "units_left": 300,
+            "partitions": {"1": 1_000},
+            "isolated_items": 0,
+        }
         assert put_until_throttled(client)[0] == 300
         set_throughput(database, "orders", mode="unlimited")
         for number in range(400):

@@ -2,7 +2,7 @@
 
 Order of checks: member constraints (slow path) → TableName is a name or a table's ARN → checks of the request alone
 (`create_table_checks`) → the resource policy → unimplemented members → the name is free → the account's quota of
-tables. The reply says CREATING; the table is ACTIVE after the configured delay; with a delay of zero, the next call
+tables → its other quotas (`account_quotas`). The reply says CREATING; the table is ACTIVE after the configured delay; with a delay of zero, the next call
 already finds it ACTIVE.
 """
 
@@ -19,6 +19,7 @@ from hashrange.operations.policies.document import read_document, stored_form
 from hashrange.operations.policies.revisions import next_revision
 from hashrange.operations.reply import Reply
 from hashrange.operations.streams.labels import with_free_label
+from hashrange.operations.tables.account_quotas import check_capacity, check_changes
 from hashrange.operations.tables.create_table_checks import check_creation
 from hashrange.operations.tables.created_table import make_table
 from hashrange.operations.tables.requests import CreateTableRequest
@@ -51,6 +52,10 @@ async def create_table(scope: Scope, request: CreateTableRequest) -> Reply:
         raise LimitExceededException(say.TOO_MANY_TABLES.format(limit=limits.TABLES_MAX))
     now_seconds = scope.clock.service_time()
     active_at_seconds = now_seconds + scope.state_delay(name)
+
+    planned = make_table(request, name, 0, scope.account, scope.region, now_seconds, active_at_seconds)
+    check_changes(scope, planned)
+    check_capacity(scope, None, planned)
 
     def make(table_id: int) -> Table:
         table = make_table(request, name, table_id, scope.account, scope.region, now_seconds, active_at_seconds)

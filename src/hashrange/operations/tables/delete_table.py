@@ -1,7 +1,7 @@
 """DeleteTable: delete a table and all its items.
 
 Order of checks: name → table exists → it is ACTIVE (a DELETING table is described, not refused) → no index is CREATING
-→ it is not protected. With `table_state_delay_seconds` the table stays DELETING until its deadline, then the next
+→ it is not protected → not too many tables change now. With `table_state_delay_seconds` the table stays DELETING until its deadline, then the next
 control-plane operation that finds it purges it; without a delay it is deleted immediately.
 """
 
@@ -15,6 +15,7 @@ from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import TableName as NameOrArn
+from hashrange.operations.tables.account_quotas import check_changes
 from hashrange.tables.description import describe_deleted
 from hashrange.tables.states import status
 
@@ -41,6 +42,7 @@ async def delete_table(scope: Scope, request: DeleteTableRequest) -> Reply:
             raise ResourceInUseException(say.TABLE_INDEXES_IN_USE)
         if table.is_deletion_protected:
             raise ValidationException(say.TABLE_PROTECTED)
+        check_changes(scope)
         delay_seconds = scope.state_delay(table.name)
         catalog = scope.store.catalog
         if delay_seconds > 0:

@@ -2,7 +2,7 @@
 
 Order of checks: name → a change is requested → checks of the request alone (`update_table_checks`) → the table exists →
 it is ACTIVE → checks against the table (`update_table_checks`, then `updated_table` for decreases of throughput and
-switches to on-demand) → unimplemented members. The reply says UPDATING.
+switches to on-demand) → the account's quotas (`account_quotas`) → unimplemented members. The reply says UPDATING.
 
 A created index is CREATING, and a job makes its entries. Without a state delay this request makes the first entries, so
 that a small table's index is ACTIVE in the next call.
@@ -16,6 +16,7 @@ from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.streams.labels import with_free_label
+from hashrange.operations.tables.account_quotas import check_capacity, check_changes
 from hashrange.operations.tables.index_changes import created_index
 from hashrange.operations.tables.requests import UpdateTableRequest
 from hashrange.operations.tables.settings_checks import refuse_unimplemented_members
@@ -42,6 +43,8 @@ async def update_table(scope: Scope, request: UpdateTableRequest) -> Reply:
         check_against_table(request, table)
         until_seconds = now_seconds + scope.state_delay(table.name)
         new = updated_table(request, table, now_seconds, until_seconds)
+        check_changes(scope)
+        check_capacity(scope, table, new)
         if request.StreamSpecification is not None:
             new = with_free_label(scope, new, now_seconds)
         refuse_unimplemented_members(_later_members(request))

@@ -23,6 +23,8 @@ from hashrange.tables.partitions import Partition
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import SourceId
 
+ALWAYS_GROWN = -1
+"""Size limit in bytes of a source with too few partitions: every source is beyond it."""
 RECLAIMED_BYTES_MIN = 4_000_000
 """The deletion of an index, or of a table with its indexes, starts a compaction if these held at least this many bytes;
 otherwise their space is freed by later compactions of neighbouring keys.
@@ -178,11 +180,13 @@ class EmbeddedCatalog:
 
     def _adopt(self, table: Table) -> None:
         """Make the `OpenTable` of a table just written or loaded, list it by name, and set each source's size limit,
-        beyond which one of the source's partitions splits.
+        beyond which one of the source's partitions splits; a source with too few partitions for its throughput is beyond any.
         """
         opened = self._of(table)[table.name] = self._opened.open(table, self._partitions.of(table))
         for source_id, partitions in opened.partitions.items():
-            self._site.statistics.limit(source_id, len(partitions) * self._options.partition_size_max_bytes)
+            has_few = len(partitions) < self._options.initial_partitions(table, SourceId(source_id))
+            most_bytes = ALWAYS_GROWN if has_few else len(partitions) * self._options.partition_size_max_bytes
+            self._site.statistics.limit(source_id, most_bytes)
 
     def _forget(self, table: Table) -> None:
         del self._of(table)[table.name]

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 from hashrange.store.embedded.expiries import Expiries
-from hashrange.store.embedded.gate import Gate
 from hashrange.store.embedded.index_entries import IndexEntries
 from hashrange.store.embedded.item_collections import ItemCollections
 from hashrange.store.embedded.outbox import Outbox
@@ -14,7 +13,6 @@ from hashrange.store.embedded.witness import Witness
 MakeParticipant = Callable[[Terms], Participant]
 
 PARTICIPANTS: tuple[MakeParticipant, ...] = (
-    Gate,
     ItemCollections,
     Outbox,
     IndexEntries,

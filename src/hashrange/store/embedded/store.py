@@ -24,7 +24,6 @@ from hashrange.store.embedded.durability import Waiter
 from hashrange.store.embedded.engine import Engine, close_engine
 from hashrange.store.embedded.engine_errors import OPENING, storage_error
 from hashrange.store.embedded.expired_items import ExpiredItems
-from hashrange.store.embedded.gate import Gate
 from hashrange.store.embedded.health import Health
 from hashrange.store.embedded.housekeeping import Housekeeper
 from hashrange.store.embedded.identity import FolderLock
@@ -45,7 +44,7 @@ from hashrange.store.embedded.tokens import Tokens
 from hashrange.store.embedded.upkeep import Upkeep
 from hashrange.store.embedded.walks import Walks
 from hashrange.store.embedded.witness import Witness
-from hashrange.store.interface import WHOLE_LEASE, Lease, Page, RefuseChanges, SeeChanges, Statistics
+from hashrange.store.interface import WHOLE_LEASE, Lease, Page, SeeChanges, Statistics
 from hashrange.store.pause import PAUSE
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.span import Span
@@ -242,12 +241,6 @@ class EmbeddedStore:
         """From now on, call `see` with the changes of items of each commit; None: call nobody."""
         for participant in self._participants:
             if isinstance(participant, Witness) and participant.show_to(see):
-                self.catalog.reopen()
-
-    def refuse_changes(self, refuse: RefuseChanges | None) -> None:
-        """From now on, ask `refuse` before each commit that changes items of tables with global indexes; None: ask nobody."""
-        for participant in self._participants:
-            if isinstance(participant, Gate) and participant.ask(refuse):
                 self.catalog.reopen()
 
     def delay_index_entries(self, draw: DelayOf | None, most_seconds: float) -> None:

@@ -21,7 +21,7 @@ from hashrange.store.embedded.streams import EmbeddedStreams
 from hashrange.store.embedded.walks import Ahead, Clogged, Limits, Outrun, Walks
 from hashrange.store.interface import WHOLE_LEASE, Backfill, Backfilled, Lease
 from hashrange.tables.partitions import Partition, next_to_split
-from hashrange.tables.source_id import table_id_of
+from hashrange.tables.source_id import SourceId, table_id_of
 
 OUTRUN_MAX = 3
 """After a slice of a walk has raised `walks.Outrun` this often, it derives changed rows without giving way."""
@@ -129,7 +129,9 @@ class Upkeep:
             table = self._opened.find(table_id_of(source_id))
             assert table is not None
             size_bytes = statistics.of(source_id).size_bytes
-            partition = next_to_split(table.partitions[source_id], size_bytes, self._options.partition_size_max_bytes)
+            size_max_bytes = self._options.partition_size_max_bytes
+            least_count = self._options.initial_partitions(table.schema, SourceId(source_id))
+            partition = next_to_split(table.partitions[source_id], size_bytes, size_max_bytes, least_count)
             if partition is not None:
                 self._catalog.split(draft, table, partition)
                 return True
