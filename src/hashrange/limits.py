@@ -334,6 +334,13 @@ FILTER_DECIMALS_MAX = 6
 DELIVERY_REPLY_BYTES_MAX = 64 * 1024
 """Bytes that are read of the body of a destination's reply, of which only the status matters: our own bound."""
 
+# --- services beside DynamoDB ---
+
+SERVICE_BODY_BYTES_MAX = 2 * 1024 * 1024
+"""Bytes of a request of CloudWatch or Application Auto Scaling. PutMetricData may have 1 MB; the rest is our own bound."""
+SERVICE_QUERY_MEMBERS_MAX = 50_000
+"""Members of a request in the Query form: our own bound."""
+
 # --- our own bounds ---
 # The API has none of the following limits. They keep one request from holding up all others; docs/compatibility.md
 # lists them.

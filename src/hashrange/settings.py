@@ -16,6 +16,7 @@ AdminFrom = Literal["loopback", "everyone"]
 AdaptiveSetting = Literal["instant", "shares", "off"]
 InitialPartitions = Literal["one", "service"]
 ThroughputSetting = Literal["unlimited", "enforced"]
+MetricsSetting = Literal["on", "off"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 UNIT_SUFFIXES = {"_seconds": "seconds", "_bytes": "bytes"}
@@ -84,6 +85,26 @@ class Settings(msgspec.Struct, frozen=True):
         float, Meta(ge=0, le=604_800, description="How long after its time an item with time to live is deleted.")
     ] = 0.0
     """0: items are deleted within a second or two of their expiry time; DynamoDB itself takes up to some days."""
+    clock_behind_seconds: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=366 * 86_400,
+            description="How far service time begins behind the machine's, so that advances of the clock make a past that ends now; for a database without tables.",
+        ),
+    ] = 0.0
+    metrics: Annotated[
+        MetricsSetting,
+        Meta(
+            description="on records the metrics of DynamoDB that CloudWatch's API returns (docs/metrics.md); off does not."
+        ),
+    ] = "on"
+    otlp_endpoint: Annotated[
+        str | None,
+        Meta(
+            description="URL that metrics are sent to over OTLP, such as http://localhost:4318/v1/metrics; needs the extra hashrange[otlp] (docs/metrics.md)."
+        ),
+    ] = None
     functions: Annotated[
         bool,
         Meta(

@@ -5,7 +5,7 @@ and writes the reply in the form of the request.
 """
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -43,27 +43,52 @@ class ServiceApi(NamedTuple):
     """What comes before the dot in X-Amz-Target."""
     json_version: str
     """`1.0` or `1.1`."""
-    xml_namespace: str | None
-    """Namespace of replies in the Query form, which is served only if this is given."""
     version: str
     """Version of the API, which requests in the Query form name."""
     operations: Sequence[tuple[ServiceOperation, Any]]
     """Each operation, with the object that it works on."""
     unserved: frozenset[str]
     """Names of the API's other operations."""
+    word: "Callable[[MemberFault], ServiceError]"
+    """The error of a request whose members are wrong."""
+    errors: "Mapping[str, ErrorShape]"
+    """Name of each error's shape → how it is sent; others have status 400 and their own name as code."""
+    internal_error: str
+    """Name of the error that says that the service has failed."""
+    map_members: frozenset[str] = frozenset()
+    """Names of members of replies that are maps: their keys are data."""
+    xml_namespace: str | None = None
+    """Namespace of replies in the Query form. CBOR and the Query form are served only if this is given."""
+
+
+class ErrorShape(NamedTuple):
+    """How an error is sent."""
+
+    status: int
+    query_code: str
+    """Its code in the Query form."""
+
+
+MemberFaultKind = Literal["missing", "type", "value"]
+
+
+class MemberFault(NamedTuple):
+    """What is wrong with a request's member."""
+
+    kind: MemberFaultKind
+    """`missing`: a required member; `type`: it has another type; `value`: the type is right, the value is not."""
+    path: str
+    """Such as `MetricData.1.Value`: places in lists count from 1."""
+    detail: str
+    """What was expected, in English."""
 
 
 class ServiceError(HashrangeError):
     """An error of such a service: `code` is the name of its shape, which SDKs turn into an exception class."""
 
-    def __init__(
-        self, code: str, message: str, *, status: int = 400, query_code: str | None = None, **members: Any
-    ) -> None:
+    def __init__(self, code: str, message: str, **members: Any) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
-        self.status = status
-        self.query_code = query_code or code
-        """The code in the Query form, which differs for some errors (`InvalidParameterValue`)."""
         self.members = members
         """Further members of the error, such as `ResourceName`."""

@@ -40,6 +40,7 @@ from hashrange.tables.change import Change, Origin, Plan
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.source_id import HASH_BYTES, partition_prefix
 from hashrange.tables.span import Span
+from hashrange.tables.throttling import ThrottleEvents
 
 READ_KINDS: frozenset[FaultKind] = REQUEST_KINDS | {"throttle", "unprocessed"}
 WRITE_KINDS: frozenset[FaultKind] = READ_KINDS | {"conflict"}
@@ -49,8 +50,17 @@ BATCHES = {"BatchGetItem", "BatchWriteItem"}
 class FaultStore(WrappedStore):
     """A store in front of `inner` whose rows meet faults; all requests must go through it."""
 
-    def __init__(self, inner: WholeStore, drawing: Drawing, clock: Clock, running: RunningRequest) -> None:
+    def __init__(
+        self,
+        inner: WholeStore,
+        drawing: Drawing,
+        clock: Clock,
+        running: RunningRequest,
+        throttle_events: ThrottleEvents | None = None,
+    ) -> None:
+        """`throttle_events` is told of each part of a request that a fault throttles; None: nobody is."""
         super().__init__(inner)
+        self._throttle_events = throttle_events
         self._inner = inner
         self._drawing = drawing
         self._clock = clock
@@ -237,7 +247,9 @@ class FaultStore(WrappedStore):
         for fault in self._drawing.on_touch(kinds, operation, touch, changed, is_possible):
             kind = fault.kind
             if kind == "throttle":
-                raise throttled(fault, touch.table, fault.index or touch.index, is_write=is_write)
+                key = touch.key if touch.index is None else None
+                index, events = fault.index or touch.index, self._throttle_events
+                raise throttled(fault, touch.table, index, key, events, is_write=is_write)
             if kind == "unprocessed":
                 raise LeftUnprocessed
             if kind == "conflict":

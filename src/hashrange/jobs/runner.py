@@ -94,6 +94,11 @@ class Runner:
             loop.create_task(self._run(running), name=f"hashrange-{running.job.name}") for running in self._running
         ]
 
+    @property
+    def is_running(self) -> bool:
+        """True between `start` and `stop`."""
+        return bool(self._tasks)
+
     def wake(self) -> None:
         """Let every job look for work, because there is new work or time was moved."""
         for running in self._running:

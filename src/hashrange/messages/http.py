@@ -13,3 +13,6 @@ BODY_TOO_LARGE = b"Request Entity Too Large\n"
 TOO_MANY_CONNECTIONS = b"Service Unavailable: the limit of open connections is reached\n"
 TOO_MUCH_UNFINISHED = b"Service Unavailable: too many requests are on their way at a time\n"
 REQUEST_TOO_SLOW = b"Request Timeout\n"
+
+# Our own: /metrics knows nothing of signatures.
+METRICS_UNAUTHORIZED = b"Give an access key and its secret key as user and password (HTTP basic authentication).\n"

@@ -37,7 +37,8 @@ class Access:
         """`wall_time` returns the time with which the dates of signatures are compared; None: the clock's."""
         self._scope_of = service.scope
         self._wall_time = wall_time or service.clock.wall_time
-        self._credentials = credentials
+        self.credentials = credentials
+        """Access keys that are let in, by name; None: all are."""
         self._signers: dict[bytes, tuple[KnownSigner, str, Scope, bytes | None]] = {}
         """Authorization header without signature → checker of its signatures, signing name, Scope, session token."""
         self._keys: dict[tuple[str, str, str, str], bytes] = {}
@@ -65,7 +66,7 @@ class Access:
             service != signed_service
             or not date.startswith(signer.day)
             or (
-                self._credentials is not None
+                self.credentials is not None
                 and (values[layout.security_token] != token or not signer.matches(request, authorization, date))
             )
         ):
@@ -76,10 +77,10 @@ class Access:
         """Return the Scope after every check, in the service's order. A request that is not presigned is remembered."""
         claim = read_claim(request, self._wall_time(), service)
         credential: Credential | None = None
-        if self._credentials is None:
+        if self.credentials is None:
             account = account_of_key(claim.access_key)
         else:
-            credential = self._check_secret(request, claim, self._credentials)
+            credential = self._check_secret(request, claim, self.credentials)
             account = credential.account
         scope = self._scope_of(account, claim.region)
         if not claim.is_presigned:

@@ -32,7 +32,7 @@ async def serve(
     `on_ready` is called with the endpoint's URL; an exception of `on_ready` ends the server. Closing may raise
     StorageError too.
     """
-    is_movable = settings.admin or settings.snapshot is not None
+    is_movable = settings.admin or settings.snapshot is not None or settings.clock_behind_seconds > 0
     clock = clock or (MovableClock(SystemClock()) if is_movable else SystemClock())
     loop = asyncio.get_running_loop()
     secrets = read_secrets(settings)

@@ -6,7 +6,7 @@ import socket
 import ssl
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from hashrange.errors import HashrangeError
 from hashrange.server.acceptor import Acceptor
@@ -23,7 +23,10 @@ from hashrange.server.protocols.http import http_front
 from hashrange.server.tls_context import tls_context
 from hashrange.service import collector
 from hashrange.service.service import Service
-from hashrange.settings import Settings
+from hashrange.settings import Settings, SettingUnusable
+
+if TYPE_CHECKING:
+    from hashrange.server.exposition.otlp import OtlpExport
 
 SWEEP_SECONDS = 1.0
 STOP_SECONDS_MAX = 10.0
@@ -36,6 +39,11 @@ BACKLOG_CONNECTIONS = 1024
 RECEIVE_BUFFER_BYTES = 256 * 1024
 """Received bytes that the kernel may keep for a connection from which the server does not read; they take up to twice
 as much memory. By default the kernel keeps 6 MB, and closing a hundred such connections takes 0.15 s."""
+
+
+OTLP_NOT_INSTALLED = (
+    "--otlp-endpoint needs libraries that are not installed. Install them with: pip install 'hashrange[otlp]'"
+)
 
 
 class ListenError(HashrangeError):
@@ -75,6 +83,7 @@ class Server:
         self._listener: asyncio.Server | None = None
         self._acceptor: Acceptor | None = None
         self._sweep: asyncio.TimerHandle | None = None
+        self._otlp = None if settings.otlp_endpoint is None else _otlp_export(service, settings.otlp_endpoint, clients)
 
     @property
     def connections_max(self) -> int:
@@ -122,6 +131,8 @@ class Server:
             endpoint = f"{'https' if self.handshakes is not None else 'http'}://{host}:{port}"
             if self.service.background.triggers is not None:
                 self._serve_functions(endpoint)
+            if self._otlp is not None:
+                self._otlp.start()
         except BaseException:
             await self.close()  # after a failed start, the open listener would keep the event loop from closing
             raise
@@ -172,6 +183,8 @@ class Server:
             connection.transport.abort()
         self.snapshots.release_all()
         await self.forks.end_all()
+        if self._otlp is not None:
+            await self._otlp.stop()
 
     def _turn(self) -> None:
         """Sweep the connections, and schedule the next sweep. Without open connections, collect garbage if due."""
@@ -179,6 +192,18 @@ class Server:
         if not self.connections.open:
             collector.look_at_all()
         self._sweep = asyncio.get_running_loop().call_later(0.0 if has_more else SWEEP_SECONDS, self._turn)
+
+
+def _otlp_export(service: Service, endpoint: str, clients: Clients) -> "OtlpExport":
+    """Raises SettingUnusable if the libraries that it needs are not installed."""
+    # Imported here: most servers send no metrics, and start time counts.
+    try:
+        from hashrange.server.exposition.otlp import OtlpExport  # noqa: PLC0415
+    except ImportError as error:
+        raise SettingUnusable(OTLP_NOT_INSTALLED) from error
+    from hashrange.server.exposition.server_state import look_at_server  # noqa: PLC0415
+
+    return OtlpExport(endpoint, partial(look_at_server, service, clients), service.clock)
 
 
 def bound_receive_buffer(descriptor: int) -> None:

@@ -2,10 +2,12 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
 from hashrange.clock import Clock
+from hashrange.errors import StorageError
 from hashrange.jobs.expiry import Expiry
 from hashrange.jobs.index_backfill import IndexBackfill
 from hashrange.jobs.index_delay import IndexDelay
@@ -14,7 +16,10 @@ from hashrange.jobs.partition_splits import PartitionSplits
 from hashrange.jobs.runner import InTurns, Runner
 from hashrange.jobs.settling import SettleWhenIdle
 from hashrange.jobs.stream_shards import StreamShards
+from hashrange.messages.cloudwatch import LOG_METRICS_NOT_SAVED
 from hashrange.messages.kinesis import LOG_NO_ENDPOINT
+from hashrange.operations.operation import Scope
+from hashrange.service.cloudwatch_setup import CloudWatchSetup
 from hashrange.settings import Settings, SettingUnusable
 from hashrange.store.interface import WholeStore
 
@@ -23,21 +28,32 @@ if TYPE_CHECKING:
     from hashrange.service.trigger_setup import CredentialsOf, TriggerSetup
 
 _log = logging.getLogger("hashrange.kinesis")
+_metrics_log = logging.getLogger("hashrange.cloudwatch")
 
 
 class Background:
     """The jobs of one service, with what some of them work for: functions and triggers, if they are switched on."""
 
     def __init__(
-        self, store: WholeStore, clock: Clock, settings: Settings, in_turns: InTurns, drawing_now: "DrawingNow"
+        self,
+        store: WholeStore,
+        clock: Clock,
+        settings: Settings,
+        in_turns: InTurns,
+        drawing_now: "DrawingNow",
+        scope_of: Callable[[str, str], Scope],
     ) -> None:
-        """Raises SettingUnusable. `drawing_now()` draws the faults that stream records meet on their way to functions."""
+        """Raises SettingUnusable. `drawing_now()` draws the faults that stream records meet on their way to functions.
+
+        `scope_of(account, region)`: what serves that account and Region.
+        """
         self._store = store
         self.triggers = _triggers_of(store, clock, settings, drawing_now)
         """None if the settings ask for no functions and no triggers."""
+        self.cloudwatch = CloudWatchSetup(store, clock, scope_of)
         self._has_kinesis = settings.kinesis_endpoint is not None
         self._followers = _followers_of(store, clock, settings)
-        jobs = jobs_of(store, clock)
+        jobs = [*jobs_of(store, clock), *self.cloudwatch.jobs]
         if self.triggers is not None:
             self._followers += self.triggers.followers
             jobs += self.triggers.jobs
@@ -59,6 +75,7 @@ class Background:
         if self.triggers is not None:
             self.triggers.triggers.job.is_awaited = self.runner.is_in_order
             self.triggers.functions.events.wake = partial(self.runner.wake_job, self.triggers.functions.events)
+        self.cloudwatch.wake_by(self.runner.wake_job)
         self.runner.start()
 
     def _wake(self) -> None:
@@ -76,11 +93,20 @@ class Background:
         if self._trial is not None:
             self._trial.cancel()
             await asyncio.wait({self._trial})
+        is_running = self.runner.is_running
         await self.runner.stop()  # before the followers: a stopped one could be woken, and begin another slice
         for one in self._followers:
             await one.stop()
         if self.triggers is not None:
             await self.triggers.close()
+        if is_running:
+            await self._save_metrics()
+
+    async def _save_metrics(self) -> None:
+        try:
+            await self.cloudwatch.save()
+        except StorageError as error:
+            _metrics_log.error(LOG_METRICS_NOT_SAVED, error)
 
     def reach(self, endpoint: str, credentials_of: "CredentialsOf | None") -> None:
         """Let handlers find the server at this endpoint. The code of declared functions is tried then; nothing waits for that."""

@@ -5,17 +5,26 @@ write the reply. Once the commits that the reply waits for are durable, it calls
 internal error it calls `fail` instead.
 """
 
-from typing import Any
+from typing import Any, Protocol, cast
 
 import msgspec
 
 from hashrange.errors import ApiError, Malformed
+from hashrange.items.row_layout import is_packed
+from hashrange.items.types import Row
 from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 
 
-class Call(msgspec.Struct, gc=False, eq=False):
+class _Begun(msgspec.Struct, kw_only=True, gc=False, eq=False):
+    """When a request began; a struct by itself, because the members of a `Call` are given by place."""
+
+    begin_seconds: float = 0.0
+    """Monotonic time at which the operation began. Set only while metrics are recorded."""
+
+
+class Call(_Begun, gc=False, eq=False):
     """One request to the service. A struct, because it is made in a third of the time of a class."""
 
     scope: Scope
@@ -70,3 +79,25 @@ class Call(msgspec.Struct, gc=False, eq=False):
     def fail(self, error: BaseException) -> None:
         """Tell the client of an internal error. Called instead of `send`, even after `done` or `refuse`."""
         raise NotImplementedError
+
+
+class CallRecording(Protocol):
+    """Who is told of calls that have ended: before the reply is written, and request and meter are dropped."""
+
+    def succeeded(self, call: Call, reply: Reply | None) -> None:
+        """The call has this reply."""
+
+    def refused(self, call: Call, error: ApiError) -> None:
+        """The call has this error."""
+
+    def failed(self, call: Call, error: BaseException) -> None:
+        """The call has met an internal error, perhaps after it succeeded."""
+
+    def refused_unread(self, account: str, region: str) -> None:
+        """A request of this account was refused before it became a call."""
+
+
+def is_packed_item(call: Call, reply: Reply | None) -> bool:
+    """True if a read returned one item whose JSON is much longer than its row: `Service` may drop the reply and read again."""
+    item = None if reply is None else reply.get("Item")
+    return item.__class__ is bytes and call.operation.is_eventual is not None and is_packed(cast("Row", item))

@@ -56,7 +56,7 @@ def prepared_faults(
             scope.state_delay = lambda name: settings.table_state_delay_seconds
 
         return FaultSetup(None, undo, base_delay, base_seconds, None)
-    store = FaultStore(real, drawing, clock, calls)
+    store = FaultStore(real, drawing, clock, calls, calls.throttle_events)
 
     def set_up(scope: Scope) -> None:
         scope.store = store

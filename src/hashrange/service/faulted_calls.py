@@ -16,6 +16,7 @@ from hashrange.operations.naming import bare_name
 from hashrange.service.call import Call
 from hashrange.service.workers import Workers
 from hashrange.tables.open_table import OpenTable
+from hashrange.tables.throttling import ThrottleEvents
 
 HALF = 0.5
 Later = Callable[[float, Callable[[], None]], object]
@@ -42,6 +43,10 @@ class FaultedCalls:
         """Call → the faults that its reply meets; the list may be empty. Almost every server has no such call."""
         self._after: dict[Call, _After] = {}
         """Calls for which faults are drawn once they have been carried out; all are in `replies` too."""
+        self.throttle_events = ThrottleEvents()
+        """Told of each part of a request that is throttled, whether for want of throughput or by a fault."""
+        self.on_error: Callable[[Call, Sequence[str]], None] | None = None
+        """Called if an error replaces the reply of a call that has been carried out, with the names of its tables."""
 
     # --- the call that runs now -------------------------------------------------------------------
 
@@ -116,7 +121,10 @@ class FaultedCalls:
             return
         after = self._after.pop(call, None)
         if after is not None:
-            faults += after.drawing.on_request(call.operation.name, after.tables, "after")
+            met = list(after.drawing.on_request(call.operation.name, after.tables, "after"))
+            faults += met
+            if self.on_error is not None and any(fault.kind == "error" for fault in met):
+                self.on_error(call, after.tables)
         kinds = {fault.kind for fault in faults}
         if "error" in kinds:
             call.replace_reply(InternalServerError(INTERNAL_ERROR))

@@ -10,8 +10,9 @@ from hashrange.faults.fault import FaultsError, most_lag_seconds, read_faults
 from hashrange.operations.operation import Operation
 from hashrange.operations.overlong_deadlines import shorten_overlong_deadlines
 from hashrange.operations.registry import ALL_OPERATIONS
+from hashrange.service.metric_recording import MetricRecording
 from hashrange.service.service import Service
-from hashrange.service.snapshots import ServiceSnapshot, read_snapshot
+from hashrange.service.snapshots import ServiceSnapshot, initial_time, read_snapshot
 from hashrange.settings import Settings, SettingUnusable, with_delays
 from hashrange.store.copying import Checkpoint
 from hashrange.store.embedded.opening import open_store
@@ -51,11 +52,15 @@ async def open_service(
         checkpoint=checkpoint,
     )
     try:
-        if settings.snapshot is not None and checkpoint is None:
-            begin_with(store, clock, settings.snapshot)
+        if checkpoint is None:
+            begin_in_past(store, clock, settings)
+            if settings.snapshot is not None:
+                begin_with(store, clock, settings.snapshot)
         tables = [table.schema for table in store.catalog.all_tables()]
         await shorten_overlong_deadlines(store, tables, clock.service_time(), settings.table_state_delay_seconds)
         service = Service(store, operations, clock, settings)
+        if settings.metrics == "on":
+            MetricRecording(service, service.background.cloudwatch.metrics).start()
         if settings.throughput == "enforced":
             service.enforce_throughput()
         if settings.faults is not None:
@@ -97,6 +102,19 @@ def use_faults_of(service: Service, path: str) -> None:
         service.use_faults(faults)
     except FaultsError as error:
         raise FaultsError(f"the file of faults {path} cannot be used: {error}") from None
+
+
+def begin_in_past(store: WholeStore, clock: Clock, settings: Settings) -> None:
+    """Set service time as far behind the machine's as the settings say. Raises SettingUnusable if the store has tables."""
+    if not settings.clock_behind_seconds:
+        return
+    if store.catalog.all_tables():
+        raise SettingUnusable(
+            "--clock-behind is set, but the data folder holds tables already, and their time does not go back. Start without"
+            " --clock-behind to go on with them, or with another --data-dir."
+        )
+    assert isinstance(clock, MovableClock), "a service whose time begins in the past has a clock that can be moved"
+    clock.go_to(initial_time(settings))
 
 
 def begin_with(store: WholeStore, clock: Clock, path: str) -> None:

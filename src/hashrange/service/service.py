@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from hashrange.clock import Clock
 from hashrange.errors import (
@@ -26,14 +26,13 @@ from hashrange.errors import (
 )
 from hashrange.faults.drawing import Drawing
 from hashrange.faults.fault import Faults
-from hashrange.items.row_layout import is_packed
-from hashrange.items.types import Row
 from hashrange.operations.meter import NOTHING_USED, Meter, with_capacity
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.service.background import Background
-from hashrange.service.call import Call
+from hashrange.service.call import Call, CallRecording, is_packed_item
 from hashrange.service.drive import Driver, in_turns
+from hashrange.service.durable_replies import is_durable
 from hashrange.service.faulted_calls import FaultedCalls
 from hashrange.service.hints import Hints
 from hashrange.service.scopes import Scopes
@@ -62,18 +61,26 @@ class Service:
         self.settings = settings
         self.operations = with_second_look(operations, store.catalog)
         self.workers = Workers(clock)
+        self._scopes = Scopes(store, clock, settings)
+        self.scope = self._scopes.of
         self.background = Background(
-            store, clock, settings, partial(in_turns, workers=self.workers), lambda: self.drawing
+            store,
+            clock,
+            settings,
+            partial(in_turns, workers=self.workers),
+            lambda: self.drawing,
+            self.scope,
         )
         self.jobs = self.background.runner
         self._hints = Hints(store.catalog)
         self._monotonic = clock.monotonic
         self._position = store.position
         self._durable_position = store.durable_position
-        self._scopes = Scopes(store, clock, settings)
-        self.scope = self._scopes.of
         self._counters: list[Callable[[Meter], None]] = []
-        self._faulted = FaultedCalls(self.workers)
+        self.faulted = FaultedCalls(self.workers)
+        self.throttle_events = self.faulted.throttle_events
+        self.recording: CallRecording | None = None
+        """Counts the calls that have ended, for metrics; None: nobody does."""
         self.front = store
         """The store that requests use, unless they meet faults: `store`, or one in front of it that enforces throughput."""
         self._throughput: ThroughputSetup | None = None
@@ -109,7 +116,7 @@ class Service:
         # Imported here: most servers have no faults, and start time counts.
         from hashrange.service.fault_setup import prepared_faults  # noqa: PLC0415
 
-        self.take_faults(prepared_faults(faults, self.front, self.clock, self.settings, self.operations, self._faulted))
+        self.take_faults(prepared_faults(faults, self.front, self.clock, self.settings, self.operations, self.faulted))
 
     def take_faults(self, set_up: "FaultSetup") -> None:
         """Put prepared faults in place; those of an earlier `fault_setup` go on with their draws and report."""
@@ -130,7 +137,7 @@ class Service:
             # Imported here: most servers enforce no throughput, and start time counts.
             from hashrange.service.throughput_setup import ThroughputSetup  # noqa: PLC0415
 
-            self._throughput = ThroughputSetup(self.store, self.clock, self.settings, self._faulted)
+            self._throughput = ThroughputSetup(self.store, self.clock, self.settings, self.faulted)
         return self._throughput
 
     def enforce_throughput(self) -> None:
@@ -215,6 +222,8 @@ class Service:
         operation = call.operation
         workers = self.workers
         soon: Any
+        if self.recording is not None:
+            call.begin_seconds = self._monotonic()
         try:
             workers.running = call
             if operation.capacity is None:
@@ -239,7 +248,7 @@ class Service:
 
     def _begin_with_faults(self, drawing: Drawing, call: Call) -> None:
         """Takes the place of `_begin` while there are faults, so that `_begin` need not look whether there are any."""
-        error = self._faulted.begin(call, drawing)
+        error = self.faulted.begin(call, drawing)
         if error is None:
             Service._begin(self, call)
         else:
@@ -265,7 +274,7 @@ class Service:
             workers.run_next(self._begin_put_off)
 
     def _succeed(self, call: Call, reply: Reply | None) -> None:
-        if self.workers.is_crowded and _is_packed_item(call, reply):
+        if self.workers.is_crowded and is_packed_item(call, reply):
             self._put_off.append(call)  # the reply is dropped: a thousand replies that wait would take a gigabyte
             if not self._is_beginning_due:
                 self._is_beginning_due = True
@@ -273,6 +282,8 @@ class Service:
             return
         form = call.operation.capacity
         try:
+            if self.recording is not None:
+                self.recording.succeeded(call, reply)
             if form is not None and (detail := call.request.ReturnConsumedCapacity) is not None and reply is not None:
                 reply = with_capacity(reply, form, detail, call.meter)
             call.done(reply)
@@ -297,12 +308,14 @@ class Service:
             if not isinstance(error, ApiError):
                 self._fail(call, error)
                 return
-            if self._faulted.replies:
-                self._faulted.refused(call)
+            if self.faulted.replies:
+                self.faulted.refused(call)
             if isinstance(error, ResourceNotFoundException):
                 self._hints.table_not_found(call.scope, call.operation.tables(call.request))
             elif isinstance(error, UnsupportedOperationException):
                 self._hints.not_supported(call.operation.name)
+            if self.recording is not None:
+                self.recording.refused(call, error)
             call.refuse(error)
         except Exception as failure:  # noqa: BLE001 - any other error is internal
             self._fail(call, failure)
@@ -311,7 +324,9 @@ class Service:
 
     def _fail(self, call: Call, error: BaseException) -> None:
         """Tell the client of an internal error."""
-        self._faulted.forget(call)
+        if self.recording is not None:
+            self.recording.failed(call, error)
+        self.faulted.forget(call)
         call.fail(error)
 
     def _succeed_counted(self, call: Call, reply: Reply | None) -> None:
@@ -348,7 +363,7 @@ class Service:
         waiting = []
         free = []
         for call in held:
-            if self._is_durable(call, durable_position):
+            if is_durable(call, self.store, durable_position):
                 free.append(call)
             else:
                 call.position = position
@@ -356,22 +371,6 @@ class Service:
         if waiting:
             self.store.when_durable(position, partial(self._now_durable, waiting))
         return free
-
-    def _is_durable(self, call: Call, durable_position: int) -> bool:
-        """True if the reply need not wait: of an eventually consistent read, or of another read of tables whose commits
-        are all durable. So large writes to other tables do not delay the reply.
-        """
-        operation, tables = call.operation, call.scope.tables
-        if operation.is_eventual is None:
-            return False
-        if operation.is_eventual(call.request):
-            return True
-        if operation.writes:
-            return False
-        named = [tables.get(name) for name in operation.tables(call.request)]
-        return bool(named) and all(
-            table is not None and self.store.position_of(table) <= durable_position for table in named
-        )
 
     def _now_durable(self, calls: list[Call], error: StorageError | None) -> None:
         if error is None:
@@ -383,14 +382,8 @@ class Service:
 
     def _tell_ready(self) -> None:
         """Send the replies in `_ready` in order. If one gives way, the rest wait for its end or for the next call."""
-        ready, faulted = self._ready, self._faulted.replies
+        ready, faulted = self._ready, self.faulted.replies
         while ready and not faulted:
             ready.popleft().send()
         while ready:
-            self._faulted.send(ready.popleft(), asyncio.get_running_loop().call_later)
-
-
-def _is_packed_item(call: Call, reply: Reply | None) -> bool:
-    """True if a read returned one item whose JSON is much longer than its row: `_succeed` may drop the reply and read again."""
-    item = None if reply is None else reply.get("Item")
-    return item.__class__ is bytes and call.operation.is_eventual is not None and is_packed(cast("Row", item))
+            self.faulted.send(ready.popleft(), asyncio.get_running_loop().call_later)

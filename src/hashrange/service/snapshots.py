@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from hashrange.clock import MovableClock, ServiceTimeState
 from hashrange.faults.fault import Faults
 from hashrange.service.service import Service
+from hashrange.settings import Settings
 from hashrange.store.copying import Checkpoint
 from hashrange.store.interface import WholeStore
 from hashrange.store.snapshot_file import SnapshotReader, SnapshotWriter, StoredRow
@@ -37,13 +38,14 @@ class ServiceSnapshot(NamedTuple):
 async def take_snapshot(service: Service) -> ServiceSnapshot:
     """Copy the state of a service. Raises StorageError."""
     clock = movable_clock(service)
+    await service.background.cloudwatch.save()
     checkpoint = await service.store.checkpoint()
     terms = dict(service.throughput_terms)
     return ServiceSnapshot(checkpoint, clock.state, clock.service_time(), faults_of(service), terms)
 
 
 def return_to(service: Service, snapshot: ServiceSnapshot | None) -> None:
-    """Return a service to the state of `snapshot`. None: no content, the machine's service time, no faults, and the settings' throughput.
+    """Return a service to the state of `snapshot`. None: no content, the service time with which it began, no faults, and the settings' throughput.
 
     If the snapshot's service time was frozen, service time returns to that; else it differs from the machine's as it
     did then. `snapshot`: taken of this service, of a fork of it, or of one that it was forked from, or read for one of
@@ -53,7 +55,7 @@ def return_to(service: Service, snapshot: ServiceSnapshot | None) -> None:
     before, setup_before, terms_before = clock.state, service.fault_setup, dict(service.throughput_terms)
     faults = NO_FAULTS if snapshot is None else snapshot.faults
     has_faults = setup_before is not None or bool(faults.faults)
-    clock.go_to(ServiceTimeState() if snapshot is None else snapshot.time_state)
+    clock.go_to(initial_time(service.settings) if snapshot is None else snapshot.time_state)
     service.use_throughput_terms({} if snapshot is None else snapshot.throughput_terms)
     if has_faults:
         service.use_faults(
@@ -69,6 +71,11 @@ def return_to(service: Service, snapshot: ServiceSnapshot | None) -> None:
         elif has_faults:
             service.use_faults(NO_FAULTS)
         raise
+
+
+def initial_time(settings: Settings) -> ServiceTimeState:
+    """The service time of a new database with these settings: the machine's, or so far behind it."""
+    return ServiceTimeState(-settings.clock_behind_seconds)
 
 
 def faults_of(service: Service) -> Faults:

@@ -14,11 +14,13 @@ class ThroughputSetup:
     """The buckets of a service's tables, and the store in front of the real one."""
 
     def __init__(self, store: WholeStore, clock: Clock, settings: Settings, calls: FaultedCalls) -> None:
-        """`calls` knows the meter of the call that runs now."""
+        """`calls` knows the meter of the call that runs now, and who is told of throttled parts of requests."""
         self._store = store
         usual = ThroughputTerms(settings.throughput, settings.adaptive_capacity)
         self.now_seconds = _small_times(clock)
-        self.throughputs = TableThroughputs(store.catalog, self.now_seconds, usual, lambda: store.documents.generation)
+        self.throughputs = TableThroughputs(
+            store.catalog, self.now_seconds, usual, lambda: store.documents.generation, calls.throttle_events
+        )
         self.front = AdmittedStore(store, self.throughputs, self.now_seconds, calls.identity)
 
     def put_in_place(self) -> WholeStore:

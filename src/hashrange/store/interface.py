@@ -356,6 +356,13 @@ class Maintenance(Protocol):
         """
         ...
 
+    def on_expired(self, see: SeeChanges | None) -> None:
+        """From now on, call `see` with the changes of each commit that deletes expired items; None: call nobody.
+
+        A change with `old == new` deleted nothing. `see` must be quick and must not raise. Only the last registered one is called.
+        """
+        ...
+
     def on_work(self, wake: Callable[[], None]) -> None:
         """Register `wake`, called when a method with a lease has new work.
 

@@ -1,9 +1,10 @@
 """Which error does a request get for which a table, or one of its indexes, has no capacity left? The exception, reason and resource of the service.
 
-Source: errors.md 9; API reference, *ThrottlingReason*.
+Also who is told of it: `ThrottleEvents`. Source: errors.md 9; API reference, *ThrottlingReason*.
 """
 
-from typing import Literal
+from collections.abc import Callable
+from typing import Literal, NamedTuple
 
 from hashrange.errors import (
     ApiError,
@@ -11,6 +12,7 @@ from hashrange.errors import (
     RequestLimitExceeded,
     ThrottlingException,
 )
+from hashrange.items.types import Key
 from hashrange.messages import throttling as sentences
 from hashrange.tables.open_table import OpenTable
 
@@ -27,6 +29,42 @@ EXCEPTIONS: dict[ThrottlingCode, type[ApiError]] = {
     "ThrottlingException": ThrottlingException,
     "RequestLimitExceeded": RequestLimitExceeded,
 }
+
+
+class ThrottleEvent(NamedTuple):
+    """One part of a request, such as one item of a batch, that was throttled."""
+
+    table: OpenTable
+    index_name: str | None
+    """The global index that has no units; None: the table."""
+    limit: ThroughputLimit
+    is_write: bool
+    key: Key | None
+    """Key of the table's item, or of the index's entry; of a page, the key that it begins at, which need not be that of an item.
+
+    None: it concerns no certain one, or its key is not known.
+    """
+
+
+class ThrottleEvents:
+    """Who is told of throttled parts of requests. One for each service."""
+
+    def __init__(self) -> None:
+        self._listeners: tuple[Callable[[ThrottleEvent], None], ...] = ()
+
+    def follow(self, listener: Callable[[ThrottleEvent], None]) -> Callable[[], None]:
+        """Call `listener` with each event, on the thread of the event loop, until the returned function is called."""
+        self._listeners += (listener,)
+
+        def leave() -> None:
+            self._listeners = tuple([one for one in self._listeners if one is not listener])
+
+        return leave
+
+    def tell(self, event: ThrottleEvent) -> None:
+        """Call all listeners, in the order in which they began to follow."""
+        for listener in self._listeners:
+            listener(event)
 
 
 def usual_code(table: OpenTable, limit: ThroughputLimit) -> ThrottlingCode:

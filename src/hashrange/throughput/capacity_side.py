@@ -26,7 +26,7 @@ from hashrange.tables.open_table import OpenTable
 from hashrange.tables.partitions import Partition
 from hashrange.tables.schema import Index
 from hashrange.tables.source_id import HASH_BYTES
-from hashrange.tables.throttling import ThroughputLimit, throttling_error, usual_code
+from hashrange.tables.throttling import ThrottleEvent, ThrottleEvents, ThroughputLimit, throttling_error, usual_code
 from hashrange.throughput.bucket import Bucket
 from hashrange.throughput.growth import Growth
 from hashrange.throughput.hot_items import HotItems
@@ -53,12 +53,22 @@ class CapacitySide:
         "_only",
         "_partitions",
         "_table",
+        "_throttle_events",
         "blocked_until_seconds",
     )
 
     def __init__(
-        self, table: OpenTable, index: Index | None, adaptive: AdaptiveCapacity, now_seconds: float, *, is_write: bool
+        self,
+        table: OpenTable,
+        index: Index | None,
+        adaptive: AdaptiveCapacity,
+        now_seconds: float,
+        *,
+        is_write: bool,
+        throttle_events: ThrottleEvents | None = None,
     ) -> None:
+        """`throttle_events` is told of each throttled part of a request; None: nobody is."""
+        self._throttle_events = throttle_events
         self._is_write, self._adaptive = is_write, adaptive
         self._bucket: Bucket | None = None
         """Of provisioned units, or of the on-demand maximum; None: neither."""
@@ -170,17 +180,17 @@ class CapacitySide:
         """Raise the error of a throttled request if a bucket that it needs is empty."""
         if self._bucket is not None and not self._bucket.admits(now_seconds):
             is_provisioned = self._growth is None
-            self._refuse("ProvisionedThroughputExceeded" if is_provisioned else "MaxOnDemandThroughputExceeded")
+            self._refuse("ProvisionedThroughputExceeded" if is_provisioned else "MaxOnDemandThroughputExceeded", key)
         growing = self._growing
         if growing is not None and not growing.admits(now_seconds):
             is_most = growing.rate >= TABLE_CAPACITY_UNITS_MAX
-            self._refuse("AccountLimitExceeded" if is_most else "KeyRangeThroughputExceeded")
+            self._refuse("AccountLimitExceeded" if is_most else "KeyRangeThroughputExceeded", key)
         partition = None if key is None else self._partition(key)
         if partition is not None and not partition.admits(now_seconds):
             assert key is not None
             if is_item and self._may_isolate and not self._hot_items.is_isolated(key):
                 self._hot_items.refused(key, partition, now_seconds)
-            self._refuse("KeyRangeThroughputExceeded")
+            self._refuse("KeyRangeThroughputExceeded", key)
 
     def take(self, key: Key | None, units: float, now_seconds: float) -> None:
         """Use units of the table or index, and of the partition that the key falls into; None: of no certain partition. 0.3 µs."""
@@ -227,8 +237,10 @@ class CapacitySide:
             return None
         return self._isolated.get(key) or self._buckets[bisect_left(self._lasts, key[:HASH_BYTES])]
 
-    def _refuse(self, limit: ThroughputLimit) -> None:
+    def _refuse(self, limit: ThroughputLimit, key: Key | None) -> None:
         name = None if self._index is None else self._index.name
+        if self._throttle_events is not None:
+            self._throttle_events.tell(ThrottleEvent(self._table, name, limit, self._is_write, key))
         raise throttling_error(self._table, name, usual_code(self._table, limit), limit, is_write=self._is_write)
 
 

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 from hashrange.store.interface import Catalog
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Index
+from hashrange.tables.throttling import ThrottleEvents
 from hashrange.throughput.capacity_side import AdaptiveCapacity, CapacitySide
 
 ThroughputMode = Literal["unlimited", "enforced"]
@@ -51,7 +52,12 @@ class TableThroughputs:
     """The buckets of all tables."""
 
     def __init__(
-        self, catalog: Catalog, now: Callable[[], float], usual: ThroughputTerms, read_generation: Callable[[], int]
+        self,
+        catalog: Catalog,
+        now: Callable[[], float],
+        usual: ThroughputTerms,
+        read_generation: Callable[[], int],
+        throttle_events: ThrottleEvents,
     ) -> None:
         """`now`: seconds of service time, or of a clock that passes as it does. `usual`: the terms of tables that have none of their own.
 
@@ -61,6 +67,7 @@ class TableThroughputs:
         self._now = now
         self._usual = usual
         self._read_generation = read_generation
+        self._throttle_events = throttle_events
         self._own: dict[tuple[str, str, str], ThroughputTerms] = {}
         """By account, Region and name of the table."""
         self._known: dict[bytes, _Known] = {}
@@ -157,8 +164,11 @@ class TableThroughputs:
         assert source is not None
         former = self._known.get(bytes(source.source_id))
         if former is None or former.throughput is None:
-            reads = CapacitySide(table, index, terms.adaptive, now_seconds, is_write=False)
-            return ThroughputBuckets(reads, CapacitySide(table, index, terms.adaptive, now_seconds, is_write=True))
+            events = self._throttle_events
+            return ThroughputBuckets(
+                CapacitySide(table, index, terms.adaptive, now_seconds, is_write=False, throttle_events=events),
+                CapacitySide(table, index, terms.adaptive, now_seconds, is_write=True, throttle_events=events),
+            )
         if former.table is not table:
             for side in former.throughput[:2]:
                 side.follow(table, index, now_seconds)

@@ -31,6 +31,7 @@ REASONS = {
     204: b"No Content",
     400: b"Bad Request",
     403: b"Forbidden",
+    401: b"Unauthorized",
     404: b"Not Found",
     405: b"Method Not Allowed",
     408: b"Request Timeout",

@@ -47,7 +47,7 @@ def plain_service(database: Database) -> tuple[Any, ...]:
     return (
         {name for name in vars(service) if name.startswith("_") and callable(vars(service)[name])},
         service.drawing,
-        service._faulted.replies,
+        service.faulted.replies,
     )
 
 
@@ -232,7 +232,7 @@ def test_replies_that_are_late_meet_the_faults_that_they_met(
     database._process.run(due.pop())
     thread.join()
     assert outcomes == ["InternalServerError"]
-    assert database._process.service._faulted.replies == {}
+    assert database._process.service.faulted.replies == {}
 
 
 @pytest.fixture
@@ -322,7 +322,7 @@ def test_faults_may_change_while_requests_wait_in_the_store(suspending: InProces
     assert acknowledged <= there <= acknowledged | unsure
     assert len(acknowledged) > 50
     assert reports > 10
-    assert suspending.service._faulted.replies == {}
+    assert suspending.service.faulted.replies == {}
 
 
 def test_a_transaction_that_waits_in_the_store_is_in_conflict_with_others_as_ever(suspending: InProcess) -> None:

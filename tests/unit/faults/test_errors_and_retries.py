@@ -56,7 +56,7 @@ def test_a_reply_is_lost_before_or_after_the_commit(database: Database, name: st
     with pytest.raises(ConnectionClosedError):
         WRITES[name](impatient(database))
     assert met(database) == [(1, name)]
-    assert database._process.service._faulted.replies == {}
+    assert database._process.service.faulted.replies == {}
     assert songs(database) == (set() if when == "before" else {"a"})
 
 
@@ -100,7 +100,7 @@ def test_a_refused_request_meets_no_fault_after_it(database: Database, where: An
         client.put_item(TableName="music", Item=song("a", n={"N": "1"}))
     assert met(database) == [(1, "PutItem")]
     assert client.get_item(TableName="music", Key=song("a"))["Item"]["n"] == {"N": "1"}
-    assert database._process.service._faulted.replies == {}
+    assert database._process.service.faulted.replies == {}
 
 
 @pytest.mark.parametrize("where", [{}, KEYED])
@@ -121,7 +121,7 @@ def test_nothing_is_kept_of_a_request_that_fails(database: Database, monkeypatch
     monkeypatch.setattr(service.store, "mutate", fail)
     assert code_of(put_songs, impatient(database), "a") == "InternalServerError"
     assert [one.fault for one in database.faults.report] == [2]
-    assert (service._faulted.replies, service._faulted._after) == ({}, {})
+    assert (service.faulted.replies, service.faulted._after) == ({}, {})
 
 
 @pytest.mark.parametrize("where", [{}, KEYED])

@@ -339,7 +339,7 @@ def test_a_fork_ends_though_replies_are_late(tls_server: ThreadServer, monkeypat
             assert one_reply(client)[0] == 200
             with pytest.raises(OSError, match=r"."):
                 connected(fork["endpoint"]).__enter__()
-        assert not tls_server.server.service._faulted.replies
+        assert not tls_server.server.service.faulted.replies
 
 
 # --- what is left behind ----------------------------------------------------------------------------------
@@ -347,7 +347,7 @@ def test_a_fork_ends_though_replies_are_late(tls_server: ThreadServer, monkeypat
 
 def test_calls_whose_clients_have_left_are_forgotten(database: Database) -> None:
     """A reading call whose client has left is abandoned where it gives way, and its reply never sent."""
-    faulted = database._process.service._faulted
+    faulted = database._process.service.faulted
     client = database.client()
     make_music(client, "songs")
 

@@ -6,12 +6,15 @@ from hashrange.server.forks import Forks
 from hashrange.server.front import Front, WireProtocol
 from hashrange.server.kept_snapshots import KeptSnapshots
 from hashrange.server.misdirected_clients import OtherServiceHint
+from hashrange.server.protocols.aws_forms.protocol import AwsForms
 from hashrange.server.protocols.dynamodb_json.call import JsonCall
 from hashrange.server.protocols.dynamodb_json.logged_call import LoggedCall
 from hashrange.server.protocols.dynamodb_json.protocol import SIGNING_NAME, DynamoDBJson
+from hashrange.server.protocols.metrics_path import MetricsPath
 from hashrange.server.protocols.plain import Plain
 from hashrange.server.protocols.rest_json.signing_name import LAMBDA_SIGNING_NAME
 from hashrange.server.protocols.rest_json.switched_off import LambdaSwitchedOff
+from hashrange.server.user_errors import UserErrors
 from hashrange.service.service import Service
 
 
@@ -26,15 +29,25 @@ def http_front(
 
     `snapshots`, `forks`: those of a listener's admin API; a service without a listener can have no forks.
     """
-    hint_other_service = OtherServiceHint([SIGNING_NAME, LAMBDA_SIGNING_NAME])
+    apis = service.background.cloudwatch.apis
+    hint_other_service = OtherServiceHint([SIGNING_NAME, LAMBDA_SIGNING_NAME, *(api.signing_name for api in apis)])
     plain = Plain(hint_other_service)
     settings = service.settings
     make_call = LoggedCall if settings.access_log else JsonCall
     protocols: list[WireProtocol] = [
-        DynamoDBJson(service.operations, access, plain, hint_other_service, make_call),
+        DynamoDBJson(
+            service.operations,
+            access,
+            plain,
+            hint_other_service,
+            make_call,
+            UserErrors(service, access.credentials),
+        ),
         plain,
     ]
+    protocols[:0] = [AwsForms(apis, access, service)]
     protocols[:0] = _lambda_protocols(service, access, hint_other_service)
+    protocols.insert(0, MetricsPath(service, clients, access.credentials))
     if settings.admin:
         # Imported here: most servers have no admin API, and start time counts.
         from hashrange.server.protocols.admin.endpoint import Serving  # noqa: PLC0415

@@ -50,6 +50,8 @@ class ValuesCall(Call):
             body = as_json(members)
             request, is_explained = request_of(operation, body)
         except Exception as error:  # noqa: BLE001 - every error goes to the caller
+            if isinstance(error, ApiError) and service.recording is not None:
+                service.recording.refused_unread(account, region)
             ended.set_exception(error)
             return
         scope = service.scope(account, region)

@@ -16,7 +16,7 @@ from hashrange.store.embedded.expiries import Due, Expiries, is_left, item_key_o
 from hashrange.store.embedded.open_tables import OpenTables
 from hashrange.store.embedded.ordered_queue import Queued
 from hashrange.store.embedded.site import Site
-from hashrange.store.interface import WHOLE_LEASE, Lease, TransactionStep
+from hashrange.store.interface import WHOLE_LEASE, Lease, SeeChanges, TransactionStep
 from hashrange.store.pause import PAUSE
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
@@ -39,6 +39,11 @@ class ExpiredItems:
         self._opened = opened
         self._commits = commits
         self._expiries = next((one for one in opened.participants if isinstance(one, Expiries)), None)
+        self._see: SeeChanges | None = None
+
+    def on_expired(self, see: SeeChanges | None) -> None:
+        """Implements `Maintenance.on_expired`."""
+        self._see = see
 
     async def expire(self, lease: Lease, limit_rows: int) -> float | None:
         """Implements `Maintenance.expire`.
@@ -121,6 +126,12 @@ class ExpiredItems:
 
     async def _delete(self, due: Due, keys: Sequence[Key]) -> Sequence[Change]:
         """Delete the items at `keys` that are still expired: in one commit, or one by one if it would be too large."""
+        changes = await self._delete_unseen(due, keys)
+        if self._see is not None:
+            self._see(changes)
+        return changes
+
+    async def _delete_unseen(self, due: Due, keys: Sequence[Key]) -> Sequence[Change]:
         table, plan = due.table, plan_expiry(due)
         if len(keys) > 1:
             with suppress(ValidationException):

@@ -103,8 +103,8 @@ class EmbeddedStore:
         self.mutate, self.transact = self._commits.mutate, self._commits.transact
         self.snapshot_get = self._commits.snapshot_get
         self.backfills, self.backfill = upkeep.backfills, upkeep.backfill
-        expired_items = ExpiredItems(site, opened, self._commits)
-        self.expire, self.expire_now = expired_items.expire, expired_items.expire_now
+        expired = ExpiredItems(site, opened, self._commits)
+        self.expire, self.expire_now, self.on_expired = expired.expire, expired.expire_now, expired.on_expired
         self.apply_delayed, self.tend_streams = upkeep.apply_delayed, upkeep.tend_streams
         self.split_partitions, self.split_partition = upkeep.split_partitions, upkeep.split_partition
         copies = self._copies = Copies(self, site, lock, home)

@@ -47,8 +47,11 @@ class DynamoDBJson:
         plain: Plain,
         hint_other_service: Callable[[HttpRequest], None],
         make_call: type[JsonCall] = JsonCall,
+        count_refused: Callable[[HttpRequest, ApiError], None] = lambda request, error: None,
     ) -> None:
+        """`count_refused` is called with each request that is refused before it becomes a call."""
         self._make_call = make_call
+        self._count_refused = count_refused
         self._plain = plain
         self._hint_other_service = hint_other_service
         self._authorize = access.authorize
@@ -103,6 +106,7 @@ class DynamoDBJson:
             return self._make_call(scope, operation, parsed, NOTHING_USED, 0, True, request, respond, is_large)
         except ApiError as error:
             self._hint_other_service(request)
+            self._count_refused(request, error)
             respond(error.http_status, error_body(error, operation.wording if operation is not None else "bare"))
         except (ContentEncodingError, BodyTooLargeError) as error:
             respond(*unreadable_body_reply(error))

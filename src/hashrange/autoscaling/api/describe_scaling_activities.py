@@ -1,0 +1,58 @@
+"""DescribeScalingActivities: what has been scaled in the last six weeks and why, newest first; also why something was not, if asked."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from hashrange.autoscaling.api.members import check_namespace, described_part, filtered, place_members, time_of
+from hashrange.autoscaling.auto_scaling import AutoScaling
+from hashrange.autoscaling.records import Activity, TargetPlace
+from hashrange.aws_services.operation import Caller, ServiceOperation
+
+
+class DescribeScalingActivitiesRequest(msgspec.Struct, frozen=True):
+    """Request of DescribeScalingActivities."""
+
+    ServiceNamespace: str
+    ResourceId: str | None = None
+    ScalableDimension: str | None = None
+    MaxResults: int | None = None
+    NextToken: str | None = None
+    IncludeNotScaledActivities: bool | None = None
+
+
+async def describe_scaling_activities(
+    scaling: AutoScaling, caller: Caller, request: DescribeScalingActivitiesRequest
+) -> Mapping[str, Any]:
+    """Returns a page of activities. Raises ServiceError and StorageError."""
+    check_namespace(request.ServiceNamespace)
+    every = scaling.activities(caller.account, caller.region)
+    resources = None if request.ResourceId is None else [request.ResourceId]
+    found = filtered(every, lambda one: one[0], resources, request.ScalableDimension)
+    if not request.IncludeNotScaledActivities:
+        found = [one for one in found if one[1].not_scaled is None]
+    page, token = described_part(found, request.NextToken, request.MaxResults)
+    return {"ScalingActivities": [_described(scaling, *one) for one in page], "NextToken": token}
+
+
+def _described(scaling: AutoScaling, place: TargetPlace, activity: Activity) -> dict[str, Any]:
+    reasons = None
+    if activity.not_scaled is not None:
+        target = scaling.target(place)
+        bounds = {} if target is None else {"MaxCapacity": target.maximum, "MinCapacity": target.minimum}
+        reasons = [{"Code": activity.not_scaled, **bounds, "CurrentCapacity": activity.current}]
+    return {
+        "ActivityId": activity.id,
+        **place_members(place),
+        "Description": activity.description,
+        "Cause": activity.cause,
+        "StartTime": time_of(activity.begin_seconds),
+        "EndTime": time_of(activity.end_seconds),
+        "StatusCode": activity.status,
+        "StatusMessage": activity.message,
+        "NotScaledReasons": reasons,
+    }
+
+
+OPERATION = ServiceOperation("DescribeScalingActivities", DescribeScalingActivitiesRequest, describe_scaling_activities)

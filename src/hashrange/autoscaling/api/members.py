@@ -1,0 +1,174 @@
+"""Which members and checks do the operations share? The place of a target, pages, times, and how faults of members are worded."""
+
+import base64
+import binascii
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Any, NoReturn, TypeVar
+
+from hashrange.autoscaling.auto_scaling import AutoScaling
+from hashrange.autoscaling.limits import SCALING_DESCRIBED_MAX, SCALING_RESOURCE_LENGTH_MAX, SCALING_TAGS_MAX
+from hashrange.autoscaling.records import DIMENSIONS, SERVICE_NAMESPACE, ScalableTarget, TargetPlace
+from hashrange.aws_services.operation import Caller, ErrorShape, MemberFault, ServiceError
+from hashrange.messages import autoscaling as sentences
+
+DescribedT = TypeVar("DescribedT")
+ERRORS = MappingProxyType({"InternalServiceException": ErrorShape(500, "InternalServiceException")})
+
+
+def word_scaling_fault(fault: MemberFault) -> ServiceError:
+    """The error for a request whose members are wrong."""
+    path = _path(fault.path)
+    if fault.kind == "missing":
+        return scaling_invalid(sentences.NULL.format(path=path))
+    if fault.kind == "type" or not path:
+        return ServiceError("SerializationException", sentences.MALFORMED.format(detail=fault.detail))
+    return scaling_invalid(sentences.CONSTRAINT.format(value="", path=path, constraint=fault.detail))
+
+
+def _path(path: str) -> str:
+    """`StepAdjustments.1.Name` → `stepAdjustments.1.name`."""
+    return ".".join(part[:1].lower() + part[1:] for part in path.split("."))
+
+
+def scaling_invalid(message: str) -> ServiceError:
+    """ValidationException with this message."""
+    return ServiceError("ValidationException", message)
+
+
+def refuse_scaling(message: str) -> NoReturn:
+    """Raise ValidationException with this message."""
+    raise scaling_invalid(message)
+
+
+def check_scaling_length(path: str, text: str, most: int, least: int = 1) -> None:
+    """Raise ServiceError unless the text has a length in these bounds."""
+    constraint = sentences.TOO_LONG.format(most=most) if len(text) > most else sentences.TOO_SHORT.format(least=least)
+    if not least <= len(text) <= most:
+        refuse_scaling(sentences.CONSTRAINT.format(value=text[:100], path=_path(path), constraint=constraint))
+
+
+def check_scaling_value(path: str, value: str, allowed: Sequence[str]) -> None:
+    """Raise ServiceError unless the value is one of these."""
+    if value not in allowed:
+        constraint = sentences.NOT_ONE_OF.format(values=", ".join(allowed))
+        refuse_scaling(sentences.CONSTRAINT.format(value=value[:100], path=_path(path), constraint=constraint))
+
+
+def check_namespace(namespace: str) -> None:
+    """Raise ServiceError unless it is that of DynamoDB."""
+    if namespace != SERVICE_NAMESPACE:
+        refuse_scaling(sentences.NAMESPACE.format(namespace=namespace[:100]))
+
+
+def target_place(caller: Caller, namespace: str, resource_id: str, dimension: str) -> TargetPlace:
+    """The place that a request names. Raises ServiceError."""
+    check_namespace(namespace)
+    check_scaling_length("ResourceId", resource_id, SCALING_RESOURCE_LENGTH_MAX)
+    known = next((one for one in DIMENSIONS if one == dimension), None)
+    parts = resource_id.split("/")
+    is_table = len(parts) == 2 and parts[0] == "table"
+    is_index = len(parts) == 4 and (parts[0], parts[2]) == ("table", "index")
+    fits = known is not None and all(parts) and known.split(":")[1] == ("table" if is_table else "index")
+    if known is None or not fits or not (is_table or is_index):
+        refuse_scaling(sentences.RESOURCE_ID.format(resource=resource_id[:200], dimension=dimension[:100]))
+    return TargetPlace(caller.account, caller.region, resource_id, known)
+
+
+def registered(scaling: AutoScaling, place: TargetPlace, message: str = sentences.NO_TARGET) -> ScalableTarget:
+    """The target at this place. Raises ServiceError if it is not registered."""
+    target = scaling.target(place)
+    if target is None:
+        raise not_found(message, place)
+    return target
+
+
+def not_found(message: str, place: TargetPlace, name: str = "") -> ServiceError:
+    """ObjectNotFoundException that names the place."""
+    text = message.format(resource=place.resource_id, dimension=place.dimension, name=name)
+    return ServiceError("ObjectNotFoundException", text)
+
+
+def place_members(place: TargetPlace) -> dict[str, Any]:
+    """The members with which replies name the place."""
+    return {
+        "ServiceNamespace": SERVICE_NAMESPACE,
+        "ResourceId": place.resource_id,
+        "ScalableDimension": place.dimension,
+    }
+
+
+def filtered(
+    records: Sequence[DescribedT],
+    place_in: Callable[[DescribedT], TargetPlace],
+    resource_ids: Sequence[str] | None,
+    dimension: str | None,
+) -> list[DescribedT]:
+    """The records of these resources and this dimension; None: of all. Raises ServiceError."""
+    if dimension is not None:
+        check_scaling_value("ScalableDimension", dimension, DIMENSIONS)
+        if not resource_ids:
+            refuse_scaling(sentences.DIMENSION_NEEDS_RESOURCE)
+    return [
+        one
+        for one in records
+        if (resource_ids is None or place_in(one).resource_id in resource_ids)
+        and dimension in (None, place_in(one).dimension)
+    ]
+
+
+def described_part(
+    records: Sequence[DescribedT], token: str | None, size: int | None
+) -> tuple[Sequence[DescribedT], str | None]:
+    """A page of the records, and the token of the next one. Raises ServiceError."""
+    begin, most = _place(token), SCALING_DESCRIBED_MAX if size is None else size
+    if not 1 <= most <= SCALING_DESCRIBED_MAX:
+        constraint = sentences.TOO_GREAT if most > 1 else sentences.TOO_SMALL
+        text = constraint.format(most=SCALING_DESCRIBED_MAX, least=1)
+        refuse_scaling(sentences.CONSTRAINT.format(value=most, path="maxResults", constraint=text))
+    end = begin + most
+    return records[begin:end], _token(end) if end < len(records) else None
+
+
+def _token(place: int) -> str:
+    return base64.urlsafe_b64encode(b"%d" % place).decode()
+
+
+def _place(token: str | None) -> int:
+    if token is None:
+        return 0
+    try:
+        text = base64.b64decode(token, altchars=b"-_", validate=True).decode("ascii")
+    except (binascii.Error, UnicodeDecodeError, ValueError):
+        text = ""
+    if not text.isdecimal() or len(text) > 9:
+        raise ServiceError("InvalidNextTokenException", sentences.NEXT_TOKEN)
+    return int(text)
+
+
+def tagged(scaling: AutoScaling, caller: Caller, arn: str) -> ScalableTarget:
+    """The target of this ARN. Raises ServiceError."""
+    target = next((one for one in scaling.targets(caller.account, caller.region) if one.arn == arn), None)
+    if target is None:
+        raise ServiceError(
+            "ResourceNotFoundException", sentences.NO_TAGGED.format(arn=arn[:1011]), ResourceName=arn[:1011]
+        )
+    return target
+
+
+def check_target_tags(tags: dict[str, str], arn: str | None = None) -> None:
+    """Raise ServiceError for tags that are too many or too long."""
+    for key, value in tags.items():
+        check_scaling_length("Tags", key, 128)
+        check_scaling_length("Tags", value, 256, 0)
+    if len(tags) > SCALING_TAGS_MAX:
+        message = sentences.TOO_MANY_TAGS.format(most=SCALING_TAGS_MAX)
+        if arn is None:
+            refuse_scaling(message)
+        raise ServiceError("TooManyTagsException", message, ResourceName=arn)
+
+
+def time_of(at_seconds: float | None) -> datetime | None:
+    """The time as replies have it."""
+    return None if at_seconds is None else datetime.fromtimestamp(at_seconds, UTC)

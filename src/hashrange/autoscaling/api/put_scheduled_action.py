@@ -1,0 +1,101 @@
+"""PutScheduledAction: gives a target new bounds at the times of a schedule, or changes such an action."""
+
+import uuid
+from datetime import datetime
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.autoscaling.api.members import (
+    check_scaling_length,
+    refuse_scaling,
+    registered,
+    scaling_invalid,
+    target_place,
+)
+from hashrange.autoscaling.auto_scaling import AutoScaling, next_time
+from hashrange.autoscaling.limits import SCALING_NAME_LENGTH_MAX, SCALING_RESOURCE_LENGTH_MAX, SCHEDULED_ACTIONS_MAX
+from hashrange.autoscaling.records import ScheduledAction
+from hashrange.autoscaling.schedule import ScheduleError
+from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
+from hashrange.messages import autoscaling as sentences
+
+BoundUnits = Annotated[int, Meta(ge=1)]
+
+
+class ScalableTargetActionMember(msgspec.Struct, frozen=True):
+    """New bounds."""
+
+    MinCapacity: BoundUnits | None = None
+    MaxCapacity: BoundUnits | None = None
+
+
+class PutScheduledActionRequest(msgspec.Struct, frozen=True):
+    """Request of PutScheduledAction; members that are not given keep their value in an action that exists."""
+
+    ServiceNamespace: str
+    ScheduledActionName: str
+    ResourceId: str
+    ScalableDimension: str
+    Schedule: str | None = None
+    Timezone: str | None = None
+    StartTime: datetime | None = None
+    EndTime: datetime | None = None
+    ScalableTargetAction: ScalableTargetActionMember | None = None
+
+
+async def put_scheduled_action(scaling: AutoScaling, caller: Caller, request: PutScheduledActionRequest) -> None:
+    """Creates or changes the action. Raises ServiceError and StorageError."""
+    check_scaling_length("ScheduledActionName", request.ScheduledActionName, SCALING_NAME_LENGTH_MAX)
+    place = target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
+    for path, text in (("Schedule", request.Schedule), ("Timezone", request.Timezone)):
+        if text is not None:
+            check_scaling_length(path, text, SCALING_RESOURCE_LENGTH_MAX)
+    registered(scaling, place)
+    now_seconds = scaling.now_seconds()
+    before = scaling.scheduled_action(place, request.ScheduledActionName)
+    if before is None:
+        if request.Schedule is None:
+            raise scaling_invalid(sentences.SCHEDULE_MISSING)
+        others = [one for one in scaling.scheduled_actions(caller.account, caller.region) if one.place == place]
+        if len(others) >= SCHEDULED_ACTIONS_MAX:
+            message = sentences.TOO_MANY.format(
+                most=SCHEDULED_ACTIONS_MAX, what="scheduled actions of a scalable target"
+            )
+            raise ServiceError("LimitExceededException", message)
+        before = ScheduledAction(place, request.ScheduledActionName, str(uuid.uuid4()), now_seconds, request.Schedule)
+    await scaling.keep_scheduled(_changed(before, request, now_seconds))
+
+
+def _changed(before: ScheduledAction, request: PutScheduledActionRequest, now_seconds: float) -> ScheduledAction:
+    bounds = request.ScalableTargetAction
+    action = msgspec.structs.replace(
+        before,
+        schedule=request.Schedule or before.schedule,
+        timezone=request.Timezone or before.timezone,
+        begin_seconds=before.begin_seconds if request.StartTime is None else request.StartTime.timestamp(),
+        end_seconds=before.end_seconds if request.EndTime is None else request.EndTime.timestamp(),
+        minimum=before.minimum if bounds is None else bounds.MinCapacity,
+        maximum=before.maximum if bounds is None else bounds.MaxCapacity,
+    )
+    if action.minimum is None and action.maximum is None:
+        refuse_scaling(sentences.ACTION_MISSING)
+    if action.minimum is not None and action.maximum is not None and action.minimum > action.maximum:
+        refuse_scaling(sentences.BOUNDS_CROSSED)
+    if (
+        action.begin_seconds is not None
+        and action.end_seconds is not None
+        and action.begin_seconds >= action.end_seconds
+    ):
+        refuse_scaling(sentences.START_AFTER_END)
+    try:
+        due_seconds = next_time(action, now_seconds)
+    except ScheduleError as error:
+        raise scaling_invalid(str(error)) from None
+    if due_seconds is None:
+        refuse_scaling(sentences.SCHEDULE_PAST.format(schedule=action.schedule))
+    return msgspec.structs.replace(action, due_seconds=due_seconds)
+
+
+OPERATION = ServiceOperation("PutScheduledAction", PutScheduledActionRequest, put_scheduled_action)

@@ -1,0 +1,127 @@
+"""RegisterScalableTarget: lets the reads or writes of a table or index be scaled within bounds, or changes the bounds."""
+
+import uuid
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.autoscaling.api.members import (
+    check_scaling_length,
+    check_target_tags,
+    refuse_scaling,
+    scaling_invalid,
+    target_place,
+)
+from hashrange.autoscaling.auto_scaling import AutoScaling
+from hashrange.autoscaling.capacity import current_capacity, index_name_of, table_name_of
+from hashrange.autoscaling.limits import SCALING_RESOURCE_LENGTH_MAX, SCALING_TARGETS_MAX
+from hashrange.autoscaling.records import ScalableTarget, Suspended, TargetPlace
+from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
+from hashrange.messages import autoscaling as sentences
+
+ROLE_ARN = (
+    "arn:aws:iam::{account}:role/aws-service-role/dynamodb.application-autoscaling.amazonaws.com"
+    "/AWSServiceRoleForApplicationAutoScaling_DynamoDBTable"
+)
+
+
+class SuspendedStateMember(msgspec.Struct, frozen=True):
+    """Which scaling is suspended."""
+
+    DynamicScalingInSuspended: bool | None = None
+    DynamicScalingOutSuspended: bool | None = None
+    ScheduledScalingSuspended: bool | None = None
+
+
+class RegisterScalableTargetRequest(msgspec.Struct, frozen=True):
+    """Request of RegisterScalableTarget. Capacities in units."""
+
+    ServiceNamespace: str
+    ResourceId: str
+    ScalableDimension: str
+    MinCapacity: Annotated[int, Meta(ge=1)] | None = None
+    MaxCapacity: Annotated[int, Meta(ge=1)] | None = None
+    RoleARN: str | None = None
+    SuspendedState: SuspendedStateMember | None = None
+    Tags: dict[str, str] | None = None
+
+
+async def register_scalable_target(
+    scaling: AutoScaling, caller: Caller, request: RegisterScalableTargetRequest
+) -> Mapping[str, Any]:
+    """Creates or changes the target; capacity outside of its bounds is changed at once. Raises ServiceError and StorageError."""
+    place = target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
+    if request.RoleARN is not None:
+        check_scaling_length("RoleARN", request.RoleARN, SCALING_RESOURCE_LENGTH_MAX)
+    check_target_tags(request.Tags or {})
+    before = scaling.target(place)
+    target = _new(scaling, place, request) if before is None else _changed(before, request)
+    if target.minimum > target.maximum:
+        refuse_scaling(sentences.BOUNDS_CROSSED)
+    await scaling.keep_target(target)
+    has_settled = await scaling.settle(
+        target,
+        sentences.MINIMUM_CAUSE.format(minimum=target.minimum),
+        sentences.MAXIMUM_CAUSE.format(maximum=target.maximum),
+    )
+    if not has_settled:
+        scaling.unsettled.add(place)
+        scaling.wake()
+    return {"ScalableTargetARN": target.arn}
+
+
+def _new(scaling: AutoScaling, place: TargetPlace, request: RegisterScalableTargetRequest) -> ScalableTarget:
+    if request.MinCapacity is None or request.MaxCapacity is None:
+        raise scaling_invalid(sentences.BOUNDS_MISSING)
+    _check_resource(scaling, place)
+    if len(scaling.targets(place.account, place.region)) >= SCALING_TARGETS_MAX:
+        message = sentences.TOO_MANY.format(most=SCALING_TARGETS_MAX, what="scalable targets")
+        raise ServiceError("LimitExceededException", message)
+    return ScalableTarget(
+        place,
+        uuid.uuid4().hex,
+        request.MinCapacity,
+        request.MaxCapacity,
+        request.RoleARN or ROLE_ARN.format(account=place.account),
+        scaling.now_seconds(),
+        _suspended(Suspended(), request.SuspendedState),
+        request.Tags or {},
+    )
+
+
+def _changed(before: ScalableTarget, request: RegisterScalableTargetRequest) -> ScalableTarget:
+    return msgspec.structs.replace(
+        before,
+        minimum=request.MinCapacity or before.minimum,
+        maximum=request.MaxCapacity or before.maximum,
+        role_arn=request.RoleARN or before.role_arn,
+        suspended=_suspended(before.suspended, request.SuspendedState),
+        tags=before.tags | (request.Tags or {}),
+    )
+
+
+def _suspended(before: Suspended, given: SuspendedStateMember | None) -> Suspended:
+    if given is None:
+        return before
+    return Suspended(
+        before.scaling_in if given.DynamicScalingInSuspended is None else given.DynamicScalingInSuspended,
+        before.scaling_out if given.DynamicScalingOutSuspended is None else given.DynamicScalingOutSuspended,
+        before.scheduled if given.ScheduledScalingSuspended is None else given.ScheduledScalingSuspended,
+    )
+
+
+def _check_resource(scaling: AutoScaling, place: TargetPlace) -> None:
+    """Raise ServiceError unless the table, or its index, exists with provisioned capacity."""
+    scope = scaling.scope(place)
+    table = scope.tables.get(table_name_of(place))
+    index_name = index_name_of(place)
+    names = set() if table is None else {one.name for one in table.schema.indexes if one.is_global}
+    if table is None or (index_name is not None and index_name not in names):
+        refuse_scaling(sentences.NO_RESOURCE.format(resource=place.resource_id))
+    if current_capacity(scope, place) is None:
+        refuse_scaling(sentences.ON_DEMAND.format(resource=place.resource_id))
+
+
+OPERATION = ServiceOperation("RegisterScalableTarget", RegisterScalableTargetRequest, register_scalable_target)

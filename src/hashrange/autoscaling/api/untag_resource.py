@@ -1,0 +1,24 @@
+"""UntagResource: removes tags from a scalable target; keys without a tag are passed over."""
+
+import msgspec
+
+from hashrange.autoscaling.api.members import tagged
+from hashrange.autoscaling.auto_scaling import AutoScaling
+from hashrange.aws_services.operation import Caller, ServiceOperation
+
+
+class UntagTargetRequest(msgspec.Struct, frozen=True):
+    """Request of UntagResource."""
+
+    ResourceARN: str
+    TagKeys: list[str]
+
+
+async def untag_target(scaling: AutoScaling, caller: Caller, request: UntagTargetRequest) -> None:
+    """Removes the tags. Raises ServiceError and StorageError."""
+    target = tagged(scaling, caller, request.ResourceARN)
+    tags = {key: value for key, value in target.tags.items() if key not in request.TagKeys}
+    await scaling.keep_target(msgspec.structs.replace(target, tags=tags))
+
+
+OPERATION = ServiceOperation("UntagResource", UntagTargetRequest, untag_target)

@@ -1,0 +1,60 @@
+"""When are scheduled actions executed, and capacities brought within their bounds? When they are due, by service time."""
+
+import msgspec
+
+from hashrange.autoscaling.auto_scaling import RETRY_SECONDS, AutoScaling, next_time
+from hashrange.autoscaling.records import ScheduledAction
+from hashrange.jobs.job import AT_ONCE
+from hashrange.messages import autoscaling as sentences
+
+
+class ScalingJob:
+    """The job of Application Auto Scaling."""
+
+    name = "auto-scaling"
+    waits_for_service_time = True
+
+    def __init__(self, auto_scaling: AutoScaling) -> None:
+        self._auto_scaling = auto_scaling
+
+    async def run_slice(self) -> float | None:
+        """Execute one scheduled action that is due, or settle targets; returns the seconds until there is more to do. Raises StorageError."""
+        scaling = self._auto_scaling
+        now_seconds = scaling.now_seconds()
+        actions = [one for one in scaling.all_scheduled() if one.due_seconds is not None]
+        first = min(actions, key=lambda one: one.due_seconds or 0.0, default=None)
+        if first is not None and first.due_seconds is not None and first.due_seconds <= now_seconds:
+            await self._execute(first, now_seconds)
+            return AT_ONCE
+        for place in tuple(scaling.unsettled):
+            target = scaling.target(place)
+            if target is None or await scaling.settle(
+                target,
+                sentences.MINIMUM_CAUSE.format(minimum=target.minimum),
+                sentences.MAXIMUM_CAUSE.format(maximum=target.maximum),
+            ):
+                scaling.unsettled.discard(place)
+        waits_seconds = [RETRY_SECONDS] if scaling.unsettled else []
+        if first is not None and first.due_seconds is not None:
+            waits_seconds.append(first.due_seconds - now_seconds)
+        return min(waits_seconds, default=None)
+
+    async def _execute(self, action: ScheduledAction, now_seconds: float) -> None:
+        """Give the target its new bounds, and the action its next time."""
+        scaling = self._auto_scaling
+        target = scaling.target(action.place)
+        if target is not None and not target.suspended.scheduled:
+            minimum = target.minimum if action.minimum is None else action.minimum
+            maximum = target.maximum if action.maximum is None else action.maximum
+            minimum, maximum = min(minimum, maximum), max(minimum, maximum)
+            await scaling.keep_target(msgspec.structs.replace(target, minimum=minimum, maximum=maximum))
+            cause = sentences.SCHEDULED_CAUSE.format(name=action.name)
+            target = scaling.target(action.place)
+            assert target is not None
+            if not await scaling.settle(target, cause, cause):
+                scaling.unsettled.add(action.place)
+        due_seconds = next_time(action, now_seconds)
+        if due_seconds is None:
+            await scaling.remove_scheduled(action)
+        else:
+            await scaling.keep_scheduled(msgspec.structs.replace(action, due_seconds=due_seconds))

@@ -1,0 +1,187 @@
+"""When is a scheduled action due? `at(2027-01-01T00:00:00)`, `rate(5 minutes)`, `cron(0 8 ? * MON-FRI *)`, in a time zone.
+
+Source: Application Auto Scaling user guide, *Schedule recurring scaling actions using cron expressions*.
+"""
+
+import calendar
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from typing import NamedTuple
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from hashrange.errors import HashrangeError
+from hashrange.messages import autoscaling as sentences
+
+YEARS_AHEAD = 8
+"""How far a next time is looked for; 29 February comes at least every eight years."""
+_MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
+_WEEKDAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
+_RATE_SECONDS = {"minute": 60, "hour": 3600, "day": 86_400}
+_call = re.compile(r"(at|rate|cron)\((.*)\)").fullmatch
+_as_rate = re.compile(r"([1-9]\d{0,8}) (minute|hour|day)(s?)").fullmatch
+
+
+class ScheduleError(HashrangeError):
+    """The schedule cannot be read; the message is the service's."""
+
+
+class Schedule(NamedTuple):
+    """A schedule that has been read."""
+
+    next_after: Callable[[float], float | None]
+    """Time of the first occurrence after a moment, both in seconds since 1970; None: there is none."""
+
+
+def zone_of(name: str | None) -> tzinfo:
+    """The time zone of this name. Raises ScheduleError."""
+    if name is None:
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ScheduleError(sentences.TIMEZONE.format(name=name)) from None
+
+
+def read_schedule(text: str, zone: tzinfo, begin_seconds: float) -> Schedule:
+    """The schedule of a text. `begin_seconds`: from which rates are counted. Raises ScheduleError."""
+    match = _call(text.strip())
+    if match is None:
+        raise ScheduleError(sentences.SCHEDULE.format(schedule=text))
+    try:
+        if match[1] == "at":
+            return _at(match[2], zone)
+        return _rate(match[2], begin_seconds) if match[1] == "rate" else _cron(match[2], zone)
+    except (ValueError, OverflowError):
+        raise ScheduleError(sentences.SCHEDULE.format(schedule=text)) from None
+
+
+def _at(text: str, zone: tzinfo) -> Schedule:
+    moment_seconds = datetime.strptime(text.strip(), "%Y-%m-%dT%H:%M:%S").replace(tzinfo=zone).timestamp()
+    return Schedule(lambda after_seconds: moment_seconds if moment_seconds > after_seconds else None)
+
+
+def _rate(text: str, begin_seconds: float) -> Schedule:
+    match = _as_rate(text.strip())
+    if match is None or (match[1] == "1") == bool(match[3]):
+        raise ValueError(text)
+    period_seconds = int(match[1]) * _RATE_SECONDS[match[2]]
+
+    def next_after(after_seconds: float) -> float:
+        periods = max(0, int((after_seconds - begin_seconds) // period_seconds)) + 1
+        return begin_seconds + periods * period_seconds
+
+    return Schedule(next_after)
+
+
+class _Cron(NamedTuple):
+    minutes: frozenset[int]
+    hours: frozenset[int]
+    is_day: Callable[[date], bool]
+    years: frozenset[int]
+
+
+def _cron(text: str, zone: tzinfo) -> Schedule:
+    fields = text.split()
+    if len(fields) != 6:
+        raise ValueError(text)
+    minutes, hours, days, months, weekdays, years = fields
+    if (days == "?") == (weekdays == "?") and not (days == "*" and weekdays == "*"):
+        raise ValueError(text)
+    chosen_months = _numbers(months, 1, 12, _MONTHS, 1)
+    is_month_day, is_weekday = _month_days(days), _weekdays(weekdays)
+    cron = _Cron(
+        _numbers(minutes, 0, 59),
+        _numbers(hours, 0, 23),
+        lambda day: day.month in chosen_months and is_month_day(day) and is_weekday(day),
+        _numbers(years, 1970, 2199),
+    )
+    return Schedule(lambda after_seconds: _next_of(cron, zone, after_seconds))
+
+
+def _next_of(cron: _Cron, zone: tzinfo, after_seconds: float) -> float | None:
+    day = datetime.fromtimestamp(after_seconds, zone).date()
+    for _ in range(YEARS_AHEAD * 366):
+        if day.year in cron.years and cron.is_day(day):
+            for hour in sorted(cron.hours):
+                for minute in sorted(cron.minutes):
+                    moment = datetime(day.year, day.month, day.day, hour, minute, tzinfo=zone)
+                    if moment.timestamp() > after_seconds:
+                        return moment.timestamp()
+        day += timedelta(days=1)
+    return None
+
+
+def _numbers(field: str, least: int, most: int, names: tuple[str, ...] = (), first: int = 0) -> frozenset[int]:
+    """The numbers of a field: `*`, lists, ranges, and steps such as `0/15`."""
+    found: set[int] = set()
+    for part in field.split(","):
+        span, slash, step_text = part.partition("/")
+        step = int(step_text) if slash else 1
+        if step < 1:
+            raise ValueError(field)
+        if span in {"*", "?"}:
+            low, high = least, most
+        else:
+            low_text, dash, high_text = span.partition("-")
+            low = _number(low_text, names, first)
+            high = _number(high_text, names, first) if dash else (most if slash else low)
+        if not least <= low <= most or not least <= high <= most:
+            raise ValueError(field)
+        spanned = range(low, high + 1) if low <= high else [*range(low, most + 1), *range(least, high + 1)]
+        found.update(spanned[::step])
+    return frozenset(found)
+
+
+def _number(text: str, names: tuple[str, ...], first: int) -> int:
+    if text.upper() in names:
+        return names.index(text.upper()) + first
+    if not text.isdecimal():
+        raise ValueError(text)
+    return int(text)
+
+
+def _month_days(field: str) -> Callable[[date], bool]:
+    """Days of a month: also `L`, its last, and `15W`, the weekday that is nearest to the 15th."""
+    if field == "L":
+        return lambda day: day.day == calendar.monthrange(day.year, day.month)[1]
+    if field.endswith("W"):
+        wanted = int(field[:-1])
+        if not 1 <= wanted <= 31:
+            raise ValueError(field)
+        return lambda day: day.day == _nearest_weekday(day.year, day.month, wanted)
+    numbers = _numbers(field, 1, 31)
+    return lambda day: day.day in numbers
+
+
+def _nearest_weekday(year: int, month: int, wanted: int) -> int | None:
+    last = calendar.monthrange(year, month)[1]
+    if wanted > last:
+        return None
+    weekday = date(year, month, wanted).weekday()
+    if weekday == 5:
+        return wanted - 1 if wanted > 1 else wanted + 2
+    if weekday == 6:
+        return wanted + 1 if wanted < last else wanted - 2
+    return wanted
+
+
+def _weekdays(field: str) -> Callable[[date], bool]:
+    """Days of a week, Sunday being 1: also `6L`, the last Friday, and `2#1`, the first Monday of a month."""
+    if field == "L":
+        field = "7"
+    if field.endswith("L"):
+        wanted = _number(field[:-1], _WEEKDAYS, 1)
+        return lambda day: _weekday(day) == wanted and (day + timedelta(days=7)).month != day.month
+    if "#" in field:
+        wanted_text, _, place_text = field.partition("#")
+        wanted, place = _number(wanted_text, _WEEKDAYS, 1), int(place_text)
+        if not 1 <= wanted <= 7 or not 1 <= place <= 5:
+            raise ValueError(field)
+        return lambda day: _weekday(day) == wanted and (day.day - 1) // 7 + 1 == place
+    numbers = _numbers(field, 1, 7, _WEEKDAYS, 1)
+    return lambda day: _weekday(day) in numbers
+
+
+def _weekday(day: date) -> int:
+    return day.isoweekday() % 7 + 1

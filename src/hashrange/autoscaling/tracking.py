@@ -1,0 +1,134 @@
+"""What does target tracking do? It has an alarm for too much use and one for too little; when one of them is in ALARM, it computes the capacity at which use would be the target.
+
+Numbers of minutes and the margin of the lower alarm are the service's, as far as they are published (docs/autoscaling.md says which are not).
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from hashrange.autoscaling.capacity import index_name_of, is_read, table_name_of
+from hashrange.autoscaling.records import ScalingPolicy, TargetPlace, Tracking
+from hashrange.cloudwatch.alarms.alarm import AlarmActions, AlarmDefinition, Threshold, WatchedMetric
+from hashrange.cloudwatch.metric_id import Dimensions
+
+MINUTE_SECONDS = 60
+GAUGE_SECONDS = 300
+HIGH_MINUTES = 2
+"""Minutes above the target after which capacity is raised."""
+LOW_MINUTES = 15
+"""Minutes below the target, less the margin, after which capacity is lowered."""
+LOW_MARGIN_PERCENT = 20.0
+"""How far below the target use has to be before capacity is lowered."""
+GAUGE_PERIODS = 3
+CUSTOM_HIGH_MINUTES = 3
+CUSTOM_LOW_FACTOR = 0.9
+PREDEFINED = {
+    "DynamoDBReadCapacityUtilization": "ReadCapacityUnits",
+    "DynamoDBWriteCapacityUtilization": "WriteCapacityUnits",
+}
+
+
+def target_dimensions(place: TargetPlace) -> Dimensions:
+    """The dimensions of the target's metrics."""
+    index_name = index_name_of(place)
+    table = ("TableName", table_name_of(place))
+    return (table,) if index_name is None else (("GlobalSecondaryIndexName", index_name), table)
+
+
+def unit_name(place: TargetPlace) -> str:
+    """`ReadCapacityUnits` or `WriteCapacityUnits`."""
+    return "ReadCapacityUnits" if is_read(place) else "WriteCapacityUnits"
+
+
+def alarm_names(place: TargetPlace, tracking: Tracking, ids: Mapping[str, str]) -> dict[str, str]:
+    """Purpose → name of each alarm of a policy. `ids`: purpose → a new id."""
+    purposes = ["AlarmHigh"] if tracking.never_scales_in else ["AlarmHigh", "AlarmLow"]
+    if tracking.predefined is not None:
+        purposes += ["ProvisionedCapacityHigh", "ProvisionedCapacityLow"]
+    return {purpose: f"TargetTracking-{place.resource_id}-{purpose}-{ids[purpose]}" for purpose in purposes}
+
+
+def alarm_definitions(policy: ScalingPolicy, capacity: int) -> list[AlarmDefinition]:
+    """The alarms of a policy, for the present capacity."""
+    if policy.tracking.customized is not None:
+        return _customized(policy)
+    place, target = policy.place, policy.tracking.target_value
+    consumed = WatchedMetric(
+        "AWS/DynamoDB", f"Consumed{unit_name(place)}", "Sum", MINUTE_SECONDS, target_dimensions(place)
+    )
+    provisioned = WatchedMetric(
+        "AWS/DynamoDB", f"Provisioned{unit_name(place)}", "Average", GAUGE_SECONDS, target_dimensions(place)
+    )
+    high = capacity * MINUTE_SECONDS * target / 100
+    low = capacity * MINUTE_SECONDS * max(target - LOW_MARGIN_PERCENT, 0.0) / 100
+    thresholds = {
+        "AlarmHigh": (consumed, Threshold("GreaterThanThreshold", high, HIGH_MINUTES)),
+        "AlarmLow": (consumed, Threshold("LessThanThreshold", low, LOW_MINUTES)),
+        "ProvisionedCapacityHigh": (provisioned, Threshold("GreaterThanThreshold", float(capacity), GAUGE_PERIODS)),
+        "ProvisionedCapacityLow": (provisioned, Threshold("LessThanThreshold", float(capacity), GAUGE_PERIODS)),
+    }
+    return [
+        _alarm(policy, name, thresholds[purpose][1], metric=thresholds[purpose][0])
+        for purpose, name in policy.alarms.items()
+    ]
+
+
+def _customized(policy: ScalingPolicy) -> list[AlarmDefinition]:
+    given, target = policy.tracking.customized, policy.tracking.target_value
+    assert given is not None
+    thresholds = {
+        "AlarmHigh": Threshold("GreaterThanThreshold", target, CUSTOM_HIGH_MINUTES),
+        "AlarmLow": Threshold("LessThanThreshold", target * CUSTOM_LOW_FACTOR, LOW_MINUTES),
+    }
+    queries: list[dict[str, object]] | None = None
+    metric = None
+    if given.get("Metrics"):
+        queries = [_query(one) for one in given["Metrics"]]
+    else:
+        dimensions = tuple(sorted((one["Name"], one["Value"]) for one in given.get("Dimensions") or ()))
+        metric = WatchedMetric(
+            given["Namespace"],
+            given["MetricName"],
+            given["Statistic"],
+            MINUTE_SECONDS,
+            dimensions,
+            given.get("Unit"),
+        )
+    return [
+        _alarm(policy, name, thresholds[purpose], metric=metric, queries=queries)
+        for purpose, name in policy.alarms.items()
+    ]
+
+
+def _query(member: Mapping[str, Any]) -> dict[str, object]:
+    """A query of the policy as a query of an alarm, whose periods are minutes."""
+    query = {name: value for name, value in member.items() if value is not None}
+    if query.get("MetricStat"):
+        query["MetricStat"] = {"Period": MINUTE_SECONDS, **query["MetricStat"]}
+    return query
+
+
+def _alarm(
+    policy: ScalingPolicy,
+    name: str,
+    threshold: Threshold,
+    *,
+    metric: WatchedMetric | None = None,
+    queries: list[dict[str, object]] | None = None,
+) -> AlarmDefinition:
+    return AlarmDefinition(
+        name,
+        f"DO NOT EDIT OR DELETE. For TargetTrackingScaling policy {policy.arn}.",
+        AlarmActions(alarm=(policy.arn,)),
+        threshold,
+        metric,
+        queries,
+    )
+
+
+def wanted_capacity(tracking: Tracking, capacity: int, observed: float) -> int:
+    """Units at which use would be the target. `observed`: units that were consumed in a minute; of a customized metric, its value."""
+    if tracking.customized is not None:
+        return max(1, math.ceil(capacity * observed / tracking.target_value))
+    return max(1, math.ceil(observed / MINUTE_SECONDS / (tracking.target_value / 100) - 1e-9))

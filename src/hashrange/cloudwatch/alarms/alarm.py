@@ -1,0 +1,137 @@
+"""What is an alarm? Its definition, and the state that it is in."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from hashrange.cloudwatch.metric_id import Dimensions, MetricId
+
+StateValue = Literal["OK", "ALARM", "INSUFFICIENT_DATA"]
+STATES: tuple[StateValue, ...] = ("OK", "ALARM", "INSUFFICIENT_DATA")
+COMPARISONS = {
+    "GreaterThanThreshold": "greater than",
+    "GreaterThanOrEqualToThreshold": "greater than or equal to",
+    "LessThanThreshold": "less than",
+    "LessThanOrEqualToThreshold": "less than or equal to",
+}
+"""Comparison operator → its words in reasons."""
+MISSING_DATA = ("breaching", "notBreaching", "ignore", "missing")
+
+
+class AlarmActions(msgspec.Struct, frozen=True, omit_defaults=True):
+    """ARNs, or URLs, of what is told of each state."""
+
+    ok: Sequence[str] = ()
+    alarm: Sequence[str] = ()
+    insufficient_data: Sequence[str] = ()
+    are_enabled: bool = True
+
+    def of(self, state: StateValue) -> Sequence[str]:
+        """Those that are told of this state."""
+        return {"OK": self.ok, "ALARM": self.alarm, "INSUFFICIENT_DATA": self.insufficient_data}[state]
+
+
+class WatchedMetric(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The one metric that an alarm watches."""
+
+    namespace: str
+    name: str
+    statistic: str
+    """Simple or extended."""
+    period_seconds: int
+    dimensions: Dimensions = ()
+    unit: str | None = None
+
+    def metric_id(self, account: str, region: str) -> MetricId:
+        """The metric, in the alarm's account and Region."""
+        return MetricId(account, region, self.namespace, self.name, self.dimensions)
+
+
+class Threshold(msgspec.Struct, frozen=True, omit_defaults=True):
+    """When datapoints mean an alarm."""
+
+    comparison: str
+    value: float
+    evaluation_periods: int
+    datapoints_to_alarm: int | None = None
+    missing_data: str = "missing"
+    low_samples: str | None = None
+    """EvaluateLowSampleCountPercentile."""
+
+    @property
+    def breaches_needed(self) -> int:
+        """M of M out of N."""
+        return self.datapoints_to_alarm or self.evaluation_periods
+
+
+class Suppressor(msgspec.Struct, frozen=True):
+    """What keeps a composite alarm from its actions."""
+
+    alarm: str
+    """Name or ARN."""
+    wait_seconds: int
+    extension_seconds: int
+
+
+class AlarmDefinition(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One alarm as it was put. It has a threshold and either a metric or queries; a composite alarm has a rule."""
+
+    name: str
+    description: str | None = None
+    actions: AlarmActions = AlarmActions()
+    threshold: Threshold | None = None
+    metric: WatchedMetric | None = None
+    queries: Sequence[dict[str, object]] | None = None
+    """Members MetricDataQuery of the API."""
+    rule: str | None = None
+    suppressor: Suppressor | None = None
+
+    @property
+    def is_composite(self) -> bool:
+        """True if its state follows from those of other alarms."""
+        return self.rule is not None
+
+
+class Alarm(msgspec.Struct, omit_defaults=True):
+    """An alarm and its state. Times are seconds of service time."""
+
+    account: str
+    region: str
+    definition: AlarmDefinition
+    configured_seconds: float
+    state: StateValue = "INSUFFICIENT_DATA"
+    reason: str = ""
+    reason_data: str | None = None
+    updated_seconds: float = 0.0
+    """When state or reason changed last."""
+    transitioned_seconds: float = 0.0
+    """When the state changed last."""
+    tags: dict[str, str] = {}
+    is_partial: bool = False
+    """True if the last evaluation did not see all data."""
+    suppressed_by: str | None = None
+    suppressed_reason: str | None = None
+    suppressed_until_seconds: float | None = None
+
+    @property
+    def name(self) -> str:
+        """Unique in the account and Region."""
+        return self.definition.name
+
+    @property
+    def arn(self) -> str:
+        """The alarm's ARN."""
+        return arn_of(self.account, self.region, self.name)
+
+
+def arn_of(account: str, region: str, name: str) -> str:
+    """The ARN of an alarm of this name."""
+    return f"arn:aws:cloudwatch:{region}:{account}:alarm:{name}"
+
+
+def name_in(arn_or_name: str) -> str:
+    """The name of an alarm that is given by its name or ARN."""
+    if arn_or_name.startswith("arn:"):
+        return arn_or_name.split(":", 6)[-1]
+    return arn_or_name

@@ -1,0 +1,214 @@
+"""When are alarms evaluated, and their actions executed? Each minute of service time that ends, in order; composite alarms after the others.
+
+Scaling actions are executed within the evaluation. All others wait for a second job, so that a slow endpoint holds up nothing.
+"""
+
+import asyncio
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from hashrange.clock import Clock
+from hashrange.cloudwatch.alarms.alarm import Alarm, StateValue, Suppressor, Threshold, name_in
+from hashrange.cloudwatch.alarms.alarm_queries import observed_by
+from hashrange.cloudwatch.alarms.alarms import Alarms
+from hashrange.cloudwatch.alarms.evaluation import Observed, judge, looked_at, reason_data
+from hashrange.cloudwatch.alarms.rule import RuleError, read_rule
+from hashrange.cloudwatch.metrics import Metrics
+from hashrange.cloudwatch.statistic import statistic_of
+from hashrange.jobs.job import AT_ONCE
+from hashrange.messages import alarms as sentences
+
+MINUTE_SECONDS = 60
+MINUTES_CAUGHT_UP_MAX = 60
+"""Minutes that are evaluated one after the other after the server could not; earlier ones are passed over."""
+COMPOSITE_LEVELS_MAX = 10
+"""How often composite alarms are evaluated in a minute, so that those that look at others see their new states."""
+ALARMS_TOGETHER = 20
+"""Alarms that one slice evaluates."""
+
+
+class AlarmEvaluation:
+    """The job that evaluates alarms. It rests while there are none."""
+
+    name = "alarms"
+    waits_for_service_time = True
+
+    def __init__(self, alarms: Alarms, metrics: Metrics, clock: Clock) -> None:
+        self._alarms = alarms
+        self._metrics = metrics
+        self._clock = clock
+        self._minute: int | None = None
+        """Number since 1970 of the last minute whose end has been evaluated; None while there are no alarms."""
+        self._left: list[tuple[str, str, str]] = []
+        """Alarms that have not been evaluated at the end of `_minute`."""
+
+    async def run_slice(self) -> float | None:
+        """Evaluate some alarms; returns the seconds until the next minute ends. Raises StorageError."""
+        alarms = self._alarms.all()
+        if not alarms:
+            self._minute = None
+            return None
+        now_seconds = self._clock.service_time()
+        current = int(now_seconds // MINUTE_SECONDS)
+        if self._minute is None or self._minute > current:
+            self._minute, self._left = current, []
+        if not self._left:
+            if self._minute >= current:
+                return (current + 1) * MINUTE_SECONDS - now_seconds
+            self._minute = max(self._minute + 1, current - MINUTES_CAUGHT_UP_MAX)
+            self._left = [(one.account, one.region, one.name) for one in alarms]
+        end_seconds = float(self._minute * MINUTE_SECONDS)
+        some, self._left = self._left[:ALARMS_TOGETHER], self._left[ALARMS_TOGETHER:]
+        for place in some:
+            alarm = self._alarms.get(*place)
+            if alarm is not None and not alarm.definition.is_composite:
+                await self._evaluate(alarm, end_seconds)
+        if not self._left:
+            await self._evaluate_composites(end_seconds)
+        return AT_ONCE
+
+    async def _evaluate(self, alarm: Alarm, end_seconds: float) -> None:
+        threshold, metric = alarm.definition.threshold, alarm.definition.metric
+        assert threshold is not None, "an alarm that is not composite has a threshold"
+        if metric is None:
+            observed, period_seconds = observed_by(self._metrics, alarm, end_seconds)
+            statistic = unit = None
+        else:
+            period_seconds, statistic, unit = metric.period_seconds, metric.statistic, metric.unit
+            if metric.namespace == "AWS/DynamoDB":
+                threshold = msgspec.structs.replace(threshold, missing_data="ignore")
+            observed = self._observed(alarm, threshold, end_seconds)
+        verdict = judge(threshold, observed, alarm.state)
+        values = [value for _, value in (verdict.evaluated if verdict is not None else reversed(observed))]
+        if verdict is None or verdict.state == alarm.state:
+            await self._alarms.repeat_scaling(alarm, end_seconds, values)
+            return
+        data = reason_data(threshold, verdict, end_seconds, statistic, unit, period_seconds)
+        await self._alarms.change_state(alarm, verdict.state, verdict.reason, data, end_seconds, values=values)
+
+    def _observed(self, alarm: Alarm, threshold: Threshold, end_seconds: float) -> Sequence[Observed]:
+        """The values of the periods that the evaluation looks at, oldest first."""
+        metric = alarm.definition.metric
+        assert metric is not None
+        statistic = statistic_of(metric.statistic)
+        assert statistic is not None, "alarms are put with statistics that exist"
+        begin_seconds = int(end_seconds) - looked_at(threshold) * metric.period_seconds
+        points = self._metrics.points(
+            metric.metric_id(alarm.account, alarm.region),
+            begin_seconds,
+            end_seconds,
+            metric.period_seconds,
+            metric.unit,
+        )
+        values: Mapping[int, float | None] = {point.at_seconds: statistic(point) for point in points}
+        return [
+            (float(at_seconds), values.get(at_seconds))
+            for at_seconds in range(begin_seconds, int(end_seconds), metric.period_seconds)
+        ]
+
+    # --- composite alarms ------------------------------------------------------------------------
+
+    async def _evaluate_composites(self, end_seconds: float) -> None:
+        composites = [(one.account, one.region, one.name) for one in self._alarms.all() if one.definition.is_composite]
+        for _ in range(COMPOSITE_LEVELS_MAX):
+            changed = False
+            for place in composites:
+                alarm = self._alarms.get(*place)
+                if alarm is not None:
+                    changed |= await self._evaluate_composite(alarm, end_seconds)
+            if not changed:
+                break
+        for place in composites:
+            alarm = self._alarms.get(*place)
+            if alarm is not None and alarm.suppressed_by is not None:
+                await self._look_at_suppression(alarm, end_seconds)
+
+    async def _evaluate_composite(self, alarm: Alarm, end_seconds: float) -> bool:
+        """Returns True if the alarm's state has changed."""
+
+        def state_of(name: str) -> StateValue | None:
+            other = self._alarms.get(alarm.account, alarm.region, name)
+            return None if other is None else other.state
+
+        try:
+            rule = read_rule(alarm.definition.rule or "")
+        except RuleError:  # rules are put only if they can be read
+            return False
+        state: StateValue = "ALARM" if rule.is_true(state_of) else "OK"
+        if state == alarm.state:
+            return False
+        watched = [f"{name} is {state_of(name) or 'missing'}" for name in dict.fromkeys(rule.alarms())]
+        reason = sentences.COMPOSITE.format(arn=alarm.arn, state=state, watched=", ".join(watched))[:1023]
+        suppressor = alarm.definition.suppressor
+        if suppressor is not None and state != "INSUFFICIENT_DATA" and alarm.state != "INSUFFICIENT_DATA":
+            alarm = self._suppressed(alarm, suppressor, end_seconds)
+        elif alarm.suppressed_by is not None:
+            alarm = _free(alarm)
+        await self._alarms.change_state(alarm, state, reason, None, end_seconds, acts=alarm.suppressed_by is None)
+        return True
+
+    def _suppressor_is_on(self, alarm: Alarm, suppressor: Suppressor) -> bool:
+        other = self._alarms.get(alarm.account, alarm.region, name_in(suppressor.alarm))
+        return other is not None and other.state == "ALARM"
+
+    def _suppressed(self, alarm: Alarm, suppressor: Suppressor, now_seconds: float) -> Alarm:
+        """The alarm whose actions wait: for the suppressor's end, or for the suppressor to begin."""
+        by = "Alarm" if self._suppressor_is_on(alarm, suppressor) else "WaitPeriod"
+        return msgspec.structs.replace(
+            alarm,
+            suppressed_by=by,
+            suppressed_reason=sentences.SUPPRESSED[by].format(suppressor=suppressor.alarm),
+            suppressed_until_seconds=None if by == "Alarm" else now_seconds + suppressor.wait_seconds,
+        )
+
+    async def _look_at_suppression(self, alarm: Alarm, now_seconds: float) -> None:
+        """Execute actions that were held back, if nothing holds them back any more."""
+        suppressor = alarm.definition.suppressor
+        if suppressor is None:
+            await self._alarms.keep(_free(alarm))
+            return
+        if self._suppressor_is_on(alarm, suppressor):
+            if alarm.suppressed_by != "Alarm":
+                await self._alarms.keep(self._suppressed(alarm, suppressor, now_seconds))
+            return
+        if alarm.suppressed_by == "Alarm":
+            reason = sentences.SUPPRESSED["ExtensionPeriod"].format(suppressor=suppressor.alarm)
+            until_seconds = now_seconds + suppressor.extension_seconds
+            alarm = msgspec.structs.replace(
+                alarm,
+                suppressed_by="ExtensionPeriod",
+                suppressed_reason=reason,
+                suppressed_until_seconds=until_seconds,
+            )
+            await self._alarms.keep(alarm)
+        if alarm.suppressed_until_seconds is not None and alarm.suppressed_until_seconds <= now_seconds:
+            alarm = _free(alarm)
+            await self._alarms.keep(alarm)
+            await self._alarms.act(alarm, alarm.state, alarm.reason, now_seconds)
+
+
+def _free(alarm: Alarm) -> Alarm:
+    return msgspec.structs.replace(alarm, suppressed_by=None, suppressed_reason=None, suppressed_until_seconds=None)
+
+
+class AlarmDeliveries:
+    """The job that executes actions which may take long. Those of one slice are executed side by side."""
+
+    name = "alarm-actions"
+    waits_for_service_time = False
+
+    def __init__(self, alarms: Alarms) -> None:
+        self._alarms = alarms
+
+    async def run_slice(self) -> float | None:
+        """Execute all actions that wait. Raises StorageError."""
+        told, self._alarms.waiting = self._alarms.waiting, []
+        if not told:
+            return None
+        running: list[Coroutine[Any, Any, None]] = [
+            self._alarms.deliver(self._alarms.deliverer_of(one.action), one) for one in told
+        ]
+        await asyncio.gather(*running)
+        return AT_ONCE

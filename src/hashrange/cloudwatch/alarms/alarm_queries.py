@@ -1,0 +1,55 @@
+"""Which queries may an alarm on metric math have, and what do they give? Exactly one of them returns data, the one that is compared with the threshold."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from hashrange.aws_services.operation import Caller, ServiceError
+from hashrange.cloudwatch.alarms.alarm import Alarm, Threshold
+from hashrange.cloudwatch.alarms.evaluation import Observed, looked_at
+from hashrange.cloudwatch.api.checks import invalid_value
+from hashrange.cloudwatch.limits import ALARM_SECONDS_MAX
+from hashrange.cloudwatch.metrics import Metrics
+from hashrange.cloudwatch.queries import MetricDataQuery, Queries
+from hashrange.messages import metric_queries as sentences
+
+
+def check_queries(queries: Sequence[dict[str, Any]], threshold: Threshold) -> Sequence[dict[str, object]]:
+    """The queries as an alarm keeps them. Raises ServiceError."""
+    read = _read(queries)
+    if len(read.returned) != 1:
+        raise invalid_value(sentences.ALARM_RETURNS_ONE)
+    if read.period_seconds * threshold.evaluation_periods > ALARM_SECONDS_MAX:
+        raise invalid_value(sentences.ALARM_WINDOW.format(most=ALARM_SECONDS_MAX))
+    return list(queries)
+
+
+def _read(queries: Sequence[dict[str, Any]]) -> Queries:
+    try:
+        return Queries(msgspec.convert(list(queries), list[MetricDataQuery]))
+    except msgspec.ValidationError as error:
+        raise invalid_value(str(error)) from None
+
+
+def observed_by(metrics: Metrics, alarm: Alarm, end_seconds: float) -> tuple[Sequence[Observed], int]:
+    """Values of the periods that an evaluation looks at, oldest first, and the length of a period. Raises StorageError.
+
+    A query that cannot be evaluated, because of what other queries give, has no values.
+    """
+    threshold, queries = alarm.definition.threshold, alarm.definition.queries
+    assert threshold is not None
+    assert queries is not None
+    read = _read(queries)
+    period_seconds = read.period_seconds
+    begin_seconds = int(end_seconds) - looked_at(threshold) * period_seconds
+    caller = Caller(alarm.account, alarm.region)
+    try:
+        results = read.evaluate(
+            metrics, caller, begin_seconds, end_seconds, metrics.read_insight_rule, first_seconds=begin_seconds
+        )
+    except ServiceError:
+        results = []
+    values = results[0].values if results else {}
+    times = range(begin_seconds, int(end_seconds), period_seconds)
+    return [(float(at_seconds), values.get(at_seconds)) for at_seconds in times], period_seconds

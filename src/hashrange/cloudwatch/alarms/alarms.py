@@ -1,0 +1,260 @@
+"""Which alarms does a server have, and who is told of their states? `Alarms` keeps them as documents, changes their states, and passes actions on."""
+
+import logging
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from hashrange.clock import Clock
+from hashrange.cloudwatch.alarms import history as events
+from hashrange.cloudwatch.alarms.alarm import Alarm, AlarmDefinition, StateValue
+from hashrange.cloudwatch.alarms.description import describe_alarm
+from hashrange.cloudwatch.alarms.history import History, HistoryItem
+from hashrange.messages import alarms as sentences
+from hashrange.store.documents import Documents
+
+ALARM_PREFIX = "alarm/"
+HISTORY_PREFIX = "alarm-history/"
+_log = logging.getLogger("hashrange.cloudwatch")
+_encode = msgspec.json.encode
+_read_alarm = msgspec.json.Decoder(Alarm).decode
+_read_history = msgspec.json.Decoder(History).decode
+
+AlarmPlace = tuple[str, str, str]
+"""Account, Region and name."""
+
+
+class AlarmAction(NamedTuple):
+    """What a deliverer is told. Times are seconds of service time."""
+
+    alarm: Alarm
+    """As it is now."""
+    action: str
+    """ARN or URL."""
+    before: StateValue
+    before_reason: str
+    at_seconds: float
+    values: Sequence[float | None] = ()
+    """What the last evaluation has looked at, newest first."""
+
+
+ExecuteAction = Callable[[AlarmAction], Coroutine[Any, Any, str | None]]
+"""Executes an action. Returns None, or what went wrong."""
+
+
+class _Deliverer(NamedTuple):
+    prefix: str
+    deliver: ExecuteAction
+    is_scaling: bool
+
+
+class Alarms:
+    """The alarms of one store, and who executes their actions."""
+
+    def __init__(self, documents: Documents, clock: Clock) -> None:
+        self._documents = documents
+        self._clock = clock
+        self._deliverers: list[_Deliverer] = []
+        self._alarms: dict[AlarmPlace, Alarm] = {}
+        self._generation = -1
+        self.waiting: list[AlarmAction] = []
+        """Actions that have not been executed."""
+        self.wake: Callable[[], None] = lambda: None
+        """Called when there are alarms or actions to look at."""
+
+    def on_action(self, prefix: str, deliver: ExecuteAction, *, is_scaling: bool = False) -> None:
+        """Let `deliver` execute actions that begin with `prefix`.
+
+        `is_scaling`: within the evaluation, and again each minute while the state lasts, as the service does for scaling policies; others are
+        executed once, beside everything else.
+        """
+        self._deliverers.append(_Deliverer(prefix, deliver, is_scaling))
+
+    def deliverer_of(self, action: str) -> ExecuteAction | None:
+        """Who executes an action; None: nobody."""
+        return next((one.deliver for one in self._deliverers if action.startswith(one.prefix)), None)
+
+    def now_seconds(self) -> float:
+        """Service time."""
+        return self._clock.service_time()
+
+    # --- the alarms ------------------------------------------------------------------------------
+
+    def all(self) -> Sequence[Alarm]:
+        """All alarms, in order of account, Region and name."""
+        self._see_content()
+        return [self._alarms[place] for place in sorted(self._alarms)]
+
+    def of(self, account: str, region: str) -> Sequence[Alarm]:
+        """The alarms of one account and Region, by name."""
+        return [alarm for alarm in self.all() if (alarm.account, alarm.region) == (account, region)]
+
+    def get(self, account: str, region: str, name: str) -> Alarm | None:
+        """The alarm of this name; None if there is none."""
+        self._see_content()
+        return self._alarms.get((account, region, name))
+
+    async def put(
+        self, account: str, region: str, definition: AlarmDefinition, tags: dict[str, str] | None = None
+    ) -> Alarm:
+        """Create an alarm, or replace the definition of one, which keeps its state and tags. Raises StorageError."""
+        now_seconds = self.now_seconds()
+        before = self.get(account, region, definition.name)
+        if before is None:
+            alarm = Alarm(
+                account,
+                region,
+                definition,
+                now_seconds,
+                reason=sentences.INITIAL,
+                updated_seconds=now_seconds,
+                transitioned_seconds=now_seconds,
+                tags=tags or {},
+            )
+        else:
+            alarm = msgspec.structs.replace(before, definition=definition, configured_seconds=now_seconds)
+        item = events.configured(alarm, is_new=before is None, described=describe_alarm(alarm), now_seconds=now_seconds)
+        await self._keep(alarm, [item])
+        self.wake()
+        return alarm
+
+    async def delete(self, account: str, region: str, names: Iterable[str]) -> None:
+        """Delete the alarms of these names; names without one are passed over. Raises StorageError."""
+        changes: dict[str, bytes | None] = {}
+        now_seconds = self.now_seconds()
+        gone = [alarm for name in dict.fromkeys(names) if (alarm := self.get(account, region, name)) is not None]
+        for alarm in gone:
+            item = events.deleted(alarm, described=describe_alarm(alarm), now_seconds=now_seconds)
+            changes |= self._with_history(alarm, [item])
+            changes[_document(ALARM_PREFIX, alarm)] = None
+        if changes and await self._documents.write(changes, self._generation):
+            for alarm in gone:
+                self._alarms.pop(_place(alarm), None)
+
+    async def set_tags(self, alarm: Alarm, tags: dict[str, str]) -> None:
+        """Replace the tags of an alarm. Raises StorageError."""
+        await self._keep(msgspec.structs.replace(alarm, tags=tags), [])
+
+    async def enable_actions(self, alarm: Alarm, *, are_enabled: bool) -> None:
+        """Let an alarm have its actions executed, or not. Raises StorageError."""
+        actions = msgspec.structs.replace(alarm.definition.actions, are_enabled=are_enabled)
+        definition = msgspec.structs.replace(alarm.definition, actions=actions)
+        await self.put(alarm.account, alarm.region, definition)
+
+    # --- states ----------------------------------------------------------------------------------
+
+    async def change_state(
+        self,
+        alarm: Alarm,
+        state: StateValue,
+        reason: str,
+        reason_data: str | None,
+        now_seconds: float,
+        *,
+        values: Sequence[float | None] = (),
+        acts: bool = True,
+    ) -> Alarm:
+        """Put an alarm into a state, and execute the actions of that state. Returns the alarm as it is then. Raises StorageError.
+
+        `values`: what has been evaluated, newest first. `acts` False: the actions are not executed, because a composite alarm's are suppressed.
+        """
+        before, before_reason = alarm.state, alarm.reason
+        has_changed = before != state
+        after = msgspec.structs.replace(
+            alarm,
+            state=state,
+            reason=reason,
+            reason_data=reason_data,
+            updated_seconds=now_seconds,
+            transitioned_seconds=now_seconds if has_changed else alarm.transitioned_seconds,
+        )
+        items = [events.changed(after, before, before_reason, now_seconds)] if has_changed else []
+        await self._keep(after, items)
+        if acts and has_changed:
+            await self.act(after, before, before_reason, now_seconds, values)
+        return after
+
+    async def act(
+        self,
+        alarm: Alarm,
+        before: StateValue,
+        before_reason: str,
+        now_seconds: float,
+        values: Sequence[float | None] = (),
+    ) -> None:
+        """Execute the actions of the alarm's state. Raises StorageError."""
+        actions = alarm.definition.actions
+        for action in actions.of(alarm.state) if actions.are_enabled else ():
+            told = AlarmAction(alarm, action, before, before_reason, now_seconds, values)
+            deliverer = self._scaling_deliverer(action)
+            if deliverer is None:
+                self.waiting.append(told)
+                self.wake()
+            else:
+                await self.deliver(deliverer, told)
+
+    async def repeat_scaling(self, alarm: Alarm, now_seconds: float, values: Sequence[float | None]) -> None:
+        """Execute the scaling actions of the alarm's state once more. Raises StorageError."""
+        actions = alarm.definition.actions
+        for action in actions.of(alarm.state) if actions.are_enabled else ():
+            deliverer = self._scaling_deliverer(action)
+            if deliverer is not None:
+                await deliverer(AlarmAction(alarm, action, alarm.state, alarm.reason, now_seconds, values))
+
+    def _scaling_deliverer(self, action: str) -> ExecuteAction | None:
+        return next((one.deliver for one in self._deliverers if one.is_scaling and action.startswith(one.prefix)), None)
+
+    async def deliver(self, deliver: ExecuteAction | None, told: AlarmAction) -> None:
+        """Execute one action, and note it in the history. Raises StorageError."""
+        if deliver is None:
+            error: str | None = sentences.NO_DELIVERY.format(action=told.action)
+        else:
+            error = await deliver(told)
+        if error is not None:
+            _log.warning("alarm %s: the action %s failed: %s", told.alarm.name, told.action, error)
+        changes = self._with_history(told.alarm, [events.acted(told.action, error, self.now_seconds())])
+        await self._documents.write(changes, self._generation)
+
+    # --- documents -------------------------------------------------------------------------------
+
+    def history(self, account: str, region: str) -> Sequence[tuple[str, History]]:
+        """The events of all alarm names of an account and Region, deleted ones too, by name. Raises StorageError."""
+        prefix = f"{HISTORY_PREFIX}{account}/{region}/"
+        return [(name.removeprefix(prefix), _read_history(value)) for name, value in self._documents.below(prefix)]
+
+    async def keep(self, alarm: Alarm) -> None:
+        """Keep what has changed in an alarm without an event. Raises StorageError."""
+        await self._keep(alarm, [])
+
+    async def _keep(self, alarm: Alarm, items: Sequence[HistoryItem]) -> None:
+        changes = self._with_history(alarm, items) if items else {}
+        changes[_document(ALARM_PREFIX, alarm)] = _encode(alarm)
+        if await self._documents.write(changes, self._generation):
+            self._alarms[_place(alarm)] = alarm
+
+    def _with_history(self, alarm: Alarm, items: Sequence[HistoryItem]) -> dict[str, bytes | None]:
+        """The document of the alarm's history with these events."""
+        name = _document(HISTORY_PREFIX, alarm)
+        stored = self._documents.get(name)
+        history = History() if stored is None else _read_history(stored)
+        history.is_composite = alarm.definition.is_composite
+        for item in items:
+            history.add(item)
+        return {name: _encode(history)}
+
+    def _see_content(self) -> None:
+        """Read all alarms, the first time and after the store's content has been replaced."""
+        if self._generation != (generation := self._documents.generation):
+            self._generation = generation
+            alarms = [_read_alarm(value) for _, value in self._documents.below(ALARM_PREFIX)]
+            self._alarms = {_place(alarm): alarm for alarm in alarms}
+            self.waiting.clear()
+
+
+def _place(alarm: Alarm) -> AlarmPlace:
+    return (alarm.account, alarm.region, alarm.name)
+
+
+def _document(prefix: str, alarm: Alarm) -> str:
+    return f"{prefix}{alarm.account}/{alarm.region}/{alarm.name}"

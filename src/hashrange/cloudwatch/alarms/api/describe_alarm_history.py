@@ -1,0 +1,77 @@
+"""DescribeAlarmHistory: what has happened to alarms in the last two weeks, newest first unless asked otherwise; of deleted ones too."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.cloudwatch.alarms.alarms import Alarms
+from hashrange.cloudwatch.alarms.history import HISTORY_KINDS
+from hashrange.cloudwatch.api.checks import check_one_of, place_in, token_of
+from hashrange.cloudwatch.limits import ALARM_HISTORY_DESCRIBED_MAX, ALARM_HISTORY_SECONDS
+
+KINDS = ("CompositeAlarm", "MetricAlarm", "LogAlarm")
+ORDERS = ("TimestampDescending", "TimestampAscending")
+
+
+class DescribeAlarmHistoryRequest(msgspec.Struct, frozen=True):
+    """Request of DescribeAlarmHistory; all members are filters."""
+
+    AlarmName: str | None = None
+    AlarmContributorId: str | None = None
+    AlarmTypes: list[str] | None = None
+    HistoryItemType: str | None = None
+    StartDate: datetime | None = None
+    EndDate: datetime | None = None
+    MaxRecords: Annotated[int, Meta(ge=1, le=ALARM_HISTORY_DESCRIBED_MAX)] | None = None
+    NextToken: str | None = None
+    ScanBy: str | None = None
+
+
+async def describe_alarm_history(
+    alarms: Alarms, caller: Caller, request: DescribeAlarmHistoryRequest
+) -> Mapping[str, Any]:
+    """Returns a page of events. Raises ServiceError and StorageError."""
+    for place, kind in enumerate(request.AlarmTypes or (), 1):
+        check_one_of(f"AlarmTypes.{place}", kind, KINDS)
+    if request.HistoryItemType is not None:
+        check_one_of("HistoryItemType", request.HistoryItemType, HISTORY_KINDS)
+    if request.ScanBy is not None:
+        check_one_of("ScanBy", request.ScanBy, ORDERS)
+    begin_seconds = alarms.now_seconds() - ALARM_HISTORY_SECONDS
+    if request.StartDate is not None:
+        begin_seconds = max(begin_seconds, request.StartDate.timestamp())
+    end_seconds = float("inf") if request.EndDate is None else request.EndDate.timestamp()
+    kinds = request.AlarmTypes or ["MetricAlarm"]
+    found = [
+        (item, name, kind)
+        for name, history in alarms.history(caller.account, caller.region)
+        if (kind := "CompositeAlarm" if history.is_composite else "MetricAlarm") in kinds
+        and request.AlarmName in (None, name)
+        for item in history.items
+        if begin_seconds <= item.at_seconds < end_seconds and request.HistoryItemType in (None, item.kind)
+    ]
+    found.sort(key=lambda one: one[0].at_seconds)
+    if request.ScanBy != "TimestampAscending":
+        found.reverse()
+    begin, size = place_in(request.NextToken), request.MaxRecords or ALARM_HISTORY_DESCRIBED_MAX
+    return {
+        "AlarmHistoryItems": [
+            {
+                "AlarmName": name,
+                "AlarmType": kind,
+                "Timestamp": datetime.fromtimestamp(item.at_seconds, UTC),
+                "HistoryItemType": item.kind,
+                "HistorySummary": item.summary,
+                "HistoryData": item.data,
+            }
+            for item, name, kind in found[begin : begin + size]
+        ],
+        "NextToken": token_of(begin + size) if begin + size < len(found) else None,
+    }
+
+
+OPERATION = ServiceOperation("DescribeAlarmHistory", DescribeAlarmHistoryRequest, describe_alarm_history)

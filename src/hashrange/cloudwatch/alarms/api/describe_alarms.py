@@ -1,0 +1,90 @@
+"""DescribeAlarms: the alarms of an account and Region, by name, kind, state, action, or kinship."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
+from hashrange.cloudwatch.alarms.alarm import STATES, Alarm
+from hashrange.cloudwatch.alarms.alarms import Alarms
+from hashrange.cloudwatch.alarms.description import describe_alarm
+from hashrange.cloudwatch.alarms.rule import read_rule
+from hashrange.cloudwatch.api.checks import check_one_of, place_in, refuse_value, token_of
+from hashrange.cloudwatch.limits import ALARMS_DESCRIBED_MAX
+from hashrange.messages import alarms as sentences
+from hashrange.messages import cloudwatch as metric_sentences
+
+KINDS = ("CompositeAlarm", "MetricAlarm", "LogAlarm")
+
+
+class DescribeAlarmsRequest(msgspec.Struct, frozen=True):
+    """Request of DescribeAlarms; all members are filters. Without AlarmTypes, only metric alarms are described."""
+
+    AlarmNames: list[str] | None = None
+    AlarmNamePrefix: str | None = None
+    AlarmTypes: list[str] | None = None
+    ChildrenOfAlarmName: str | None = None
+    ParentsOfAlarmName: str | None = None
+    StateValue: str | None = None
+    ActionPrefix: str | None = None
+    MaxRecords: Annotated[int, Meta(ge=1, le=ALARMS_DESCRIBED_MAX)] | None = None
+    NextToken: str | None = None
+
+
+async def describe_alarms(alarms: Alarms, caller: Caller, request: DescribeAlarmsRequest) -> Mapping[str, Any]:
+    """Returns a page of alarms, in order of their names. Raises ServiceError."""
+    _check(request)
+    found = [alarm for alarm in _candidates(alarms, caller, request) if _fits(alarm, request)]
+    begin, size = place_in(request.NextToken), request.MaxRecords or ALARMS_DESCRIBED_MAX // 2
+    page = found[begin : begin + size]
+    return {
+        "MetricAlarms": [describe_alarm(alarm) for alarm in page if not alarm.definition.is_composite],
+        "CompositeAlarms": [describe_alarm(alarm) for alarm in page if alarm.definition.is_composite],
+        "NextToken": token_of(begin + size) if begin + size < len(found) else None,
+    }
+
+
+def _check(request: DescribeAlarmsRequest) -> None:
+    if request.AlarmNames is not None and request.AlarmNamePrefix is not None:
+        raise ServiceError("InvalidParameterCombinationException", sentences.NAMES_AND_PREFIX)
+    if len(request.AlarmNames or ()) > ALARMS_DESCRIBED_MAX:
+        refuse_value(metric_sentences.TOO_MANY.format(path="AlarmNames", most=ALARMS_DESCRIBED_MAX))
+    for place, kind in enumerate(request.AlarmTypes or (), 1):
+        check_one_of(f"AlarmTypes.{place}", kind, KINDS)
+    if request.StateValue is not None:
+        check_one_of("StateValue", request.StateValue, STATES)
+
+
+def _candidates(alarms: Alarms, caller: Caller, request: DescribeAlarmsRequest) -> list[Alarm]:
+    """The alarms that the request's names and kinship lead to."""
+    every = alarms.of(caller.account, caller.region)
+    if request.ChildrenOfAlarmName is not None:
+        parent = alarms.get(caller.account, caller.region, request.ChildrenOfAlarmName)
+        rule = None if parent is None else parent.definition.rule
+        names = set() if rule is None else set(read_rule(rule).alarms())
+        return [alarm for alarm in every if alarm.name in names]
+    if request.ParentsOfAlarmName is not None:
+        return [
+            alarm
+            for alarm in every
+            if alarm.definition.rule is not None
+            and request.ParentsOfAlarmName in read_rule(alarm.definition.rule).alarms()
+        ]
+    kinds = request.AlarmTypes or ["MetricAlarm"]
+    return [alarm for alarm in every if ("CompositeAlarm" if alarm.definition.is_composite else "MetricAlarm") in kinds]
+
+
+def _fits(alarm: Alarm, request: DescribeAlarmsRequest) -> bool:
+    actions = alarm.definition.actions
+    every_action = (*actions.ok, *actions.alarm, *actions.insufficient_data)
+    return (
+        (request.AlarmNames is None or alarm.name in request.AlarmNames)
+        and alarm.name.startswith(request.AlarmNamePrefix or "")
+        and request.StateValue in (None, alarm.state)
+        and (request.ActionPrefix is None or any(one.startswith(request.ActionPrefix) for one in every_action))
+    )
+
+
+OPERATION = ServiceOperation("DescribeAlarms", DescribeAlarmsRequest, describe_alarms)

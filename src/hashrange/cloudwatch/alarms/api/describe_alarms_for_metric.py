@@ -1,0 +1,47 @@
+"""DescribeAlarmsForMetric: the alarms that watch one metric."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.cloudwatch.alarms.alarms import Alarms
+from hashrange.cloudwatch.alarms.description import describe_alarm
+from hashrange.cloudwatch.api.checks import DimensionMember, check_metric, dimensions_of
+
+
+class DescribeAlarmsForMetricRequest(msgspec.Struct, frozen=True):
+    """Request of DescribeAlarmsForMetric; what is not given may be anything, except dimensions: without any, the metric has none."""
+
+    MetricName: str
+    Namespace: str
+    Dimensions: list[DimensionMember] | None = None
+    Statistic: str | None = None
+    ExtendedStatistic: str | None = None
+    Period: int | None = None
+    Unit: str | None = None
+
+
+async def describe_alarms_for_metric(
+    alarms: Alarms, caller: Caller, request: DescribeAlarmsForMetricRequest
+) -> Mapping[str, Any]:
+    """Returns the alarms in order of their names. Raises ServiceError."""
+    check_metric(request.Namespace, request.MetricName)
+    dimensions = dimensions_of(request.Dimensions)
+    statistic = request.Statistic or request.ExtendedStatistic
+    return {
+        "MetricAlarms": [
+            describe_alarm(alarm)
+            for alarm in alarms.of(caller.account, caller.region)
+            if (metric := alarm.definition.metric) is not None
+            and (metric.namespace, metric.name) == (request.Namespace, request.MetricName)
+            and tuple(tuple(one) for one in metric.dimensions) == dimensions
+            and statistic in (None, metric.statistic)
+            and request.Period in (None, metric.period_seconds)
+            and request.Unit in (None, metric.unit)
+        ]
+    }
+
+
+OPERATION = ServiceOperation("DescribeAlarmsForMetric", DescribeAlarmsForMetricRequest, describe_alarms_for_metric)

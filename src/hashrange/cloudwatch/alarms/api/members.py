@@ -1,0 +1,86 @@
+"""Which members do the operations of alarms share? Names, actions, tags, filters of lists."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from hashrange.aws_services.operation import Caller, ServiceError
+from hashrange.cloudwatch.alarms.alarm import Alarm, AlarmActions
+from hashrange.cloudwatch.alarms.alarms import Alarms
+from hashrange.cloudwatch.api.checks import check_length, refuse_value
+from hashrange.cloudwatch.limits import (
+    ALARM_ACTION_LENGTH_MAX,
+    ALARM_ACTIONS_MAX,
+    ALARM_NAME_LENGTH_MAX,
+    ALARM_TAGS_MAX,
+    ALARMS_DELETED_MAX,
+)
+from hashrange.messages import alarms as sentences
+from hashrange.messages import cloudwatch as metric_sentences
+
+
+class TagMember(msgspec.Struct, frozen=True):
+    """One tag."""
+
+    Key: str
+    Value: str
+
+
+def check_alarm_name(name: str, path: str = "AlarmName") -> None:
+    """Raise ServiceError for a name that no alarm may have."""
+    check_length(path, name, ALARM_NAME_LENGTH_MAX)
+    if not name.isprintable():
+        refuse_value(sentences.NAME_UNPRINTABLE.format(path=path))
+
+
+def actions_of(
+    ok: Sequence[str] | None,
+    alarm: Sequence[str] | None,
+    insufficient_data: Sequence[str] | None,
+    are_enabled: bool | None,
+) -> AlarmActions:
+    """The actions of a request. Raises ServiceError."""
+    given = {"OKActions": ok, "AlarmActions": alarm, "InsufficientDataActions": insufficient_data}
+    for path, actions in given.items():
+        if len(actions or ()) > ALARM_ACTIONS_MAX:
+            refuse_value(metric_sentences.TOO_MANY.format(path=path, most=ALARM_ACTIONS_MAX))
+        for place, action in enumerate(actions or (), 1):
+            check_length(f"{path}.{place}", action, ALARM_ACTION_LENGTH_MAX)
+            if not action.startswith(("arn:", "http://", "https://")):
+                refuse_value(sentences.ACTION_UNKNOWN.format(path=path, action=action))
+    return AlarmActions(
+        tuple(ok or ()), tuple(alarm or ()), tuple(insufficient_data or ()), are_enabled is None or are_enabled
+    )
+
+
+def tags_of(tags: Sequence[TagMember] | None) -> dict[str, str]:
+    """The tags of a request. Raises ServiceError."""
+    found: dict[str, str] = {}
+    for place, tag in enumerate(tags or (), 1):
+        check_length(f"Tags.{place}.Key", tag.Key, 128)
+        check_length(f"Tags.{place}.Value", tag.Value, 256, 0)
+        if tag.Key in found:
+            refuse_value(sentences.TAG_TWICE.format(key=tag.Key))
+        found[tag.Key] = tag.Value
+    if len(found) > ALARM_TAGS_MAX:
+        refuse_value(metric_sentences.TOO_MANY.format(path="Tags", most=ALARM_TAGS_MAX))
+    return found
+
+
+def found_alarm(alarm: Alarm | None, name: str) -> Alarm:
+    """The alarm. Raises ServiceError if there is none."""
+    if alarm is None:
+        raise ServiceError("ResourceNotFound", sentences.NO_SUCH_ALARM.format(name=name))
+    return alarm
+
+
+async def switch_actions(alarms: Alarms, caller: Caller, names: Sequence[str], *, are_enabled: bool) -> None:
+    """Let the alarms of these names execute their actions, or not. Raises ServiceError and StorageError."""
+    if len(names) > ALARMS_DELETED_MAX:
+        refuse_value(metric_sentences.TOO_MANY.format(path="AlarmNames", most=ALARMS_DELETED_MAX))
+    for place, name in enumerate(names, 1):
+        check_alarm_name(name, f"AlarmNames.{place}")
+    for name in dict.fromkeys(names):
+        alarm = alarms.get(caller.account, caller.region, name)
+        if alarm is not None and alarm.definition.actions.are_enabled != are_enabled:
+            await alarms.enable_actions(alarm, are_enabled=are_enabled)

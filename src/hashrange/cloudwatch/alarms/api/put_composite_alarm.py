@@ -1,0 +1,96 @@
+"""PutCompositeAlarm: creates an alarm whose state follows from those of other alarms, or replaces its definition."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
+from hashrange.cloudwatch.alarms.alarm import AlarmDefinition, Suppressor, name_in
+from hashrange.cloudwatch.alarms.alarms import Alarms
+from hashrange.cloudwatch.alarms.api.members import TagMember, actions_of, check_alarm_name, tags_of
+from hashrange.cloudwatch.alarms.rule import RuleError, read_rule
+from hashrange.cloudwatch.api.checks import check_length, missing, refuse_value
+from hashrange.cloudwatch.limits import ALARM_DESCRIPTION_LENGTH_MAX, ALARM_RULE_ALARMS_MAX, ALARM_RULE_LENGTH_MAX
+from hashrange.messages import alarms as sentences
+
+
+class PutCompositeAlarmRequest(msgspec.Struct, frozen=True):
+    """Request of PutCompositeAlarm. Periods in seconds."""
+
+    AlarmName: str
+    AlarmRule: str
+    AlarmDescription: str | None = None
+    ActionsEnabled: bool | None = None
+    OKActions: list[str] | None = None
+    AlarmActions: list[str] | None = None
+    InsufficientDataActions: list[str] | None = None
+    Tags: list[TagMember] | None = None
+    ActionsSuppressor: str | None = None
+    ActionsSuppressorWaitPeriod: Annotated[int, Meta(ge=0)] | None = None
+    ActionsSuppressorExtensionPeriod: Annotated[int, Meta(ge=0)] | None = None
+
+
+async def put_composite_alarm(alarms: Alarms, caller: Caller, request: PutCompositeAlarmRequest) -> None:
+    """Creates or replaces the alarm. Raises ServiceError and StorageError."""
+    check_alarm_name(request.AlarmName)
+    if request.AlarmDescription is not None:
+        check_length("AlarmDescription", request.AlarmDescription, ALARM_DESCRIPTION_LENGTH_MAX, 0)
+    check_length("AlarmRule", request.AlarmRule, ALARM_RULE_LENGTH_MAX)
+    _check_rule(alarms, caller, request)
+    before = alarms.get(caller.account, caller.region, request.AlarmName)
+    if before is not None and not before.definition.is_composite:
+        refuse_value(sentences.OTHER_KIND.format(name=request.AlarmName))
+    definition = AlarmDefinition(
+        request.AlarmName,
+        request.AlarmDescription,
+        actions_of(request.OKActions, request.AlarmActions, request.InsufficientDataActions, request.ActionsEnabled),
+        rule=request.AlarmRule,
+        suppressor=_suppressor(request),
+    )
+    await alarms.put(caller.account, caller.region, definition, tags_of(request.Tags))
+
+
+def _check_rule(alarms: Alarms, caller: Caller, request: PutCompositeAlarmRequest) -> None:
+    """Raise ServiceError for a rule that cannot be read, names an alarm that does not exist, or comes back to the alarm itself."""
+    try:
+        rule = read_rule(request.AlarmRule)
+    except RuleError as error:
+        refuse_value(sentences.RULE_WRONG.format(reason=error))
+    names = dict.fromkeys(rule.alarms())
+    if len(names) > ALARM_RULE_ALARMS_MAX:
+        refuse_value(sentences.RULE_TOO_LONG.format(most=ALARM_RULE_ALARMS_MAX))
+    for name in names:
+        if name != request.AlarmName and alarms.get(caller.account, caller.region, name) is None:
+            raise ServiceError("ResourceNotFound", sentences.NO_SUCH_ALARM.format(name=name))
+    seen: set[str] = set()
+    left = list(names)
+    while left:
+        name = left.pop()
+        if name == request.AlarmName:
+            refuse_value(sentences.RULE_CYCLE)
+        if name in seen:
+            continue
+        seen.add(name)
+        other = alarms.get(caller.account, caller.region, name)
+        if other is not None and other.definition.rule is not None:
+            left += read_rule(other.definition.rule).alarms()
+
+
+def _suppressor(request: PutCompositeAlarmRequest) -> Suppressor | None:
+    periods = (request.ActionsSuppressorWaitPeriod, request.ActionsSuppressorExtensionPeriod)
+    if request.ActionsSuppressor is None:
+        if periods != (None, None):
+            raise missing("ActionsSuppressor")
+        return None
+    wait_seconds, extension_seconds = periods
+    if wait_seconds is None:
+        raise missing("ActionsSuppressorWaitPeriod")
+    if extension_seconds is None:
+        raise missing("ActionsSuppressorExtensionPeriod")
+    if name_in(request.ActionsSuppressor) == request.AlarmName:
+        refuse_value(sentences.RULE_CYCLE)
+    return Suppressor(request.ActionsSuppressor, wait_seconds, extension_seconds)
+
+
+OPERATION = ServiceOperation("PutCompositeAlarm", PutCompositeAlarmRequest, put_composite_alarm)

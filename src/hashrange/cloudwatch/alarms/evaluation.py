@@ -1,0 +1,145 @@
+"""Which state do datapoints mean? M out of N of them breach the threshold; for those that are missing, the alarm says what they count as.
+
+The reasons are the service's. Source: CloudWatch user guide, *Configuring how alarms treat missing data*; operations.md 7.
+"""
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import msgspec
+
+from hashrange.cloudwatch.alarms.alarm import COMPARISONS, StateValue, Threshold
+from hashrange.messages import alarms as sentences
+
+_BREACHES: Mapping[str, Callable[[float, float], bool]] = {
+    "GreaterThanThreshold": operator.gt,
+    "GreaterThanOrEqualToThreshold": operator.ge,
+    "LessThanThreshold": operator.lt,
+    "LessThanOrEqualToThreshold": operator.le,
+}
+MORE_PERIODS = 2
+"""Periods before the evaluated ones that are looked at while some of these are missing. The user guide shows 5 for 3; the rest is our own model."""
+
+Observed = tuple[float, float | None]
+"""Begin of a period in seconds since 1970, and its value; None: it is missing."""
+
+
+class Verdict(NamedTuple):
+    """The result of an evaluation."""
+
+    state: StateValue
+    reason: str
+    evaluated: Sequence[Observed]
+    """The datapoints that decided, newest first."""
+
+
+def looked_at(threshold: Threshold) -> int:
+    """How many periods an evaluation looks at."""
+    return threshold.evaluation_periods + MORE_PERIODS
+
+
+def judge(threshold: Threshold, observed: Sequence[Observed], before: StateValue) -> Verdict | None:
+    """The state that the periods mean, `looked_at` of them, oldest first; None: the alarm stays in the state `before`."""
+    newest_first = list(reversed(observed))
+    known = [one for one in newest_first if one[1] is not None]
+    wanted = threshold.evaluation_periods
+    evaluated = newest_first[:wanted]
+    if any(value is None for _, value in evaluated):
+        evaluated = known[:wanted]
+    missing = wanted - len(evaluated)
+    breaching = sum(_breaches(threshold, value) for _, value in evaluated)
+    state = _state(threshold, before, breaching, len(evaluated), missing)
+    if state is None:
+        return None
+    return Verdict(state, _reason(threshold, state, before, evaluated, missing), evaluated)
+
+
+def _breaches(threshold: Threshold, value: float | None) -> bool:
+    return value is not None and _BREACHES[threshold.comparison](value, threshold.value)
+
+
+def _state(threshold: Threshold, before: StateValue, breaching: int, known: int, missing: int) -> StateValue | None:
+    needed = threshold.breaches_needed
+    if not missing:
+        return "ALARM" if breaching >= needed else "OK"
+    if threshold.missing_data == "breaching":
+        return "ALARM" if breaching + missing >= needed else "OK"
+    if threshold.missing_data == "notBreaching":
+        return "ALARM" if breaching >= needed else "OK"
+    if threshold.missing_data == "ignore":
+        if breaching >= needed:
+            return "ALARM"
+        return "OK" if breaching < known else None
+    if not known:
+        return "INSUFFICIENT_DATA"
+    return "ALARM" if breaching >= min(needed, known) else "OK"
+
+
+def _reason(
+    threshold: Threshold, state: StateValue, before: StateValue, evaluated: Sequence[Observed], missing: int
+) -> str:
+    if state == "INSUFFICIENT_DATA":
+        return sentences.UNKNOWN_ONE if missing == 1 else sentences.UNKNOWN_MANY.format(count=missing)
+    if not evaluated:
+        treated = {"breaching": "Breaching", "notBreaching": "NonBreaching"}.get(threshold.missing_data, "Missing")
+        one = missing == 1
+        return sentences.NONE_RECEIVED.format(
+            count=missing,
+            periods="period" if one else "periods",
+            datapoints="datapoint was" if one else "datapoints were",
+            treated=treated,
+        )
+    deciding = [one for one in evaluated if _breaches(threshold, one[1]) == (state == "ALARM")] or list(evaluated)
+    shown = ", ".join(f"{value!r} ({_time(at_seconds)})" for at_seconds, value in deciding)
+    needed = (
+        threshold.breaches_needed if state == "ALARM" else threshold.evaluation_periods - threshold.breaches_needed + 1
+    )
+    return sentences.CROSSED.format(
+        count=len(deciding),
+        evaluated=len(evaluated),
+        shown=shown,
+        were="was" if len(deciding) == 1 else "were",
+        no="" if state == "ALARM" else "not ",
+        comparison=COMPARISONS[threshold.comparison],
+        threshold=repr(threshold.value),
+        needed=needed,
+        datapoints="datapoint" if needed == 1 else "datapoints",
+        before=before,
+        state=state,
+    )
+
+
+def _time(at_seconds: float) -> str:
+    return f"{datetime.fromtimestamp(at_seconds, UTC):%d/%m/%y %H:%M:%S}"
+
+
+def reason_data(
+    threshold: Threshold,
+    verdict: Verdict,
+    now_seconds: float,
+    statistic: str | None,
+    unit: str | None,
+    period_seconds: int,
+) -> str:
+    """StateReasonData: JSON of what decided."""
+    begin_seconds = min((at_seconds for at_seconds, _ in verdict.evaluated), default=now_seconds)
+    data = {
+        "version": "1.0",
+        "queryDate": _stamp(now_seconds),
+        "startDate": _stamp(begin_seconds),
+        "unit": unit,
+        "statistic": statistic,
+        "period": period_seconds,
+        "recentDatapoints": [value for _, value in reversed(verdict.evaluated)],
+        "threshold": threshold.value,
+        "evaluatedDatapoints": [
+            {"timestamp": _stamp(at_seconds), "value": value} for at_seconds, value in verdict.evaluated
+        ],
+    }
+    return msgspec.json.encode({name: value for name, value in data.items() if value is not None}).decode()
+
+
+def _stamp(at_seconds: float) -> str:
+    return f"{datetime.fromtimestamp(at_seconds, UTC):%Y-%m-%dT%H:%M:%S}.000+0000"

@@ -1,0 +1,87 @@
+"""What has happened to an alarm? Its configuration, its states and its actions, for two weeks."""
+
+from typing import Any, Literal
+
+import msgspec
+
+from hashrange.cloudwatch.alarms.alarm import Alarm, StateValue
+from hashrange.cloudwatch.limits import ALARM_HISTORY_ITEMS_MAX, ALARM_HISTORY_SECONDS
+from hashrange.messages import alarms as sentences
+
+HistoryKind = Literal["ConfigurationUpdate", "StateUpdate", "Action"]
+HISTORY_KINDS: tuple[HistoryKind, ...] = ("ConfigurationUpdate", "StateUpdate", "Action")
+
+
+class HistoryItem(msgspec.Struct, frozen=True):
+    """One event. `data` is JSON."""
+
+    at_seconds: float
+    kind: HistoryKind
+    summary: str
+    data: str
+
+
+class History(msgspec.Struct):
+    """The events of one alarm name, oldest first; they remain when the alarm is deleted."""
+
+    is_composite: bool = False
+    items: list[HistoryItem] = []
+
+    def add(self, item: HistoryItem) -> None:
+        """Add an event, and forget those that are too old or too many."""
+        oldest_seconds = item.at_seconds - ALARM_HISTORY_SECONDS
+        kept = [one for one in self.items if one.at_seconds >= oldest_seconds]
+        self.items = [*kept[-ALARM_HISTORY_ITEMS_MAX + 1 :], item]
+
+
+def configured(alarm: Alarm, *, is_new: bool, described: Any, now_seconds: float) -> HistoryItem:
+    """The alarm has been created or updated. `described`: its description in the API's members."""
+    kind, text = ("Create", sentences.HISTORY_CREATED) if is_new else ("Update", sentences.HISTORY_UPDATED)
+    data = {"version": "1.0", "type": kind, "createdAlarm" if is_new else "updatedAlarm": described}
+    return HistoryItem(now_seconds, "ConfigurationUpdate", text.format(name=alarm.name), _json(data))
+
+
+def deleted(alarm: Alarm, *, described: Any, now_seconds: float) -> HistoryItem:
+    """The alarm has been deleted."""
+    data = {"version": "1.0", "type": "Delete", "deletedAlarm": described}
+    return HistoryItem(
+        now_seconds, "ConfigurationUpdate", sentences.HISTORY_DELETED.format(name=alarm.name), _json(data)
+    )
+
+
+def changed(alarm: Alarm, before: StateValue, before_reason: str, now_seconds: float) -> HistoryItem:
+    """The alarm has another state than before."""
+    data = {
+        "version": "1.0",
+        "oldState": {"stateValue": before, "stateReason": before_reason},
+        "newState": {"stateValue": alarm.state, "stateReason": alarm.reason}
+        | ({} if alarm.reason_data is None else {"stateReasonData": msgspec.Raw(_raw(alarm.reason_data))}),
+    }
+    summary = sentences.HISTORY_STATE.format(before=before, after=alarm.state)
+    return HistoryItem(now_seconds, "StateUpdate", summary, _json(data))
+
+
+def acted(action: str, error: str | None, now_seconds: float) -> HistoryItem:
+    """An action has been executed, or has failed."""
+    text = sentences.HISTORY_ACTION if error is None else sentences.HISTORY_ACTION_FAILED
+    data = {
+        "actionState": "Succeeded" if error is None else "Failed",
+        "notificationResource": action,
+        "stateUpdateTimestamp": int(now_seconds * 1000),
+        "error": error,
+    }
+    summary = text.format(action=action, error=error)[:255]
+    return HistoryItem(now_seconds, "Action", summary, _json(data))
+
+
+def _raw(text: str) -> bytes:
+    """The text as JSON: as it is if it is some, else as a string."""
+    try:
+        msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return _json(text).encode()
+    return text.encode()
+
+
+def _json(data: Any) -> str:
+    return msgspec.json.encode(data).decode()

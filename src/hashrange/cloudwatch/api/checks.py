@@ -1,0 +1,133 @@
+"""Which checks do CloudWatch's operations share? Required members, lengths, dimensions, tokens of pages; and how faults of members are worded."""
+
+import base64
+import binascii
+from collections.abc import Sequence
+from types import MappingProxyType
+from typing import NoReturn
+
+import msgspec
+
+from hashrange.aws_services.operation import ErrorShape, MemberFault, ServiceError
+from hashrange.cloudwatch.limits import (
+    METRIC_DIMENSION_NAME_LENGTH_MAX,
+    METRIC_DIMENSION_VALUE_LENGTH_MAX,
+    METRIC_DIMENSIONS_MAX,
+    METRIC_NAME_LENGTH_MAX,
+)
+from hashrange.cloudwatch.metric_id import Dimensions
+from hashrange.messages import cloudwatch as sentences
+
+ERRORS = MappingProxyType(
+    {
+        "ConcurrentModificationException": ErrorShape(429, "ConcurrentModificationException"),
+        "ConflictException": ErrorShape(409, "ConflictException"),
+        "InternalServiceFault": ErrorShape(500, "InternalServiceError"),
+        "InvalidFormatFault": ErrorShape(400, "InvalidFormat"),
+        "InvalidNextToken": ErrorShape(400, "InvalidNextToken"),
+        "InvalidParameterCombinationException": ErrorShape(400, "InvalidParameterCombination"),
+        "InvalidParameterValueException": ErrorShape(400, "InvalidParameterValue"),
+        "LimitExceededException": ErrorShape(400, "LimitExceededException"),
+        "LimitExceededFault": ErrorShape(400, "LimitExceeded"),
+        "MissingRequiredParameterException": ErrorShape(400, "MissingParameter"),
+        "ResourceNotFound": ErrorShape(404, "ResourceNotFound"),
+        "ResourceNotFoundException": ErrorShape(404, "ResourceNotFoundException"),
+    }
+)
+"""How CloudWatch sends its errors. Source: botocore's service model."""
+
+
+class DimensionMember(msgspec.Struct, frozen=True):
+    """A dimension in a request; a filter of dimensions need not have a value."""
+
+    Name: str
+    Value: str | None = None
+
+
+def word_fault(fault: MemberFault) -> ServiceError:
+    """CloudWatch's error for a request whose members are wrong."""
+    if not fault.path:
+        return ServiceError("SerializationException", sentences.MALFORMED.format(detail=fault.detail))
+    if fault.kind == "missing":
+        return missing(fault.path)
+    text = sentences.WRONG_TYPE if fault.kind == "type" else sentences.WRONG_VALUE
+    return invalid_value(text.format(path=fault.path, detail=fault.detail))
+
+
+def missing(path: str) -> ServiceError:
+    """The error for a required member that is not there."""
+    return ServiceError("MissingRequiredParameterException", sentences.REQUIRED.format(path=path))
+
+
+def invalid_value(message: str) -> ServiceError:
+    """The error for a member whose value is not valid."""
+    return ServiceError("InvalidParameterValueException", message)
+
+
+def refuse_value(message: str) -> NoReturn:
+    """Raise the error for a member whose value is not valid."""
+    raise invalid_value(message)
+
+
+def check_length(path: str, text: str, most: int, least: int = 1) -> None:
+    """Raise ServiceError unless the text has a length in these bounds."""
+    if len(text) > most:
+        refuse_value(sentences.TOO_LONG.format(path=path, most=most))
+    if len(text) < least:
+        refuse_value(sentences.TOO_SHORT.format(path=path, least=least))
+
+
+def check_one_of(path: str, value: str, allowed: Sequence[str]) -> None:
+    """Raise ServiceError unless the value is one of these."""
+    if value not in allowed:
+        refuse_value(sentences.NOT_ONE_OF.format(path=path, values=", ".join(allowed)))
+
+
+def check_metric(namespace: str, name: str, path: str = "") -> None:
+    """Raise ServiceError for a namespace or a name that is too long."""
+    check_length(f"{path}Namespace", namespace, METRIC_NAME_LENGTH_MAX)
+    check_length(f"{path}MetricName", name, METRIC_NAME_LENGTH_MAX)
+
+
+def dimensions_of(given: Sequence[DimensionMember] | None, path: str = "Dimensions") -> Dimensions:
+    """The dimensions of one metric, sorted by name. Raises ServiceError."""
+    found: dict[str, str] = {}
+    if given is not None and len(given) > METRIC_DIMENSIONS_MAX:
+        refuse_value(sentences.TOO_MANY.format(path=path, most=METRIC_DIMENSIONS_MAX))
+    for place, one in enumerate(given or (), 1):
+        if one.Value is None:
+            raise missing(f"{path}.{place}.Value")
+        check_length(f"{path}.{place}.Name", one.Name, METRIC_DIMENSION_NAME_LENGTH_MAX)
+        check_length(f"{path}.{place}.Value", one.Value, METRIC_DIMENSION_VALUE_LENGTH_MAX)
+        if one.Name in found:
+            refuse_value(sentences.DIMENSION_TWICE.format(name=one.Name, path=path))
+        found[one.Name] = one.Value
+    return tuple(sorted(found.items()))
+
+
+def dimension_members(dimensions: Dimensions) -> list[dict[str, str]]:
+    """The dimensions as a reply has them."""
+    return [{"Name": name, "Value": value} for name, value in dimensions]
+
+
+def token_of(state: object) -> str:
+    """A NextToken that stands for plain values."""
+    return base64.urlsafe_b64encode(msgspec.json.encode(state)).decode()
+
+
+def read_next_token(token: str) -> object:
+    """What `token_of` was given. Raises ServiceError."""
+    try:
+        return msgspec.json.decode(base64.b64decode(token, altchars=b"-_", validate=True))
+    except (binascii.Error, ValueError, msgspec.DecodeError, RecursionError):
+        raise ServiceError("InvalidNextToken", sentences.NEXT_TOKEN) from None
+
+
+def place_in(token: str | None) -> int:
+    """Where a page begins, from a token of a number; None: at the first. Raises ServiceError."""
+    if token is None:
+        return 0
+    place = read_next_token(token)
+    if not isinstance(place, int) or isinstance(place, bool) or place < 0:
+        raise ServiceError("InvalidNextToken", sentences.NEXT_TOKEN)
+    return place

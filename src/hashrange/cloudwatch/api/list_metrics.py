@@ -1,0 +1,70 @@
+"""ListMetrics: which metrics have had datapoints in the last two weeks? 500 in a page."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.cloudwatch.api.checks import (
+    DimensionMember,
+    check_length,
+    dimension_members,
+    place_in,
+    refuse_value,
+    token_of,
+)
+from hashrange.cloudwatch.limits import METRIC_DIMENSIONS_FILTERED_MAX, METRIC_NAME_LENGTH_MAX, METRICS_LISTED_MAX
+from hashrange.cloudwatch.metrics import Metrics
+from hashrange.messages import cloudwatch as sentences
+
+RECENT_SECONDS = 3 * 3600.0
+
+
+class ListMetricsRequest(msgspec.Struct, frozen=True):
+    """Request of ListMetrics; all members are filters."""
+
+    Namespace: str | None = None
+    MetricName: str | None = None
+    Dimensions: list[DimensionMember] | None = None
+    NextToken: str | None = None
+    RecentlyActive: str | None = None
+    IncludeLinkedAccounts: bool | None = None
+    OwningAccount: str | None = None
+
+
+async def list_metrics(metrics: Metrics, caller: Caller, request: ListMetricsRequest) -> Mapping[str, Any]:
+    """Returns a page of metrics, in order of their names and dimensions."""
+    for path, text in (("Namespace", request.Namespace), ("MetricName", request.MetricName)):
+        if text is not None:
+            check_length(path, text, METRIC_NAME_LENGTH_MAX)
+    wanted = request.Dimensions or []
+    if len(wanted) > METRIC_DIMENSIONS_FILTERED_MAX:
+        refuse_value(sentences.TOO_MANY.format(path="Dimensions", most=METRIC_DIMENSIONS_FILTERED_MAX))
+    if request.RecentlyActive not in (None, "PT3H"):
+        refuse_value(sentences.RECENTLY_ACTIVE)
+    begin = place_in(request.NextToken)
+    filters = [(one.Name, one.Value) for one in wanted]
+    found = list(metrics.find(caller.account, caller.region, request.Namespace, request.MetricName, filters))
+    if request.RecentlyActive is not None:
+        since_seconds = metrics.now_seconds() - RECENT_SECONDS
+        found = [metric for metric in found if (metrics.last_seconds(metric) or 0.0) >= since_seconds]
+    if request.OwningAccount not in (None, caller.account):
+        found = []
+    page = found[begin : begin + METRICS_LISTED_MAX]
+    has_more = begin + METRICS_LISTED_MAX < len(found)
+    return {
+        "Metrics": [
+            {
+                "Namespace": metric.namespace,
+                "MetricName": metric.name,
+                "Dimensions": dimension_members(metric.dimensions),
+            }
+            for metric in page
+        ],
+        "OwningAccounts": [caller.account] * len(page) if request.IncludeLinkedAccounts else None,
+        "NextToken": token_of(begin + METRICS_LISTED_MAX) if has_more else None,
+    }
+
+
+OPERATION = ServiceOperation("ListMetrics", ListMetricsRequest, list_metrics)

@@ -1,0 +1,163 @@
+"""PutMetricData: adds a program's own observations, as single values, as values with counts, or as statistics."""
+
+import math
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+
+from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
+from hashrange.cloudwatch.api.checks import (
+    DimensionMember,
+    check_length,
+    check_metric,
+    check_one_of,
+    dimensions_of,
+    missing,
+    refuse_value,
+)
+from hashrange.cloudwatch.limits import (
+    METRIC_DATA_MAX,
+    METRIC_FUTURE_SECONDS_MAX,
+    METRIC_NAME_LENGTH_MAX,
+    METRIC_PAST_SECONDS_MAX,
+    METRIC_VALUE_MAX,
+    METRIC_VALUES_MAX,
+)
+from hashrange.cloudwatch.metric_id import MetricId
+from hashrange.cloudwatch.metrics import Metrics
+from hashrange.cloudwatch.percentiles import distribution_of
+from hashrange.cloudwatch.statistics import Distribution, StatisticSet
+from hashrange.cloudwatch.units import STANDARD_UNITS
+from hashrange.messages import cloudwatch as sentences
+
+
+class StatisticValuesMember(msgspec.Struct, frozen=True):
+    """Statistics of several values."""
+
+    SampleCount: float
+    Sum: float
+    Minimum: float
+    Maximum: float
+
+
+class MetricDatumMember(msgspec.Struct, frozen=True):
+    """Observations of one metric at one time."""
+
+    MetricName: str
+    Dimensions: list[DimensionMember] | None = None
+    Timestamp: datetime | None = None
+    Value: float | None = None
+    StatisticValues: StatisticValuesMember | None = None
+    Values: list[float] | None = None
+    Counts: list[float] | None = None
+    Unit: str | None = None
+    StorageResolution: int | None = None
+
+
+class EntityMetricDataMember(msgspec.Struct, frozen=True):
+    """Observations that belong to an entity, whose name is not kept."""
+
+    MetricData: list[MetricDatumMember] | None = None
+
+
+class PutMetricDataRequest(msgspec.Struct, frozen=True):
+    """Request of PutMetricData."""
+
+    Namespace: str
+    MetricData: list[MetricDatumMember] | None = None
+    EntityMetricData: list[EntityMetricDataMember] | None = None
+    StrictEntityValidation: bool | None = None
+
+
+_Observation = tuple[MetricId, str, float, StatisticSet, Distribution | None]
+"""Metric, unit, time, statistics, distribution."""
+
+
+async def put_metric_data(metrics: Metrics, caller: Caller, request: PutMetricDataRequest) -> None:
+    """Records all data, or raises and records nothing."""
+    check_length("Namespace", request.Namespace, METRIC_NAME_LENGTH_MAX)
+    if request.Namespace.startswith(("AWS/", ":")):
+        refuse_value(sentences.NAMESPACE_INVALID.format(namespace=request.Namespace))
+    data = [(f"MetricData.member.{place}", one) for place, one in enumerate(request.MetricData or (), 1)]
+    for place, entity in enumerate(request.EntityMetricData or (), 1):
+        path = f"EntityMetricData.member.{place}.MetricData.member"
+        data += [(f"{path}.{number}", one) for number, one in enumerate(entity.MetricData or (), 1)]
+    if not data:
+        raise missing("MetricData")
+    if len(data) > METRIC_DATA_MAX:
+        refuse_value(sentences.TOO_MANY.format(path="MetricData", most=METRIC_DATA_MAX))
+    now_seconds = metrics.now_seconds()
+    observations = [_observation(caller, request.Namespace, one, path, now_seconds) for path, one in data]
+    for metric, unit, at_seconds, observed, distribution in observations:
+        metrics.record(metric, unit, at_seconds, observed, distribution)
+
+
+def _observation(
+    caller: Caller, namespace: str, datum: MetricDatumMember, path: str, now_seconds: float
+) -> _Observation:
+    check_metric(namespace, datum.MetricName, f"{path}.")
+    dimensions = dimensions_of(datum.Dimensions, f"{path}.Dimensions.member")
+    unit = "None" if datum.Unit is None else datum.Unit
+    check_one_of(f"{path}.Unit", unit, STANDARD_UNITS)
+    if datum.StorageResolution not in (None, 1, 60):
+        refuse_value(sentences.RESOLUTION.format(path=path))
+    at_seconds = now_seconds if datum.Timestamp is None else datum.Timestamp.timestamp()
+    if not -METRIC_PAST_SECONDS_MAX <= at_seconds - now_seconds <= METRIC_FUTURE_SECONDS_MAX:
+        refuse_value(sentences.TIMESTAMP_OUT_OF_RANGE.format(path=path))
+    observed, distribution = _observed(datum, path)
+    metric = MetricId(caller.account, caller.region, namespace, datum.MetricName, dimensions)
+    return metric, unit, at_seconds, observed, distribution
+
+
+def _observed(datum: MetricDatumMember, path: str) -> tuple[StatisticSet, Distribution | None]:
+    given = [name for name in ("Value", "Values", "StatisticValues") if getattr(datum, name) is not None]
+    if not given:
+        raise ServiceError("MissingRequiredParameterException", sentences.NO_VALUE.format(path=path))
+    if len(given) > 1:
+        message = sentences.SEVERAL_VALUES.format(first=f"{path}.{given[0]}", second=f"{path}.{given[1]}")
+        raise ServiceError("InvalidParameterCombinationException", message)
+    if datum.StatisticValues is not None:
+        return _of_statistics(datum.StatisticValues, f"{path}.StatisticValues")
+    values: Sequence[float] = [datum.Value] if datum.Value is not None else datum.Values or []
+    counts = datum.Counts if datum.Counts is not None and datum.Values is not None else [1.0] * len(values)
+    if not values:
+        raise ServiceError("MissingRequiredParameterException", sentences.NO_VALUE.format(path=path))
+    if len(values) > METRIC_VALUES_MAX:
+        refuse_value(sentences.TOO_MANY.format(path=f"{path}.Values", most=METRIC_VALUES_MAX))
+    if len(counts) != len(values):
+        refuse_value(sentences.COUNTS_DIFFER.format(path=path))
+    for place, (value, count) in enumerate(zip(values, counts, strict=True), 1):
+        _check_value(f"{path}.{'Value' if datum.Value is not None else f'Values.member.{place}'}", value)
+        _check_count(f"{path}.Counts.member.{place}", count)
+    pairs = list(zip(values, counts, strict=True))
+    total = math.fsum(value * count for value, count in pairs)
+    return StatisticSet(math.fsum(counts), total, min(values), max(values)), distribution_of(pairs)
+
+
+def _of_statistics(given: StatisticValuesMember, path: str) -> tuple[StatisticSet, Distribution | None]:
+    """The statistics, with a distribution if all values are the same: there are percentiles only then."""
+    for name in ("SampleCount", "Sum", "Minimum", "Maximum"):
+        _check_value(f"{path}.{name}", getattr(given, name))
+    _check_count(f"{path}.SampleCount", given.SampleCount)
+    if given.Minimum > given.Maximum:
+        refuse_value(sentences.MINIMUM_ABOVE_MAXIMUM.format(path=path))
+    observed = StatisticSet(given.SampleCount, given.Sum, given.Minimum, given.Maximum)
+    is_one_value = given.Minimum == given.Maximum and given.Sum == given.Minimum * given.SampleCount
+    return observed, distribution_of([(given.Minimum, given.SampleCount)]) if is_one_value else None
+
+
+def _check_value(path: str, value: float) -> None:
+    if not math.isfinite(value):
+        refuse_value(sentences.NOT_A_NUMBER.format(path=path))
+    if abs(value) > METRIC_VALUE_MAX:
+        refuse_value(sentences.OUT_OF_RANGE.format(path=path, value=value))
+
+
+def _check_count(path: str, count: float) -> None:
+    _check_value(path, count)
+    if count <= 0:
+        refuse_value(sentences.COUNT_NOT_POSITIVE.format(path=path))
+
+
+OPERATION = ServiceOperation("PutMetricData", PutMetricDataRequest, put_metric_data)

@@ -1,0 +1,67 @@
+"""Which operations of CloudWatch's API are served? Those listed here."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from hashrange.aws_services.operation import ServiceApi, ServiceOperation
+from hashrange.cloudwatch.alarms.alarms import Alarms
+from hashrange.cloudwatch.alarms.api.registry import ALARM_OPERATIONS
+from hashrange.cloudwatch.api import (
+    get_metric_data,
+    get_metric_statistics,
+    list_metrics,
+    list_tags_for_resource,
+    put_metric_data,
+    tag_resource,
+    untag_resource,
+)
+from hashrange.cloudwatch.api.checks import ERRORS, word_fault
+from hashrange.cloudwatch.metrics import Metrics
+
+METRIC_OPERATIONS = (
+    get_metric_data.OPERATION,
+    get_metric_statistics.OPERATION,
+    list_metrics.OPERATION,
+    put_metric_data.OPERATION,
+)
+TAG_OPERATIONS = (list_tags_for_resource.OPERATION, tag_resource.OPERATION, untag_resource.OPERATION)
+ALL_NAMES = frozenset(
+    {
+        "AssociateDatasetKmsKey", "CreateResourceMetricsConfiguration", "DeleteAlarmMuteRule", "DeleteAlarms",
+        "DeleteAnomalyDetector", "DeleteDashboards", "DeleteInsightRules", "DeleteMetricDataQueryDefinition",
+        "DeleteMetricStream", "DeleteResourceMetricsConfiguration", "DescribeAlarmContributors",
+        "DescribeAlarmHistory", "DescribeAlarms", "DescribeAlarmsForMetric", "DescribeAnomalyDetectors",
+        "DescribeInsightRules", "DisableAlarmActions", "DisableInsightRules", "DisassociateDatasetKmsKey",
+        "EnableAlarmActions", "EnableInsightRules", "GetAlarmMuteRule", "GetDashboard", "GetDataset",
+        "GetInsightRuleReport", "GetMetricData", "GetMetricDataQueryDefinition", "GetMetricStatistics",
+        "GetMetricStream", "GetMetricWidgetImage", "GetOTelEnrichment", "GetResourceMetricsConfiguration",
+        "ListAlarmMuteRules", "ListDashboards", "ListManagedInsightRules", "ListMetricDataQueryDefinitions",
+        "ListMetricStreams", "ListMetrics", "ListTagsForResource", "PutAlarmMuteRule", "PutAnomalyDetector",
+        "PutCompositeAlarm", "PutDashboard", "PutInsightRule", "PutLogAlarm", "PutManagedInsightRules",
+        "PutMetricAlarm", "PutMetricData", "PutMetricDataQueryDefinition", "PutMetricStream", "SetAlarmState",
+        "StartMetricStreams", "StartOTelEnrichment", "StopMetricStreams", "StopOTelEnrichment", "TagResource",
+        "UntagResource", "UpdateOTelEnrichment", "UpdateResourceMetricsConfiguration",
+    }
+)  # fmt: skip
+"""All operations of the API. Source: operations.md 6."""
+
+
+def cloudwatch_api(metrics: Metrics, alarms: Alarms, others: Sequence[tuple[ServiceOperation, Any]] = ()) -> ServiceApi:
+    """The API over these metrics and alarms. `others`: operations of insight rules, each with what it works on."""
+    operations: list[tuple[ServiceOperation, Any]] = [(operation, metrics) for operation in METRIC_OPERATIONS]
+    operations += [(operation, alarms) for operation in (*ALARM_OPERATIONS, *TAG_OPERATIONS)]
+    operations += others
+    return ServiceApi(
+        name="CloudWatch",
+        signing_name="monitoring",
+        target_prefix="GraniteServiceVersion20100801",
+        json_version="1.0",
+        version="2010-08-01",
+        operations=operations,
+        unserved=ALL_NAMES - {operation.name for operation, _ in operations},
+        word=word_fault,
+        errors=ERRORS,
+        internal_error="InternalServiceFault",
+        map_members=frozenset({"ExtendedStatistics"}),
+        xml_namespace="http://monitoring.amazonaws.com/doc/2010-08-01/",
+    )

@@ -1,0 +1,76 @@
+"""How is a metric of DynamoDB identified? By account and Region of the table, and by dimensions that say table, index and operation."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from hashrange.cloudwatch.dynamodb.definitions import DYNAMODB_NAMESPACE
+from hashrange.cloudwatch.metric_id import Dimensions, MetricId
+
+IDS_MAX = 4096
+"""Identities of metrics that are remembered, because it takes a microsecond to make one."""
+CONSUMED = ("ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits")
+"""Names of the metrics of units that were read, and written."""
+
+
+class Place(NamedTuple):
+    """The account and Region that a metric belongs to."""
+
+    account: str
+    region: str
+
+
+def account_metric(place: Place, name: str, namespace: str = DYNAMODB_NAMESPACE) -> MetricId:
+    """A metric of the whole account in its Region."""
+    return MetricId(*place, namespace, name)
+
+
+def table_metric(place: Place, name: str, table_name: str, index_name: str | None = None) -> MetricId:
+    """A metric of a table (`index_name` None), or of one of its global indexes."""
+    return MetricId(*place, DYNAMODB_NAMESPACE, name, subject_dimensions(table_name, index_name))
+
+
+@lru_cache(maxsize=IDS_MAX)
+def consumed_metric(place: Place, table_name: str, index_name: str | None, *, is_write: bool) -> MetricId:
+    """The metric of units that were read or written, of a table or global index."""
+    return table_metric(place, CONSUMED[is_write], table_name, index_name)
+
+
+@lru_cache(maxsize=IDS_MAX)
+def operation_metrics(
+    name: str,
+    place: Place,
+    table_name: str,
+    operation: str,
+    *,
+    kind: str | None = None,
+    verb: str | None = None,
+    stream: str | None = None,
+) -> Sequence[MetricId]:
+    """Each metric of this name in which a request counts: of table and operation, and one more if there is a `kind` or `verb`.
+
+    `kind`: OperationType. `stream`: the label of a stream, whose requests count with it alone.
+    """
+    sets = operation_dimensions(table_name, operation, kind=kind, verb=verb, stream=stream)
+    return tuple([MetricId(*place, DYNAMODB_NAMESPACE, name, dimensions) for dimensions in sets])
+
+
+def subject_dimensions(table_name: str, index_name: str | None = None) -> Dimensions:
+    """The dimensions that name a table, or a global index."""
+    table = ("TableName", table_name)
+    return (table,) if index_name is None else (("GlobalSecondaryIndexName", index_name), table)
+
+
+def operation_dimensions(
+    table_name: str, operation: str, *, kind: str | None = None, verb: str | None = None, stream: str | None = None
+) -> Sequence[Dimensions]:
+    """Each set of dimensions of `operation_metrics`."""
+    own, table = ("Operation", operation), ("TableName", table_name)
+    if stream is not None:
+        return ((own, ("StreamLabel", stream), table),)
+    sets: list[Dimensions] = [(own, table)]
+    if kind is not None:
+        sets.append((own, ("OperationType", kind), table))
+    if verb is not None:
+        sets.append((own, table, ("Verb", verb)))
+    return sets

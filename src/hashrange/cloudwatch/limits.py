@@ -1,0 +1,80 @@
+"""Which limits do metrics and alarms have? Those of CloudWatch, and bounds of our own, which say so."""
+
+# --- CloudWatch's metrics ---
+
+METRIC_FOUND_SECONDS = 14 * 86_400
+"""Service time for which ListMetrics returns a metric after its newest datapoint. Source: operations.md 7."""
+METRIC_NAME_LENGTH_MAX = 255
+"""Characters of a metric's name, and of a namespace. Source of these limits: operations.md 6 and 7."""
+METRIC_DIMENSIONS_MAX = 30
+METRIC_DIMENSIONS_FILTERED_MAX = 10
+"""Dimensions that ListMetrics may filter by."""
+METRIC_DIMENSION_NAME_LENGTH_MAX = 255
+METRIC_DIMENSION_VALUE_LENGTH_MAX = 1024
+METRICS_LISTED_MAX = 500
+"""Metrics in a page of ListMetrics."""
+METRIC_DATA_MAX = 1_000
+"""Data of one PutMetricData."""
+METRIC_VALUES_MAX = 150
+"""Values of one datum."""
+METRIC_VALUE_MAX = 2.0**360
+METRIC_PAST_SECONDS_MAX = 14 * 86_400
+METRIC_FUTURE_SECONDS_MAX = 2 * 3600
+METRIC_POINTS_MAX = 1_440
+"""Datapoints that one GetMetricStatistics may return."""
+METRIC_QUERIES_MAX = 500
+"""Queries of one GetMetricData."""
+METRIC_DATA_POINTS_MAX = 100_800
+"""Datapoints in a page of GetMetricData."""
+METRIC_ARN_LENGTH_MAX = 1024
+"""Characters of the ARN of a resource with tags. Source: botocore's service model of CloudWatch."""
+METRIC_MATH_LEVELS_MAX = 100
+"""Levels of parentheses in an expression of metric math: our own bound."""
+METRIC_SEARCH_SERIES_MAX = 500
+"""Series that one SEARCH may find. Source: CloudWatch user guide."""
+METRIC_SERIES_MAX = 100_000
+"""Metrics of namespaces that begin with `AWS/` that a database keeps, each unit for itself: our own bound. Each takes about 1.5 KB."""
+METRIC_SERIES_CUSTOM_MAX = 20_000
+"""Metrics of other namespaces that a database keeps, each unit for itself: our own bound."""
+
+# --- DynamoDB's own metrics ---
+# Source: global-tables-backup.md 9.
+
+METRIC_MINUTE_SECONDS = 60
+"""Period of most metrics of DynamoDB."""
+METRIC_GAUGE_SECONDS = 300
+"""Period of the metrics that show what is provisioned, or what an account may use."""
+
+# --- alarms ---
+
+ALARM_NAME_LENGTH_MAX = 255
+"""Characters of an alarm's name. Source of these limits: operations.md 6 and 7."""
+ALARM_DESCRIPTION_LENGTH_MAX = 1_024
+ALARM_ACTIONS_MAX = 5
+"""Actions of one state."""
+ALARM_ACTION_LENGTH_MAX = 1_024
+ALARM_TAGS_MAX = 50
+ALARM_RULE_LENGTH_MAX = 10_240
+ALARM_RULE_ALARMS_MAX = 100
+"""Alarms that the rule of a composite alarm may look at."""
+ALARM_REASON_LENGTH_MAX = 1_023
+ALARM_REASON_DATA_LENGTH_MAX = 4_000
+ALARM_SHORT_SECONDS_MAX = 86_400
+"""Period times evaluation periods, if the period is shorter than an hour."""
+ALARM_SECONDS_MAX = 604_800
+"""Period times evaluation periods."""
+ALARMS_DESCRIBED_MAX = 100
+"""Alarms in a page of DescribeAlarms; by default half as many."""
+ALARM_HISTORY_DESCRIBED_MAX = 100
+"""Events in a page of DescribeAlarmHistory."""
+ALARMS_DELETED_MAX = 100
+"""Alarms that one request may delete, or whose actions it may switch."""
+ALARM_HISTORY_SECONDS = 14 * 86_400
+"""Service time for which events of an alarm are kept. Source: CloudWatch's documentation, *alarm history*."""
+ALARM_HISTORY_ITEMS_MAX = 500
+"""Events of one alarm that are kept: our own bound."""
+
+# --- exposition of metrics ---
+
+METRIC_TOTALS_MAX = 100_000
+"""Metrics whose totals Prometheus and OpenTelemetry can read: our own bound. Each takes about 0.5 KB."""

@@ -1,0 +1,7 @@
+"""What is raised for an expression of metric math that cannot be read or evaluated?"""
+
+from hashrange.errors import HashrangeError
+
+
+class MathError(HashrangeError):
+    """The message says what is wrong, in lower case, without the expression."""

@@ -1,0 +1,108 @@
+"""How are metrics kept? A document for each block of a series, and one for the rest of GROUP_SERIES series together.
+
+    metric-series/{number of the group}                               → names, units, runs, and which blocks there are
+    metric-block/{number of the series}/{period}/{number of the block} → cells of a stretch of time (blocks.py)
+
+A block has some hundred bytes, and a few KB with distributions. Format: docs/formats/metrics.md.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from hashrange.cloudwatch.blocks import Cells, decode_cells
+from hashrange.cloudwatch.series import BlockName
+from hashrange.store.documents import Documents
+
+GROUP_SERIES = 4
+"""Series whose names and runs share a document: those with numbers from a multiple of this on."""
+SERIES_PREFIX = "metric-series/"
+BLOCK_PREFIX = "metric-block/"
+RECENT_BYTES_MAX = 6_000_000
+"""Memory that cells of the blocks read last may take: about that many bytes."""
+CELL_BYTES, DISTRIBUTION_BYTES, BUCKET_BYTES = 300, 200, 100
+"""About what a cell takes in memory, what its distribution does, and what each bucket does."""
+
+
+class StoredSeries(msgspec.Struct, array_like=True):
+    """All of a series but its blocks."""
+
+    number: int
+    metric: tuple[str, str, str, str, tuple[tuple[str, str], ...]]
+    unit: str
+    last_seconds: float
+    kept: list[list[int]]
+    """Of each tier: number of the first kept block, then differences of the next ones."""
+    runs: list[tuple[int, int, int, float, float, float, float]]
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(list[StoredSeries]).decode
+
+
+class MetricDocuments:
+    """The documents of all metrics of one store. All methods raise StorageError."""
+
+    def __init__(self, documents: Documents) -> None:
+        self._documents = documents
+        self._recent: OrderedDict[tuple[int, BlockName], tuple[Cells, int]] = OrderedDict()
+        """Blocks that were read last, by series and name, with their bytes; the one that was read longest ago comes first."""
+        self._recent_bytes = 0
+
+    @property
+    def generation(self) -> int:
+        """Another number once the store's whole content has been replaced."""
+        return self._documents.generation
+
+    def load(self) -> Iterator[StoredSeries]:
+        """All series, in order of their last observation."""
+        self._recent.clear()
+        self._recent_bytes = 0
+        groups = self._documents.below(SERIES_PREFIX)
+        return iter(sorted((one for _, group in groups for one in _decode(group)), key=lambda one: one.last_seconds))
+
+    def read_cells(self, number: int, name: BlockName) -> Cells:
+        """The cells of a block, which must not be changed; none if it is not kept."""
+        key = (number, name)
+        recent = self._recent.get(key)
+        if recent is not None:
+            self._recent.move_to_end(key)
+            return recent[0]
+        block = self._documents.get(_block_document(number, name))
+        cells = {} if block is None else decode_cells(block)
+        size_bytes = _memory_bytes(cells)
+        self._recent[key] = cells, size_bytes
+        self._recent_bytes += size_bytes
+        while self._recent_bytes > RECENT_BYTES_MAX and len(self._recent) > 1:
+            _, (_, oldest_bytes) = self._recent.popitem(last=False)
+            self._recent_bytes -= oldest_bytes
+        return cells
+
+    async def write(
+        self,
+        group: int,
+        series: Sequence[StoredSeries],
+        blocks: Mapping[tuple[int, BlockName], bytes | None],
+        generation: int,
+    ) -> bool:
+        """Put the series of a group, and put or delete blocks, in one commit. Returns False (nothing done) if the content was replaced."""
+        changes: dict[str, bytes | None] = {
+            _block_document(number, name): block for (number, name), block in blocks.items()
+        }
+        changes[f"{SERIES_PREFIX}{group:08x}"] = _encode(series) if series else None
+        is_written = await self._documents.write(changes, generation)
+        for key in blocks:
+            _, old_bytes = self._recent.pop(key, (None, 0))
+            self._recent_bytes -= old_bytes
+        return is_written
+
+
+def _memory_bytes(cells: Cells) -> int:
+    """About what cells take in memory."""
+    distributions = [cell.distribution for cell in cells.values() if cell.distribution is not None]
+    return CELL_BYTES * len(cells) + sum(DISTRIBUTION_BYTES + BUCKET_BYTES * len(one) for one in distributions)
+
+
+def _block_document(number: int, name: BlockName) -> str:
+    return f"{BLOCK_PREFIX}{number:x}/{name[0]}/{name[1]}"

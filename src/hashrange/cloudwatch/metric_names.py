@@ -1,0 +1,94 @@
+"""Which metrics does a caller have? Found by namespace and name, and in their order.
+
+The dimensions of a metric are looked at one metric after the other.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+
+from hashrange.cloudwatch.metric_id import MetricId
+
+
+class _Namespace:
+    """The metrics of one namespace of an account and Region."""
+
+    __slots__ = ("_is_sorted", "_metrics")
+
+    def __init__(self) -> None:
+        self._metrics: list[MetricId] = []
+        self._is_sorted = True
+
+    def add(self, metric: MetricId) -> None:
+        """Add a metric, which must be new."""
+        self._metrics.append(metric)
+        self._is_sorted = False
+
+    def remove(self, metric: MetricId) -> bool:
+        """Remove a metric; returns True if there are others."""
+        metrics = self._sorted()
+        del metrics[bisect_left(metrics, metric)]
+        return bool(metrics)
+
+    def named(self, name: str | None) -> Iterator[MetricId]:
+        """The metrics of this name, or all, in order."""
+        metrics = self._sorted()
+        if name is None:
+            yield from metrics
+            return
+        for place in range(bisect_left(metrics, name, key=lambda metric: metric.name), len(metrics)):
+            if metrics[place].name != name:
+                return
+            yield metrics[place]
+
+    def _sorted(self) -> list[MetricId]:
+        """All metrics in order; sorting is nearly linear, because only the newest ones are out of order."""
+        if not self._is_sorted:
+            self._metrics.sort()
+            self._is_sorted = True
+        return self._metrics
+
+
+class MetricNames:
+    """The metrics of all callers."""
+
+    def __init__(self) -> None:
+        self._callers: dict[tuple[str, str], dict[str, _Namespace]] = {}
+        """Account and Region → namespace → its metrics."""
+
+    def clear(self) -> None:
+        """Remove all metrics."""
+        self._callers.clear()
+
+    def add(self, metric: MetricId) -> None:
+        """Add a metric, which must be new."""
+        namespaces = self._callers.setdefault((metric.account, metric.region), {})
+        namespaces.setdefault(metric.namespace, _Namespace()).add(metric)
+
+    def remove(self, metric: MetricId) -> None:
+        """Remove a metric, which must be there."""
+        caller = (metric.account, metric.region)
+        namespaces = self._callers[caller]
+        if not namespaces[metric.namespace].remove(metric):
+            del namespaces[metric.namespace]
+            if not namespaces:
+                del self._callers[caller]
+
+    def find(
+        self,
+        account: str,
+        region: str,
+        namespace: str | None,
+        name: str | None,
+        dimensions: Sequence[tuple[str, str | None]],
+    ) -> Iterator[MetricId]:
+        """Metrics in order of namespace, name and dimensions. A metric may have more dimensions than `dimensions`; None: any value."""
+        namespaces = self._callers.get((account, region), {})
+        for each in sorted(namespaces) if namespace is None else [namespace] if namespace in namespaces else []:
+            for metric in namespaces[each].named(name):
+                if not dimensions or _has_dimensions(metric, dimensions):
+                    yield metric
+
+
+def _has_dimensions(metric: MetricId, dimensions: Sequence[tuple[str, str | None]]) -> bool:
+    own = dict(metric.dimensions)
+    return all(name in own and value in (None, own[name]) for name, value in dimensions)

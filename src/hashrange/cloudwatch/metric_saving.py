@@ -1,0 +1,98 @@
+"""When are metrics saved and rolled up? By the job `MetricSaving`: every quarter of an hour of service time, and less often while time is moved and nothing happens."""
+
+from typing import Protocol
+
+from hashrange.clock import Clock
+from hashrange.cloudwatch.tiers import DAY_SECONDS
+from hashrange.jobs.job import AT_ONCE
+
+SAVE_SECONDS = 900.0
+"""Service time from one save to the next."""
+SAVE_SECONDS_MAX = 30.0 * DAY_SECONDS
+"""Longest service time from one save to the next."""
+MOVED_MONOTONIC_SECONDS = 60.0
+"""If less real time than this has passed since the last save, service time has been moved."""
+
+
+class Saved(Protocol):
+    """What `MetricSaving` saves: `metrics.Metrics`."""
+
+    has_new_cells: bool
+    """True if something but runs of the same observation has been recorded since this was set to False."""
+
+    @property
+    def is_in_use(self) -> bool:
+        """False if there are no sources, and nothing to save."""
+        ...
+
+    def read_sources(self) -> None:
+        """Let all sources record what they have counted."""
+        ...
+
+    def begin_roll_ups(self) -> None:
+        """Let the next calls of `save_some` look for old blocks in all series."""
+        ...
+
+    async def save_some(self) -> bool:
+        """Save and roll up some series; returns True if there are more. Raises StorageError."""
+        ...
+
+
+class MetricSaving:
+    """The job that saves metrics and rolls them up.
+
+    While service time is moved far ahead, and only the same observations go on, the time between two saves doubles each time: a century
+    takes some thousand saves. Whoever wakes the job ends that.
+    """
+
+    name = "metric-saving"
+    waits_for_service_time = True
+
+    def __init__(self, metrics: Saved, clock: Clock) -> None:
+        self._metrics = metrics
+        self._clock = clock
+        self._saved_seconds = float("-inf")
+        """Service time of the last save."""
+        self._saved_monotonic = clock.monotonic()
+        self._pause_seconds = SAVE_SECONDS
+        self._is_saving = False
+        """True after a slice that has not saved everything."""
+        self._day = -1
+        """Day since 1970 of the last roll-up."""
+
+    async def run_slice(self) -> float | None:
+        """Save some series, if it is time to; returns the seconds of service time until then, None if nothing is counted. Raises StorageError."""
+        if not self._is_saving:
+            wait_seconds = self._wait_seconds()
+            if wait_seconds is None or wait_seconds > 0:
+                return wait_seconds
+            self._begin()
+        if await self._metrics.save_some():
+            return AT_ONCE
+        self._is_saving = False
+        return self._pause_seconds
+
+    def _wait_seconds(self) -> float | None:
+        """Seconds until the next save; at most SAVE_SECONDS after the last one, if the job has been woken before it is time."""
+        if not self._metrics.is_in_use:
+            return None
+        past_seconds = self._clock.service_time() - self._saved_seconds
+        if 0 <= past_seconds < self._pause_seconds:
+            self._pause_seconds = SAVE_SECONDS
+            return max(0.0, SAVE_SECONDS - past_seconds)
+        return 0.0
+
+    def _begin(self) -> None:
+        """Begin to save."""
+        metrics = self._metrics
+        now_seconds, monotonic = self._clock.service_time(), self._clock.monotonic()
+        metrics.read_sources()
+        is_moved = monotonic - self._saved_monotonic < MOVED_MONOTONIC_SECONDS
+        is_idle = is_moved and not metrics.has_new_cells
+        self._pause_seconds = min(2 * self._pause_seconds, SAVE_SECONDS_MAX) if is_idle else SAVE_SECONDS
+        metrics.has_new_cells = False
+        self._saved_seconds, self._saved_monotonic = now_seconds, monotonic
+        if self._day != (day := int(now_seconds // DAY_SECONDS)):
+            self._day = day
+            metrics.begin_roll_ups()
+        self._is_saving = True

@@ -1,0 +1,380 @@
+"""Which metrics does a server have, and what was observed? `Metrics` takes observations, returns datapoints, and keeps all as documents of the store.
+
+Everything goes by service time, and by the minute: StorageResolution 1 of PutMetricData changes nothing. What has been observed since the
+last save is in memory only: a crash loses it, at most the last quarter of an hour. A stop and a snapshot save first. Source: operations.md 7.
+"""
+
+import asyncio
+import logging
+import math
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import accumulate
+
+from hashrange.aws_services.operation import Caller
+from hashrange.clock import Clock
+from hashrange.cloudwatch.columns import differences
+from hashrange.cloudwatch.limits import METRIC_FOUND_SECONDS, METRIC_SERIES_CUSTOM_MAX, METRIC_SERIES_MAX
+from hashrange.cloudwatch.metric_documents import (
+    GROUP_SERIES,
+    MetricDocuments,
+    StoredSeries,
+)
+from hashrange.cloudwatch.metric_id import MetricId
+from hashrange.cloudwatch.metric_names import MetricNames
+from hashrange.cloudwatch.metric_saving import MetricSaving
+from hashrange.cloudwatch.runs import read_runs, run_of
+from hashrange.cloudwatch.series import BlockName, Series
+from hashrange.cloudwatch.statistics import Datapoint, Distribution, StatisticSet
+from hashrange.cloudwatch.tiers import first_period, shown_seconds
+from hashrange.cloudwatch.totals import MetricTotals
+from hashrange.jobs.job import Job
+from hashrange.messages.cloudwatch import LOG_TOO_MANY_METRICS
+from hashrange.store.documents import Documents
+
+SLICE_BLOCKS = 4
+"""Blocks that one slice rolls up at most: about 10 ms."""
+SLICE_LOOKS = 2_000
+"""Series in which one slice looks for old blocks: about 2 ms."""
+
+ReadInsightRule = Callable[[Caller, str, str, int, float, int], Mapping[int, float]]
+"""(caller, rule, metric, begin, end, period) → values by the begin of their period. Times in seconds. Raises MathError."""
+RecordCounts = Callable[[float], None]
+"""Called with the service time: records what has been counted since the last call."""
+
+_log = logging.getLogger("hashrange.cloudwatch")
+
+
+class _Known:
+    """A series with its metric and its number in the store."""
+
+    __slots__ = ("metric", "number", "series", "unit")
+
+    def __init__(self, number: int, metric: MetricId, unit: str, series: Series) -> None:
+        self.number = number
+        self.metric = metric
+        self.unit = unit
+        self.series = series
+
+
+class Metrics:
+    """The metrics of one store. All calls come from one thread, that of the event loop.
+
+    There are at most METRIC_SERIES_CUSTOM_MAX series (metrics, each unit for itself) of programs' own namespaces, and METRIC_SERIES_MAX of
+    namespaces that begin with `AWS/`. If there is one more, the series that has been recorded longest ago is forgotten.
+    """
+
+    def __init__(self, documents: Documents, clock: Clock) -> None:
+        self._documents = MetricDocuments(documents)
+        self._clock = clock
+        self._sources: list[RecordCounts] = []
+        self._is_reading_sources = False
+        self.read_insight_rule: ReadInsightRule | None = None
+        """Reads what INSIGHT_RULE_METRIC returns; None: there are no insight rules."""
+        self.totals = MetricTotals()
+        """What has been recorded since the start, for those who count for themselves."""
+        self.wake: Callable[[], None] = lambda: None
+        """Called when there is something to save, and was nothing before."""
+        self.has_new_cells = False
+        """True if something but runs of the same observation has been recorded since this was set to False."""
+        self._by_metric: dict[MetricId, dict[str, _Known]] = {}
+        """Metric → unit → series."""
+        self._names = MetricNames()
+        self._by_number: dict[int, _Known] = {}
+        self._next_number = 0
+        self._custom: OrderedDict[int, None] = OrderedDict()
+        """Numbers of series of programs' own namespaces; the one that was recorded longest ago comes first."""
+        self._others: OrderedDict[int, None] = OrderedDict()
+        """Numbers of the other series, in the same order."""
+        self._changed: dict[int, None] = {}
+        """Groups of series with something to save."""
+        self._removed: dict[int, Series] = {}
+        """Series, by number, whose documents are still to be deleted."""
+        self._to_look: list[int] = []
+        """Numbers of series in which to look for old blocks."""
+        self._is_full = False
+        self._saving = asyncio.Lock()
+        """A lock that is held during a save, so that the documents are written in the order of the changes."""
+        self._generation = documents.generation
+        self._load()
+        self.job: Job = MetricSaving(self, clock)
+        """Saves and rolls up, by service time."""
+
+    def now_seconds(self) -> float:
+        """Service time."""
+        return self._clock.service_time()
+
+    # --- recording -------------------------------------------------------------------------------
+
+    def add_source(self, source: RecordCounts) -> None:
+        """Call `source` before every read, and before every save."""
+        self._sources.append(source)
+
+    def read_sources(self) -> None:
+        """Let all sources record what they have counted."""
+        if not self._is_reading_sources:
+            self._is_reading_sources = True
+            try:
+                now_seconds = self._clock.service_time()
+                for source in self._sources:
+                    source(now_seconds)
+            finally:
+                self._is_reading_sources = False
+
+    def record(
+        self,
+        metric: MetricId,
+        unit: str,
+        at_seconds: float,
+        observed: StatisticSet,
+        distribution: Distribution | None = None,
+    ) -> None:
+        """Add observations to the minute of `at_seconds`. `distribution`: bucket → values, for percentiles; None: there are none."""
+        known = self._recorded(metric, unit)
+        known.series.record(at_seconds, observed, distribution)
+        self.has_new_cells = True
+        self.totals.add(metric, unit, observed, distribution)
+
+    def record_steadily(
+        self,
+        metric: MetricId,
+        unit: str,
+        begin_seconds: float,
+        end_seconds: float,
+        period_seconds: int,
+        observed: StatisticSet,
+    ) -> None:
+        """The same observation in the first minute of every period that begins in [begin, end): a gauge, or zeros of an idle table.
+
+        Periods begin at multiples of their length since 1970, so calls for [a, b) and [b, c) do the same as one for [a, c). A call takes as
+        little for a year as for a minute.
+        """
+        run = run_of(begin_seconds, end_seconds, period_seconds, observed)
+        if run is not None:
+            self._recorded(metric, unit).series.record_run(run, self._clock.service_time())
+
+    def _recorded(self, metric: MetricId, unit: str) -> _Known:
+        """The series of a metric in a unit, in which something is recorded now."""
+        self._see_content()
+        by_unit = self._by_metric.get(metric)
+        known = None if by_unit is None else by_unit.get(unit)
+        if known is None:
+            number = self._next_number
+            known = self._add(number, metric, unit, Series(partial(self._documents.read_cells, number)))
+        else:
+            self._order_of(metric).move_to_end(known.number)
+        self._note(known.number)
+        return known
+
+    def _order_of(self, metric: MetricId) -> "OrderedDict[int, None]":
+        return self._others if metric.namespace.startswith("AWS/") else self._custom
+
+    def _add(self, number: int, metric: MetricId, unit: str, series: Series) -> _Known:
+        """Add a series; forget another one if there are too many."""
+        order, most = self._order_of(metric), METRIC_SERIES_MAX
+        if order is self._custom:
+            most = METRIC_SERIES_CUSTOM_MAX
+        if len(order) >= most:
+            if not self._is_full:
+                self._is_full = True
+                _log.warning(LOG_TOO_MANY_METRICS, most)
+            self._remove(self._by_number[next(iter(order))])
+        known = self._by_number[number] = _Known(number, metric, unit, series)
+        self._next_number = max(self._next_number, number + 1)
+        by_unit = self._by_metric.get(metric)
+        if by_unit is None:
+            by_unit = self._by_metric[metric] = {}
+            self._names.add(metric)
+        by_unit[unit] = known
+        order[number] = None
+        return known
+
+    def _remove(self, known: _Known) -> None:
+        """Forget a series; the next saves delete its documents."""
+        del self._by_number[known.number]
+        del self._order_of(known.metric)[known.number]
+        by_unit = self._by_metric[known.metric]
+        del by_unit[known.unit]
+        if not by_unit:
+            del self._by_metric[known.metric]
+            self._names.remove(known.metric)
+        self._removed[known.number] = known.series
+        self._note(known.number)
+
+    def _note(self, number: int) -> None:
+        """Let the series of this number be saved, with its group."""
+        group = number // GROUP_SERIES
+        if group not in self._changed:
+            is_first = not self._changed
+            self._changed[group] = None
+            if is_first:
+                self.wake()
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    def points(
+        self,
+        metric: MetricId,
+        begin_seconds: float,
+        end_seconds: float,
+        period_seconds: int,
+        unit: str | None = None,
+    ) -> Sequence[Datapoint]:
+        """Datapoints in order of time; a period without observations has none. Raises StorageError.
+
+        Periods follow one another from `begin_seconds` on, which is rounded (`tiers.first_period`). Minutes that begin before `end_seconds`
+        count. A period is shown as long as a resolution is kept of which it is a multiple. `unit` None: each unit has datapoints of its own.
+        """
+        self.read_sources()
+        self._see_content()
+        by_unit = self._by_metric.get(metric)
+        if by_unit is None:
+            return []
+        now_seconds = self._clock.service_time()
+        begin = first_period(begin_seconds, end_seconds, period_seconds, now_seconds)
+        oldest_seconds = now_seconds - shown_seconds(period_seconds)
+        if begin < oldest_seconds:
+            begin += math.ceil((oldest_seconds - begin) / period_seconds) * period_seconds
+        found = [
+            Datapoint(begin + number * period_seconds, known.unit, cell.statistics, cell.distribution)
+            for known in by_unit.values()
+            if unit is None or unit == known.unit
+            for number, cell in known.series.cells(begin, math.ceil(end_seconds), period_seconds).items()
+        ]
+        found.sort(key=lambda point: (point.at_seconds, point.unit))
+        return found
+
+    def find(
+        self,
+        account: str,
+        region: str,
+        namespace: str | None = None,
+        name: str | None = None,
+        dimensions: Sequence[tuple[str, str | None]] = (),
+    ) -> Sequence[MetricId]:
+        """Metrics with observations in the last two weeks, sorted. Of `dimensions`, each name, and value unless None, must be among a metric's."""
+        self.read_sources()
+        self._see_content()
+        oldest_seconds = self._clock.service_time() - METRIC_FOUND_SECONDS
+        found = self._names.find(account, region, namespace, name, dimensions)
+        return [metric for metric in found if self._last_seconds(metric) >= oldest_seconds]
+
+    def last_seconds(self, metric: MetricId) -> float | None:
+        """Time of the newest observation; None if there is none."""
+        self.read_sources()
+        self._see_content()
+        return self._last_seconds(metric) if metric in self._by_metric else None
+
+    def _last_seconds(self, metric: MetricId) -> float:
+        return max(known.series.last_seconds for known in self._by_metric[metric].values())
+
+    # --- keeping ---------------------------------------------------------------------------------
+
+    def _see_content(self) -> None:
+        """Load everything again if the store's content has been replaced."""
+        if self._documents.generation != self._generation:
+            self._load()
+
+    def _load(self) -> None:
+        self._generation = self._documents.generation
+        self._names.clear()
+        self._by_metric.clear()
+        self._by_number.clear()
+        self._custom.clear()
+        self._others.clear()
+        self._changed.clear()
+        self._removed.clear()
+        self._to_look.clear()
+        self._next_number = 0
+        for stored in self._documents.load():
+            account, region, namespace, name, dimensions = stored.metric
+            series = Series(
+                partial(self._documents.read_cells, stored.number),
+                [list(accumulate(steps)) for steps in stored.kept],
+                read_runs(stored.runs),
+                stored.last_seconds,
+            )
+            self._add(stored.number, MetricId(account, region, namespace, name, dimensions), stored.unit, series)
+
+    @property
+    def is_in_use(self) -> bool:
+        """False if there are no sources, and nothing to save."""
+        return bool(self._sources or self._changed or self._by_number)
+
+    def begin_roll_ups(self) -> None:
+        """Let the next calls of `save_some` look for old blocks in all series."""
+        self._to_look = list(self._by_number)
+
+    async def save(self) -> None:
+        """Keep all that has been recorded. Raises StorageError."""
+        self.read_sources()
+        while await self.save_some():
+            pass
+
+    async def save_some(self) -> bool:
+        """Save and roll up a group of series; returns True if there are more. Raises StorageError."""
+        async with self._saving:
+            self._see_content()
+            self._look_for_old()
+            if self._changed:
+                await self._save_group(next(iter(self._changed)))
+        return bool(self._changed or self._to_look)
+
+    def _look_for_old(self) -> None:
+        """Look for old blocks in some series."""
+        now_seconds = self._clock.service_time()
+        some, self._to_look = self._to_look[:SLICE_LOOKS], self._to_look[SLICE_LOOKS:]
+        for number in some:
+            known = self._by_number.get(number)
+            if known is not None and known.series.is_due(now_seconds):
+                self._note(number)
+
+    async def _save_group(self, group: int) -> None:
+        """Save and roll up the series of a group."""
+        generation, now_seconds = self._generation, self._clock.service_time()
+        numbers = range(group * GROUP_SERIES, (group + 1) * GROUP_SERIES)
+        group_series = [self._by_number[number] for number in numbers if number in self._by_number]
+        removed = {number: self._removed[number] for number in numbers if number in self._removed}
+        blocks = _all_blocks(removed)
+        del self._changed[group]
+        left = SLICE_BLOCKS
+        taken: list[tuple[_Known, dict[BlockName, bytes | None]]] = []
+        try:
+            for known in group_series:
+                left -= known.series.roll_up(now_seconds, left)
+                changes = known.series.take_changes()
+                taken.append((known, changes))
+                blocks |= {(known.number, name): block for name, block in changes.items()}
+            stored = [_stored(known) for known in group_series if not known.series.is_empty]
+            is_written = await self._documents.write(group, stored, blocks, generation)
+        except BaseException:
+            self._changed.setdefault(group)
+            raise
+        if not is_written or generation != self._generation:
+            return
+        for number in removed:
+            del self._removed[number]
+        for known, changes in taken:
+            known.series.have_kept(changes)
+            if known.series.is_empty and known.number in self._by_number:
+                self._remove(known)
+        if left == 0:
+            self._changed[group] = None  # there may be more to roll up
+
+
+def _all_blocks(removed: dict[int, Series]) -> dict[tuple[int, BlockName], bytes | None]:
+    """All kept blocks of these series, to be deleted."""
+    return {(number, name): None for number, series in removed.items() for name in series.kept_names}
+
+
+def _stored(known: _Known) -> StoredSeries:
+    metric, series = known.metric, known.series
+    return StoredSeries(
+        known.number,
+        (metric.account, metric.region, metric.namespace, metric.name, metric.dimensions),
+        known.unit,
+        series.last_seconds,
+        [differences(numbers) for numbers in series.kept],
+        series.runs.stored(),
+    )

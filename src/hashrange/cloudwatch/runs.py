@@ -1,0 +1,108 @@
+"""How is the same observation kept when it repeats for days? As one run: first and last time, period and value."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from hashrange.cloudwatch.statistics import StatisticSet
+
+RUNS_MAX = 24
+"""Runs of one series; when there are more, the shortest one becomes single cells."""
+RUN_SAMPLES_MIN = 16
+"""A run that has ended with fewer samples becomes single cells, which take less space."""
+
+
+class SteadyRun(NamedTuple):
+    """The same observation at `begin_seconds`, and every `period_seconds` after it, before `end_seconds`.
+
+    `begin_seconds` and `end_seconds` are multiples of `period_seconds`, and the end is greater.
+    """
+
+    begin_seconds: int
+    end_seconds: int
+    period_seconds: int
+    observed: StatisticSet
+
+    @property
+    def samples(self) -> int:
+        """How often it was observed."""
+        return (self.end_seconds - self.begin_seconds) // self.period_seconds
+
+    @property
+    def last_seconds(self) -> int:
+        """Time of the last observation."""
+        return self.end_seconds - self.period_seconds
+
+    def sums(self, begin_seconds: int, end_seconds: int, period_seconds: int) -> Iterator[tuple[int, StatisticSet]]:
+        """Number of each period with observations in [begin, end), and all of these observations together.
+
+        Periods begin at `begin_seconds`, with number 0. O(periods).
+        """
+        at_seconds = max(self.begin_seconds, _next_multiple(begin_seconds, self.period_seconds))
+        end_seconds = min(self.end_seconds, end_seconds)
+        while at_seconds < end_seconds:
+            period = (at_seconds - begin_seconds) // period_seconds
+            period_end_seconds = min(begin_seconds + (period + 1) * period_seconds, end_seconds)
+            samples = -(-(period_end_seconds - at_seconds) // self.period_seconds)
+            yield period, _repeated(self.observed, samples)
+            at_seconds += samples * self.period_seconds
+
+
+def run_of(begin_seconds: float, end_seconds: float, period_seconds: int, observed: StatisticSet) -> SteadyRun | None:
+    """The run of the periods that begin in [begin, end), counted since 1970; None if there are none."""
+    begin, end = _next_multiple(begin_seconds, period_seconds), _next_multiple(end_seconds, period_seconds)
+    return SteadyRun(begin, end, period_seconds, observed) if begin < end else None
+
+
+class Runs:
+    """The runs of one series, in the order in which they were added."""
+
+    __slots__ = ("all",)
+
+    def __init__(self, runs: Iterable[SteadyRun] = ()) -> None:
+        self.all: list[SteadyRun] = list(runs)
+
+    def add(self, run: SteadyRun) -> SteadyRun | None:
+        """Add a run; one that goes on where the last one ends makes that one longer. Returns one to be kept as cells instead, if any."""
+        last = self.all[-1] if self.all else None
+        if last is None:
+            self.all.append(run)
+            return None
+        if (last.observed, last.period_seconds, last.end_seconds) == (
+            run.observed,
+            run.period_seconds,
+            run.begin_seconds,
+        ):
+            self.all[-1] = SteadyRun(last.begin_seconds, run.end_seconds, run.period_seconds, run.observed)
+            return None
+        self.all.append(run)
+        if last.samples < RUN_SAMPLES_MIN:
+            return self.all.pop(-2)
+        if len(self.all) > RUNS_MAX:
+            shortest = min(range(len(self.all) - 1), key=lambda place: self.all[place].samples)
+            return self.all.pop(shortest)
+        return None
+
+    def forget_before(self, moment_seconds: float) -> bool:
+        """Forget runs that ended before a moment; returns True if there were any."""
+        kept = [run for run in self.all if run.end_seconds >= moment_seconds]
+        has_old = len(kept) < len(self.all)
+        self.all = kept
+        return has_old
+
+    def stored(self) -> list[tuple[int, int, int, float, float, float, float]]:
+        """The runs as numbers."""
+        return [(*run[:3], *run.observed) for run in self.all]
+
+
+def read_runs(stored: Sequence[tuple[int, int, int, float, float, float, float]]) -> list[SteadyRun]:
+    """The runs of `Runs.stored`."""
+    return [SteadyRun(one[0], one[1], one[2], StatisticSet(*one[3:])) for one in stored]
+
+
+def _next_multiple(seconds: float, period_seconds: int) -> int:
+    """The first multiple of a period that is not less than `seconds`."""
+    return int(-(-seconds // period_seconds)) * period_seconds
+
+
+def _repeated(observed: StatisticSet, times: int) -> StatisticSet:
+    return observed._replace(sample_count=observed.sample_count * times, sum=observed.sum * times)

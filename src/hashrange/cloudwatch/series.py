@@ -1,0 +1,229 @@
+"""What is kept of one metric in one unit? Cells, in blocks of each resolution, and runs of the same observation.
+
+Blocks in which something has changed since the last save are in memory; the others are read where they are kept, and only when asked for.
+"""
+
+from array import array
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterator, Sequence
+
+from hashrange.cloudwatch.blocks import Cell, Cells, decode_cells, encode_cells, merged_cells
+from hashrange.cloudwatch.runs import Runs, SteadyRun
+from hashrange.cloudwatch.statistics import Distribution, StatisticSet
+from hashrange.cloudwatch.tiers import MINUTES, TIERS, Tier
+
+BlockName = tuple[int, int]
+"""Period of the tier in seconds, and number of the block."""
+ReadCells = Callable[[BlockName], Cells]
+"""Returns the cells of a kept block, which must not be changed. Raises StorageError."""
+
+
+class Series:
+    """All that was observed of one metric in one unit. Methods that read blocks raise StorageError."""
+
+    __slots__ = ("_fresh", "_kept", "_pending", "_read_cells", "last_seconds", "runs")
+
+    def __init__(
+        self,
+        read_cells: ReadCells,
+        kept: Sequence[Sequence[int]] = ((), (), ()),
+        runs: Sequence[SteadyRun] = (),
+        last_seconds: float = 0.0,
+    ) -> None:
+        """`kept`: numbers of the blocks of each tier that are kept; `read_cells` reads one of them."""
+        self._read_cells = read_cells
+        self._kept = [array("q", numbers) for numbers in kept]
+        self._fresh: dict[BlockName, Cells] = {}
+        """What has been observed since the last save, by block."""
+        self._pending: dict[BlockName, bytes | None] = {}
+        """Blocks as they are to be kept, until they are; None: not at all."""
+        self.runs = Runs(runs)
+        self.last_seconds = last_seconds
+        """Time of the newest observation."""
+
+    # --- recording -------------------------------------------------------------------------------
+
+    def record(self, at_seconds: float, observed: StatisticSet, distribution: Distribution | None) -> None:
+        """Add observations of one minute."""
+        self._add(MINUTES, int(at_seconds // MINUTES.period_seconds), Cell(observed, distribution))
+        self.last_seconds = max(self.last_seconds, at_seconds)
+
+    def record_run(self, run: SteadyRun, now_seconds: float) -> None:
+        """Add the same observation for many periods."""
+        self.last_seconds = max(self.last_seconds, float(run.last_seconds))
+        short = self.runs.add(run)
+        if short is not None:
+            self._add_cells_of(short, now_seconds)
+
+    def _add_cells_of(self, run: SteadyRun, now_seconds: float) -> None:
+        """Add a run as cells, each in the resolution that is kept of its time."""
+        begin_seconds = 0
+        for place in reversed(range(len(TIERS))):
+            tier = TIERS[place]
+            end_seconds = run.end_seconds
+            if place:
+                finer = TIERS[place - 1]
+                end_seconds = finer.oldest_block(now_seconds) * finer.block_seconds
+            for number, observed in run.sums(begin_seconds, end_seconds, tier.period_seconds):
+                self._add(tier, begin_seconds // tier.period_seconds + number, Cell(observed))
+            begin_seconds = max(begin_seconds, end_seconds)
+
+    def _add(self, tier: Tier, number: int, cell: Cell) -> None:
+        """Add the cell of a period of this tier, by the period's number since 1970."""
+        name = (tier.period_seconds, number * tier.period_seconds // tier.block_seconds)
+        cells = self._fresh.get(name)
+        if cells is None:
+            cells = self._fresh[name] = {}
+        cells[number] = merged_cells(cells.get(number), cell)
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    def cells(self, begin_seconds: int, end_seconds: int, period_seconds: int) -> Cells:
+        """What was observed in [begin, end), put together into periods of this length; the one at `begin_seconds` has number 0."""
+        parts: dict[int, list[Cell]] = {}
+        for tier in TIERS:
+            for name in self._names(tier, tier.block_of(begin_seconds), tier.block_of(end_seconds)):
+                for cells in self._cells_of(name):
+                    for number, cell in cells.items():
+                        at_seconds = number * tier.period_seconds
+                        if begin_seconds <= at_seconds < end_seconds:
+                            parts.setdefault((at_seconds - begin_seconds) // period_seconds, []).append(cell)
+        for run in self.runs.all:
+            for period, observed in run.sums(begin_seconds, end_seconds, period_seconds):
+                parts.setdefault(period, []).append(Cell(observed))
+        return {period: _together(cells) for period, cells in parts.items()}
+
+    def _names(self, tier: Tier, first: int, last: int) -> list[BlockName]:
+        """Names of this tier's blocks from one number to another."""
+        kept, period_seconds = self._kept[TIERS.index(tier)], tier.period_seconds
+        names = {(period_seconds, number) for number in kept[bisect_left(kept, first) : bisect_left(kept, last + 1)]}
+        for changed in (self._pending, self._fresh):
+            names.update(name for name in changed if name[0] == period_seconds and first <= name[1] <= last)
+        return sorted(names)
+
+    def _cells_of(self, name: BlockName) -> Iterator[Cells]:
+        """The cells of a block in up to two parts, which must not be changed."""
+        stored = self._stored(name)
+        if stored:
+            yield stored
+        fresh = self._fresh.get(name)
+        if fresh:
+            yield fresh
+
+    def _stored(self, name: BlockName) -> Cells:
+        """The cells of a block, without those in `_fresh`; not to be changed."""
+        if name in self._pending:
+            block = self._pending[name]
+            return {} if block is None else decode_cells(block)
+        return self._read_cells(name) if self._is_kept(name) else {}
+
+    def _is_kept(self, name: BlockName) -> bool:
+        kept = self._kept_of(name)
+        place = bisect_left(kept, name[1])
+        return place < len(kept) and kept[place] == name[1]
+
+    def _kept_of(self, name: BlockName) -> "array[int]":
+        return self._kept[_PLACES[name[0]]]
+
+    # --- rolling up ------------------------------------------------------------------------------
+
+    def roll_up(self, now_seconds: float, blocks_max: int) -> int:
+        """Put cells that are too old for their tier into the next one, and forget those that are too old for the last.
+
+        Handles at most `blocks_max` blocks and returns how many it has handled: about 2 ms each.
+        """
+        blocks = 0
+        for tier, coarser in zip(TIERS, (*TIERS[1:], None), strict=True):
+            for name in self._names(tier, 0, tier.oldest_block(now_seconds) - 1):
+                if name not in self._fresh and self._pending.get(name, b"") is None:
+                    continue
+                if blocks == blocks_max:
+                    return blocks
+                blocks += 1
+                if coarser is not None:
+                    self._move(name, tier, coarser)
+                self._fresh.pop(name, None)
+                self._pending[name] = None
+        self.runs.forget_before(now_seconds - TIERS[-1].kept_seconds)
+        return blocks
+
+    def _move(self, name: BlockName, tier: Tier, coarser: Tier) -> None:
+        """Add the cells of a block to the next tier."""
+        for cells in self._cells_of(name):
+            for number, cell in cells.items():
+                self._add(coarser, number * tier.period_seconds // coarser.period_seconds, cell)
+
+    def is_due(self, now_seconds: float) -> bool:
+        """True if `roll_up` has something to do."""
+        for kept, tier in zip(self._kept, TIERS, strict=True):
+            if kept and kept[0] < tier.oldest_block(now_seconds):
+                return True
+        runs = self.runs.all
+        return bool(runs) and runs[0].end_seconds < now_seconds - TIERS[-1].kept_seconds
+
+    # --- keeping ---------------------------------------------------------------------------------
+
+    @property
+    def kept(self) -> list[list[int]]:
+        """Numbers of each tier's blocks that are kept once all changes are."""
+        numbers = [list(kept) for kept in self._kept]
+        for name, block in self._pending.items():
+            of_tier = numbers[_PLACES[name[0]]]
+            if block is None and name[1] in of_tier:
+                of_tier.remove(name[1])
+            elif block is not None and name[1] not in of_tier:
+                insort(of_tier, name[1])
+        return numbers
+
+    @property
+    def kept_names(self) -> list[BlockName]:
+        """Names of the blocks that are kept now."""
+        return [(tier.period_seconds, number) for tier, kept in zip(TIERS, self._kept, strict=True) for number in kept]
+
+    @property
+    def is_empty(self) -> bool:
+        """True if nothing is left of the series."""
+        return not self._fresh and not self.runs.all and not any(self.kept)
+
+    def take_changes(self) -> dict[BlockName, bytes | None]:
+        """Blocks that are to be kept as given from now on, None: not any more. Call `have_kept` when they are."""
+        for name, cells in self._fresh.items():
+            together = dict(self._stored(name))
+            for number, cell in cells.items():
+                together[number] = merged_cells(together.get(number), cell)
+            self._pending[name] = encode_cells(together)
+        self._fresh.clear()
+        return dict(self._pending)
+
+    def have_kept(self, changes: dict[BlockName, bytes | None]) -> None:
+        """Tell that the changes of the last `take_changes` are kept."""
+        for name, block in changes.items():
+            kept = self._kept_of(name)
+            if block is None and self._is_kept(name):
+                kept.remove(name[1])
+            elif block is not None and not self._is_kept(name):
+                insort(kept, name[1])
+            self._pending.pop(name, None)
+
+
+_PLACES = {tier.period_seconds: place for place, tier in enumerate(TIERS)}
+
+
+def _together(cells: Sequence[Cell]) -> Cell:
+    """All values of all cells."""
+    if len(cells) == 1:
+        return cells[0]
+    counts, sums, minimums, maximums = zip(*[cell.statistics for cell in cells], strict=True)
+    return Cell(StatisticSet(sum(counts), sum(sums), min(minimums), max(maximums)), _sum_of_distributions(cells))
+
+
+def _sum_of_distributions(cells: Sequence[Cell]) -> Distribution | None:
+    """The distribution of all values; None if one of the cells has none."""
+    distributions = [cell.distribution for cell in cells if cell.distribution is not None]
+    if len(distributions) < len(cells):
+        return None
+    found: dict[int, float] = {}
+    for distribution in distributions:
+        for bucket, count in distribution.items():
+            found[bucket] = found.get(bucket, 0.0) + count
+    return found

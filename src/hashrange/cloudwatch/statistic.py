@@ -1,0 +1,143 @@
+"""What does the name of a statistic mean? `Sum`, `p99.9`, `TM(10%:90%)` … → a function of a datapoint.
+
+Source: operations.md 7; CloudWatch user guide, *Statistics definitions*.
+"""
+
+import math
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+from hashrange.cloudwatch.percentiles import ValueShare, count_of, shares_of, sum_of, value_at, within
+from hashrange.cloudwatch.statistics import Datapoint, StatisticSet
+
+Statistic = Callable[[Datapoint], float | None]
+"""The value of a datapoint; None if it cannot be told, as for percentiles of statistic sets."""
+
+_SIMPLE: dict[str, Callable[[StatisticSet], float]] = {
+    "SampleCount": lambda one: one.sample_count,
+    "Average": lambda one: one.sum / one.sample_count,
+    "Sum": lambda one: one.sum,
+    "Minimum": lambda one: one.minimum,
+    "Maximum": lambda one: one.maximum,
+}
+SIMPLE_STATISTICS = tuple(_SIMPLE)
+_as_percentile = re.compile(r"p(\d{1,2}(?:\.\d{1,10})?|100(?:\.0{1,10})?)").fullmatch
+_as_short = re.compile(r"(tm|wm|tc|ts)(\d{1,2}(?:\.\d{1,10})?|100)").fullmatch
+_as_range = re.compile(r"(TM|WM|TC|TS|PR)\(([0-9.]*)(%?):([0-9.]*)(%?)\)", re.IGNORECASE).fullmatch
+
+
+class _Range(NamedTuple):
+    """Values that a trimmed statistic looks at."""
+
+    kind: str
+    """`tm`, `wm`, `tc`, `ts` or `pr`."""
+    lower: float | None
+    upper: float | None
+    is_percent: bool
+
+
+@lru_cache(512)
+def statistic_of(name: str) -> Statistic | None:
+    """The statistic of this name; None if there is none. Names of simple statistics are written as in the API, others in any case."""
+    simple = _SIMPLE.get(name)
+    if simple is not None:
+        return lambda point: simple(point.statistics) if point.statistics.sample_count else None
+    percentile = _as_percentile(name.lower())
+    if percentile is not None:
+        part = float(percentile[1]) / 100
+        return lambda point: _of_shares(point, lambda shares: value_at(shares, part))
+    given = _range_of(name)
+    return None if given is None else (lambda point: _of_shares(point, lambda shares: _trimmed(shares, given)))
+
+
+def _range_of(name: str) -> _Range | None:
+    if name.lower() == "iqm":
+        return _Range("tm", 25.0, 75.0, is_percent=True)
+    short = _as_short(name.lower())
+    if short is not None:
+        return _Range(short[1], 0.0, float(short[2]), is_percent=True)
+    match = _as_range(name)
+    if match is None:
+        return None
+    kind, lower_text, lower_sign, upper_text, upper_sign = match.groups()
+    try:
+        lower = float(lower_text) if lower_text else None
+        upper = float(upper_text) if upper_text else None
+    except ValueError:
+        return None
+    signs = {sign for text, sign in ((lower_text, lower_sign), (upper_text, upper_sign)) if text}
+    if len(signs) != 1 or (lower is not None and upper is not None and lower > upper):
+        return None  # neither bound, or one in percent and the other not
+    is_percent = signs == {"%"}
+    if is_percent and (kind.lower() == "pr" or max(lower or 0.0, upper or 0.0) > 100):
+        return None
+    return _Range(kind.lower(), lower, upper, is_percent)
+
+
+def _of_shares(point: Datapoint, compute: Callable[[list[ValueShare]], float | None]) -> float | None:
+    """What a function makes of the datapoint's distribution; None if it has none, unless all its values are the same."""
+    observed = point.statistics
+    if point.distribution:
+        return compute(shares_of(point.distribution, observed.minimum, observed.maximum))
+    if observed.minimum == observed.maximum and observed.sample_count:
+        return compute([ValueShare(observed.minimum, observed.maximum, observed.sample_count)])
+    return None
+
+
+def _trimmed(shares: list[ValueShare], given: _Range) -> float | None:
+    lower, upper = _bounds(shares, given)
+    inner = _inner(shares, given, lower, upper)
+    count = count_of(inner)
+    if given.kind == "tc":
+        return count
+    if given.kind == "pr":
+        return 100 * count / count_of(shares)
+    if given.kind == "ts":
+        return sum_of(inner)
+    if given.kind == "wm":
+        return _winsorized(shares, lower, upper)
+    return sum_of(inner) / count if count else None
+
+
+def _bounds(shares: list[ValueShare], given: _Range) -> tuple[float, float]:
+    """Least and greatest value that count."""
+    if given.is_percent:
+        return value_at(shares, (given.lower or 0.0) / 100), value_at(
+            shares, (100.0 if given.upper is None else given.upper) / 100
+        )
+    return (
+        -math.inf if given.lower is None else given.lower,
+        math.inf if given.upper is None else given.upper,
+    )
+
+
+def _inner(shares: list[ValueShare], given: _Range, lower: float, upper: float) -> list[ValueShare]:
+    """The values that count: for percents, exactly that part of all values, even if many are the same."""
+    if not given.is_percent:
+        return within(shares, lower, upper)
+    total = count_of(shares)
+    skip = total * (given.lower or 0.0) / 100
+    take = total * (100.0 if given.upper is None else given.upper) / 100 - skip
+    found = []
+    for share in shares:
+        left_out = min(skip, share.values)
+        skip -= left_out
+        taken = min(take, share.values - left_out)
+        if taken > 0:
+            take -= taken
+            width = share.upper - share.lower
+            low = share.lower + width * left_out / share.values
+            found.append(ValueShare(low, low + width * taken / share.values, taken))
+    return found
+
+
+def _winsorized(shares: list[ValueShare], lower: float, upper: float) -> float:
+    """The mean after values beyond the bounds have been set to the bounds."""
+    total = count_of(shares)
+    moved = sum(
+        share.values * (min(max(share.lower, lower), upper) + min(max(share.upper, lower), upper)) / 2
+        for share in shares
+    )
+    return moved / total

@@ -1,0 +1,43 @@
+"""How much has been observed of each metric since the start? Totals that only grow, as Prometheus and OpenTelemetry count."""
+
+from typing import NamedTuple
+
+from hashrange.cloudwatch.limits import METRIC_TOTALS_MAX
+from hashrange.cloudwatch.metric_id import MetricId
+from hashrange.cloudwatch.statistics import Distribution, StatisticSet, merged
+
+
+class Total(NamedTuple):
+    """All observations of one metric since the start."""
+
+    unit: str
+    statistics: StatisticSet
+    distribution: dict[int, float]
+    """Number of a bucket → values in it; empty if the metric has no percentiles."""
+
+
+class MetricTotals:
+    """The totals of one server. Of further metrics than METRIC_TOTALS_MAX there are none."""
+
+    def __init__(self) -> None:
+        self._totals: dict[MetricId, Total] = {}
+
+    def add(
+        self, metric: MetricId, unit: str, observed: StatisticSet, distribution: Distribution | None = None
+    ) -> None:
+        """Add observations."""
+        before = self._totals.get(metric)
+        if before is None:
+            self._put(metric, Total(unit, observed, dict(distribution or {})))
+            return
+        for bucket, count in (distribution or {}).items():
+            before.distribution[bucket] = before.distribution.get(bucket, 0.0) + count
+        self._totals[metric] = before._replace(statistics=merged(before.statistics, observed))
+
+    def _put(self, metric: MetricId, total: Total) -> None:
+        if metric in self._totals or len(self._totals) < METRIC_TOTALS_MAX:
+            self._totals[metric] = total
+
+    def all(self) -> list[tuple[MetricId, Total]]:
+        """The totals, in order of the metrics' first observations."""
+        return list(self._totals.items())

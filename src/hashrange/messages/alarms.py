@@ -1,0 +1,58 @@
+"""Which sentences do alarms write and return? Reasons of states are the service's; errors where nothing is published are our own, in its manner.
+
+Source: CloudWatch user guide; reports of users.
+"""
+
+# --- reasons of states ---
+INITIAL = "Unchecked: Initial alarm creation"
+UNKNOWN_ONE = "Insufficient Data: 1 datapoint was unknown."
+UNKNOWN_MANY = "Insufficient Data: {count} datapoints were unknown."
+NONE_RECEIVED = "Threshold Crossed: no datapoints were received for {count} {periods} and {count} missing {datapoints} treated as [{treated}]."
+CROSSED = (
+    "Threshold Crossed: {count} out of the last {evaluated} datapoints [{shown}] {were} {no}{comparison} the threshold ({threshold})"
+    " (minimum {needed} {datapoints} for {before} -> {state} transition)."
+)
+
+# --- history ---
+HISTORY_CREATED = 'Alarm "{name}" created'
+HISTORY_UPDATED = 'Alarm "{name}" updated'
+HISTORY_DELETED = 'Alarm "{name}" deleted'
+HISTORY_STATE = "Alarm updated from {before} to {after}"
+HISTORY_ACTION = "Successfully executed action {action}"
+HISTORY_ACTION_FAILED = "Failed to execute action {action}. Received error: {error}"
+NO_DELIVERY = "nothing here can be told by the action {action}"
+
+# --- composite alarms ---
+# Our own wording.
+COMPOSITE = "{arn} transitioned to {state}, because its rule sees: {watched}."
+SUPPRESSED = {
+    "Alarm": "Actions suppressed by {suppressor}, which is in ALARM",
+    "WaitPeriod": "Actions suppressed by WaitPeriod, in which {suppressor} may go into ALARM",
+    "ExtensionPeriod": "Actions suppressed by ExtensionPeriod after {suppressor} has left ALARM",
+}
+
+# --- errors ---
+# Our own wording, in the service's manner.
+NO_SUCH_ALARM = "Alarm {name} does not exist."
+NOT_SUPPORTED = "Hashrange does not support the parameter {member} yet."
+OTHER_KIND = "There is an alarm {name} of the other kind already."
+METRIC_AND_METRICS = (
+    "The parameters MetricName, Namespace, Statistic and Period must not be used together with Metrics."
+)
+STATISTIC_TWICE = "The parameters Statistic and ExtendedStatistic are mutually exclusive and you have specified both."
+LOW_SAMPLES_OF_SIMPLE = "The parameter EvaluateLowSampleCountPercentile can only be used with ExtendedStatistic."
+NO_ANOMALY_DETECTION = "Hashrange does not support anomaly detection."
+TOO_MANY_DATAPOINTS = "The parameter DatapointsToAlarm must not be greater than the parameter EvaluationPeriods."
+WINDOW_TOO_LONG = (
+    "Metrics cannot be checked across more than {most} seconds (EvaluationPeriods * Period must be <= {most})."
+)
+NAMES_AND_PREFIX = "The parameters AlarmNames and AlarmNamePrefix are mutually exclusive and you have specified both."
+NAME_UNPRINTABLE = "The parameter {path} must not contain control characters."
+ACTION_UNKNOWN = "Invalid action {action} in {path}: an action is an ARN or a URL."
+TAG_TWICE = "The tag {key} is given twice."
+RULE_WRONG = "AlarmRule is not valid: {reason}."
+RULE_TOO_LONG = "AlarmRule must not look at more than {most} alarms."
+RULE_CYCLE = "AlarmRule must not lead back to the alarm itself."
+COMPOSITES_DELETED = "At most one composite alarm can be deleted at a time."
+STILL_WATCHED = "Alarm {name} cannot be deleted: the composite alarm {parent} looks at it."
+REASON_DATA_NO_JSON = "StateReasonData is no JSON."

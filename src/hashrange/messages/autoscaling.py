@@ -1,0 +1,66 @@
+"""Which sentences does Application Auto Scaling return? Those of the service where they are known; the others are our own, in its manner.
+
+Source: Application Auto Scaling user guide, *Scaling activities*; reports of users.
+"""
+
+# --- activities ---
+SETTING = "Setting {kind} capacity units to {units}."
+SCALED = "Successfully set {kind} capacity units to {units}. Change successfully fulfilled by dynamodb."
+NOT_SCALED = "Failed to set {kind} capacity units to {units}. Reason: {reason}"
+UNCHANGED = "Attempting to scale due to alarm triggered"
+ALARM_CAUSE = "monitor alarm {alarm} in state ALARM triggered policy {policy}"
+MINIMUM_CAUSE = "minimum capacity was set to {minimum}"
+MAXIMUM_CAUSE = "maximum capacity was set to {maximum}"
+SCHEDULED_CAUSE = "scheduled action name {name} was triggered"
+POLICY_GONE = "there is no policy {arn}"
+
+# --- errors ---
+NO_TARGET = (
+    "No scalable target registered for service namespace: dynamodb, resource ID: {resource},"
+    " scalable dimension: {dimension}"
+)
+NO_TARGET_FOUND = (
+    "No scalable target found for service namespace: dynamodb, resource ID: {resource}, scalable dimension: {dimension}"
+)
+NO_POLICY = (
+    "No scaling policy found for service namespace: dynamodb, resource ID: {resource}, scalable dimension: {dimension},"
+    " policy name: {name}"
+)
+NO_SCHEDULED_ACTION = (
+    "No scheduled action found for service namespace: dynamodb, resource ID: {resource}, scalable dimension: {dimension},"
+    " scheduled action name: {name}"
+)
+NO_RESOURCE = "DynamoDB table does not exist: {resource}"
+NULL = "1 validation error detected: Value null at '{path}' failed to satisfy constraint: Member must not be null"
+CONSTRAINT = "1 validation error detected: Value '{value}' at '{path}' failed to satisfy constraint: {constraint}"
+NOT_ONE_OF = "Member must satisfy enum value set: [{values}]"
+TOO_LONG = "Member must have length less than or equal to {most}"
+TOO_SHORT = "Member must have length greater than or equal to {least}"
+TOO_GREAT = "Member must have value less than or equal to {most}"
+TOO_SMALL = "Member must have value greater than or equal to {least}"
+MALFORMED = "The request cannot be read: {detail}"
+NAMESPACE = "Only the service namespace dynamodb is served here, not {namespace}."
+RESOURCE_ID = "Unsupported service namespace, resource type or scalable dimension: {resource}, {dimension}"
+BOUNDS_MISSING = "Minimum capacity and maximum capacity must be given when a scalable target is registered first."
+BOUNDS_CROSSED = "Maximum capacity cannot be less than minimum capacity"
+ON_DEMAND = "{resource} has no provisioned capacity: its billing mode is PAY_PER_REQUEST."
+ONLY_TRACKING = "Only target tracking scaling policies are supported for DynamoDB."
+CONFIGURATION_MISSING = "A target tracking scaling policy needs TargetTrackingScalingPolicyConfiguration."
+ONE_METRIC = "Exactly one of PredefinedMetricSpecification and CustomizedMetricSpecification must be given."
+METRIC_OF_DIMENSION = "The metric type {metric} does not belong to the scalable dimension {dimension}."
+METRIC_INCOMPLETE = "A customized metric needs Namespace, MetricName and Statistic, or Metrics."
+TARGET_VALUE = "Target value must be between {least} and {most} for the metric type {metric}."
+TARGET_POSITIVE = "Target value must be greater than 0."
+SECOND_POLICY = "Only one target tracking scaling policy for a metric is allowed on a scalable target."
+SCHEDULE = "Invalid schedule expression: {schedule}. Please use at(), rate() or cron()."
+SCHEDULE_MISSING = "Schedule must be given when a scheduled action is created."
+SCHEDULE_PAST = "The schedule never comes: {schedule}"
+ACTION_MISSING = "ScalableTargetAction must have MinCapacity or MaxCapacity."
+TIMEZONE = "Invalid time zone: {name}"
+START_AFTER_END = "StartTime must be before EndTime."
+NO_FORECAST = "Predictive scaling is not supported for DynamoDB."
+NEXT_TOKEN = "Invalid next token"  # noqa: S105 - a sentence
+NO_TAGGED = "No scalable target found for resource ARN {arn}"
+TOO_MANY_TAGS = "A scalable target can have at most {most} tags."
+TOO_MANY = "There can be at most {most} {what}."
+DIMENSION_NEEDS_RESOURCE = "ResourceId must be given together with ScalableDimension."

@@ -1,0 +1,8 @@
+"""Which error messages do the protocols of CloudWatch and Application Auto Scaling send, before and besides their operations?"""
+
+# Our own wording: the service supports all of its operations.
+NOT_SUPPORTED = "Hashrange does not support {operation} yet."
+# Our own wording.
+NO_SUCH_OPERATION = "{service} has no operation {operation}."
+# (unconfirmed): the service's words.
+SERVICE_FAILED = "The request processing has failed because of an unknown error, exception or failure."

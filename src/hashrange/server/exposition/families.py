@@ -1,0 +1,129 @@
+"""Which metrics do Prometheus and OpenTelemetry see? Those of CloudWatch as counters, histograms and gauges, and what only this server has: connections and commits.
+
+CloudWatch's `ConsumedReadCapacityUnits` with the dimension `TableName` becomes `hashrange_consumed_read_capacity_units_total` with the label
+`table_name`. Milliseconds become seconds.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
+
+from hashrange import __version__
+from hashrange.cloudwatch.dynamodb.definitions import ALL_METRICS, UNITS
+from hashrange.cloudwatch.limits import METRIC_GAUGE_SECONDS
+from hashrange.cloudwatch.metric_id import MetricId
+from hashrange.cloudwatch.percentiles import upper_bound
+from hashrange.cloudwatch.totals import Total
+from hashrange.server.exposition.server_state import ServerState
+
+FamilyKind = Literal["counter", "gauge", "histogram"]
+PREFIX = "hashrange_"
+SERVICE_NAMESPACES = "AWS/"
+GAUGES = frozenset(one.name for one in ALL_METRICS if one.period_seconds == METRIC_GAUGE_SECONDS)
+"""Metrics that are read every five minutes."""
+LATENCY_BOUNDS_SECONDS = (
+    0.0001,
+    0.00025,
+    0.0005,
+    0.001,
+    0.0025,
+    0.005,
+    0.01,
+    0.025,
+    0.05,
+    0.1,
+    0.25,
+    0.5,
+    1.0,
+    2.5,
+    5.0,
+    10.0,
+)
+"""Upper bounds of a histogram's buckets. CloudWatch's buckets are a tenth wide, so a value may be counted in the next one."""
+_words = re.compile(r"(?<=[a-z0-9])(?=[A-Z])").sub
+
+
+class HistogramValue(NamedTuple):
+    """What a histogram has counted."""
+
+    counts: Sequence[float]
+    """Values in each bucket of LATENCY_BOUNDS_SECONDS, and above the last."""
+    sum: float
+    minimum: float
+    maximum: float
+
+
+class Sample(NamedTuple):
+    """The value of a family for one set of labels."""
+
+    labels: dict[str, str]
+    value: float | HistogramValue
+
+
+class Family(NamedTuple):
+    """All samples of one name."""
+
+    name: str
+    """Without the ending `_total`."""
+    kind: FamilyKind
+    documentation: str
+    samples: list[Sample]
+
+
+def families_of(state: ServerState) -> Iterable[Family]:
+    """All families, those of the server first, then those of CloudWatch by name."""
+    yield Family(f"{PREFIX}build_info", "gauge", "Version that is running.", [Sample({"version": __version__}, 1.0)])
+    for name, documentation, value in (
+        ("connections", "Open connections.", state.connections),
+        ("tables", "Tables of all accounts and Regions.", state.tables),
+        ("service_time_seconds", "The database's own time, in seconds since 1970.", state.service_seconds),
+        ("durable_commit_position", "Position up to which commits survive a power cut.", state.durable_commits),
+    ):
+        yield Family(PREFIX + name, "gauge", documentation, [Sample({}, float(value))])
+    yield Family(f"{PREFIX}commits", "counter", "Commits of the store.", [Sample({}, float(state.commits))])
+    yield from sorted(_of_cloudwatch(state).values())
+
+
+def _of_cloudwatch(state: ServerState) -> dict[str, Family]:
+    families: dict[str, Family] = {}
+    for metric, total in state.totals:
+        # Names of a program's own metrics may be anything, and gauges are read, not counted.
+        if metric.namespace.startswith(SERVICE_NAMESPACES) and metric.name not in GAUGES:
+            is_latency = total.unit == "Milliseconds"
+            value = _histogram(total) if is_latency else total.statistics.sum
+            _add(families, metric, total.unit, "histogram" if is_latency else "counter", value)
+    for metric, number in state.gauges.items():
+        _add(families, metric, UNITS[metric.name], "gauge", number)
+    return families
+
+
+def _add(
+    families: dict[str, Family], metric: MetricId, unit: str, kind: FamilyKind, value: float | HistogramValue
+) -> None:
+    """Add a sample to its family. A metric has one unit, so all samples of a family have the same kind."""
+    name = family_name(metric.name, unit)
+    family = families.get(name)
+    if family is None:
+        documentation = f"CloudWatch's metric {metric.name} in {metric.namespace}."
+        family = families[name] = Family(name, kind, documentation, [])
+    labels = {_snake(dimension): text for dimension, text in metric.dimensions}
+    family.samples.append(Sample({"account": metric.account, "region": metric.region, **labels}, value))
+
+
+def family_name(name: str, unit: str) -> str:
+    """The name of the family of a CloudWatch metric."""
+    return f"{PREFIX}{_snake(name)}{'_seconds' if unit == 'Milliseconds' else ''}"
+
+
+def _snake(name: str) -> str:
+    return _words("_", name).lower()
+
+
+def _histogram(total: Total) -> HistogramValue:
+    """Milliseconds in CloudWatch's buckets as seconds in ours."""
+    counts = [0.0] * (len(LATENCY_BOUNDS_SECONDS) + 1)
+    for bucket, count in total.distribution.items():
+        bound_seconds = upper_bound(bucket) / 1000
+        counts[sum(bound_seconds > bound for bound in LATENCY_BOUNDS_SECONDS)] += count
+    observed = total.statistics
+    return HistogramValue(counts, observed.sum / 1000, observed.minimum / 1000, observed.maximum / 1000)

@@ -1,0 +1,74 @@
+"""How do metrics look to Prometheus? As families of prometheus-client, in its text form or in that of OpenMetrics, as the scraper asks."""
+
+from collections.abc import Iterable
+from math import inf, isinf
+
+from prometheus_client import CollectorRegistry, ProcessCollector
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
+
+from hashrange.server.exposition.families import (
+    LATENCY_BOUNDS_SECONDS,
+    Family,
+    HistogramValue,
+    Sample,
+    families_of,
+)
+from hashrange.server.exposition.server_state import LookAtServer
+
+
+class ServerCollector(Collector):
+    """Shows the server's families to prometheus-client, as they are when it asks."""
+
+    def __init__(self, look: LookAtServer) -> None:
+        self._look = look
+
+    def collect(self) -> Iterable[Metric]:
+        """All families with their samples."""
+        return [_metric(family) for family in families_of(self._look())]
+
+
+def _metric(family: Family) -> Metric:
+    names = sorted({label for sample in family.samples for label in sample.labels})
+    if family.kind == "histogram":
+        histogram = HistogramMetricFamily(family.name, family.documentation, labels=names)
+        for sample in family.samples:
+            assert isinstance(sample.value, HistogramValue)
+            histogram.add_metric(_values(sample, names), _buckets(sample.value), sample.value.sum)
+        return histogram
+    made: type[CounterMetricFamily | GaugeMetricFamily] = (
+        CounterMetricFamily if family.kind == "counter" else GaugeMetricFamily
+    )
+    metric = made(family.name, family.documentation, labels=names)
+    for sample in family.samples:
+        assert isinstance(sample.value, float)
+        metric.add_metric(_values(sample, names), sample.value)
+    return metric
+
+
+def _values(sample: Sample, names: Iterable[str]) -> list[str]:
+    return [sample.labels.get(name, "") for name in names]
+
+
+def _buckets(value: HistogramValue) -> list[tuple[str, float]]:
+    """Upper bound of each bucket → values up to it."""
+    found, so_far = [], 0.0
+    for bound, count in zip([*LATENCY_BOUNDS_SECONDS, inf], value.counts, strict=True):
+        so_far += count
+        found.append(("+Inf" if isinf(bound) else repr(bound), so_far))
+    return found
+
+
+class Exposition:
+    """The metrics of one server, and of its process."""
+
+    def __init__(self, look: LookAtServer) -> None:
+        self._registry = CollectorRegistry()
+        self._registry.register(ServerCollector(look))
+        ProcessCollector(registry=self._registry)
+
+    def text(self, accept: str) -> tuple[bytes, bytes]:
+        """Body and content type of a reply to a request with this header Accept."""
+        encode, content_type = choose_encoder(accept)
+        return encode(self._registry), content_type.encode()

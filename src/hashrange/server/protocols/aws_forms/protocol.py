@@ -1,0 +1,147 @@
+"""How is a request of CloudWatch or Application Auto Scaling answered? Form → operation, signature → caller, members → struct, coroutine → reply in the same form.
+
+Checks are made in this order: operation, signature, form, types; the operation makes all others. A reply waits until the commits before it are
+durable. Operations go on after their client has left. This file must not know any operation by name.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+from hashrange.aws_services.operation import Caller, MemberFault, ServiceApi, ServiceError
+from hashrange.errors import Abandoned, ApiError, StorageError
+from hashrange.limits import MESSAGE_CHARACTERS_MAX
+from hashrange.messages.aws_forms import NO_SUCH_OPERATION, NOT_SUPPORTED, SERVICE_FAILED
+from hashrange.server.access import Access
+from hashrange.server.incoming import Respond
+from hashrange.server.protocols.aws_forms.replies import FormReply, WireForm, form_error, form_reply
+from hashrange.server.protocols.aws_forms.requests import Named, Requests
+from hashrange.server.protocols.aws_forms.shapes import MembersWrong
+from hashrange.service.drive import in_turns
+from hashrange.service.service import Service
+from hashrange.wire.content_codings import ContentEncodingError
+from hashrange.wire.http import HttpRequest
+from hashrange.wire.identifiers import request_id_of
+
+_log = logging.getLogger("hashrange.server")
+
+
+class AwsForms:
+    """Protocol of the services beside DynamoDB whose operations have no paths of their own."""
+
+    quick_targets = MappingProxyType[bytes, bool]({})
+
+    def __init__(self, apis: Sequence[ServiceApi], access: Access, service: Service) -> None:
+        self._requests = Requests(apis)
+        self._access = access
+        self._store = service.store
+        self._workers = service.workers
+        self.targets: Mapping[bytes, Callable[[HttpRequest, Respond], None]] = {
+            f"{api.target_prefix}.{name}".encode(): self.prepare for api in apis for name in _names(api)
+        }
+
+    def claims(self, request: HttpRequest) -> bool:
+        """True if the request is one of these services, even of an operation that does not exist."""
+        return self._name(request) is not None
+
+    def _name(self, request: HttpRequest) -> Named | None:
+        target = request.header(b"x-amz-target")
+        if target is not None:
+            return self._requests.name_in_target(target)
+        return self._requests.name_in_path_or_form(request)
+
+    def prepare(self, request: HttpRequest, respond: Respond) -> None:
+        """Refuse the request now, or run its operation and answer the request later. Returns None; may give way."""
+        named = self._name(request)
+        assert named is not None, "a request is prepared by the protocol that claims it"
+        wire = WireForm(
+            named.form,
+            named.api,
+            named.operation,
+            request_id_of(request.number).decode(),
+            is_query_mode=request.header(b"x-amzn-query-mode") is not None,
+        )
+        try:
+            served = self._requests.find(named)
+            if served is None:
+                raise _unserved(named)
+            scope = self._access.authorize(request, named.api.signing_name)
+            members = self._requests.members(named, served, request)
+        except Exception as error:  # noqa: BLE001 - each error has its reply
+            _refuse(wire, respond, error)
+            return
+        running = served.operation.run(served.works_on, Caller(scope.account, scope.region), members)
+        ended = in_turns(running, self._workers)
+        ended.add_done_callback(partial(self._hold, wire, respond))
+
+    def _hold(self, wire: WireForm, respond: Respond, ended: "asyncio.Future[Mapping[str, Any] | None]") -> None:
+        """Answer once all commits so far are durable: among them are those that the reply reports."""
+
+        def answer(failure: StorageError | None) -> None:
+            _answer(wire, respond, ended, failure)
+
+        position = self._store.position()
+        if position <= self._store.durable_position():
+            answer(None)
+        else:
+            self._store.when_durable(position, answer)
+
+
+def _names(api: ServiceApi) -> list[str]:
+    return [operation.name for operation, _ in api.operations] + sorted(api.unserved)
+
+
+def _unserved(named: Named) -> ServiceError:
+    if named.operation in named.api.unserved:
+        return ServiceError("UnsupportedOperationException", NOT_SUPPORTED.format(operation=named.operation))
+    code = "InvalidAction" if named.form == "query" else "UnknownOperationException"
+    return ServiceError(code, NO_SUCH_OPERATION.format(service=named.api.name, operation=named.operation[:100]))
+
+
+def _answer(
+    wire: WireForm, respond: Respond, ended: "asyncio.Future[Mapping[str, Any] | None]", failure: StorageError | None
+) -> None:
+    error = failure or ended.exception()
+    if error is not None:
+        _refuse(wire, respond, error)
+        return
+    try:
+        reply = form_reply(wire, ended.result())
+    except Exception as mistake:  # noqa: BLE001 - any error is internal
+        _refuse(wire, respond, mistake)
+        return
+    _send(respond, reply)
+
+
+def _refuse(wire: WireForm, respond: Respond, error: BaseException) -> None:
+    """Answer with an error; log it under the request's id if it is internal, unless the client has left."""
+    known = _known_error(wire.api, error)
+    if known is None:
+        if isinstance(error, StorageError):
+            _log.error("request %s failed in storage: %s: %s", wire.request_id, type(error).__name__, error)
+        elif not isinstance(error, Abandoned):
+            _log.error("request %s met an error of ours; please report it", wire.request_id, exc_info=error)
+        known = ServiceError(wire.api.internal_error, SERVICE_FAILED)
+    if len(known.message) > MESSAGE_CHARACTERS_MAX:
+        known = ServiceError(known.code, known.message[:MESSAGE_CHARACTERS_MAX] + "...", **known.members)
+    _send(respond, form_error(wire, known))
+
+
+def _known_error(api: ServiceApi, error: BaseException) -> ServiceError | None:
+    """The error as the service words it; None if it is internal."""
+    if isinstance(error, ServiceError):
+        return error
+    if isinstance(error, MembersWrong):
+        return api.word(error.fault)
+    if isinstance(error, ContentEncodingError):
+        return api.word(MemberFault("type", "", str(error)))
+    if isinstance(error, ApiError):
+        return ServiceError(error.code, error.message or "")
+    return None
+
+
+def _send(respond: Respond, reply: FormReply) -> None:
+    respond(reply.status, reply.body, reply.content_type, reply.header_lines)

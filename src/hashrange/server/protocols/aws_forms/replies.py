@@ -1,0 +1,149 @@
+"""How does the reply of an operation look in each form? Members or an error → status, body, content type and header lines.
+
+Source: operations.md 8; the protocols awsJson1_0, awsJson1_1, awsQuery and rpcv2Cbor of Smithy.
+"""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Literal, NamedTuple
+from xml.sax.saxutils import escape
+
+from hashrange.aws_services.operation import ErrorShape, ServiceApi, ServiceError
+
+Form = Literal["json", "cbor", "query"]
+
+
+class WireForm(NamedTuple):
+    """The form of one request, which its reply has too."""
+
+    form: Form
+    api: ServiceApi
+    operation: str
+    """Name of the operation, which need not exist."""
+    request_id: str
+    is_query_mode: bool = False
+    """True if a client that speaks JSON asks for the error codes of the Query form."""
+
+
+class FormReply(NamedTuple):
+    """A reply as `Respond` takes it."""
+
+    status: int
+    body: bytes
+    content_type: bytes
+    header_lines: bytes = b""
+
+
+def form_reply(wire: WireForm, members: Mapping[str, Any] | None) -> FormReply:
+    """The reply with these members; None: with none."""
+    present = {} if members is None else _present(members)
+    if wire.form == "json":
+        body = json.dumps(present, default=_seconds, separators=(",", ":"), allow_nan=False).encode()
+        return FormReply(200, body, _json_type(wire.api))
+    if wire.form == "cbor":
+        return _cbor(200, present)
+    return _xml(200, wire, f"{wire.operation}Response", _result(wire, present))
+
+
+def form_error(wire: WireForm, error: ServiceError) -> FormReply:
+    """The reply with an error."""
+    shape = wire.api.errors.get(error.code, ErrorShape(400, error.code))
+    members = {"__type": error.code, "message": error.message, **error.members}
+    fault = "Sender" if shape.status < 500 else "Receiver"
+    if wire.form == "json":
+        members["Message"] = error.message
+        lines = f"x-amzn-query-error: {shape.query_code};{fault}\r\n" if wire.is_query_mode else ""
+        return FormReply(shape.status, json.dumps(members).encode(), _json_type(wire.api), lines.encode("latin-1"))
+    if wire.form == "cbor":
+        lines = f"x-amzn-query-error: {shape.query_code};{fault}\r\n"
+        return _cbor(shape.status, members, lines.encode("latin-1"))
+    inner = _element("Type", fault) + _element("Code", shape.query_code) + _element("Message", error.message)
+    inner += "".join(_element(name, value) for name, value in error.members.items())
+    return _xml(shape.status, wire, "ErrorResponse", f"<Error>{inner}</Error>{_element('RequestId', wire.request_id)}")
+
+
+def _json_type(api: ServiceApi) -> bytes:
+    return b"application/x-amz-json-" + api.json_version.encode()
+
+
+def _present(node: Any) -> Any:
+    """The node without members that are None."""
+    if isinstance(node, Mapping):
+        return {name: _present(value) for name, value in node.items() if value is not None}
+    if isinstance(node, list | tuple):
+        return [_present(one) for one in node]
+    return node
+
+
+def _seconds(node: Any) -> float:
+    """A time as JSON has it: seconds since 1970."""
+    assert isinstance(node, datetime), node
+    return _utc(node).timestamp()
+
+
+def _utc(time: datetime) -> datetime:
+    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+
+
+# --- CBOR --------------------------------------------------------------------------------------------
+
+
+def _cbor(status: int, members: Mapping[str, Any], lines: bytes = b"") -> FormReply:
+    # Imported here: most servers are never asked in this form, and start time counts.
+    import cbor2  # noqa: PLC0415
+
+    body = cbor2.dumps(members, datetime_as_timestamp=True, timezone=UTC)
+    return FormReply(status, body, b"application/cbor", b"smithy-protocol: rpc-v2-cbor\r\n" + lines)
+
+
+# --- XML ---------------------------------------------------------------------------------------------
+
+
+def _result(wire: WireForm, members: Mapping[str, Any]) -> str:
+    metadata = f"<ResponseMetadata>{_element('RequestId', wire.request_id)}</ResponseMetadata>"
+    name = f"{wire.operation}Result"
+    return f"<{name}>{_elements(members, wire.api.map_members)}</{name}>{metadata}"
+
+
+def _xml(status: int, wire: WireForm, name: str, inner: str) -> FormReply:
+    body = f'<{name} xmlns="{wire.api.xml_namespace}">{inner}</{name}>'
+    return FormReply(status, body.encode(), b"text/xml")
+
+
+def _elements(members: Mapping[str, Any], maps: frozenset[str]) -> str:
+    return "".join(
+        f"<{name}>{_entries(value, maps) if name in maps else _content(value, maps)}</{name}>"
+        for name, value in members.items()
+    )
+
+
+def _element(name: str, value: Any) -> str:
+    return f"<{name}>{_content(value, frozenset())}</{name}>"
+
+
+def _entries(value: Mapping[str, Any], maps: frozenset[str]) -> str:
+    """The entries of a map."""
+    return "".join(
+        f"<entry><key>{_content(key, maps)}</key><value>{_content(one, maps)}</value></entry>"
+        for key, one in value.items()
+    )
+
+
+def _content(value: Any, maps: frozenset[str]) -> str:
+    if isinstance(value, Mapping):
+        return _elements(value, maps)
+    if isinstance(value, list | tuple):
+        return "".join(f"<member>{_content(one, maps)}</member>" for one in value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime):
+        return _utc(value).astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    if isinstance(value, float):
+        return repr(value)
+    return escape(_without_control_characters(str(value)))
+
+
+def _without_control_characters(text: str) -> str:
+    """XML 1.0 has no control characters but blanks."""
+    return text if text.isprintable() else "".join(one if one >= " " or one in "\t\n\r" else "\ufffd" for one in text)

@@ -1,0 +1,139 @@
+"""Which operation does a request name, in which form, and what are its members? JSON by X-Amz-Target, CBOR by its path, the Query form by `Action`.
+
+Source: operations.md 8.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from hashrange.aws_services.operation import MemberFault, ServiceApi, ServiceOperation
+from hashrange.limits import SERVICE_BODY_BYTES_MAX, SERVICE_QUERY_MEMBERS_MAX
+from hashrange.server.protocols.aws_forms.replies import Form
+from hashrange.server.protocols.aws_forms.shapes import (
+    MemberShape,
+    MembersWrong,
+    from_tree,
+    shape_of,
+    struct_of,
+    tree_of,
+    with_times,
+)
+from hashrange.wire.content_codings import decode_body
+from hashrange.wire.http import HttpRequest
+
+_cbor_path = re.compile(rb"/service/([A-Za-z0-9_]+)/operation/([A-Za-z0-9_]+)/?(?:\?|$)").match
+_FORM_TYPE = b"application/x-www-form-urlencoded"
+
+
+class Named(NamedTuple):
+    """What a request names."""
+
+    form: Form
+    api: ServiceApi
+    operation: str
+    pairs: list[tuple[str, str]]
+    """Names and values of the Query form."""
+
+
+class Served(NamedTuple):
+    """One operation that is served."""
+
+    operation: ServiceOperation
+    works_on: Any
+    shape: MemberShape
+
+
+class Requests:
+    """Reads requests of some services."""
+
+    def __init__(self, apis: Sequence[ServiceApi]) -> None:
+        self._by_prefix = {api.target_prefix: api for api in apis}
+        self._query_apis = [api for api in apis if api.xml_namespace is not None]
+        self._served = {
+            (api.name, operation.name): Served(operation, works_on, shape_of(operation.request))
+            for api in apis
+            for operation, works_on in api.operations
+        }
+
+    def name_in_target(self, target: bytes) -> Named | None:
+        """What X-Amz-Target names; None if it is of another service."""
+        prefix, _, operation = target.decode("latin-1").partition(".")
+        api = self._by_prefix.get(prefix)
+        return None if api is None else Named("json", api, operation, [])
+
+    def name_in_path_or_form(self, request: HttpRequest) -> Named | None:
+        """What a request in the form of CBOR, or in the Query form, names; None if it is of another service."""
+        found = _cbor_path(request.url)
+        if found is not None:
+            api = self._by_prefix.get(found[1].decode())
+            is_served = api is not None and api.xml_namespace is not None
+            return Named("cbor", api, found[2].decode(), []) if api is not None and is_served else None
+        path, _, query = request.url.partition(b"?")
+        if path != b"/":
+            return None
+        if request.method == b"POST":
+            is_form = (request.header(b"content-type") or b"").partition(b";")[0].strip().lower() == _FORM_TYPE
+            return self._name_in_form(request.body) if is_form else None
+        return self._name_in_form(query) if request.method == b"GET" else None
+
+    def _name_in_form(self, text: bytes) -> Named | None:
+        """What a form names: the API is that whose version it has."""
+        if b"Action=" not in text or len(text) > SERVICE_BODY_BYTES_MAX:
+            return None
+        try:
+            pairs = parse_qsl(
+                text.decode(), keep_blank_values=True, max_num_fields=SERVICE_QUERY_MEMBERS_MAX, errors="strict"
+            )
+        except (ValueError, UnicodeDecodeError):
+            return None
+        members = dict(pairs)
+        for api in self._query_apis:
+            if members.get("Version", api.version) == api.version and "Action" in members:
+                return Named("query", api, members["Action"], pairs)
+        return None
+
+    def find(self, named: Named) -> Served | None:
+        """The operation that is named; None if it is not served."""
+        return self._served.get((named.api.name, named.operation))
+
+    def members(self, named: Named, served: Served, request: HttpRequest) -> msgspec.Struct:
+        """The request struct. Raises MembersWrong, and ContentEncodingError."""
+        struct, shape = served.operation.request, served.shape
+        if named.form == "query":
+            return struct_of(from_tree(tree_of(named.pairs), shape), struct, strict=False)
+        body = request.body
+        if request.layout.content_encoding >= 0:
+            body = decode_body(body, request.header(b"content-encoding") or b"")
+        if len(body) > SERVICE_BODY_BYTES_MAX:
+            raise MembersWrong(MemberFault("value", "", f"the body has more than {SERVICE_BODY_BYTES_MAX:,} bytes"))
+        node = _json(body) if named.form == "json" else _cbor(body)
+        return struct_of(with_times(node, shape), struct, strict=True)
+
+
+def _json(body: bytes) -> Any:
+    try:
+        return _object(msgspec.json.decode(body or b"{}"))
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        raise MembersWrong(MemberFault("type", "", "the body is no JSON")) from None
+
+
+def _cbor(body: bytes) -> Any:
+    if not body:
+        return {}
+    # Imported here: most servers are never asked in this form, and start time counts.
+    import cbor2  # noqa: PLC0415
+
+    try:
+        return _object(cbor2.loads(body))
+    except (cbor2.CBORDecodeError, RecursionError, ValueError, OverflowError, TypeError, MemoryError):
+        raise MembersWrong(MemberFault("type", "", "the body is no CBOR")) from None
+
+
+def _object(node: Any) -> Mapping[str, Any]:
+    if not isinstance(node, dict) or not all(isinstance(name, str) for name in node):
+        raise MembersWrong(MemberFault("type", "", "the body is no object"))
+    return node

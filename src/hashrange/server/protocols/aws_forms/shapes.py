@@ -1,0 +1,191 @@
+"""How does a request's form become a struct? What each form lacks is made up for by the types of the struct: JSON has no times, the Query form no lists and numbers."""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple, NoReturn, TypeVar
+
+import msgspec
+from msgspec import inspect
+
+from hashrange.aws_services.operation import MemberFault, MemberFaultKind
+from hashrange.errors import HashrangeError
+
+StructT = TypeVar("StructT", bound=msgspec.Struct)
+QUERY_LEVELS_MAX = 12
+"""Levels of nested members in the Query form; no operation has as many."""
+_find_place = re.compile(r" - at `([^`]*)`$").search
+_missing = re.compile(r"Object missing required field `([^`]+)`").match
+
+
+class MembersWrong(HashrangeError):
+    """The members of a request do not fit the operation."""
+
+    def __init__(self, fault: MemberFault) -> None:
+        super().__init__(fault.detail)
+        self.fault = fault
+
+
+class MemberShape(NamedTuple):
+    """What the forms need to know of a type."""
+
+    kind: str
+    """`struct`, `list`, `map`, `time`, or `leaf`."""
+    members: Mapping[str, "MemberShape"] = {}
+    """Of a struct."""
+    each: "MemberShape | None" = None
+    """Of a list's members, and of a map's values."""
+    has_time: bool = False
+    """True if there is a time anywhere in it."""
+
+
+_LEAF = MemberShape("leaf")
+
+
+def shape_of(struct: type[msgspec.Struct]) -> MemberShape:
+    """The shape of a request struct, which does not contain itself."""
+    return _shape(inspect.type_info(struct))
+
+
+def _shape(kind: inspect.Type) -> MemberShape:
+    if isinstance(kind, inspect.UnionType):
+        kind = next(one for one in kind.types if not isinstance(one, inspect.NoneType))
+    if isinstance(kind, inspect.Metadata):
+        return _shape(kind.type)
+    if isinstance(kind, inspect.StructType):
+        members = {field.encode_name: _shape(field.type) for field in kind.fields}
+        return MemberShape("struct", members, None, any(one.has_time for one in members.values()))
+    if isinstance(kind, inspect.ListType | inspect.VarTupleType):
+        each = _shape(kind.item_type)
+        return MemberShape("list", {}, each, each.has_time)
+    if isinstance(kind, inspect.DictType):
+        each = _shape(kind.value_type)
+        return MemberShape("map", {}, each, each.has_time)
+    return MemberShape("time", has_time=True) if isinstance(kind, inspect.DateTimeType) else _LEAF
+
+
+def struct_of(node: Any, struct: type[StructT], *, strict: bool) -> StructT:
+    """The struct that plain values make. `strict` False: texts become numbers and truth values. Raises MembersWrong."""
+    try:
+        return msgspec.convert(node, struct, strict=strict)
+    except msgspec.ValidationError as error:
+        raise MembersWrong(fault_of(str(error))) from None
+    except (RecursionError, OverflowError):
+        _fail("type", "", "a structure")
+
+
+def fault_of(text: str) -> MemberFault:
+    """What msgspec's message says."""
+    found = _find_place(text)
+    path = "" if found is None else _path(found[1])
+    detail = text if found is None else text[: found.start()]
+    missing = _missing(detail)
+    if missing is not None:
+        return MemberFault("missing", f"{path}.{missing[1]}" if path else missing[1], detail)
+    kind: MemberFaultKind = "type" if detail.startswith("Expected `") and ", got `" in detail else "value"
+    return MemberFault(kind, path, detail)
+
+
+def _path(place: str) -> str:
+    """`$.MetricData[0].Value` → `MetricData.1.Value`."""
+    text = re.sub(r"\[(\d+)\]", lambda match: f".{int(match[1]) + 1}", place)
+    return re.sub(r"\[\.\.\.\]", "", text).removeprefix("$").removeprefix(".")
+
+
+def _fail(kind: MemberFaultKind, path: str, detail: str) -> NoReturn:
+    raise MembersWrong(MemberFault(kind, path, detail))
+
+
+# --- JSON and CBOR ---------------------------------------------------------------------------------
+
+
+def with_times(node: Any, shape: MemberShape, path: str = "") -> Any:
+    """The node, with numbers in places of times replaced by times. Raises MembersWrong."""
+    if not shape.has_time or node is None:
+        return node
+    if shape.kind == "time":
+        return node if isinstance(node, datetime) else _time(node, path)
+    if shape.kind == "list" and isinstance(node, list):
+        assert shape.each is not None
+        return [with_times(one, shape.each, f"{path}.{place}") for place, one in enumerate(node, 1)]
+    if shape.kind == "struct" and isinstance(node, dict):
+        return {
+            name: with_times(one, shape.members.get(name, _LEAF), f"{path}.{name}" if path else str(name))
+            for name, one in node.items()
+        }
+    return node
+
+
+def _time(node: Any, path: str) -> datetime:
+    if isinstance(node, int | float) and not isinstance(node, bool):
+        try:
+            return datetime.fromtimestamp(node, UTC)
+        except (ValueError, OverflowError, OSError):
+            _fail("value", path, "the time is out of range")
+    _fail("type", path, "Expected a timestamp")
+
+
+def _time_of_text(text: str, path: str) -> datetime:
+    """The time of a text in the form of ISO 8601, of UTC unless it says otherwise, or of a number of seconds since 1970."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        try:
+            return _time(float(text), path)
+        except ValueError:
+            _fail("type", path, "Expected a timestamp")
+    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+
+
+# --- the Query form --------------------------------------------------------------------------------
+
+FormTree = dict[str, Any]
+"""First part of a name → value, or tree of what follows it."""
+
+
+def tree_of(pairs: list[tuple[str, str]]) -> FormTree:
+    """`MetricData.member.1.Value=5` → nested dicts. Raises MembersWrong."""
+    tree: FormTree = {}
+    for name, value in pairs:
+        parts = name.split(".")
+        if len(parts) > QUERY_LEVELS_MAX:
+            _fail("value", name[:100], "too many levels")
+        place = tree
+        for part in parts[:-1]:
+            below = place.setdefault(part, {})
+            if not isinstance(below, dict):
+                _fail("type", name, "Expected a structure")
+            place = below
+        if isinstance(place.get(parts[-1]), dict):
+            _fail("type", name, "Expected a value")
+        place[parts[-1]] = value
+    return tree
+
+
+def from_tree(node: Any, shape: MemberShape, path: str = "") -> Any:
+    """What a tree means for a type. Raises MembersWrong."""
+    if shape.kind in {"leaf", "time"}:
+        if isinstance(node, dict):
+            _fail("type", path, "Expected a value")
+        return node if shape.kind == "leaf" else _time_of_text(node, path)
+    if node == "":
+        return [] if shape.kind == "list" else {}
+    if not isinstance(node, dict):
+        _fail("type", path, f"Expected a {'list' if shape.kind == 'list' else 'structure'}")
+    if shape.kind == "struct":
+        return {
+            name: from_tree(one, shape.members[name], f"{path}.{name}" if path else name)
+            for name, one in node.items()
+            if name in shape.members
+        }
+    assert shape.each is not None
+    numbered = node.get("member" if shape.kind == "list" else "entry", node)
+    if not isinstance(numbered, dict) or not all(number.isdecimal() and len(number) < 8 for number in numbered):
+        _fail("type", path, "Expected numbers of members, beginning with 1")
+    ordered = sorted(numbered.items(), key=lambda pair: int(pair[0]))
+    if shape.kind == "list":
+        return [from_tree(one, shape.each, f"{path}.{number}") for number, one in ordered]
+    entries = [one for _, one in ordered]
+    if not all(isinstance(one, dict) and isinstance(one.get("key"), str) for one in entries):
+        _fail("type", path, "Expected entries with key and value")
+    return {one["key"]: from_tree(one.get("value", ""), shape.each, f"{path}.{one['key']}") for one in entries}

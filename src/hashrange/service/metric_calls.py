@@ -1,0 +1,208 @@
+"""In which metrics does a call count that has ended, and with which values? The counting rules of the service.
+
+Units are those of the meter, so they agree with ConsumedCapacity; the value of a request is what it consumed of one table or index.
+Source: global-tables-backup.md 9, counting rules; developer guide, metrics and dimensions.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from hashrange.cloudwatch.dynamodb.definitions import MEASURED_OPERATIONS, TYPED_OPERATIONS
+from hashrange.cloudwatch.dynamodb.gauges import place_of_table
+from hashrange.cloudwatch.dynamodb.metric_ids import (
+    Place,
+    account_metric,
+    consumed_metric,
+    operation_metrics,
+    table_metric,
+)
+from hashrange.cloudwatch.metric_id import MetricId
+from hashrange.errors import ApiError, InternalServerError
+from hashrange.operations.meter import Meter
+from hashrange.operations.naming import bare_name
+from hashrange.operations.partiql.statements import is_select_text
+from hashrange.operations.reply import Reply
+from hashrange.operations.streams.iterators import arn_of_iterator
+from hashrange.service.call import Call
+from hashrange.service.metric_counts import LATENCY, RETURNED_ITEMS, Counts
+from hashrange.tables.open_table import OpenTable
+from hashrange.tables.throttling import ThrottleEvent
+
+USER_STATUS = 400
+NO_USER_ERRORS = {"ConditionalCheckFailedException", "ProvisionedThroughputExceededException"}
+"""Codes of errors with the status 400 that do not count as UserErrors."""
+THROTTLED = {"ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"}
+THROTTLED_PARTS = {"ProvisionedThroughputExceeded", "ThrottlingError", "RequestLimitExceeded"}
+"""Codes of throttled actions of a transaction, and of throttled statements of a batch."""
+_VERBS = {
+    "SELECT": "PartiQLSelect",
+    "INSERT": "PartiQLInsert",
+    "UPDATE": "PartiQLUpdate",
+    "DELETE": "PartiQLDelete",
+}
+
+
+def count_success(counts: Counts, call: Call, reply: Reply | None, microseconds: int) -> None:
+    """Count a call that succeeded after this time."""
+    count_units(counts, call.meter)
+    name, request = call.operation.name, call.request
+    if name not in MEASURED_OPERATIONS:
+        return
+    meter = call.meter
+    names = [meter[0].table.name] if name == "ExecuteStatement" and meter else _tables(call)
+    for metric in _metrics(call, LATENCY, names):
+        counts.add_latency(metric, microseconds)
+    if reply is None:
+        return
+    if name in {"Query", "Scan"}:
+        _count_of_operation(counts, call, RETURNED_ITEMS, names, float(reply["Count"]))
+    elif name == "ExecuteStatement" and is_select_text(request.Statement):
+        _count_of_operation(counts, call, RETURNED_ITEMS, names, float(len(reply["Items"])))
+    elif name == "GetRecords":
+        records = reply["Records"]
+        _count_of_operation(counts, call, "ReturnedRecordsCount", names, float(len(records)))
+        size_bytes = sum([len(record) for _, record in records])
+        _count_of_operation(counts, call, "ReturnedBytes", names, float(size_bytes))
+    elif name == "BatchExecuteStatement":
+        _count_statements(counts, call, reply["Responses"])
+
+
+def count_refusal(counts: Counts, call: Call, error: ApiError) -> None:
+    """Count a call that was refused with this error."""
+    count_units(counts, call.meter)
+    code = error.code
+    if error.http_status == USER_STATUS and code not in NO_USER_ERRORS:
+        count_user_error(counts, _place(call))
+    if code == "ConditionalCheckFailedException":
+        _count_of_tables(counts, call, "ConditionalCheckFailedRequests", _tables(call))
+    elif code == "TransactionConflictException":
+        _count_of_tables(counts, call, "TransactionConflict", _tables(call))
+    elif code == "TransactionCanceledException":
+        _count_reasons(counts, call, error.members)
+    elif code in THROTTLED:
+        _count_of_operation(counts, call, "ThrottledRequests", _tables(call))
+    elif isinstance(error, InternalServerError):
+        count_induced_error(counts, call, _tables(call))
+
+
+def count_failure(counts: Counts, call: Call) -> None:
+    """Count a call that met an internal error."""
+    count_units(counts, call.meter)
+    if call.request is not None:
+        _count_of_operation(counts, call, "SystemErrors", _tables(call))
+
+
+def count_induced_error(counts: Counts, call: Call, tables: Iterable[str]) -> None:
+    """Count a call to which a fault gave the status 500."""
+    names = tuple(tables)
+    _count_of_operation(counts, call, "SystemErrors", names)
+    _count_of_operation(counts, call, "FaultInjectionServiceInducedErrors", names)
+
+
+def count_user_error(counts: Counts, place: Place) -> None:
+    """Count a request that was the client's fault."""
+    counts.add(account_metric(place, "UserErrors"))
+
+
+def count_throttle_event(counts: Counts, event: ThrottleEvent) -> None:
+    """Count one throttled part of a request."""
+    place, kind = place_of_table(event.table.schema), "Write" if event.is_write else "Read"
+    limit = event.limit.removesuffix("Exceeded")
+    for name in (f"{kind}ThrottleEvents", f"{kind}{limit}ThrottleEvents"):
+        counts.add(table_metric(place, name, event.table.name, event.index_name))
+
+
+def count_units(counts: Counts, meter: Meter) -> None:
+    """Count what a request consumed of each table and global index: one value for each. Local indexes use their table's units."""
+    sums: dict[tuple[OpenTable, str | None, bool], float] = {}
+    for usage in meter:
+        table, is_write = usage.table, usage.is_write
+        own, of_indexes = usage.table_units, usage.index_units
+        for index, units in of_indexes:
+            if index.is_global:
+                key = (table, index.name, is_write)
+                sums[key] = sums.get(key, 0.0) + units
+            else:
+                own += units
+        if True:
+            sums[table, None, is_write] = sums.get((table, None, is_write), 0.0) + own
+    for (table, index_name, is_write), units in sums.items():
+        place = place_of_table(table.schema)
+        counts.add(consumed_metric(place, table.name, index_name, is_write=is_write), units)
+
+
+# --- what a request names -------------------------------------------------------------------------
+
+
+def _place(call: Call) -> Place:
+    return Place(call.scope.account, call.scope.region)
+
+
+def _tables(call: Call) -> Sequence[str]:
+    """Names of the tables in the request, each once. Only those that exist, so that no client makes metrics of invented names."""
+    names = dict.fromkeys([bare_name(name) for name in call.operation.tables(call.request)])
+    if call.operation.name == "GetRecords":
+        return list(names)  # a stream outlives its table
+    return [name for name in names if name in call.scope.tables]
+
+
+def _metrics(call: Call, metric_name: str, tables: Iterable[str]) -> list[MetricId]:
+    """Each metric of this name, of operations, in which a request to these tables counts."""
+    name, request, place = call.operation.name, call.request, _place(call)
+    kind = verb = stream = None
+    if request is None:  # it has been dropped, because only its reply was left to be sent
+        pass
+    elif name == "ExecuteStatement":
+        verb = _VERBS.get(request.Statement.lstrip()[:6].upper())
+    elif name in TYPED_OPERATIONS:
+        statements = request.TransactStatements if name == "ExecuteTransaction" else request.Statements
+        kind = "Read" if statements and is_select_text(statements[0].Statement) else "Write"
+    elif name == "GetRecords":
+        stream = arn_of_iterator(request.ShardIterator).rpartition("/")[2]
+    return [
+        metric
+        for table in tables
+        for metric in operation_metrics(metric_name, place, table, name, kind=kind, verb=verb, stream=stream)
+    ]
+
+
+# --- counting -------------------------------------------------------------------------------------
+
+
+def _count_of_tables(counts: Counts, call: Call, name: str, tables: Iterable[str]) -> None:
+    place = _place(call)
+    for table in tables:
+        counts.add(table_metric(place, name, table))
+
+
+def _count_of_operation(counts: Counts, call: Call, name: str, tables: Iterable[str], value: float = 1.0) -> None:
+    if call.operation.name in MEASURED_OPERATIONS:
+        for metric in _metrics(call, name, tables):
+            counts.add(metric, value)
+
+
+def _count_reasons(counts: Counts, call: Call, members: Mapping[str, Any]) -> None:
+    """Count conflicts and throttled actions of a cancelled transaction. Reasons stand in the order of the actions."""
+    names = [bare_name(name) for name in call.operation.tables(call.request)]
+    codes = [reason["Code"] for reason in members["CancellationReasons"]]
+    _count_of_tables(
+        counts,
+        call,
+        "TransactionConflict",
+        [name for name, code in zip(names, codes, strict=False) if code == "TransactionConflict"],
+    )
+    throttled = [name for name, code in zip(names, codes, strict=False) if code in THROTTLED_PARTS]
+    _count_of_operation(counts, call, "ThrottledRequests", dict.fromkeys(throttled))
+
+
+def _count_statements(counts: Counts, call: Call, responses: Sequence[Mapping[str, Any]]) -> None:
+    """Count the statements of a batch that were refused; the batch counts as throttled if all of them were."""
+    codes = [one["Error"]["Code"] if "Error" in one else None for one in responses]
+    names = _tables(call)
+    for response, code in zip(responses, codes, strict=True):
+        if code == "ConditionalCheckFailed":
+            _count_of_tables(counts, call, "ConditionalCheckFailedRequests", [response["TableName"]])
+        elif code == "TransactionConflict":
+            _count_of_tables(counts, call, "TransactionConflict", names[:1])
+    if codes and all(code in THROTTLED_PARTS for code in codes):
+        _count_of_operation(counts, call, "ThrottledRequests", names)

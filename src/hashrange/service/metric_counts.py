@@ -1,0 +1,134 @@
+"""How are the calls of one minute counted until they become metrics? By how often each value was observed. Nothing here reads a clock.
+
+Operations on one item, and pages, are counted apart, because that takes the least time: their values are appended to arrays, which `fold` counts.
+"""
+
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, TypeAlias
+
+from hashrange.cloudwatch.dynamodb.definitions import UNITS
+from hashrange.cloudwatch.dynamodb.gauges import place_of_table
+from hashrange.cloudwatch.dynamodb.metric_ids import consumed_metric, operation_metrics
+from hashrange.cloudwatch.metric_id import MetricId
+from hashrange.cloudwatch.percentiles import distribution_of
+from hashrange.cloudwatch.statistics import Distribution, StatisticSet
+from hashrange.tables.open_table import OpenTable, ReadSource
+
+Counted = dict[float, int]
+"""Value → how often it was observed."""
+ValueArray: TypeAlias = "array[float]"
+ITEM_OPERATIONS = {"GetItem": False, "PutItem": True, "UpdateItem": True, "DeleteItem": True}
+"""Operations on one item, each with True if it writes."""
+MICROSECONDS_PER_SECOND = 1e6
+MICROSECONDS_PER_MILLISECOND = 1000.0
+LATENCY, RETURNED_ITEMS = "SuccessfulRequestLatency", "ReturnedItemCount"
+
+
+class Observation(NamedTuple):
+    """What was observed of one metric."""
+
+    metric: MetricId
+    unit: str
+    statistics: StatisticSet
+    distribution: Distribution | None = None
+
+
+class Counts:
+    """What has been counted since the last time that it was taken."""
+
+    def __init__(self) -> None:
+        self.of_items: dict[str, dict[OpenTable, ValueArray]] = {name: {} for name in ITEM_OPERATIONS}
+        """Name of the operation → table → units and seconds of each of its calls, in turns."""
+        self.of_pages: dict[str, dict[tuple[OpenTable, str | None], ValueArray]] = {"Query": {}, "Scan": {}}
+        """Name of the operation → table and global index that was read → units, seconds and items of each page, in turns."""
+        self.of_entries: dict[bytes, ValueArray] = {}
+        """Source id of a global index → units of each change of an entry."""
+        self._indexes: dict[bytes, tuple[OpenTable, str]] = {}
+        """Table and name of each index in `of_entries`."""
+        self._values: dict[MetricId, Counted] = {}
+        self._microseconds: dict[MetricId, dict[int, int]] = {}
+
+    def begin_index(self, table: OpenTable, source: ReadSource) -> ValueArray:
+        """The values of a global index that `of_entries` lacks."""
+        assert source.index is not None
+        self._indexes[source.source_id] = (table, source.index.name)
+        values = self.of_entries[source.source_id] = array("d")
+        return values
+
+    def add(self, metric: MetricId, value: float = 1.0, times: int = 1) -> None:
+        """Count a value that was observed."""
+        counted = self._values.get(metric)
+        if counted is None:
+            counted = self._values[metric] = {}
+        counted[value] = counted.get(value, 0) + times
+
+    def add_latency(self, metric: MetricId, microseconds: int, times: int = 1) -> None:
+        """Count a latency, rounded down."""
+        counted = self._microseconds.get(metric)
+        if counted is None:
+            counted = self._microseconds[metric] = {}
+        counted[microseconds] = counted.get(microseconds, 0) + times
+
+    def fold(self) -> None:
+        """Count what the arrays hold, so that they do not grow. 0.2 µs for each call."""
+        for name, by_table in self.of_items.items():
+            for table, values in by_table.items():
+                self._fold_items(name, table, values)
+            by_table.clear()
+        for name, by_subject in self.of_pages.items():
+            for (table, index_name), values in by_subject.items():
+                self._fold_pages(name, table, index_name, values)
+            by_subject.clear()
+        for source_id, values in self.of_entries.items():
+            table, index_name = self._indexes[source_id]
+            metric = consumed_metric(place_of_table(table.schema), table.name, index_name, is_write=True)
+            self._fold_units(metric, values)
+        self.of_entries.clear()
+        self._indexes.clear()
+
+    def _fold_items(self, operation: str, table: OpenTable, values: ValueArray) -> None:
+        place = place_of_table(table.schema)
+        self._fold_units(consumed_metric(place, table.name, None, is_write=ITEM_OPERATIONS[operation]), values[::2])
+        self._fold_seconds(operation_metrics(LATENCY, place, table.name, operation)[0], values[1::2])
+
+    def _fold_pages(self, operation: str, table: OpenTable, index_name: str | None, values: ValueArray) -> None:
+        place = place_of_table(table.schema)
+        self._fold_units(consumed_metric(place, table.name, index_name, is_write=False), values[::3])
+        self._fold_seconds(operation_metrics(LATENCY, place, table.name, operation)[0], values[1::3])
+        self._fold_units(operation_metrics(RETURNED_ITEMS, place, table.name, operation)[0], values[2::3])
+
+    def _fold_units(self, metric: MetricId, values: ValueArray) -> None:
+        for units, times in Counter(values).items():
+            self.add(metric, units, times)
+
+    def _fold_seconds(self, metric: MetricId, values: ValueArray) -> None:
+        for one, times in Counter([int(seconds * MICROSECONDS_PER_SECOND) for seconds in values]).items():
+            self.add_latency(metric, one, times)
+
+    def take(self) -> Iterator[Observation]:
+        """All that has been counted; it is then forgotten."""
+        self.fold()
+        values, self._values = self._values, {}
+        microseconds, self._microseconds = self._microseconds, {}
+        for metric, counted in values.items():
+            yield Observation(metric, UNITS[metric.name], observed_values(counted))
+        for metric, latencies in microseconds.items():
+            # A latency lies, on the average, half a microsecond above the one that was rounded down.
+            milliseconds = {(one + 0.5) / MICROSECONDS_PER_MILLISECOND: times for one, times in latencies.items()}
+            distribution = distribution_of(milliseconds.items())
+            yield Observation(metric, UNITS[metric.name], observed_values(milliseconds), distribution)
+
+    def forget(self) -> None:
+        """Forget all that has been counted."""
+        for _ in self.take():
+            pass
+
+
+def observed_values(counted: Mapping[float, int]) -> StatisticSet:
+    """The statistics of values, at least one."""
+    count = sum(counted.values())
+    return StatisticSet(
+        float(count), sum([value * times for value, times in counted.items()]), min(counted), max(counted)
+    )

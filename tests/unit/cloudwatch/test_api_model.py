@@ -1,0 +1,34 @@
+"""The API has the operations and members of CloudWatch's model, as botocore has it."""
+
+from typing import Any
+
+import botocore.session
+import msgspec
+import pytest
+
+from hashrange.aws_services.operation import ServiceOperation
+from hashrange.cloudwatch.alarms.alarms import Alarms
+from hashrange.cloudwatch.api.registry import METRIC_OPERATIONS, TAG_OPERATIONS, cloudwatch_api
+from tests.unit.cloudwatch.conftest import World
+
+MODEL: Any = botocore.session.get_session().get_service_model("cloudwatch")
+
+
+@pytest.mark.parametrize("world", ["memory"], indirect=True)
+def test_operations_and_their_members_are_those_of_the_model(world: World) -> None:
+    api = cloudwatch_api(world.metrics, Alarms(world.store.documents, world.clock))
+    served: dict[str, ServiceOperation] = {operation.name: operation for operation, _ in api.operations}
+    assert len(served) == len(api.operations)
+    assert api.unserved.isdisjoint(served)
+    assert served.keys() <= set(MODEL.operation_names) <= served.keys() | api.unserved
+    for name, operation in served.items():
+        members = MODEL.operation_model(name).input_shape.members
+        own = {field.name for field in msgspec.structs.fields(operation.request)}
+        assert own <= members.keys(), name
+        if operation in (*METRIC_OPERATIONS, *TAG_OPERATIONS):
+            assert own == members.keys(), name
+    errors = {shape.name for shape in MODEL.error_shapes}
+    for name, shape in api.errors.items():
+        assert name in errors, name
+        assert MODEL.shape_for(name).metadata["error"]["httpStatusCode"] == shape.status
+        assert MODEL.shape_for(name).metadata["error"].get("code", name) == shape.query_code

@@ -1,0 +1,186 @@
+"""In which metrics do requests count that succeed, and with which values? Through boto3."""
+
+from typing import Any
+
+import pytest
+
+from hashrange.testing import Database
+from tests.unit.metric_recording.seen import Seen, create_table, key
+
+LATENCY = "SuccessfulRequestLatency"
+ORDERS = {"TableName": "orders"}
+
+
+@pytest.fixture(autouse=True)
+def table(client: Any, seen: Seen) -> None:
+    create_table(client)
+
+
+def latency(seen: Seen, operation: str, **more: str) -> float:
+    """Number of requests whose latency has been observed."""
+    found = seen.all(LATENCY, Operation=operation, TableName="orders", **more)
+    return 0.0 if found is None else found.sample_count
+
+
+def test_average_and_maximum_of_consumed_units_are_per_request(client: Any, seen: Seen) -> None:
+    client.put_item(TableName="orders", Item=key() | {"text": {"S": "x" * 9_000}})
+    for consistent in (True, True, False):
+        client.get_item(TableName="orders", Key=key(), ConsistentRead=consistent)
+    found = seen.all("ConsumedReadCapacityUnits", **ORDERS)
+    assert found is not None
+    assert (found.sample_count, found.sum, found.minimum, found.maximum) == (3, 7.5, 1.5, 3)
+    written = seen.all("ConsumedWriteCapacityUnits", **ORDERS)
+    assert written is not None
+    assert (written.sample_count, written.sum) == (1, 9)
+
+
+def test_a_batch_is_one_request_to_each_table(client: Any, seen: Seen) -> None:
+    create_table(client, "others")
+    keys = [key(name) for name in "abc"]
+    client.batch_get_item(RequestItems={"orders": {"Keys": keys}, "others": {"Keys": keys[:1]}})
+    for name, units in (("orders", 1.5), ("others", 0.5)):
+        found = seen.all("ConsumedReadCapacityUnits", TableName=name)
+        assert found is not None
+        assert (found.sample_count, found.sum) == (1, units)
+        assert seen.all(LATENCY, Operation="BatchGetItem", TableName=name) is not None
+
+
+def test_units_of_local_indexes_are_their_tables_and_those_of_global_ones_are_not(client: Any, seen: Seen) -> None:
+    attributes = [{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk", "a")]
+    projection: dict[str, Any] = {"Projection": {"ProjectionType": "ALL"}}
+    create_table(
+        client,
+        "indexed",
+        AttributeDefinitions=attributes,
+        LocalSecondaryIndexes=[
+            {
+                "IndexName": "local",
+                "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "a", "KeyType": "RANGE"}],
+                **projection,
+            }
+        ],
+        GlobalSecondaryIndexes=[
+            {
+                "IndexName": "global",
+                "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}],
+                "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1},
+                **projection,
+            }
+        ],
+    )
+    client.put_item(TableName="indexed", Item=key() | {"a": {"S": "c"}})
+    client.scan(TableName="indexed", IndexName="local")
+    client.scan(TableName="indexed", IndexName="global")
+    client.execute_statement(Statement='SELECT * FROM "indexed"."global"')
+    read, written = "ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits"
+    assert seen.sum(written, TableName="indexed") == 2
+    assert seen.sum(written, TableName="indexed", GlobalSecondaryIndexName="global") == 1
+    of_table = seen.all(read, TableName="indexed")
+    assert of_table is not None
+    assert (of_table.sample_count, of_table.sum) == (1, 0.5)
+    of_index = seen.all(read, TableName="indexed", GlobalSecondaryIndexName="global")
+    assert of_index is not None
+    assert (of_index.sample_count, of_index.sum) == (2, 1)
+    assert {"TableName": "indexed", "GlobalSecondaryIndexName": "local"} not in seen.dimensions(read)
+
+
+def test_each_operation_has_latencies_with_percentiles(client: Any, seen: Seen) -> None:
+    put = {"Put": {"TableName": "orders", "Item": key()}}
+    get = {"Get": {"TableName": "orders", "Key": key()}}
+    select = {"Statement": "SELECT * FROM orders WHERE pk = 'a' AND sk = 'b'"}
+    delete = {"Statement": "DELETE FROM orders WHERE pk = 'a' AND sk = 'b'"}
+    client.put_item(TableName="orders", Item=key())
+    client.get_item(TableName="orders", Key=key())
+    client.update_item(TableName="orders", Key=key())
+    client.delete_item(TableName="orders", Key=key())
+    client.query(TableName="orders", KeyConditionExpression="pk = :k", ExpressionAttributeValues={":k": {"S": "a"}})
+    client.scan(TableName="orders")
+    client.batch_get_item(RequestItems={"orders": {"Keys": [key()]}})
+    client.batch_write_item(RequestItems={"orders": [{"PutRequest": {"Item": key()}}]})
+    client.transact_write_items(TransactItems=[put])
+    client.transact_get_items(TransactItems=[get])
+    client.execute_statement(**select)
+    client.execute_statement(**delete)
+    client.batch_execute_statement(Statements=[select])
+    client.execute_transaction(TransactStatements=[delete])
+    client.describe_table(TableName="orders")
+    assert {name: latency(seen, name) for name in ("GetItem", "Scan", "TransactWriteItems")} == {
+        "GetItem": 1,
+        "Scan": 1,
+        "TransactWriteItems": 1,
+    }
+    assert latency(seen, "ExecuteStatement") == 2
+    assert latency(seen, "ExecuteStatement", Verb="PartiQLSelect") == 1
+    assert latency(seen, "ExecuteStatement", Verb="PartiQLDelete") == 1
+    assert latency(seen, "BatchExecuteStatement", OperationType="Read") == 1
+    assert latency(seen, "ExecuteTransaction", OperationType="Write") == 1
+    operations = {one["Operation"] for one in seen.dimensions(LATENCY)}
+    assert len(operations) == 13
+    assert "DescribeTable" not in operations
+    (point,) = seen.points(LATENCY, Operation="PutItem", TableName="orders")
+    assert point.unit == "Milliseconds"
+    assert point.distribution is not None
+    assert sum(point.distribution.values()) == 1
+
+
+def test_returned_items_are_counted_by_operation(client: Any, seen: Seen) -> None:
+    for name in "abc":
+        client.put_item(TableName="orders", Item=key(name))
+    client.scan(TableName="orders")
+    client.scan(TableName="orders", Select="COUNT", Limit=2)
+    client.query(TableName="orders", KeyConditionExpression="pk = :k", ExpressionAttributeValues={":k": {"S": "z"}})
+    client.execute_statement(Statement="SELECT * FROM orders WHERE pk = 'a'")
+    client.execute_statement(Statement="DELETE FROM orders WHERE pk = 'a' AND sk = 'b'")
+    name = "ReturnedItemCount"
+    scanned = seen.all(name, Operation="Scan", **ORDERS)
+    assert scanned is not None
+    assert (scanned.sample_count, scanned.sum, scanned.maximum) == (2, 5, 3)
+    queried = seen.all(name, Operation="Query", **ORDERS)
+    assert queried is not None
+    assert (queried.sample_count, queried.sum) == (1, 0)
+    selected = seen.all(name, Operation="ExecuteStatement", Verb="PartiQLSelect", **ORDERS)
+    assert selected == seen.all(name, Operation="ExecuteStatement", **ORDERS)
+    assert selected is not None
+    assert (selected.sample_count, selected.sum) == (1, 1)
+
+
+def test_get_records_counts_records_and_bytes_of_its_stream(database: Database, client: Any, seen: Seen) -> None:
+    create_table(client, "streamed", StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"})
+    for name in "ab":
+        client.put_item(TableName="streamed", Item=key(name))
+    streams = database.client("dynamodbstreams")
+    arn = client.describe_table(TableName="streamed")["Table"]["LatestStreamArn"]
+    (shard,) = streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]
+    iterator = streams.get_shard_iterator(StreamArn=arn, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON")[
+        "ShardIterator"
+    ]
+    assert len(streams.get_records(ShardIterator=iterator)["Records"]) == 2
+    dimensions = {"Operation": "GetRecords", "StreamLabel": arn.rpartition("/")[2], "TableName": "streamed"}
+    assert seen.sum("ReturnedRecordsCount", **dimensions) == 2
+    assert seen.sum("ReturnedBytes", **dimensions) > 0
+    assert seen.points("ReturnedBytes", **dimensions)[0].unit == "Bytes"
+    assert dimensions in seen.dimensions(LATENCY)
+    assert {"Operation": "GetRecords", "TableName": "streamed"} not in seen.dimensions(LATENCY)
+
+
+def test_items_that_time_to_live_deletes_are_counted(database: Database, client: Any, seen: Seen) -> None:
+    client.update_time_to_live(TableName="orders", TimeToLiveSpecification={"Enabled": True, "AttributeName": "until"})
+    database.clock.advance(3600)
+    moments = [int(database.clock.now()) + seconds for seconds in (90, 91, 200)]
+    for number, moment in enumerate(moments):
+        client.put_item(TableName="orders", Item=key(str(number)) | {"until": {"N": str(moment)}})
+    before = seen.sum("ConsumedWriteCapacityUnits", **ORDERS)
+    database.clock.advance(5 * 86_400)
+    points = seen.points("TimeToLiveDeletedItemCount", "AWS/DynamoDB", 60, 6 * 86_400.0, **ORDERS)
+    assert sum(point.statistics.sum for point in points) == 3
+    assert {point.at_seconds for point in points} <= {moment // 60 * 60 for moment in moments}
+    assert seen.points("ConsumedWriteCapacityUnits", "AWS/DynamoDB", 60, 6 * 86_400.0, **ORDERS)
+    assert before == 3
+
+
+def test_accounts_and_regions_have_metrics_of_their_own(database: Database, client: Any, seen: Seen) -> None:
+    elsewhere = database.client(region_name="eu-west-1")
+    create_table(elsewhere)
+    elsewhere.put_item(TableName="orders", Item=key())
+    assert seen.sum("ConsumedWriteCapacityUnits", **ORDERS) == 0
+    assert Seen(database, region="eu-west-1").sum("ConsumedWriteCapacityUnits", **ORDERS) == 1
