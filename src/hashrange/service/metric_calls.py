@@ -124,7 +124,7 @@ def count_units(counts: Counts, meter: Meter) -> None:
                 sums[key] = sums.get(key, 0.0) + units
             else:
                 own += units
-        if True:
+        if own or not of_indexes:
             sums[table, None, is_write] = sums.get((table, None, is_write), 0.0) + own
     for (table, index_name, is_write), units in sums.items():
         place = place_of_table(table.schema)
