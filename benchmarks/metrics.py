@@ -3,8 +3,8 @@
 Process CPU time of a call of the service, without sockets and JSON, over the store in memory; the least of many rounds. It includes what is done
 with the counts every quarter of a second.
 
-Measured on a shared machine with two cores, in five runs: GetItem takes 1.9 to 2.2 µs and 0.7 to 0.9 more when recorded; PutItem 10 to 14 µs and
-1.2 to 1.7 more; with one global index changed 24 to 30 µs and 2.6 to 4 more, with two 29 to 35 µs and 3.5 to 6 more. Most of that are cold caches:
+Measured on a shared machine with two cores, in eight runs: GetItem takes 1.7 to 2.1 µs and 0.6 to 0.9 more when recorded; PutItem 9 to 12 µs and
+0.8 to 1.5 more; with one global index changed 21 to 28 µs and 1.7 to 4 more, with two 26 to 35 µs and 2.4 to 4 more. Half of that are cold caches:
 `MetricRecording.succeeded`, called alone, takes 0.3 µs, and what is done later 0.2.
 """
 

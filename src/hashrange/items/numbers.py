@@ -261,6 +261,7 @@ _ZERO = b"\x80"
 _POSITIVE = b"\xc0"
 _NEGATIVE = b"\x40"
 _PAIRS_UP = bytes((byte + 1) % 256 for byte in range(256))
+_PAIRS_DOWN = bytes((byte - 1) % 256 for byte in range(256))
 _COMPLEMENT = bytes(255 - byte for byte in range(256))
 _EXPONENT_BYTES = [bytes((exponent,)) for exponent in range(256)]
 _WHOLE_STARTS = [b"", *(_POSITIVE + exponent for exponent in _EXPONENT_BYTES[-NUMBER_EXPONENT_MIN:])]
@@ -292,3 +293,14 @@ def encode_number(canonical: str) -> bytes:
         digits += "0"
     body = _EXPONENT_BYTES[first_exponent - NUMBER_EXPONENT_MIN] + bytes.fromhex(digits).translate(_PAIRS_UP) + b"\x00"
     return _NEGATIVE + body.translate(_COMPLEMENT) if is_negative else _POSITIVE + body
+
+
+def decode_number(encoded: bytes) -> tuple[str, int]:
+    """The canonical number that `encode_number` made these bytes of, and how many of them it takes; others may follow."""
+    if encoded[:1] == _ZERO:
+        return "0", 1
+    is_negative = encoded[:1] == _NEGATIVE
+    body = encoded[1:].translate(_COMPLEMENT) if is_negative else encoded[1:]
+    end = body.index(b"\x00", 1)
+    digits = body[1:end].translate(_PAIRS_DOWN).hex().rstrip("0")
+    return _plain(is_negative, digits, body[0] + NUMBER_EXPONENT_MIN), 1 + end + 1

@@ -35,8 +35,10 @@ class Scope:
         "__weakref__",
         "account",
         "clock",
+        "documents",
         "maintenance",
         "region",
+        "see_watches",
         "settings",
         "state_delay",
         "store",
@@ -49,6 +51,9 @@ class Scope:
         self.store: Store = store
         self.maintenance: Maintenance = store
         """The store, for an operation that does the first slice of a job's work, such as an index's first entries."""
+        self.documents = store.documents
+        self.see_watches: Callable[[], None] = lambda: None
+        """Called after a change of what Contributor Insights watches."""
         self.clock = clock
         self.settings = settings
         self.tables = store.catalog.tables(account, region)

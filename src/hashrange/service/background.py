@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from hashrange.clock import Clock
 from hashrange.errors import StorageError
+from hashrange.insights.insights import Insights
 from hashrange.jobs.expiry import Expiry
 from hashrange.jobs.index_backfill import IndexBackfill
 from hashrange.jobs.index_delay import IndexDelay
@@ -42,6 +43,7 @@ class Background:
         in_turns: InTurns,
         drawing_now: "DrawingNow",
         scope_of: Callable[[str, str], Scope],
+        insights: Insights,
     ) -> None:
         """Raises SettingUnusable. `drawing_now()` draws the faults that stream records meet on their way to functions.
 
@@ -50,7 +52,7 @@ class Background:
         self._store = store
         self.triggers = _triggers_of(store, clock, settings, drawing_now)
         """None if the settings ask for no functions and no triggers."""
-        self.cloudwatch = CloudWatchSetup(store, clock, scope_of)
+        self.cloudwatch = CloudWatchSetup(store, clock, scope_of, insights)
         self._has_kinesis = settings.kinesis_endpoint is not None
         self._followers = _followers_of(store, clock, settings)
         jobs = [*jobs_of(store, clock), *self.cloudwatch.jobs]

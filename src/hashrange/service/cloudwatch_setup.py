@@ -13,6 +13,9 @@ from hashrange.cloudwatch.alarms.alarm_job import AlarmDeliveries, AlarmEvaluati
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.api.registry import cloudwatch_api
 from hashrange.cloudwatch.metrics import Metrics
+from hashrange.insights.api.registry import insight_operations
+from hashrange.insights.insight_rule_metric import read_insight_rule
+from hashrange.insights.insights import Insights
 from hashrange.jobs.job import Job
 from hashrange.operations.operation import Scope
 from hashrange.store.interface import WholeStore
@@ -23,8 +26,12 @@ SCALING_ACTIONS = "arn:aws:autoscaling:"
 class CloudWatchSetup:
     """CloudWatch and Application Auto Scaling of one service."""
 
-    def __init__(self, store: WholeStore, clock: Clock, scope_of: Callable[[str, str], Scope]) -> None:
+    def __init__(
+        self, store: WholeStore, clock: Clock, scope_of: Callable[[str, str], Scope], insights: Insights
+    ) -> None:
+        self.insights = insights
         self.metrics = Metrics(store.documents, clock)
+        self.metrics.read_insight_rule = partial(read_insight_rule, insights)
         self.alarms = Alarms(store.documents, clock)
         self.auto_scaling = AutoScaling(store.documents, clock, self.alarms, scope_of)
         self.alarms.on_action(SCALING_ACTIONS, PolicyActions(self.auto_scaling).deliver, is_scaling=True)
@@ -51,7 +58,8 @@ class CloudWatchSetup:
     @property
     def apis(self) -> list[ServiceApi]:
         """The APIs that are served."""
-        return [cloudwatch_api(self.metrics, self.alarms), autoscaling_api(self.auto_scaling)]
+        insight_rules = insight_operations(self.insights)
+        return [cloudwatch_api(self.metrics, self.alarms, insight_rules), autoscaling_api(self.auto_scaling)]
 
     async def save(self) -> None:
         """Keep what has been recorded so far: before a copy of the content is made, and at the end. Raises StorageError."""

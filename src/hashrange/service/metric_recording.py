@@ -6,6 +6,7 @@ An observation belongs to the minute in which its call ended: whatever moves the
 
 from array import array
 from collections.abc import Callable, Sequence
+from math import inf
 from typing import Protocol
 
 from hashrange.clock import Clock
@@ -82,7 +83,7 @@ class MetricRecording:
         """Record from now on."""
         service = self._service
         self._is_recording = True
-        self._begin()
+        self._begin(self._clock.service_time())
         service.recording = self
         service.faulted.on_error = self._replied_with_error
         service.store.on_expired(self._expired)
@@ -197,11 +198,11 @@ class MetricRecording:
 
     # --- time ------------------------------------------------------------------------------------
 
-    def _begin(self) -> None:
-        """Begin with the content and the service time that there are now."""
+    def _begin(self, since_seconds: float) -> None:
+        """Begin with the content that there is now, and has been since this service time."""
         self._generation = self._service.store.documents.generation
+        self._gauges.begin(since_seconds)
         self._look_at_clock(self._clock.service_time())
-        self._gauges.begin(self._now_seconds)
 
     def _look_at_clock(self, now_seconds: float) -> None:
         self._now_seconds = now_seconds
@@ -219,17 +220,20 @@ class MetricRecording:
     def _moved(self) -> None:
         """The clock has been moved, frozen, or let run again: what was counted belongs to the time before."""
         self._turn(has_moved=True)
+        self._turn_seconds = (
+            -inf
+        )  # the content may be replaced now, which the next call has to see before it is counted
 
     def _turn(self, *, has_moved: bool = False) -> None:
         """See what time it is; record what has been counted if its minute is over."""
         now_seconds = self._clock.service_time()
         if self._service.store.documents.generation != self._generation:
             self._counts.forget()  # of the content that has been replaced
-            self._begin()
+            self._begin(min(self._before_move(), now_seconds) if has_moved else now_seconds)
             return
         if now_seconds < self._now_seconds:
             self._record_counts()
-            self._begin()
+            self._begin(now_seconds)
             return
         if now_seconds >= self._minute_seconds + METRIC_MINUTE_SECONDS:
             self._record_counts()

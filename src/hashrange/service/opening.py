@@ -61,6 +61,7 @@ async def open_service(
         service = Service(store, operations, clock, settings)
         if settings.metrics == "on":
             MetricRecording(service, service.background.cloudwatch.metrics).start()
+        service.see_watches()
         if settings.throughput == "enforced":
             service.enforce_throughput()
         if settings.faults is not None:

@@ -25,6 +25,8 @@ class Scopes:
         self._store = store
         self._clock = clock
         self._settings = settings
+        self.see_watches: Callable[[], None] = lambda: None
+        """`Scope.see_watches` of Scopes that are made from now on."""
         self._set_up: Callable[[Scope], None] = _as_it_is
         self._scopes: dict[tuple[str, str], Scope] = {}
         self._handed_out: WeakSet[Scope] = WeakSet()
@@ -39,6 +41,7 @@ class Scopes:
             if len(self._scopes) >= SCOPES_MAX:
                 self._scopes.clear()
             scope = Scope(account, region, self._store, self._clock, self._settings)
+            scope.see_watches = self.see_watches
             self._scopes[account, region] = scope
             self._set_up(scope)
             self._handed_out.add(scope)

@@ -35,6 +35,7 @@ from hashrange.service.drive import Driver, in_turns
 from hashrange.service.durable_replies import is_durable
 from hashrange.service.faulted_calls import FaultedCalls
 from hashrange.service.hints import Hints
+from hashrange.service.insight_setup import InsightSetup
 from hashrange.service.scopes import Scopes
 from hashrange.service.second_look import with_second_look
 from hashrange.service.workers import Workers
@@ -63,13 +64,11 @@ class Service:
         self.workers = Workers(clock)
         self._scopes = Scopes(store, clock, settings)
         self.scope = self._scopes.of
+        self.faulted = FaultedCalls(self.workers)
+        self.insights = InsightSetup(store, clock, self.faulted)
+        in_worker = partial(in_turns, workers=self.workers)
         self.background = Background(
-            store,
-            clock,
-            settings,
-            partial(in_turns, workers=self.workers),
-            lambda: self.drawing,
-            self.scope,
+            store, clock, settings, in_worker, lambda: self.drawing, self.scope, self.insights.insights
         )
         self.jobs = self.background.runner
         self._hints = Hints(store.catalog)
@@ -77,12 +76,14 @@ class Service:
         self._position = store.position
         self._durable_position = store.durable_position
         self._counters: list[Callable[[Meter], None]] = []
-        self.faulted = FaultedCalls(self.workers)
         self.throttle_events = self.faulted.throttle_events
         self.recording: CallRecording | None = None
         """Counts the calls that have ended, for metrics; None: nobody does."""
         self.front = store
-        """The store that requests use, unless they meet faults: `store`, or one in front of it that enforces throughput."""
+        """The store that requests use, unless they meet faults: `store`, or one in front of it that enforces throughput, or counts keys."""
+        self._admitting = store
+        """`store`, or the one in front of it that enforces throughput."""
+        self._scopes.see_watches = self.see_watches
         self._throughput: ThroughputSetup | None = None
         self.drawing: Drawing | None = None
         """Draws who meets faults; None if there are no faults."""
@@ -143,14 +144,23 @@ class Service:
     def enforce_throughput(self) -> None:
         """From now on, throttle requests to tables whose terms say so. Faults are drawn anew if the first table is enforced, or the last one is not any more."""
         setup = self.throughput
-        front = setup.put_in_place()
+        before, self._admitting = self._admitting, setup.put_in_place()
+        if before is not self._admitting:
+            change_counting = self.stop_counting if self._admitting is self.store else self.count_capacity
+            change_counting(setup.front.count)
+            self._put_in_place()
+
+    def see_watches(self) -> None:
+        """From now on, count the keys of tables that Contributor Insights watches, and of no others. Raises StorageError."""
+        self.insights.insights.look()
+        self._put_in_place()
+
+    def _put_in_place(self) -> None:
+        """Let requests use the stores in front that are needed now. If there are faults, they are drawn anew."""
+        front = self.insights.in_front_of(self._admitting)
         if front is self.front:
             return
         self.front = front
-        if front is self.store:
-            self.stop_counting(setup.front.count)
-        else:
-            self.count_capacity(setup.front.count)
         if self.drawing is not None:
             self.use_faults(self.drawing.faults)
         else:

@@ -71,6 +71,7 @@ def return_to(service: Service, snapshot: ServiceSnapshot | None) -> None:
         elif has_faults:
             service.use_faults(NO_FAULTS)
         raise
+    service.see_watches()
 
 
 def initial_time(settings: Settings) -> ServiceTimeState:

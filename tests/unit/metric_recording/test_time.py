@@ -251,7 +251,18 @@ def test_a_reset_forgets_what_was_only_counted() -> None:
         client.put_item(TableName="orders", Item=key())
         database.reset()
         create_table(client)
-        assert seen.sum(WRITTEN, **ORDERS) == 0
+        client.put_item(TableName="orders", Item=key())
+        assert seen.sum(WRITTEN, **ORDERS) == 1
+
+
+def test_tables_of_a_restored_snapshot_are_idle_from_its_moment_on(database: Database, client: Any, seen: Seen) -> None:
+    create_table(client)
+    snapshot = database.snapshot()
+    client.delete_table(TableName="orders")
+    database.restore(snapshot)
+    database.clock.advance(3_600)
+    assert len(seen.points(WRITTEN, NAMESPACE, 60, DAY_SECONDS, **ORDERS)) == 60
+    assert [minute for minute, *_ in values(seen, "ProvisionedReadCapacityUnits", **ORDERS)] == [*range(60, -1, -5)]
 
 
 def test_time_that_goes_back_without_other_content_moves_no_observation(

@@ -1,4 +1,4 @@
-"""DescribeContributorInsights: return whether the most used keys of a table or global index are monitored; always DISABLED.
+"""DescribeContributorInsights: return whether the most used keys of a table or global index are watched, in which mode, and by which rules.
 
 Order of checks: names → table exists → the table has the global index.
 """
@@ -10,10 +10,13 @@ from msgspec import Meta
 from hashrange.errors import ResourceNotFoundException
 from hashrange.messages import other_services as say
 from hashrange.operations.described_table import TableRequest, described_table
+from hashrange.operations.insights.rule_names import rule_names
+from hashrange.operations.insights.watching import Watch, find_watch
 from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import NAME_PATTERN
+from hashrange.tables.schema import Table
 
 
 class WatchedRequest(TableRequest, frozen=True, kw_only=True, gc=False):
@@ -27,22 +30,36 @@ class DescribeContributorInsightsRequest(WatchedRequest, frozen=True, kw_only=Tr
 
 
 async def describe_contributor_insights(scope: Scope, request: DescribeContributorInsightsRequest) -> Reply:
-    """The status of monitoring, which is the same for every table and index."""
-    return await contributor_insights(scope, request)
+    """The status, and for what has ever been watched its mode, rules and time of the last change."""
+    table = await watched_table(scope, request)
+    watch = find_watch(scope.documents, table, request.IndexName)
+    reply = insights_status(scope, table, request.IndexName, watch)
+    if watch is not None:
+        reply["ContributorInsightsRuleList"] = rule_names(table, watch) if watch.is_on else []
+        reply["LastUpdateDateTime"] = watch.changed_seconds
+    return reply
 
 
-async def contributor_insights(scope: Scope, request: WatchedRequest) -> Reply:
-    """The reply: monitoring is DISABLED, without rules, mode or time, as it was never enabled.
-
-    Raises ResourceNotFoundException for a missing table or global index, Malformed for an impossible table name.
-    """
+async def watched_table(scope: Scope, request: WatchedRequest) -> Table:
+    """The table. Raises ResourceNotFoundException for a missing table or global index, Malformed for an impossible table name."""
     table = await described_table(scope, request.TableName)
+    if request.IndexName is not None and not any(
+        index.is_global and index.name == request.IndexName for index in table.indexes
+    ):
+        raise ResourceNotFoundException(say.INDEX_NOT_FOUND.format(name=table.name, index=request.IndexName))
+    return table
+
+
+def insights_status(scope: Scope, table: Table, index_name: str | None, watch: Watch | None) -> Reply:
+    """The members that the replies of all three operations share."""
     reply: Reply = {"TableName": table.name}
-    if request.IndexName is not None:
-        if not any(index.is_global and index.name == request.IndexName for index in table.indexes):
-            raise ResourceNotFoundException(say.INDEX_NOT_FOUND.format(name=table.name, index=request.IndexName))
-        reply["IndexName"] = request.IndexName
-    reply["ContributorInsightsStatus"] = "DISABLED"
+    if index_name is not None:
+        reply["IndexName"] = index_name
+    if watch is None:
+        reply["ContributorInsightsStatus"] = "DISABLED"
+        return reply
+    reply["ContributorInsightsStatus"] = watch.status(scope.clock.service_time())
+    reply["ContributorInsightsMode"] = watch.mode
     return reply
 
 

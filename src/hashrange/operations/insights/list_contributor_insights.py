@@ -1,6 +1,6 @@
-"""ListContributorInsights: list the tables and indexes that were ever monitored. Always empty.
+"""ListContributorInsights: list the tables and global indexes that are watched, or were, with the status of each.
 
-Order of checks: member constraints, table name → NextToken (none is valid) → the table exists, if one is named.
+Order of checks: member constraints, table name → NextToken → the table exists, if one is named.
 """
 
 from typing import Annotated
@@ -8,9 +8,12 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from hashrange.errors import ValidationException
 from hashrange.limits import LISTED_MAX
+from hashrange.messages import other_services as say
 from hashrange.operations.described_table import described_table
-from hashrange.operations.empty_lists import refuse_token
+from hashrange.operations.insights.describe_contributor_insights import insights_status
+from hashrange.operations.insights.watching import all_watches
 from hashrange.operations.lookup import table_name
 from hashrange.operations.naming import GIVEN_TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope
@@ -27,17 +30,38 @@ class ListContributorInsightsRequest(msgspec.Struct, frozen=True, kw_only=True, 
 
 
 async def list_contributor_insights(scope: Scope, request: ListContributorInsightsRequest) -> Reply:
-    """Return an empty list without a further page.
+    """Return a page of tables and indexes, in order of their names.
 
     Raises Malformed for an impossible table name, then ValidationException for a NextToken, then
     ResourceNotFoundException for a missing table.
     """
-    if request.TableName is not None:
-        table_name(request.TableName)
-    refuse_token(request.NextToken)
+    name = None if request.TableName is None else table_name(request.TableName)
+    after = _place(request.NextToken)
     if request.TableName is not None:
         await described_table(scope, request.TableName)
-    return {"ContributorInsightsSummaries": []}
+    found = []
+    for watch in all_watches(scope.documents):
+        table = scope.tables.get(watch.table_name)
+        is_here = (watch.account, watch.region) == (scope.account, scope.region)
+        if table is None or not is_here or name not in (None, watch.table_name):
+            continue
+        names = {None, *[index.name for index in table.schema.indexes]}
+        if table.schema.table_id == watch.table_id and watch.index_name in names:
+            found.append(insights_status(scope, table.schema, watch.index_name, watch))
+    size = request.MaxResults if request.MaxResults is not None and request.MaxResults > 0 else LISTED_MAX
+    reply: Reply = {"ContributorInsightsSummaries": found[after : after + size]}
+    if after + size < len(found):
+        reply["NextToken"] = str(after + size)
+    return reply
+
+
+def _place(token: str | None) -> int:
+    """Where the page begins. Raises ValidationException."""
+    if token is None:
+        return 0
+    if not token.isdecimal() or len(token) > 9:
+        raise ValidationException(say.NEXT_TOKEN_INVALID)
+    return int(token)
 
 
 OPERATION = Operation(

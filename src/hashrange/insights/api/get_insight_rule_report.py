@@ -1,0 +1,97 @@
+"""GetInsightRuleReport: who has contributed most to a rule in a stretch of time, and how much in each period."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
+from hashrange.cloudwatch.api.checks import check_one_of, refuse_value
+from hashrange.insights.insights import InsightRule, Insights
+from hashrange.insights.report import RuleReport, report_of
+from hashrange.messages import insights as sentences
+
+CONTRIBUTORS_MAX = 25
+"""Contributors in a report of a rule of DynamoDB. Source: global-tables-backup.md 8."""
+CONTRIBUTORS_USUAL = 10
+METRICS = ("UniqueContributors", "MaxContributorValue", "SampleCount", "Sum", "Minimum", "Maximum", "Average")
+ORDERS = ("Sum", "Maximum")
+
+
+class GetInsightRuleReportRequest(msgspec.Struct, frozen=True):
+    """Request of GetInsightRuleReport. `Period` in seconds."""
+
+    RuleName: str
+    StartTime: datetime
+    EndTime: datetime
+    Period: Annotated[int, Meta(ge=1)]
+    MaxContributorCount: int | None = None
+    Metrics: list[str] | None = None
+    OrderBy: str | None = None
+
+
+async def get_insight_rule_report(
+    insights: Insights, caller: Caller, request: GetInsightRuleReportRequest
+) -> Mapping[str, Any]:
+    """Returns the contributors, greatest first. Their values are at most the sketch's error too great. Raises ServiceError."""
+    most = CONTRIBUTORS_USUAL if request.MaxContributorCount is None else request.MaxContributorCount
+    if not 1 <= most <= CONTRIBUTORS_MAX:
+        refuse_value(sentences.TOO_MANY_CONTRIBUTORS.format(most=CONTRIBUTORS_MAX))
+    if request.Period % 60:
+        refuse_value(sentences.PERIOD)
+    if request.OrderBy is not None:
+        check_one_of("OrderBy", request.OrderBy, ORDERS)
+    for place, name in enumerate(request.Metrics or (), 1):
+        check_one_of(f"Metrics.{place}", name, METRICS)
+    if request.StartTime >= request.EndTime:
+        refuse_value(sentences.START_NOT_BEFORE_END)
+    rule = find_rule(insights, caller, request.RuleName)
+    begin_seconds = int(request.StartTime.timestamp() // 60 * 60)
+    report = report_of(rule.counts, begin_seconds, request.EndTime.timestamp(), request.Period)
+    return {
+        "KeyLabels": rule.key_labels,
+        "AggregationStatistic": "SUM",
+        "AggregateValue": report.total,
+        "ApproximateUniqueCount": report.unique_keys,
+        "Contributors": _contributors(report, most, request.OrderBy or "Sum"),
+        "MetricDatapoints": _metrics(report, request.Metrics or ()),
+    }
+
+
+def find_rule(insights: Insights, caller: Caller, name: str) -> InsightRule:
+    """The rule of this name. Raises ServiceError."""
+    rule = next((one for one in insights.rules(caller) if one.name == name), None)
+    if rule is None:
+        raise ServiceError("ResourceNotFoundException", sentences.NO_SUCH_RULE.format(name=name[:128]))
+    return rule
+
+
+def _contributors(report: RuleReport, most: int, order: str) -> list[dict[str, Any]]:
+    ordered = report.contributors
+    if order == "Maximum":
+        ordered = sorted(ordered, key=lambda one: -max(one.values.values(), default=0.0))
+    return [
+        {
+            "Keys": one.keys,
+            "ApproximateAggregateValue": one.total,
+            "Datapoints": [
+                {"Timestamp": datetime.fromtimestamp(at, UTC), "ApproximateValue": value}
+                for at, value in sorted(one.values.items())
+            ],
+        }
+        for one in ordered[:most]
+    ]
+
+
+def _metrics(report: RuleReport, names: "list[str] | tuple[()]") -> list[dict[str, Any]] | None:
+    if not names:
+        return None
+    return [
+        {"Timestamp": datetime.fromtimestamp(at, UTC), **{name: metrics[name] for name in names}}
+        for at, metrics in sorted(report.metrics.items())
+    ]
+
+
+OPERATION = ServiceOperation("GetInsightRuleReport", GetInsightRuleReportRequest, get_insight_rule_report)

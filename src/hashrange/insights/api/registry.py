@@ -1,0 +1,12 @@
+"""Which of CloudWatch's operations on insight rules are served? Those that read. DynamoDB's rules cannot be changed there."""
+
+from collections.abc import Sequence
+
+from hashrange.aws_services.operation import ServiceOperation
+from hashrange.insights.api import describe_insight_rules, get_insight_rule_report
+from hashrange.insights.insights import Insights
+
+
+def insight_operations(insights: Insights) -> Sequence[tuple[ServiceOperation, Insights]]:
+    """The operations, with what they work on."""
+    return [(describe_insight_rules.OPERATION, insights), (get_insight_rule_report.OPERATION, insights)]
