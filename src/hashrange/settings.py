@@ -99,6 +99,10 @@ class Settings(msgspec.Struct, frozen=True):
             description="on records the metrics of DynamoDB that CloudWatch's API returns (docs/metrics.md); off does not."
         ),
     ] = "on"
+    sns_endpoint: Annotated[
+        str | None,
+        Meta(description="URL of an SNS to which alarms publish, for actions that are topics (docs/metrics.md)."),
+    ] = None
     otlp_endpoint: Annotated[
         str | None,
         Meta(

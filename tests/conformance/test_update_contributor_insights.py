@@ -1,4 +1,4 @@
-"""UpdateContributorInsights: insights that are off may be turned off; turning them on is not implemented."""
+"""UpdateContributorInsights: tables and global indexes are watched, in one of two modes, and what is off may be turned off."""
 
 from typing import Any
 
@@ -28,12 +28,51 @@ def test_what_is_not_watched_may_be_turned_off(raw: RawClient, name: str) -> Non
         )
 
 
-def test_nothing_can_be_watched_yet(raw: RawClient, name: str) -> None:
-    members = {"ContributorInsightsMode": "THROTTLED_KEYS"}
-    assert fault(raw, "UpdateContributorInsights", {"TableName": name} | ON | members) == (
-        "UnsupportedOperationException",
-        "Hashrange does not support UpdateContributorInsights yet.",
+def rules_of(raw: RawClient, name: str, **members: str) -> list[str]:
+    """Kinds of the rules, without resource and time."""
+    reply = raw("DescribeContributorInsights", {"TableName": name} | members).json()
+    return [rule.split("-")[1] for rule in reply.get("ContributorInsightsRuleList", [])]
+
+
+def test_a_table_is_watched_in_either_mode_until_it_is_not(raw: RawClient, client: Any) -> None:
+    name = fresh_name()
+    client.create_table(**create_request(name, GlobalSecondaryIndexes=[index()]))
+    reply = raw("UpdateContributorInsights", {"TableName": name} | ON).json()
+    assert reply == {
+        "TableName": name,
+        "ContributorInsightsStatus": "ENABLING",
+        "ContributorInsightsMode": "ACCESSED_AND_THROTTLED_KEYS",
+    }
+    described = raw("DescribeContributorInsights", {"TableName": name}).json()
+    assert described["ContributorInsightsStatus"] == "ENABLED"
+    assert described["ContributorInsightsRuleList"][0].startswith(f"DynamoDBContributorInsights-PKC-{name}-")
+    assert described["LastUpdateDateTime"] > 0
+    assert rules_of(raw, name) == ["PKC", "PKT"]
+    raw("UpdateContributorInsights", {"TableName": name, "ContributorInsightsMode": "THROTTLED_KEYS"} | ON)
+    throttled = raw("DescribeContributorInsights", {"TableName": name}).json()["ContributorInsightsRuleList"]
+    assert throttled == described["ContributorInsightsRuleList"][1:], "the rules of throttled keys are kept"
+    raw("UpdateContributorInsights", {"TableName": name, "IndexName": "index"} | ON)
+    listed = raw("ListContributorInsights", {"TableName": name}).json()["ContributorInsightsSummaries"]
+    assert [(one.get("IndexName"), one["ContributorInsightsMode"]) for one in listed] == [
+        (None, "THROTTLED_KEYS"),
+        ("index", "ACCESSED_AND_THROTTLED_KEYS"),
+    ]
+    first = raw("ListContributorInsights", {"TableName": name, "MaxResults": 1}).json()
+    second = raw("ListContributorInsights", {"TableName": name, "NextToken": first["NextToken"]}).json()
+    assert first["ContributorInsightsSummaries"] + second["ContributorInsightsSummaries"] == listed
+    assert "NextToken" not in second
+    assert (
+        raw("UpdateContributorInsights", {"TableName": name} | OFF).json()["ContributorInsightsStatus"] == "DISABLING"
     )
+    assert raw("DescribeContributorInsights", {"TableName": name}).json()["ContributorInsightsStatus"] == "DISABLED"
+    assert rules_of(raw, name) == []
+    client.delete_table(TableName=name)
+    assert raw("ListContributorInsights", {}).json() == {"ContributorInsightsSummaries": []}
+    client.create_table(**create_request(name))
+    assert raw("DescribeContributorInsights", {"TableName": name}).json() == {
+        "TableName": name,
+        "ContributorInsightsStatus": "DISABLED",
+    }
 
 
 @pytest.mark.parametrize("members", [ON, OFF])

@@ -95,7 +95,16 @@ def test_every_dependency_has_a_wheel(platform: str, python: tuple[int, int]) ->
 
 @pytest.mark.parametrize("platform", PLATFORMS)
 def test_what_is_left_out_where(platform: str) -> None:
-    expected = {"greenlet", "httptools", "msgspec", "rocksdict", "uvloop", "zlib-ng"}
+    expected = {
+        "cbor2",
+        "greenlet",
+        "httptools",
+        "msgspec",
+        "prometheus-client",
+        "rocksdict",
+        "uvloop",
+        "zlib-ng",
+    }
     if platform.startswith("windows"):
         expected.discard("uvloop")
     if platform == "windows-arm64":

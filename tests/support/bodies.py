@@ -278,7 +278,10 @@ BODIES: dict[str, list[dict[str, Any]]] = {
     "UpdateContinuousBackups": [
         {"TableName": TABLE, "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": False}}
     ],
-    "UpdateContributorInsights": [{"TableName": TABLE, "IndexName": "global", "ContributorInsightsAction": "DISABLE"}],
+    "UpdateContributorInsights": [
+        {"TableName": TABLE, "IndexName": "global", "ContributorInsightsAction": "DISABLE"},
+        {"TableName": TABLE, "ContributorInsightsAction": "ENABLE", "ContributorInsightsMode": "THROTTLED_KEYS"},
+    ],
     "DescribeTimeToLive": [{"TableName": TABLE}],
     "UpdateKinesisStreamingDestination": [
         {

@@ -20,6 +20,7 @@ from hashrange.jobs.stream_shards import StreamShards
 from hashrange.messages.cloudwatch import LOG_METRICS_NOT_SAVED
 from hashrange.messages.kinesis import LOG_NO_ENDPOINT
 from hashrange.operations.operation import Scope
+from hashrange.service.alarm_actions import follow_actions
 from hashrange.service.cloudwatch_setup import CloudWatchSetup
 from hashrange.settings import Settings, SettingUnusable
 from hashrange.store.interface import WholeStore
@@ -53,6 +54,8 @@ class Background:
         self.triggers = _triggers_of(store, clock, settings, drawing_now)
         """None if the settings ask for no functions and no triggers."""
         self.cloudwatch = CloudWatchSetup(store, clock, scope_of, insights)
+        functions = None if self.triggers is None else self.triggers.functions
+        follow_actions(self.cloudwatch.alarms, self.cloudwatch.auto_scaling, functions, settings)
         self._has_kinesis = settings.kinesis_endpoint is not None
         self._followers = _followers_of(store, clock, settings)
         jobs = [*jobs_of(store, clock), *self.cloudwatch.jobs]

@@ -5,7 +5,6 @@ from functools import partial
 
 from hashrange.autoscaling.api.registry import autoscaling_api
 from hashrange.autoscaling.auto_scaling import AutoScaling
-from hashrange.autoscaling.policy_actions import PolicyActions
 from hashrange.autoscaling.scaling_job import ScalingJob
 from hashrange.aws_services.operation import ServiceApi
 from hashrange.clock import Clock
@@ -20,8 +19,6 @@ from hashrange.jobs.job import Job
 from hashrange.operations.operation import Scope
 from hashrange.store.interface import WholeStore
 
-SCALING_ACTIONS = "arn:aws:autoscaling:"
-
 
 class CloudWatchSetup:
     """CloudWatch and Application Auto Scaling of one service."""
@@ -34,7 +31,6 @@ class CloudWatchSetup:
         self.metrics.read_insight_rule = partial(read_insight_rule, insights)
         self.alarms = Alarms(store.documents, clock)
         self.auto_scaling = AutoScaling(store.documents, clock, self.alarms, scope_of)
-        self.alarms.on_action(SCALING_ACTIONS, PolicyActions(self.auto_scaling).deliver, is_scaling=True)
         self._evaluation = AlarmEvaluation(self.alarms, self.metrics, clock)
         self._deliveries = AlarmDeliveries(self.alarms)
         self._scaling = ScalingJob(self.auto_scaling)

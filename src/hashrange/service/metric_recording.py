@@ -220,9 +220,8 @@ class MetricRecording:
     def _moved(self) -> None:
         """The clock has been moved, frozen, or let run again: what was counted belongs to the time before."""
         self._turn(has_moved=True)
-        self._turn_seconds = (
-            -inf
-        )  # the content may be replaced now, which the next call has to see before it is counted
+        # The content may be replaced now, which the next call has to see before it is counted.
+        self._turn_seconds = -inf
 
     def _turn(self, *, has_moved: bool = False) -> None:
         """See what time it is; record what has been counted if its minute is over."""

@@ -18,7 +18,7 @@ from hashrange.testing.in_process import InProcess
 
 SERVICES = ("dynamodb", "dynamodb-streams")
 """Ids, as in botocore's event names, of the services whose requests are answered."""
-OWN_SERVICES = (*SERVICES, "lambda")
+OWN_SERVICES = (*SERVICES, "lambda", "cloudwatch", "application-auto-scaling")
 """Those of a database's own clients. Clients that know nothing of Hashrange may have their functions elsewhere."""
 
 
@@ -92,6 +92,15 @@ class _Body:
 
     def __init__(self, body: bytes) -> None:
         self._body = body
+
+    def read(self, size: int | None = None, **_: Any) -> bytes:
+        """The next bytes of the body; all that are left if `size` is None."""
+        end = len(self._body) if size is None or size < 0 else size
+        read, self._body = self._body[:end], self._body[end:]
+        return read
+
+    def close(self) -> None:
+        """Do nothing: there is no connection."""
 
     def stream(self, *_: Any, **__: Any) -> Iterator[bytes]:
         """Yield the whole body; a second call yields nothing more of it."""

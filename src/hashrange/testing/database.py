@@ -25,7 +25,7 @@ CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "re
 """Credentials and Region of clients and resources, unless the caller gives others; any are accepted."""
 
 
-CLIENTS = ("dynamodb", "dynamodbstreams", "lambda")
+CLIENTS = ("dynamodb", "dynamodbstreams", "lambda", "cloudwatch", "application-autoscaling")
 """Services, as boto3 names them, whose clients a database has."""
 KEPT_OPEN = (
     "This database belongs to the fixture hashrange_database, and later tests use it too. Use it without `with`, and do not"
@@ -117,7 +117,7 @@ class Database:
         self.faults = DatabaseFaults(self._process)
 
     def client(self, service: str = "dynamodb", **options: Any) -> Any:
-        """A boto3 client of `dynamodb`, `dynamodbstreams` or `lambda` that calls this database; `options` as for boto3.
+        """A boto3 client of one of CLIENTS, by default `dynamodb`, that calls this database; `options` as for boto3.
 
         Raises ValueError for other services.
         """

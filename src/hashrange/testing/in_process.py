@@ -63,6 +63,9 @@ class _Exchange:
             "Content-Type": told.decode("latin-1"),
             "Content-Length": str(len(body)),
         }
+        for line in extra.decode("latin-1").splitlines():
+            name, _, value = line.partition(": ")
+            headers[name] = value
         self._end(Answer(status, headers, body))
 
     def cut(self, share: float) -> None:

@@ -102,11 +102,27 @@ class StubStreams:
         return []
 
 
+class StubDocuments:
+    """No documents."""
+
+    generation = 0
+
+    def get(self, name: str) -> bytes | None:
+        return None
+
+    def below(self, prefix: str) -> list[tuple[str, bytes]]:
+        return []
+
+    async def write(self, changes: Mapping[str, bytes | None], generation: int | None = None) -> bool:
+        return True
+
+
 class StubStore:
     """A store without data, only commit positions: commits become durable when the test calls `sync`."""
 
     def __init__(self) -> None:
         self.catalog = StubCatalog()
+        self.documents = StubDocuments()
         self.streams = StubStreams()
         self.committed = 0
         self.durable = 0

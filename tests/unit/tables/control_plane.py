@@ -110,12 +110,26 @@ class FakeStreams:
         """Always None: there are no streams."""
 
 
+class FakeDocuments:
+    """A collection without documents."""
+
+    generation = 0
+
+    def get(self, name: str) -> None:
+        """Always None: there are no documents."""
+
+    def below(self, prefix: str) -> list[tuple[str, bytes]]:
+        """Always empty."""
+        return []
+
+
 class FakeStore:
     """A store with a catalog, and statistics that the test sets."""
 
     def __init__(self) -> None:
         self.catalog = FakeCatalog()
         self.streams = FakeStreams()
+        self.documents = FakeDocuments()
         self.figures = Statistics(0, 0)
 
     def position(self) -> int:

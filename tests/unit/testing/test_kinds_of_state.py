@@ -154,6 +154,28 @@ def queued_events(database: Database) -> int:
     return int(database._process.run(lambda: triggers.functions.events.count))
 
 
+PLACE = {
+    "ServiceNamespace": "dynamodb",
+    "ResourceId": "table/scaled",
+    "ScalableDimension": "dynamodb:table:ReadCapacityUnits",
+}
+
+
+def register_target(database: Database) -> None:
+    database.client().create_table(
+        TableName="scaled",
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        ProvisionedThroughput={"ReadCapacityUnits": 1, "WriteCapacityUnits": 1},
+    )
+    database.client("application-autoscaling").register_scalable_target(**PLACE, MinCapacity=2, MaxCapacity=9)
+
+
+def targets(database: Database) -> list[tuple[int, int]]:
+    found = database.client("application-autoscaling").describe_scalable_targets(ServiceNamespace="dynamodb")
+    return [(one["MinCapacity"], one["MaxCapacity"]) for one in found["ScalableTargets"]]
+
+
 KINDS = {
     "tables": Kind(
         lambda db: None,
@@ -222,7 +244,27 @@ KINDS = {
         lambda db: set_throughput(db, "music", mode="enforced"),
         lambda db: buckets_of(db, "music")["mode"],
         (),
-        ("_throughput", "front"),
+        ("_throughput", "front", "_admitting"),
+    ),
+    "metrics": Kind(
+        lambda db: db.client("cloudwatch").put_metric_data(
+            Namespace="own", MetricData=[{"MetricName": "orders", "Value": 3}]
+        ),
+        lambda db: [one["MetricName"] for one in db.client("cloudwatch").list_metrics(Namespace="own")["Metrics"]],
+    ),
+    "alarms": Kind(
+        lambda db: db.client("cloudwatch").put_composite_alarm(AlarmName="never", AlarmRule="FALSE"),
+        lambda db: [
+            one["AlarmName"]
+            for one in db.client("cloudwatch").describe_alarms(AlarmTypes=["CompositeAlarm"])["CompositeAlarms"]
+        ],
+    ),
+    "scalable targets": Kind(register_target, targets),
+    "contributor insights": Kind(
+        lambda db: db.client().update_contributor_insights(TableName="music", ContributorInsightsAction="ENABLE"),
+        lambda db: db.client().list_contributor_insights()["ContributorInsightsSummaries"],
+        (),
+        ("insights",),
     ),
 }
 """Kinds of state that clients can see."""

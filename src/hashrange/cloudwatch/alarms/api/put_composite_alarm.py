@@ -1,6 +1,6 @@
 """PutCompositeAlarm: creates an alarm whose state follows from those of other alarms, or replaces its definition."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -29,6 +29,7 @@ class PutCompositeAlarmRequest(msgspec.Struct, frozen=True):
     ActionsSuppressor: str | None = None
     ActionsSuppressorWaitPeriod: Annotated[int, Meta(ge=0)] | None = None
     ActionsSuppressorExtensionPeriod: Annotated[int, Meta(ge=0)] | None = None
+    ActionConfiguration: dict[str, Any] | None = None
 
 
 async def put_composite_alarm(alarms: Alarms, caller: Caller, request: PutCompositeAlarmRequest) -> None:
@@ -36,6 +37,8 @@ async def put_composite_alarm(alarms: Alarms, caller: Caller, request: PutCompos
     check_alarm_name(request.AlarmName)
     if request.AlarmDescription is not None:
         check_length("AlarmDescription", request.AlarmDescription, ALARM_DESCRIPTION_LENGTH_MAX, 0)
+    if request.ActionConfiguration is not None:
+        refuse_value(sentences.NOT_SUPPORTED.format(member="ActionConfiguration"))
     check_length("AlarmRule", request.AlarmRule, ALARM_RULE_LENGTH_MAX)
     _check_rule(alarms, caller, request)
     before = alarms.get(caller.account, caller.region, request.AlarmName)

@@ -62,6 +62,10 @@ class PutMetricAlarmRequest(msgspec.Struct, frozen=True):
     Tags: list[TagMember] | None = None
     ThresholdMetricId: str | None = None
     EvaluationCriteria: dict[str, Any] | None = None
+    EvaluationInterval: int | None = None
+    EvaluationWindow: dict[str, Any] | None = None
+    WarmUpConfiguration: dict[str, Any] | None = None
+    ActionConfiguration: dict[str, Any] | None = None
 
 
 async def put_metric_alarm(alarms: Alarms, caller: Caller, request: PutMetricAlarmRequest) -> None:
@@ -69,8 +73,15 @@ async def put_metric_alarm(alarms: Alarms, caller: Caller, request: PutMetricAla
     check_alarm_name(request.AlarmName)
     if request.AlarmDescription is not None:
         check_length("AlarmDescription", request.AlarmDescription, ALARM_DESCRIPTION_LENGTH_MAX, 0)
-    if request.EvaluationCriteria is not None:
-        refuse_value(sentences.NOT_SUPPORTED.format(member="EvaluationCriteria"))
+    for member in (
+        "EvaluationCriteria",
+        "EvaluationInterval",
+        "EvaluationWindow",
+        "WarmUpConfiguration",
+        "ActionConfiguration",
+    ):
+        if getattr(request, member) is not None:
+            refuse_value(sentences.NOT_SUPPORTED.format(member=member))
     threshold = _threshold(request)
     before = alarms.get(caller.account, caller.region, request.AlarmName)
     if before is not None and before.definition.is_composite:

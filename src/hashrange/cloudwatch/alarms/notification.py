@@ -1,0 +1,102 @@
+"""What is said to those whom an alarm tells of its state? The text that CloudWatch publishes to SNS, or the event that it sends to a Lambda function.
+
+Source: CloudWatch user guide, *Notifying users on alarm changes*, *Invoke a Lambda function from an alarm*.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from hashrange.cloudwatch.alarms.alarm import Alarm
+from hashrange.cloudwatch.alarms.alarms import AlarmAction
+from hashrange.cloudwatch.statistic import SIMPLE_STATISTICS
+
+
+def notification_of(told: AlarmAction) -> Mapping[str, Any]:
+    """The message of a notification."""
+    alarm = told.alarm
+    definition = alarm.definition
+    return {
+        "AlarmName": alarm.name,
+        "AlarmDescription": definition.description,
+        "AWSAccountId": alarm.account,
+        "AlarmConfigurationUpdatedTimestamp": _stamp(alarm.configured_seconds),
+        "NewStateValue": alarm.state,
+        "NewStateReason": alarm.reason,
+        "StateChangeTime": _stamp(told.at_seconds),
+        "Region": alarm.region,
+        "AlarmArn": alarm.arn,
+        "OldStateValue": told.before,
+        "OKActions": list(definition.actions.ok),
+        "AlarmActions": list(definition.actions.alarm),
+        "InsufficientDataActions": list(definition.actions.insufficient_data),
+    } | ({"AlarmRule": definition.rule} if definition.is_composite else {"Trigger": _trigger(alarm)})
+
+
+def subject_of(told: AlarmAction) -> str:
+    """The subject of a notification, of at most 100 characters."""
+    return f'{told.alarm.state}: "{told.alarm.name}" in {told.alarm.region}'[:100]
+
+
+def _trigger(alarm: Alarm) -> dict[str, Any]:
+    threshold, metric = alarm.definition.threshold, alarm.definition.metric
+    assert threshold is not None
+    trigger: dict[str, Any] = {
+        "EvaluationPeriods": threshold.evaluation_periods,
+        "DatapointsToAlarm": threshold.breaches_needed,
+        "ComparisonOperator": threshold.comparison,
+        "Threshold": threshold.value,
+        "TreatMissingData": threshold.missing_data,
+    }
+    if metric is None:
+        return trigger | {"Metrics": alarm.definition.queries}
+    is_simple = metric.statistic in SIMPLE_STATISTICS
+    return trigger | {
+        "MetricName": metric.name,
+        "Namespace": metric.namespace,
+        "StatisticType": "Statistic" if is_simple else "ExtendedStatistic",
+        "Statistic" if is_simple else "ExtendedStatistic": metric.statistic.upper() if is_simple else metric.statistic,
+        "Unit": metric.unit,
+        "Dimensions": [{"name": name, "value": value} for name, value in metric.dimensions],
+        "Period": metric.period_seconds,
+    }
+
+
+def lambda_event(told: AlarmAction) -> Mapping[str, Any]:
+    """The event that a function receives."""
+    alarm = told.alarm
+    state = {"value": alarm.state, "reason": alarm.reason, "timestamp": _stamp(told.at_seconds)}
+    if alarm.reason_data is not None:
+        state["reasonData"] = alarm.reason_data
+    return {
+        "source": "aws.cloudwatch",
+        "alarmArn": alarm.arn,
+        "accountId": alarm.account,
+        "time": _stamp(told.at_seconds),
+        "region": alarm.region,
+        "alarmData": {
+            "alarmName": alarm.name,
+            "state": state,
+            "previousState": {"value": told.before, "reason": told.before_reason},
+            "configuration": {"description": alarm.definition.description} | _configuration(alarm),
+        },
+    }
+
+
+def _configuration(alarm: Alarm) -> dict[str, Any]:
+    definition, metric = alarm.definition, alarm.definition.metric
+    if definition.is_composite:
+        return {"alarmRule": definition.rule}
+    if metric is None:
+        return {"metrics": definition.queries}
+    stat = {
+        "metric": {"namespace": metric.namespace, "name": metric.name, "dimensions": dict(metric.dimensions)},
+        "period": metric.period_seconds,
+        "stat": metric.statistic,
+    }
+    return {"metrics": [{"id": "m1", "metricStat": stat, "returnData": True}]}
+
+
+def _stamp(at_seconds: float) -> str:
+    time = datetime.fromtimestamp(at_seconds, UTC)
+    return f"{time:%Y-%m-%dT%H:%M:%S}.{time.microsecond // 1000:03d}+0000"

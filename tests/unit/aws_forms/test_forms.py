@@ -1,0 +1,255 @@
+"""One request in three forms: JSON, CBOR and the Query form get the same answers, each in its own form."""
+
+import gzip
+import json
+import urllib.error
+import urllib.request
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+from xml.etree import ElementTree as ET
+
+import cbor2
+import pytest
+
+from hashrange.testing.database import Database
+
+SIGNED = (
+    "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20261126/us-east-1/monitoring/aws4_request, SignedHeaders=host;x-amz-date,"
+    f" Signature={'0' * 64}"
+)
+XML = "{http://monitoring.amazonaws.com/doc/2010-08-01/}"
+FORMS = ("json", "cbor", "query")
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+def send(database: Database, path: str, body: bytes, method: str = "POST", **headers: str) -> Answer:
+    """Send a signed request."""
+    own = {
+        "X-Amz-Date": f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}",
+        "Authorization": SIGNED.replace("20261126", f"{datetime.now(UTC):%Y%m%d}"),
+    }
+    request = urllib.request.Request(
+        database.endpoint + path, body if method == "POST" else None, own | headers, method=method
+    )
+    try:
+        with urllib.request.urlopen(request) as reply:
+            return Answer(reply.status, {k.lower(): v for k, v in reply.headers.items()}, reply.read())
+    except urllib.error.HTTPError as error:
+        answer = Answer(error.code, {k.lower(): v for k, v in error.headers.items()}, error.read())
+        error.close()
+        return answer
+
+
+def send_json(database: Database, operation: str, body: bytes, **headers: str) -> Answer:
+    target = {"X-Amz-Target": f"GraniteServiceVersion20100801.{operation}"}
+    return send(
+        database,
+        "/",
+        body,
+        **target,
+        **{"Content-Type": "application/x-amz-json-1.0", "X-Amzn-Query-Mode": "true"},
+        **headers,
+    )
+
+
+def send_cbor(database: Database, operation: str, body: bytes, **headers: str) -> Answer:
+    path = f"/service/GraniteServiceVersion20100801/operation/{operation}"
+    own = {"Smithy-Protocol": "rpc-v2-cbor", "Accept": "application/cbor", "Content-Type": "application/cbor"}
+    return send(database, path, body, **own, **headers)
+
+
+def send_query(database: Database, operation: str, members: dict[str, str], method: str = "POST") -> Answer:
+    text = urlencode({"Action": operation, "Version": "2010-08-01", **members})
+    if method == "GET":
+        return send(database, f"/?{text}", b"", "GET")
+    return send(database, "/", text.encode(), **{"Content-Type": "application/x-www-form-urlencoded; charset=utf-8"})
+
+
+def flat(node: Any, prefix: str = "") -> dict[str, str]:
+    """Members as the Query form has them."""
+    if isinstance(node, dict):
+        pairs = {f"{prefix}.{name}" if prefix else name: value for name, value in node.items()}
+    elif isinstance(node, list):
+        pairs = {f"{prefix}.member.{place}": value for place, value in enumerate(node, 1)}
+    else:
+        return {prefix: node.isoformat() if isinstance(node, datetime) else str(node)}
+    return {name: value for one, below in pairs.items() for name, value in flat(below, one).items()}
+
+
+def ask(database: Database, form: str, operation: str, members: dict[str, Any]) -> tuple[int, dict[str, Any], str]:
+    """Status, members of the reply or of the error, and the error's code in the Query form."""
+    if form == "query":
+        answer = send_query(database, operation, flat(members))
+        root = ET.fromstring(answer.body)
+        assert root.find(f".//{XML}RequestId") is not None
+        code = root.findtext(f".//{XML}Code", "")
+        result = root.find(f"{XML}{operation}Result")
+        return answer.status, {} if result is None else read_xml(result), code
+    if form == "json":
+        body = json.dumps(members, default=lambda time: time.timestamp()).encode()
+        answer = send_json(database, operation, body)
+        found = json.loads(answer.body)
+    else:
+        answer = send_cbor(database, operation, cbor2.dumps(members, datetime_as_timestamp=True, timezone=UTC))
+        assert answer.headers["smithy-protocol"] == "rpc-v2-cbor"
+        found = cbor2.loads(answer.body)
+    assert answer.headers["x-amzn-requestid"]
+    return answer.status, found, answer.headers.get("x-amzn-query-error", "").partition(";")[0]
+
+
+def read_xml(element: ET.Element) -> Any:
+    """Lists for members, dicts for others, and texts."""
+    children = list(element)
+    if not children:
+        return element.text or ""
+    if all(child.tag == f"{XML}member" for child in children):
+        return [read_xml(child) for child in children]
+    return {child.tag.removeprefix(XML): read_xml(child) for child in children}
+
+
+def around_now(database: Database) -> dict[str, Any]:
+    now = datetime.fromtimestamp(database.clock.now(), UTC).replace(microsecond=0)
+    return {"StartTime": now - timedelta(hours=1), "EndTime": now + timedelta(minutes=1)}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_data_is_put_and_read(database: Database, form: str) -> None:
+    metric = {"Namespace": f"own/{form}", "MetricName": "Orders"}
+    dimensions = [{"Name": "Shop", "Value": "<Größe & Co>"}, {"Name": "City", "Value": "Ulm"}]
+    datum = {
+        "MetricName": "Orders",
+        "Dimensions": dimensions,
+        "Values": [1.5, 2.0],
+        "Counts": [2.0, 1.0],
+        "Unit": "Count",
+    }
+    status, _, _ = ask(database, form, "PutMetricData", {"Namespace": metric["Namespace"], "MetricData": [datum]})
+    assert status == 200
+    asked = {**metric, "Dimensions": dimensions, **around_now(database), "Period": 60}
+    status, found, _ = ask(database, form, "GetMetricStatistics", {**asked, "Statistics": ["Sum", "Maximum"]})
+    assert status == 200
+    assert found["Label"] == "Orders"
+    (point,) = found["Datapoints"]
+    assert (float(point["Sum"]), float(point["Maximum"]), point["Unit"]) == (5.0, 2.0, "Count")
+    status, found, _ = ask(database, form, "GetMetricStatistics", {**asked, "ExtendedStatistics": ["p100"]})
+    (point,) = found["Datapoints"]
+    if form == "query":
+        assert point["ExtendedStatistics"] == {"entry": {"key": "p100", "value": "2.0"}}
+    else:
+        assert point["ExtendedStatistics"] == {"p100": 2.0}
+    status, found, _ = ask(database, form, "ListMetrics", {"Namespace": metric["Namespace"]})
+    (listed,) = found["Metrics"]
+    assert listed["Dimensions"] == sorted(dimensions, key=lambda one: one["Name"])
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("members", "code"),
+    [
+        ({"Namespace": "own"}, "MissingParameter"),
+        ({"MetricData": [{"MetricName": "a", "Value": 1.0}]}, "MissingParameter"),
+        ({"Namespace": "AWS/DynamoDB", "MetricData": [{"MetricName": "a", "Value": 1.0}]}, "InvalidParameterValue"),
+        ({"Namespace": "own", "MetricData": [{"MetricName": "a", "Value": "much"}]}, "InvalidParameterValue"),
+        ({"Namespace": "own", "MetricData": [{"Value": 1.0}]}, "MissingParameter"),
+        ({"Namespace": "own", "MetricData": "none"}, "InvalidParameterValue"),
+    ],
+)
+def test_errors_have_their_code_in_every_form(
+    database: Database, form: str, members: dict[str, Any], code: str
+) -> None:
+    status, error, found = ask(database, form, "PutMetricData", members)
+    assert (status, found) == (400, code)
+    if form != "query":
+        assert error["message"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_operations_that_are_not_served_say_so(database: Database, form: str) -> None:
+    status, _, code = ask(database, form, "PutDashboard", {"DashboardName": "a", "DashboardBody": "{}"})
+    assert (status, code) == (400, "UnsupportedOperationException")
+    status, _, code = ask(database, form, "PutNothing", {})
+    assert (status, code) == (400, "InvalidAction" if form == "query" else "UnknownOperationException")
+
+
+def test_a_compressed_body_is_read(database: Database) -> None:
+    members = {"Namespace": "own/gzip", "MetricData": [{"MetricName": "a", "Value": 1.0}]}
+    compressed = gzip.compress(cbor2.dumps(members))
+    assert send_cbor(database, "PutMetricData", compressed, **{"Content-Encoding": "gzip"}).status == 200
+    assert (
+        send_json(
+            database, "PutMetricData", gzip.compress(json.dumps(members).encode()), **{"Content-Encoding": "gzip"}
+        ).status
+        == 200
+    )
+    _, found, _ = ask(database, "json", "ListMetrics", {"Namespace": "own/gzip"})
+    assert len(found["Metrics"]) == 1
+
+
+def test_an_empty_cbor_request_has_no_body(database: Database) -> None:
+    assert send_cbor(database, "ListMetrics", b"").status == 200
+
+
+def test_the_query_form_may_be_in_the_url(database: Database) -> None:
+    answer = send_query(database, "ListMetrics", {"Namespace": "nobody"}, "GET")
+    assert answer.status == 200
+    assert answer.body.startswith(b"<ListMetricsResponse xmlns=")
+    assert answer.headers["content-type"] == "text/xml"
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"MetricData.member.1": "x"},
+        {"MetricData.member.x.MetricName": "a"},
+        {"MetricData.member.1.MetricName.more": "a"},
+        {"MetricData.member.1.MetricName": "a", "MetricData.member.1": "b"},
+        {"MetricData.member.1.Timestamp": "yesterday"},
+        {"MetricData.member.99999999999999.MetricName": "a"},
+        {".".join(["A"] * 100): "a"},
+        {"Namespace.member.1": "a"},
+    ],
+)
+def test_twisted_forms_are_refused(database: Database, members: dict[str, str]) -> None:
+    answer = send_query(
+        database, "PutMetricData", {"Namespace": "own", **members} if "Namespace.member.1" not in members else members
+    )
+    assert answer.status == 400, answer
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"\x81" * 100_000,
+        b"\x9f" * 100_000,
+        b"\xa1" + b"\x61a" * 3,
+        b"\x7b\x7f\xff\xff\xff\xff\xff\xff\xff",
+        b"\xd8\x1c\x81\xd8\x1d\x00",
+        b"\xf7",
+        b"\x80",
+        b"\xa1\x01\x02",
+        b"\xbf\x69Namespace\xfb\x7f\xf8\x00\x00\x00\x00\x00\x00\xff",
+        cbor2.dumps({"Namespace": "own", "MetricData": [{"MetricName": "a", "Value": float("nan")}]}),
+        cbor2.dumps({"Namespace": "own", "MetricData": [{"MetricName": "a", "Value": 10**400}]}),
+        cbor2.dumps({"Namespace": "own", "MetricData": [{"MetricName": "a", "Value": 1.0, "Timestamp": 1e300}]}),
+    ],
+)
+def test_hostile_cbor_is_refused(database: Database, body: bytes) -> None:
+    assert send_cbor(database, "PutMetricData", body).status == 400
+    assert send_cbor(database, "ListMetrics", b"").status == 200
+
+
+@pytest.mark.parametrize("body", [b"[]", b"nothing", b'{"Namespace":1}', b"[" * 100_000, b"\xff", b'{"a"'])
+def test_hostile_json_is_refused(database: Database, body: bytes) -> None:
+    assert send_json(database, "PutMetricData", body).status == 400
+
+
+def test_a_request_without_a_signature_is_refused(database: Database) -> None:
+    answer = send_json(database, "ListMetrics", b"{}", Authorization="none")
+    assert answer.status == 400
+    assert json.loads(answer.body)["__type"] in {"MissingAuthenticationTokenException", "IncompleteSignatureException"}

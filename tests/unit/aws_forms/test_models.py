@@ -1,0 +1,78 @@
+"""Operations of CloudWatch and Application Auto Scaling against botocore's service models: names, members, required ones, errors."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from botocore.loaders import Loader
+
+from hashrange.autoscaling.api.registry import autoscaling_api
+from hashrange.aws_services.operation import ServiceApi, ServiceOperation
+from hashrange.cloudwatch.api.registry import cloudwatch_api
+from hashrange.insights.api.registry import insight_operations
+
+NOTHING: Any = None
+APIS: dict[str, ServiceApi] = {
+    "cloudwatch": cloudwatch_api(NOTHING, NOTHING, insight_operations(NOTHING)),
+    "application-autoscaling": autoscaling_api(NOTHING),
+}
+MODELS: dict[str, dict[str, Any]] = {
+    "cloudwatch": Loader().load_service_model("cloudwatch", "service-2", "2010-08-01"),
+    "application-autoscaling": Loader().load_service_model("application-autoscaling", "service-2", "2016-02-06"),
+}
+WORDED_BY_OPERATIONS = {
+    ("PutMetricData", "Namespace"),
+}
+LATER = {"PutMetricAlarm": {"EvaluationCriteria", "ThresholdMetricId"}}
+"""Members of models that are newer than botocore's."""
+OPERATIONS = [
+    pytest.param(name, operation, id=f"{name}-{operation.name}")
+    for name, api in APIS.items()
+    for operation, _ in api.operations
+]
+
+
+def shape_of(service: str, operation: str) -> dict[str, Any]:
+    model = MODELS[service]
+    name = model["operations"][operation]["input"]["shape"]
+    shape: dict[str, Any] = model["shapes"][name]
+    return shape
+
+
+@pytest.mark.parametrize("service", APIS)
+def test_every_operation_of_the_model_is_served_or_named(service: str) -> None:
+    api = APIS[service]
+    served = {operation.name for operation, _ in api.operations}
+    assert not served & api.unserved
+    assert set(MODELS[service]["operations"]) <= served | api.unserved
+
+
+@pytest.mark.parametrize(("service", "operation"), OPERATIONS)
+def test_members_are_those_of_the_model(service: str, operation: ServiceOperation) -> None:
+    shape = shape_of(service, operation.name)
+    fields = {field.encode_name: field for field in msgspec.structs.fields(operation.request)}
+    assert set(shape.get("members", {})) <= set(fields), "a member of the model is missing"
+    assert set(fields) - set(shape.get("members", {})) <= LATER.get(operation.name, set())
+    required = {name for name, field in fields.items() if field.required}
+    assert required == set(shape.get("required", ()))
+
+
+@pytest.mark.parametrize("service", APIS)
+def test_errors_have_the_status_and_the_code_of_the_model(service: str) -> None:
+    shapes = MODELS[service]["shapes"]
+    for name, error in APIS[service].errors.items():
+        known = shapes.get(name, {}).get("error")
+        if known is not None:
+            assert (error.status, error.query_code) == (known["httpStatusCode"], known.get("code", name)), name
+
+
+@pytest.mark.parametrize("service", APIS)
+def test_the_api_has_the_names_of_the_model(service: str) -> None:
+    metadata, api = MODELS[service]["metadata"], APIS[service]
+    assert (api.signing_name, api.target_prefix, api.json_version, api.version) == (
+        metadata.get("signingName", metadata["endpointPrefix"]),
+        metadata["targetPrefix"],
+        metadata["jsonVersion"],
+        metadata["apiVersion"],
+    )
+    assert metadata.get("xmlNamespace") == api.xml_namespace
