@@ -15,7 +15,7 @@ from hashrange.operations.operation import Operation
 DOCS = Path(__file__).parent
 START, END = "<!-- generated: operations -->\n", "<!-- end of generated -->\n"
 STATUSES = SERVED, READ_BACK, NOT_YET = "served", "read back", "not yet"
-FOLDERS_READ_BACK = {"backups", "global_tables", "insights", "transfers"}
+FOLDERS_READ_BACK = {"backups", "global_tables", "transfers"}
 """Folders of operations whose feature is not built yet; a folder leaves this set when it is."""
 
 SETTINGS_HEAD = """# Settings
