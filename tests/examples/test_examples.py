@@ -175,3 +175,16 @@ def test_what_an_example_keeps_is_exact(
     assert 0 < handled < total, "it went on where it was"
     again, errors = world.start(example, "--once").communicate(timeout=120)
     assert (again, errors) == ("0 changes\n", "")
+
+
+def test_a_day_of_auto_scaling(tmp_path: Path) -> None:
+    drawing = tmp_path / "day.svg"
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLES / "scaling_day.py"), str(drawing)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.count("Successful: Setting read capacity units") >= 5
+    assert drawing.read_text() == (EXAMPLES.parent / "scaling-day.svg").read_text()

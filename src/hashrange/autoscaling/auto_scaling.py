@@ -29,8 +29,10 @@ TARGET_PREFIX = "scalable-target/"
 POLICY_PREFIX = "scaling-policy/"
 SCHEDULED_PREFIX = "scheduled-action/"
 ACTIVITY_PREFIX = "scaling-activity/"
-RETRY_SECONDS = 1.0
-"""Service time after which capacity that could not be brought within its bounds, because the table was busy, is looked at again."""
+BUSY_SECONDS = 1.0
+"""Service time after which capacity outside of its bounds is looked at again if the table was busy."""
+REFUSED_SECONDS = 60.0
+"""The same if UpdateTable has refused the change: decreases are allowed again each hour, and alarms try each minute too."""
 _encode = msgspec.json.encode
 _read_target = msgspec.json.Decoder(ScalableTarget).decode
 _read_policy = msgspec.json.Decoder(ScalingPolicy).decode
@@ -53,8 +55,8 @@ class AutoScaling:
         self._targets: dict[TargetPlace, ScalableTarget] = {}
         self._policies: dict[tuple[TargetPlace, str], ScalingPolicy] = {}
         self._scheduled: dict[tuple[TargetPlace, str], ScheduledAction] = {}
-        self.unsettled: set[TargetPlace] = set()
-        """Targets whose capacity is, or may be, outside their bounds."""
+        self.unsettled: dict[TargetPlace, float] = {}
+        """Targets whose capacity is, or may be, outside of their bounds, and the service time at which to look at each."""
         self.wake: Callable[[], None] = lambda: None
         """Called when the job has work."""
 
@@ -122,9 +124,9 @@ class AutoScaling:
     # --- changes ---------------------------------------------------------------------------------
 
     async def keep_target(self, target: ScalableTarget) -> None:
-        """Create or replace a target, and bring its capacity within the bounds as soon as its table is ACTIVE. Raises StorageError."""
-        await self._write({_document(TARGET_PREFIX, target.place): _encode(target)})
-        self._targets[target.place] = target
+        """Create or replace a target. Raises StorageError."""
+        if await self._write({_document(TARGET_PREFIX, target.place): _encode(target)}):
+            self._targets[target.place] = target
 
     async def remove_target(self, target: ScalableTarget) -> None:
         """Deregister a target, with its policies, their alarms, and scheduled actions. Raises StorageError."""
@@ -132,24 +134,27 @@ class AutoScaling:
         policies = [one for one in self._policies.values() if one.place == place]
         scheduled = [one for one in self._scheduled.values() if one.place == place]
         for policy in policies:
-            await self._remove_alarms(policy)
+            await self._delete_alarms(place, policy.alarms.values())
         changes: dict[str, bytes | None] = {_document(TARGET_PREFIX, place): None}
         changes |= {POLICY_PREFIX + policy.id: None for policy in policies}
         changes |= {SCHEDULED_PREFIX + one.id: None for one in scheduled}
-        await self._write(changes)
+        if not await self._write(changes):
+            return
         self._targets.pop(place, None)
+        self.unsettled.pop(place, None)
         for policy in policies:
             self._policies.pop((place, policy.name), None)
         for one in scheduled:
             self._scheduled.pop((place, one.name), None)
 
     async def keep_policy(self, policy: ScalingPolicy) -> None:
-        """Create or replace a policy and its alarms. Raises StorageError."""
+        """Create or replace a policy; alarms that it has no longer are deleted. Raises StorageError."""
         before = self.policy(policy.place, policy.name)
-        if before is not None:
-            await self._remove_alarms(before)
-        await self._write({POLICY_PREFIX + policy.id: _encode(policy)})
+        if not await self._write({POLICY_PREFIX + policy.id: _encode(policy)}):
+            return
         self._policies[policy.place, policy.name] = policy
+        if before is not None:
+            await self._delete_alarms(policy.place, set(before.alarms.values()) - set(policy.alarms.values()))
         await self.put_alarms(policy)
 
     async def put_alarms(self, policy: ScalingPolicy) -> None:
@@ -162,41 +167,47 @@ class AutoScaling:
 
     async def remove_policy(self, policy: ScalingPolicy) -> None:
         """Delete a policy and its alarms. Raises StorageError."""
-        await self._remove_alarms(policy)
-        await self._write({POLICY_PREFIX + policy.id: None})
-        self._policies.pop((policy.place, policy.name), None)
+        await self._delete_alarms(policy.place, policy.alarms.values())
+        if await self._write({POLICY_PREFIX + policy.id: None}):
+            self._policies.pop((policy.place, policy.name), None)
 
-    async def _remove_alarms(self, policy: ScalingPolicy) -> None:
-        await self.alarms.delete(policy.place.account, policy.place.region, policy.alarms.values())
+    async def _delete_alarms(self, place: TargetPlace, names: Iterable[str]) -> None:
+        await self.alarms.delete(place.account, place.region, names)
 
     async def keep_scheduled(self, action: ScheduledAction) -> None:
         """Create or replace a scheduled action. Raises StorageError."""
-        await self._write({SCHEDULED_PREFIX + action.id: _encode(action)})
-        self._scheduled[action.place, action.name] = action
-        self.wake()
+        if await self._write({SCHEDULED_PREFIX + action.id: _encode(action)}):
+            self._scheduled[action.place, action.name] = action
+            self.wake()
 
     async def remove_scheduled(self, action: ScheduledAction) -> None:
         """Delete a scheduled action. Raises StorageError."""
-        await self._write({SCHEDULED_PREFIX + action.id: None})
-        self._scheduled.pop((action.place, action.name), None)
+        if await self._write({SCHEDULED_PREFIX + action.id: None}):
+            self._scheduled.pop((action.place, action.name), None)
 
     # --- capacity --------------------------------------------------------------------------------
 
-    async def settle(self, target: ScalableTarget, cause_low: str, cause_high: str) -> bool:
-        """Bring the capacity of a target within its bounds. Returns False if its table is busy: it is to be tried again. Raises StorageError.
+    async def settle(self, target: ScalableTarget, cause_low: str, cause_high: str) -> None:
+        """Bring the capacity of a target within its bounds, now or as soon as the table allows it. Raises StorageError.
 
         `cause_low`, `cause_high`: cause of the activity if the capacity is below or above.
         """
         scope, place = self.scope(target.place), target.place
         capacity = current_capacity(scope, place)
-        if capacity is None or target.minimum <= capacity <= target.maximum:
-            return True
-        if not is_active(scope, place):
-            return False
-        is_low = capacity < target.minimum
-        units = target.minimum if is_low else target.maximum
-        await self.scale(place, units, cause_low if is_low else cause_high)
-        return True
+        again_seconds = None
+        if capacity is not None and not target.minimum <= capacity <= target.maximum:
+            is_low = capacity < target.minimum
+            if not is_active(scope, place):
+                again_seconds = BUSY_SECONDS
+            elif not await self.scale(
+                place, target.minimum if is_low else target.maximum, cause_low if is_low else cause_high
+            ):
+                again_seconds = REFUSED_SECONDS
+        if again_seconds is None:
+            self.unsettled.pop(place, None)
+        else:
+            self.unsettled[place] = self.now_seconds() + again_seconds
+            self.wake()
 
     async def scale(self, place: TargetPlace, units: int, cause: str) -> bool:
         """Change the capacity of a target by UpdateTable, and note the activity. Returns True if it was changed. Raises StorageError."""
@@ -218,19 +229,22 @@ class AutoScaling:
         return status == "Successful"
 
     async def note(self, place: TargetPlace, activity: Activity) -> None:
-        """Keep an activity; the oldest ones are forgotten. Raises StorageError."""
+        """Keep an activity; the oldest ones are forgotten. One that only repeats the newest one's failure is not kept. Raises StorageError."""
         name = _document(ACTIVITY_PREFIX, place)
         stored = self._documents.get(name)
         oldest_seconds = activity.begin_seconds - SCALING_ACTIVITY_SECONDS
         before = [] if stored is None else _read_activities(stored)
+        if before and activity.status == "Failed" and _outcome(before[-1]) == _outcome(activity):
+            return
         kept = [one for one in before if one.begin_seconds >= oldest_seconds]
         await self._write({name: _encode([*kept[-SCALING_ACTIVITIES_MAX + 1 :], activity])})
 
     # --- documents -------------------------------------------------------------------------------
 
-    async def _write(self, changes: dict[str, bytes | None]) -> None:
+    async def _write(self, changes: dict[str, bytes | None]) -> bool:
+        """Returns False if the store's content has been replaced meanwhile: nothing was written, and nothing is to be remembered."""
         self._see_content()
-        await self._documents.write(changes, self._generation)
+        return await self._documents.write(changes, self._generation)
 
     def _see_content(self) -> None:
         """Read everything, the first time and after the store's content has been replaced."""
@@ -244,14 +258,16 @@ class AutoScaling:
         self._targets = {one.place: one for one in targets}
         self._policies = {(one.place, one.name): one for one in policies}
         self._scheduled = {(one.place, one.name): one for one in scheduled}
-        self.unsettled = set(self._targets)
+        self.unsettled = dict.fromkeys(self._targets, 0.0)
 
 
 def next_time(action: ScheduledAction, after_seconds: float) -> float | None:
-    """When a scheduled action is due next, after a moment; None: never again. Raises ScheduleError."""
+    """When a scheduled action is due next, after a moment, and not before its StartTime; None: never again. Raises ScheduleError."""
     begin_seconds = action.created_seconds if action.begin_seconds is None else action.begin_seconds
     schedule = read_schedule(action.schedule, zone_of(action.timezone), begin_seconds)
-    due_seconds = schedule.next_after(max(after_seconds, begin_seconds if action.begin_seconds else after_seconds))
+    if action.begin_seconds is not None:
+        after_seconds = max(after_seconds, action.begin_seconds - 0.001)  # the StartTime itself counts
+    due_seconds = schedule.next_after(after_seconds)
     is_over = due_seconds is not None and action.end_seconds is not None and due_seconds >= action.end_seconds
     return None if is_over else due_seconds
 
@@ -263,3 +279,7 @@ def _of(records: Iterable[OwnedT], account: str, region: str) -> list[OwnedT]:
 
 def _document(prefix: str, place: TargetPlace) -> str:
     return f"{prefix}{place.account}/{place.region}/{place.dimension}/{place.resource_id}"
+
+
+def _outcome(activity: Activity) -> tuple[str, str, str, str]:
+    return (activity.description, activity.cause, activity.status, activity.message)

@@ -53,7 +53,9 @@ class PolicyActions:
         cause = sentences.ALARM_CAUSE.format(alarm=told.alarm.name, policy=policy.name)
         if await scaling.scale(place, wanted, cause):
             times = {"scaled_out_seconds" if is_out else "scaled_in_seconds": now_seconds}
-            await scaling.keep_target(msgspec.structs.replace(target, **times))
+            present = scaling.target(place)  # may have been registered again, or deregistered, in between
+            if present is not None:
+                await scaling.keep_target(msgspec.structs.replace(present, **times))
 
     async def _note_none(
         self, policy: ScalingPolicy, target: ScalableTarget, told: AlarmAction, capacity: int, *, is_out: bool

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from hashrange.autoscaling.auto_scaling import RETRY_SECONDS, AutoScaling, next_time
+from hashrange.autoscaling.auto_scaling import AutoScaling, next_time
 from hashrange.autoscaling.records import ScheduledAction
 from hashrange.jobs.job import AT_ONCE
 from hashrange.messages import autoscaling as sentences
@@ -26,18 +26,17 @@ class ScalingJob:
         if first is not None and first.due_seconds is not None and first.due_seconds <= now_seconds:
             await self._execute(first, now_seconds)
             return AT_ONCE
-        for place in tuple(scaling.unsettled):
+        for place in [place for place, at_seconds in scaling.unsettled.items() if at_seconds <= now_seconds]:
             target = scaling.target(place)
-            if target is None or await scaling.settle(
-                target,
-                sentences.MINIMUM_CAUSE.format(minimum=target.minimum),
-                sentences.MAXIMUM_CAUSE.format(maximum=target.maximum),
-            ):
-                scaling.unsettled.discard(place)
-        waits_seconds = [RETRY_SECONDS] if scaling.unsettled else []
+            if target is None:
+                scaling.unsettled.pop(place, None)
+                continue
+            minimum_cause = sentences.MINIMUM_CAUSE.format(minimum=target.minimum)
+            await scaling.settle(target, minimum_cause, sentences.MAXIMUM_CAUSE.format(maximum=target.maximum))
+        times_seconds = list(scaling.unsettled.values())
         if first is not None and first.due_seconds is not None:
-            waits_seconds.append(first.due_seconds - now_seconds)
-        return min(waits_seconds, default=None)
+            times_seconds.append(first.due_seconds)
+        return max(min(times_seconds) - now_seconds, 0.0) if times_seconds else None
 
     async def _execute(self, action: ScheduledAction, now_seconds: float) -> None:
         """Give the target its new bounds, and the action its next time."""
@@ -47,12 +46,10 @@ class ScalingJob:
             minimum = target.minimum if action.minimum is None else action.minimum
             maximum = target.maximum if action.maximum is None else action.maximum
             minimum, maximum = min(minimum, maximum), max(minimum, maximum)
-            await scaling.keep_target(msgspec.structs.replace(target, minimum=minimum, maximum=maximum))
+            target = msgspec.structs.replace(target, minimum=minimum, maximum=maximum)
+            await scaling.keep_target(target)
             cause = sentences.SCHEDULED_CAUSE.format(name=action.name)
-            target = scaling.target(action.place)
-            assert target is not None
-            if not await scaling.settle(target, cause, cause):
-                scaling.unsettled.add(action.place)
+            await scaling.settle(target, cause, cause)
         due_seconds = next_time(action, now_seconds)
         if due_seconds is None:
             await scaling.remove_scheduled(action)

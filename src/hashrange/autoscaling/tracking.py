@@ -4,7 +4,8 @@ Numbers of minutes and the margin of the lower alarm are the service's, as far a
 """
 
 import math
-from collections.abc import Mapping
+import uuid
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hashrange.autoscaling.capacity import index_name_of, is_read, table_name_of
@@ -41,12 +42,15 @@ def unit_name(place: TargetPlace) -> str:
     return "ReadCapacityUnits" if is_read(place) else "WriteCapacityUnits"
 
 
-def alarm_names(place: TargetPlace, tracking: Tracking, ids: Mapping[str, str]) -> dict[str, str]:
-    """Purpose → name of each alarm of a policy. `ids`: purpose → a new id."""
+def alarm_names(place: TargetPlace, tracking: Tracking, before: Mapping[str, str]) -> dict[str, str]:
+    """Purpose → name of each alarm of a policy. `before`: those that the policy has had; they keep their names."""
     purposes = ["AlarmHigh"] if tracking.never_scales_in else ["AlarmHigh", "AlarmLow"]
     if tracking.predefined is not None:
         purposes += ["ProvisionedCapacityHigh", "ProvisionedCapacityLow"]
-    return {purpose: f"TargetTracking-{place.resource_id}-{purpose}-{ids[purpose]}" for purpose in purposes}
+    return {
+        purpose: before.get(purpose) or f"TargetTracking-{place.resource_id}-{purpose}-{uuid.uuid4()}"
+        for purpose in purposes
+    }
 
 
 def alarm_definitions(policy: ScalingPolicy, capacity: int) -> list[AlarmDefinition]:
@@ -84,7 +88,7 @@ def _customized(policy: ScalingPolicy) -> list[AlarmDefinition]:
     queries: list[dict[str, object]] | None = None
     metric = None
     if given.get("Metrics"):
-        queries = [_query(one) for one in given["Metrics"]]
+        queries = metric_queries(given["Metrics"])
     else:
         dimensions = tuple(sorted((one["Name"], one["Value"]) for one in given.get("Dimensions") or ()))
         metric = WatchedMetric(
@@ -101,12 +105,15 @@ def _customized(policy: ScalingPolicy) -> list[AlarmDefinition]:
     ]
 
 
-def _query(member: Mapping[str, Any]) -> dict[str, object]:
-    """A query of the policy as a query of an alarm, whose periods are minutes."""
-    query = {name: value for name, value in member.items() if value is not None}
-    if query.get("MetricStat"):
-        query["MetricStat"] = {"Period": MINUTE_SECONDS, **query["MetricStat"]}
-    return query
+def metric_queries(members: Sequence[Mapping[str, Any]]) -> list[dict[str, object]]:
+    """The Metrics of a policy as queries of an alarm, whose periods are minutes."""
+    queries = []
+    for member in members:
+        query = {name: value for name, value in member.items() if value is not None}
+        if isinstance(query.get("MetricStat"), dict):
+            query["MetricStat"] = {"Period": MINUTE_SECONDS, **query["MetricStat"]}
+        queries.append(query)
+    return queries
 
 
 def _alarm(

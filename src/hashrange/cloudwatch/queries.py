@@ -28,8 +28,9 @@ from hashrange.cloudwatch.math.tree import MathNode, read_expression
 from hashrange.cloudwatch.math.values import MathValue, TimeSeries, as_array, as_number
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metrics import Metrics, ReadInsightRule
-from hashrange.cloudwatch.periods import first_period_begin, has_points, is_period
+from hashrange.cloudwatch.periods import has_points, is_period
 from hashrange.cloudwatch.statistic import statistic_of
+from hashrange.cloudwatch.tiers import first_period
 from hashrange.cloudwatch.units import STANDARD_UNITS
 from hashrange.messages import metric_queries as sentences
 
@@ -112,16 +113,9 @@ class Queries:
         begin_seconds: float,
         end_seconds: float,
         read_insight_rule: ReadInsightRule | None = None,
-        first_seconds: int | None = None,
     ) -> Sequence[QueryResult]:
-        """The series of all queries whose data is returned, in their order. Raises ServiceError and StorageError.
-
-        `first_seconds`: begin of the first period; None: as the service rounds `begin_seconds`.
-        """
-        now_seconds = metrics.now_seconds()
-        if first_seconds is None:
-            first_seconds = first_period_begin(begin_seconds, now_seconds)
-        window = _Window(begin_seconds, first_seconds, end_seconds, now_seconds)
+        """The series of all queries whose data is returned, in their order. Raises ServiceError and StorageError."""
+        window = _Window(begin_seconds, end_seconds, metrics.now_seconds())
         evaluation = _Evaluation(self._trees, metrics, caller, window, read_insight_rule)
         results: list[QueryResult] = []
         for query_id in self._returned:
@@ -133,10 +127,15 @@ class Queries:
 
 
 class _Window(NamedTuple):
+    """The stretch of time of the queries."""
+
     begin_seconds: float
-    first_seconds: int
     end_seconds: float
     now_seconds: float
+
+    def first_seconds(self, period_seconds: int) -> int:
+        """Begin of the first period of this length."""
+        return first_period(self.begin_seconds, self.end_seconds, period_seconds, self.now_seconds)
 
 
 def _read(queries: Sequence[MetricDataQuery]) -> dict[str, _Tree]:
@@ -272,12 +271,12 @@ class _Evaluation:
             raise MathError(f"there is no statistic {stat}")
         window = self._window
         values: dict[int, float] = {}
-        if has_points(window.begin_seconds, period_seconds, window.now_seconds):
-            points = self._metrics.points(metric, window.first_seconds, window.end_seconds, period_seconds, unit)
-            for point in points:
-                value = statistic(point)
-                if value is not None:
-                    values.setdefault(point.at_seconds, value)
+        if not has_points(window.begin_seconds, period_seconds, window.now_seconds):
+            return TimeSeries(label, values, period_seconds)
+        for point in self._metrics.points(metric, window.begin_seconds, window.end_seconds, period_seconds, unit):
+            value = statistic(point)
+            if value is not None:
+                values.setdefault(point.at_seconds, value)
         return TimeSeries(label, values, period_seconds)
 
     def _of_node(self, node: MathNode, query: MetricDataQuery) -> MathValue:
@@ -343,14 +342,16 @@ class _Evaluation:
             raise MathError("2 arguments are expected")
         window = self._window
         value, how = arguments
-        filled = tuple(fill(one, how, window.first_seconds, window.end_seconds) for one in as_array(value))
+        filled = tuple(
+            fill(one, how, window.first_seconds(one.period_seconds), window.end_seconds) for one in as_array(value)
+        )
         return filled[0] if isinstance(value, TimeSeries) else filled
 
     def _constant(self, arguments: Sequence[MathValue], query: MetricDataQuery) -> MathValue:
         if len(arguments) != 1:
             raise MathError("1 arguments are expected")
         number, period_seconds = as_number(arguments[0]), query.Period or MINUTE_SECONDS
-        times = range(self._window.first_seconds, math.ceil(self._window.end_seconds), period_seconds)
+        times = range(self._window.first_seconds(period_seconds), math.ceil(self._window.end_seconds), period_seconds)
         return TimeSeries("", dict.fromkeys(times, number), period_seconds)
 
     def _search(self, arguments: Sequence[MathValue]) -> MathValue:
@@ -375,7 +376,7 @@ class _Evaluation:
             self._caller,
             str(arguments[0]),
             str(arguments[1]),
-            window.first_seconds,
+            window.first_seconds(period_seconds),
             window.end_seconds,
             period_seconds,
         )

@@ -36,6 +36,7 @@ CONSTRAINT = "1 validation error detected: Value '{value}' at '{path}' failed to
 NOT_ONE_OF = "Member must satisfy enum value set: [{values}]"
 TOO_LONG = "Member must have length less than or equal to {most}"
 TOO_SHORT = "Member must have length greater than or equal to {least}"
+NOT_MATCHING = "Member must satisfy regular expression pattern: {pattern}"
 TOO_GREAT = "Member must have value less than or equal to {most}"
 TOO_SMALL = "Member must have value greater than or equal to {least}"
 MALFORMED = "The request cannot be read: {detail}"

@@ -45,7 +45,7 @@ NEED_MORE = {
     "DescribeStream", "GetRecords", "GetResourcePolicy", "GetShardIterator",
 }  # fmt: skip
 """Operations that are refused here because they ask for something that does not exist."""
-CHANGE_NOTHING_YET = {"UpdateContinuousBackups", "UpdateContributorInsights"}
+CHANGE_NOTHING_YET = {"UpdateContinuousBackups"}
 """Operations that write but change nothing yet, because their feature is not built."""
 
 

@@ -2,13 +2,19 @@
 
 import base64
 import binascii
+import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, NoReturn, TypeVar
 
 from hashrange.autoscaling.auto_scaling import AutoScaling
-from hashrange.autoscaling.limits import SCALING_DESCRIBED_MAX, SCALING_RESOURCE_LENGTH_MAX, SCALING_TAGS_MAX
+from hashrange.autoscaling.limits import (
+    SCALING_DESCRIBED_MAX,
+    SCALING_NAME_LENGTH_MAX,
+    SCALING_RESOURCE_LENGTH_MAX,
+    SCALING_TAGS_MAX,
+)
 from hashrange.autoscaling.records import DIMENSIONS, SERVICE_NAMESPACE, ScalableTarget, TargetPlace
 from hashrange.aws_services.operation import Caller, ErrorShape, MemberFault, ServiceError
 from hashrange.messages import autoscaling as sentences
@@ -47,6 +53,14 @@ def check_scaling_length(path: str, text: str, most: int, least: int = 1) -> Non
     constraint = sentences.TOO_LONG.format(most=most) if len(text) > most else sentences.TOO_SHORT.format(least=least)
     if not least <= len(text) <= most:
         refuse_scaling(sentences.CONSTRAINT.format(value=text[:100], path=_path(path), constraint=constraint))
+
+
+def check_scaling_name(path: str, name: str, pattern: str) -> None:
+    """Raise ServiceError unless the name has a length of 1 to 256 and the pattern."""
+    check_scaling_length(path, name, SCALING_NAME_LENGTH_MAX)
+    if re.fullmatch(pattern, name) is None:
+        constraint = sentences.NOT_MATCHING.format(pattern=pattern)
+        refuse_scaling(sentences.CONSTRAINT.format(value=name, path=_path(path), constraint=constraint))
 
 
 def check_scaling_value(path: str, value: str, allowed: Sequence[str]) -> None:

@@ -8,27 +8,30 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.autoscaling.api.members import (
-    check_scaling_length,
+    check_scaling_name,
     check_scaling_value,
     refuse_scaling,
     registered,
+    scaling_invalid,
     target_place,
 )
 from hashrange.autoscaling.auto_scaling import AutoScaling
 from hashrange.autoscaling.limits import (
-    SCALING_NAME_LENGTH_MAX,
     SCALING_POLICIES_MAX,
     SCALING_TARGET_PERCENT_MAX,
     SCALING_TARGET_PERCENT_MIN,
 )
 from hashrange.autoscaling.records import ScalingPolicy, TargetPlace, Tracking
-from hashrange.autoscaling.tracking import PREDEFINED, alarm_names, unit_name
+from hashrange.autoscaling.tracking import LOW_MINUTES, PREDEFINED, alarm_names, metric_queries, unit_name
 from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
-from hashrange.cloudwatch.alarms.alarm import arn_of
+from hashrange.cloudwatch.alarms.alarm import Threshold, arn_of
+from hashrange.cloudwatch.alarms.alarm_queries import check_queries
 from hashrange.messages import autoscaling as sentences
 
 STATISTICS = ("Average", "Minimum", "Maximum", "SampleCount", "Sum")
 KINDS = ("StepScaling", "TargetTrackingScaling", "PredictiveScaling")
+POLICY_NAME = r"[^\u0000-\u001f\u007f-\u009f]+"
+"""Names of policies: printable characters, `\\p{Print}+` in the service model."""
 CooldownSeconds = Annotated[int, Meta(ge=0)]
 
 
@@ -67,7 +70,7 @@ async def put_scaling_policy(
     scaling: AutoScaling, caller: Caller, request: PutScalingPolicyRequest
 ) -> Mapping[str, Any]:
     """Returns the ARN of the policy, and its alarms. Raises ServiceError and StorageError."""
-    check_scaling_length("PolicyName", request.PolicyName, SCALING_NAME_LENGTH_MAX)
+    check_scaling_name("PolicyName", request.PolicyName, POLICY_NAME)
     place = target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
     if request.PolicyType is not None:
         check_scaling_value("PolicyType", request.PolicyType, KINDS)
@@ -80,17 +83,13 @@ async def put_scaling_policy(
     registered(scaling, place)
     before = scaling.policy(place, request.PolicyName)
     _check_others(scaling, place, request.PolicyName, tracking)
-    ids = {
-        purpose: str(uuid.uuid4())
-        for purpose in ("AlarmHigh", "AlarmLow", "ProvisionedCapacityHigh", "ProvisionedCapacityLow")
-    }
     policy = ScalingPolicy(
         place,
         request.PolicyName,
         str(uuid.uuid4()) if before is None else before.id,
         scaling.now_seconds() if before is None else before.created_seconds,
         tracking,
-        alarm_names(place, tracking, ids),
+        alarm_names(place, tracking, {} if before is None else before.alarms),
     )
     await scaling.keep_policy(policy)
     return {"PolicyARN": policy.arn, "Alarms": alarm_members(policy)}
@@ -136,6 +135,10 @@ def _check_customized(given: Mapping[str, Any]) -> None:
     if given.get("Metrics"):
         if not isinstance(given["Metrics"], list) or not all(isinstance(one, dict) for one in given["Metrics"]):
             refuse_scaling(sentences.METRIC_INCOMPLETE)
+        try:
+            check_queries(metric_queries(given["Metrics"]), Threshold("GreaterThanThreshold", 0.0, LOW_MINUTES))
+        except ServiceError as error:
+            raise scaling_invalid(error.message) from None
         return
     texts = [given.get(name) for name in ("Namespace", "MetricName", "Statistic")]
     dimensions = given.get("Dimensions") or []

@@ -9,18 +9,21 @@ from msgspec import Meta
 
 from hashrange.autoscaling.api.members import (
     check_scaling_length,
+    check_scaling_name,
     refuse_scaling,
     registered,
     scaling_invalid,
     target_place,
 )
 from hashrange.autoscaling.auto_scaling import AutoScaling, next_time
-from hashrange.autoscaling.limits import SCALING_NAME_LENGTH_MAX, SCALING_RESOURCE_LENGTH_MAX, SCHEDULED_ACTIONS_MAX
+from hashrange.autoscaling.limits import SCALING_RESOURCE_LENGTH_MAX, SCHEDULED_ACTIONS_MAX
 from hashrange.autoscaling.records import ScheduledAction
 from hashrange.autoscaling.schedule import ScheduleError
 from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
 from hashrange.messages import autoscaling as sentences
 
+ACTION_NAME = r"(?!((^[ ]+.*)|(.*([\u0000-\u001f]|[\u007f-\u009f]|[:/|])+.*)|(.*[ ]+$))).+"
+"""Names of scheduled actions. Source: the service model."""
 BoundUnits = Annotated[int, Meta(ge=1)]
 
 
@@ -32,7 +35,7 @@ class ScalableTargetActionMember(msgspec.Struct, frozen=True):
 
 
 class PutScheduledActionRequest(msgspec.Struct, frozen=True):
-    """Request of PutScheduledAction; members that are not given keep their value in an action that exists."""
+    """Request of PutScheduledAction. In an action that exists, members that are not given keep their value, except for the two times."""
 
     ServiceNamespace: str
     ScheduledActionName: str
@@ -47,7 +50,7 @@ class PutScheduledActionRequest(msgspec.Struct, frozen=True):
 
 async def put_scheduled_action(scaling: AutoScaling, caller: Caller, request: PutScheduledActionRequest) -> None:
     """Creates or changes the action. Raises ServiceError and StorageError."""
-    check_scaling_length("ScheduledActionName", request.ScheduledActionName, SCALING_NAME_LENGTH_MAX)
+    check_scaling_name("ScheduledActionName", request.ScheduledActionName, ACTION_NAME)
     place = target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
     for path, text in (("Schedule", request.Schedule), ("Timezone", request.Timezone)):
         if text is not None:
@@ -74,8 +77,8 @@ def _changed(before: ScheduledAction, request: PutScheduledActionRequest, now_se
         before,
         schedule=request.Schedule or before.schedule,
         timezone=request.Timezone or before.timezone,
-        begin_seconds=before.begin_seconds if request.StartTime is None else request.StartTime.timestamp(),
-        end_seconds=before.end_seconds if request.EndTime is None else request.EndTime.timestamp(),
+        begin_seconds=None if request.StartTime is None else request.StartTime.timestamp(),
+        end_seconds=None if request.EndTime is None else request.EndTime.timestamp(),
         minimum=before.minimum if bounds is None else bounds.MinCapacity,
         maximum=before.maximum if bounds is None else bounds.MaxCapacity,
     )

@@ -57,25 +57,22 @@ async def register_scalable_target(
         check_scaling_length("RoleARN", request.RoleARN, SCALING_RESOURCE_LENGTH_MAX)
     check_target_tags(request.Tags or {})
     before = scaling.target(place)
+    _check_resource(scaling, place, is_new=before is None)
     target = _new(scaling, place, request) if before is None else _changed(before, request)
     if target.minimum > target.maximum:
         refuse_scaling(sentences.BOUNDS_CROSSED)
     await scaling.keep_target(target)
-    has_settled = await scaling.settle(
+    await scaling.settle(
         target,
         sentences.MINIMUM_CAUSE.format(minimum=target.minimum),
         sentences.MAXIMUM_CAUSE.format(maximum=target.maximum),
     )
-    if not has_settled:
-        scaling.unsettled.add(place)
-        scaling.wake()
     return {"ScalableTargetARN": target.arn}
 
 
 def _new(scaling: AutoScaling, place: TargetPlace, request: RegisterScalableTargetRequest) -> ScalableTarget:
     if request.MinCapacity is None or request.MaxCapacity is None:
         raise scaling_invalid(sentences.BOUNDS_MISSING)
-    _check_resource(scaling, place)
     if len(scaling.targets(place.account, place.region)) >= SCALING_TARGETS_MAX:
         message = sentences.TOO_MANY.format(most=SCALING_TARGETS_MAX, what="scalable targets")
         raise ServiceError("LimitExceededException", message)
@@ -112,15 +109,15 @@ def _suspended(before: Suspended, given: SuspendedStateMember | None) -> Suspend
     )
 
 
-def _check_resource(scaling: AutoScaling, place: TargetPlace) -> None:
-    """Raise ServiceError unless the table, or its index, exists with provisioned capacity."""
+def _check_resource(scaling: AutoScaling, place: TargetPlace, *, is_new: bool) -> None:
+    """Raise ServiceError unless the table, or its index, exists; with provisioned capacity if the target is new."""
     scope = scaling.scope(place)
     table = scope.tables.get(table_name_of(place))
     index_name = index_name_of(place)
     names = set() if table is None else {one.name for one in table.schema.indexes if one.is_global}
     if table is None or (index_name is not None and index_name not in names):
         refuse_scaling(sentences.NO_RESOURCE.format(resource=place.resource_id))
-    if current_capacity(scope, place) is None:
+    if is_new and current_capacity(scope, place) is None:
         refuse_scaling(sentences.ON_DEMAND.format(resource=place.resource_id))
 
 

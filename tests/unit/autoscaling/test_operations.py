@@ -1,0 +1,356 @@
+"""The 14 operations through botocore: what they keep, describe and refuse."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from hashrange.testing.database import Database
+from tests.unit.autoscaling.conftest import PLACE, TABLE, Load, activities, follow
+
+SPACE = "dynamodb"
+NO_TARGET = (
+    "No scalable target {verb} for service namespace: dynamodb, resource ID: table/orders,"
+    " scalable dimension: dynamodb:table:WriteCapacityUnits"
+)
+TRACKING = {
+    "TargetValue": 70.0,
+    "PredefinedMetricSpecification": {"PredefinedMetricType": "DynamoDBWriteCapacityUtilization"},
+}
+
+
+def refused(call: Any, **members: Any) -> tuple[str, str]:
+    """Code and message of the error."""
+    with pytest.raises(ClientError) as caught:
+        call(**members)
+    error = caught.value.response["Error"]
+    return error["Code"], error["Message"]
+
+
+def test_targets_are_registered_described_and_deregistered(database: Database, scaling: Any) -> None:
+    arn = scaling.register_scalable_target(**PLACE, MinCapacity=5, MaxCapacity=10, Tags={"team": "shop"})[
+        "ScalableTargetARN"
+    ]
+    assert arn.startswith("arn:aws:application-autoscaling:us-east-1:000000000000:scalable-target/")
+    assert scaling.register_scalable_target(**PLACE, MaxCapacity=20)["ScalableTargetARN"] == arn
+    (target,) = scaling.describe_scalable_targets(ServiceNamespace=SPACE)["ScalableTargets"]
+    now = datetime.fromtimestamp(database.clock.now(), UTC)
+    assert target.pop("CreationTime") == now.replace(microsecond=now.microsecond // 1000 * 1000)
+    assert target == PLACE | {
+        "MinCapacity": 5,
+        "MaxCapacity": 20,
+        "RoleARN": "arn:aws:iam::000000000000:role/aws-service-role/dynamodb.application-autoscaling.amazonaws.com"
+        "/AWSServiceRoleForApplicationAutoScaling_DynamoDBTable",
+        "SuspendedState": {
+            "DynamicScalingInSuspended": False,
+            "DynamicScalingOutSuspended": False,
+            "ScheduledScalingSuspended": False,
+        },
+        "ScalableTargetARN": arn,
+    }
+    follow(scaling)
+    in_an_hour = datetime.fromtimestamp(database.clock.now() + 3600, UTC)
+    scaling.put_scheduled_action(
+        **PLACE,
+        ScheduledActionName="later",
+        Schedule=f"at({in_an_hour:%Y-%m-%dT%H:%M:%S})",
+        ScalableTargetAction={"MinCapacity": 6},
+    )
+    scaling.deregister_scalable_target(**PLACE)
+    for what in ("ScalableTargets", "ScalingPolicies", "ScheduledActions"):
+        name = "describe_" + {"ScalableTargets": "scalable_targets", "ScalingPolicies": "scaling_policies"}.get(
+            what, "scheduled_actions"
+        )
+        assert getattr(scaling, name)(ServiceNamespace=SPACE)[what] == []
+    assert database.client("cloudwatch").describe_alarms()["MetricAlarms"] == []
+    assert refused(scaling.deregister_scalable_target, **PLACE) == (
+        "ObjectNotFoundException",
+        NO_TARGET.format(verb="found"),
+    )
+
+
+def test_registering_brings_the_capacity_within_the_bounds(scaling: Any, load: Load) -> None:
+    scaling.register_scalable_target(**PLACE, MinCapacity=20, MaxCapacity=100)
+    assert load.units() == 20
+    scaling.register_scalable_target(**PLACE, MinCapacity=1, MaxCapacity=10)
+    assert load.units() == 10
+    lowered, raised = activities(scaling)
+    assert (raised["Cause"], raised["StatusCode"]) == ("minimum capacity was set to 20", "Successful")
+    assert (lowered["Cause"], lowered["Description"]) == (
+        "maximum capacity was set to 10",
+        "Setting write capacity units to 10.",
+    )
+    assert raised["EndTime"] >= raised["StartTime"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"MinCapacity": None}, "Minimum capacity and maximum capacity must be given"),
+        ({"MinCapacity": 11}, "Maximum capacity cannot be less than minimum capacity"),
+        ({"MinCapacity": 0}, "'minCapacity' failed to satisfy constraint"),
+        ({"ServiceNamespace": "ecs"}, "Only the service namespace dynamodb is served"),
+        ({"ResourceId": "table/missing"}, "DynamoDB table does not exist: table/missing"),
+        ({"ResourceId": "table/orders/index/by-who"}, "Unsupported service namespace, resource type or scalable"),
+        ({"ResourceId": "orders"}, "Unsupported service namespace, resource type or scalable dimension: orders"),
+        ({"ScalableDimension": "ecs:service:DesiredCount"}, "Unsupported service namespace, resource type"),
+    ],
+)
+def test_what_cannot_be_registered(scaling: Any, changes: dict[str, Any], words: str) -> None:
+    members = PLACE | {"MinCapacity": 5, "MaxCapacity": 10} | changes
+    given = {name: value for name, value in members.items() if value is not None}
+    code, message = refused(scaling.register_scalable_target, **given)
+    assert code == "ValidationException"
+    assert words in message
+
+
+def test_tables_on_demand_cannot_be_registered_and_those_that_switch_rest(
+    database: Database, scaling: Any, load: Load
+) -> None:
+    client = database.client()
+    client.create_table(
+        TableName="free",
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    members = PLACE | {"ResourceId": "table/free", "MinCapacity": 5, "MaxCapacity": 10}
+    code, message = refused(scaling.register_scalable_target, **members)
+    assert (code, "PAY_PER_REQUEST" in message) == ("ValidationException", True)
+    scaling.register_scalable_target(**PLACE, MinCapacity=5, MaxCapacity=100)
+    follow(scaling)
+    client.update_table(TableName="orders", BillingMode="PAY_PER_REQUEST")
+    for _ in range(4):
+        load.minute(600)
+    assert activities(scaling, IncludeNotScaledActivities=True) == []
+    client.delete_table(TableName="orders")
+    database.clock.advance(3600)
+    assert len(scaling.describe_scaling_policies(ServiceNamespace=SPACE)["ScalingPolicies"]) == 1
+    assert refused(scaling.register_scalable_target, **PLACE, MinCapacity=5)[1].startswith("DynamoDB table does not")
+    client.create_table(**TABLE)
+    assert [load.minute(600) for _ in range(3)] == [5, 15, 15], "the new table has the target of the old one"
+
+
+def test_policies_are_put_described_and_deleted(database: Database, scaling: Any) -> None:
+    scaling.register_scalable_target(**PLACE, MinCapacity=5, MaxCapacity=10)
+    put = follow(scaling, ScaleInCooldown=60)
+    assert ":resource/dynamodb/table/orders:policyName/writes" in put["PolicyARN"]
+    assert [one["AlarmName"].split("-")[2] for one in put["Alarms"]] == [
+        "AlarmHigh",
+        "AlarmLow",
+        "ProvisionedCapacityHigh",
+        "ProvisionedCapacityLow",
+    ]
+    again = follow(scaling, 50, DisableScaleIn=True)
+    assert again["PolicyARN"] == put["PolicyARN"]
+    assert again["Alarms"] == [one for one in put["Alarms"] if "AlarmLow" not in one["AlarmName"]]
+    alarms = database.client("cloudwatch").describe_alarms()["MetricAlarms"]
+    assert sorted(one["AlarmName"] for one in alarms) == sorted(one["AlarmName"] for one in again["Alarms"])
+    assert alarms[0]["Threshold"] == 5 * 60 * 0.5
+    assert alarms[0]["AlarmActions"] == [put["PolicyARN"]]
+    (policy,) = scaling.describe_scaling_policies(ServiceNamespace=SPACE, PolicyNames=["writes", "other"])[
+        "ScalingPolicies"
+    ]
+    assert policy["TargetTrackingScalingPolicyConfiguration"] == TRACKING | {
+        "TargetValue": 50.0,
+        "DisableScaleIn": True,
+    }
+    assert policy["Alarms"] == again["Alarms"]
+    scaling.delete_scaling_policy(**PLACE, PolicyName="writes")
+    assert database.client("cloudwatch").describe_alarms()["MetricAlarms"] == []
+    code, message = refused(scaling.delete_scaling_policy, **PLACE, PolicyName="writes")
+    assert (code, message.endswith("policy name: writes")) == ("ObjectNotFoundException", True)
+
+
+CUSTOM = {"Namespace": "shop", "MetricName": "Queue", "Statistic": "Sum"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"PolicyType": "StepScaling"}, "Only target tracking scaling policies are supported for DynamoDB."),
+        ({"PolicyType": "PredictiveScaling"}, "Only target tracking scaling policies are supported for DynamoDB."),
+        ({"PolicyType": "Other"}, "'policyType' failed to satisfy constraint: Member must satisfy enum value set"),
+        ({"TargetTrackingScalingPolicyConfiguration": None}, "needs TargetTrackingScalingPolicyConfiguration"),
+        ({"PolicyName": "a\nb"}, "'policyName' failed to satisfy constraint: Member must satisfy regular expression"),
+        ({"TargetValue": 19.9}, "Target value must be between 20.0 and 90.0"),
+        ({"TargetValue": 91}, "Target value must be between 20.0 and 90.0"),
+        ({"ScaleInCooldown": -1}, "scaleInCooldown"),
+        ({"PredefinedMetricType": "DynamoDBReadCapacityUtilization"}, "does not belong to the scalable dimension"),
+        ({"PredefinedMetricType": "ALBRequestCountPerTarget"}, "'predefinedMetricType' failed to satisfy"),
+        ({"CustomizedMetricSpecification": CUSTOM}, "Exactly one of PredefinedMetricSpecification and"),
+        ({"Custom": {"Namespace": "shop"}}, "A customized metric needs Namespace, MetricName and Statistic"),
+        ({"Custom": CUSTOM | {"Statistic": "p99"}}, "'statistic' failed to satisfy constraint"),
+        ({"Custom": CUSTOM, "TargetValue": 0}, "Target value must be greater than 0."),
+        ({"Custom": {"Metrics": [{"Id": "a", "Expression": "1 +"}]}}, "1 +"),
+        ({"Custom": {"Metrics": [{"Id": "a", "Expression": "b + 1"}]}}, "b"),
+    ],
+)
+def test_policies_that_are_refused(scaling: Any, changes: dict[str, Any], words: str) -> None:
+    scaling.register_scalable_target(**PLACE, MinCapacity=5, MaxCapacity=10)
+    tracking: dict[str, Any] = dict(TRACKING)
+    members: dict[str, Any] = PLACE | {"PolicyName": "writes", "PolicyType": "TargetTrackingScaling"}
+    for name, value in changes.items():
+        if name == "PredefinedMetricType":
+            tracking["PredefinedMetricSpecification"] = {name: value}
+        elif name == "Custom":
+            tracking |= {"CustomizedMetricSpecification": value}
+            del tracking["PredefinedMetricSpecification"]
+        elif name in {"TargetValue", "ScaleInCooldown", "CustomizedMetricSpecification"}:
+            tracking[name] = value
+        else:
+            members[name] = value
+    members = {"TargetTrackingScalingPolicyConfiguration": tracking} | members
+    given = {name: value for name, value in members.items() if value is not None}
+    code, message = refused(scaling.put_scaling_policy, **given)
+    assert code == "ValidationException"
+    assert words in message
+    assert scaling.describe_scaling_policies(ServiceNamespace=SPACE)["ScalingPolicies"] == []
+
+
+def test_a_policy_needs_a_target_and_a_metric_of_its_own(scaling: Any) -> None:
+    members = PLACE | {
+        "PolicyType": "TargetTrackingScaling",
+        "TargetTrackingScalingPolicyConfiguration": TRACKING,
+    }
+    assert refused(scaling.put_scaling_policy, PolicyName="a", **members) == (
+        "ObjectNotFoundException",
+        NO_TARGET.format(verb="registered"),
+    )
+    scaling.register_scalable_target(**PLACE, MinCapacity=5, MaxCapacity=10)
+    scaling.put_scaling_policy(PolicyName="a", **members)
+    assert refused(scaling.put_scaling_policy, PolicyName="b", **members)[0] == "ValidationException"
+
+
+def test_a_policy_on_metric_math(database: Database, scaling: Any, load: Load) -> None:
+    scaling.register_scalable_target(**PLACE, MinCapacity=5, MaxCapacity=100)
+    stat = {
+        "Metric": {
+            "Namespace": "AWS/DynamoDB",
+            "MetricName": "ConsumedWriteCapacityUnits",
+            "Dimensions": [{"Name": "TableName", "Value": "orders"}],
+        },
+        "Stat": "Sum",
+    }
+    scaling.put_scaling_policy(
+        **PLACE,
+        PolicyName="math",
+        PolicyType="TargetTrackingScaling",
+        TargetTrackingScalingPolicyConfiguration={
+            "TargetValue": 200,
+            "CustomizedMetricSpecification": {
+                "Metrics": [
+                    {"Id": "used", "MetricStat": stat, "ReturnData": False},
+                    {"Id": "doubled", "Expression": "2 * used"},
+                ]
+            },
+        },
+    )
+    assert [load.minute(0) for _ in range(5)] == [5] * 5
+    assert [load.minute(600) for _ in range(4)] == [5, 5, 30, 100]
+
+
+def test_scheduled_actions_are_put_changed_described_and_deleted(database: Database, scaling: Any) -> None:
+    scaling.register_scalable_target(**PLACE, MinCapacity=5, MaxCapacity=100)
+    begin = datetime.fromtimestamp(database.clock.now() // 1 + 3600, UTC)
+    members = PLACE | {"ScheduledActionName": "nightly"}
+    scaling.put_scheduled_action(
+        **members,
+        Schedule="cron(0 3 * * ? *)",
+        Timezone="Europe/Berlin",
+        StartTime=begin,
+        EndTime=begin + timedelta(days=3),
+        ScalableTargetAction={"MinCapacity": 10, "MaxCapacity": 20},
+    )
+    (action,) = scaling.describe_scheduled_actions(ServiceNamespace=SPACE)["ScheduledActions"]
+    assert ":resource/dynamodb/table/orders:scheduledActionName/nightly" in action["ScheduledActionARN"]
+    assert (action["StartTime"], action["EndTime"]) == (begin, begin + timedelta(days=3))
+    assert (action["Schedule"], action["Timezone"]) == ("cron(0 3 * * ? *)", "Europe/Berlin")
+    scaling.put_scheduled_action(**members, Schedule="rate(1 hour)")
+    (changed,) = scaling.describe_scheduled_actions(
+        ServiceNamespace=SPACE, ScheduledActionNames=["nightly"], ResourceId="table/orders"
+    )["ScheduledActions"]
+    assert changed["ScheduledActionARN"] == action["ScheduledActionARN"]
+    assert changed["ScalableTargetAction"] == {"MinCapacity": 10, "MaxCapacity": 20}
+    assert "StartTime" not in changed, "times that are not given are deleted"
+    scaling.delete_scheduled_action(**members)
+    assert refused(scaling.delete_scheduled_action, **members)[0] == "ObjectNotFoundException"
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"Schedule": None}, "Schedule must be given"),
+        ({"Schedule": "daily"}, "Invalid schedule expression: daily"),
+        ({"Schedule": "at(2020-01-01T00:00:00)"}, "The schedule never comes: at(2020-01-01T00:00:00)"),
+        ({"Timezone": "Mars/North"}, "Invalid time zone: Mars/North"),
+        ({"ScalableTargetAction": None}, "ScalableTargetAction must have MinCapacity or MaxCapacity."),
+        ({"ScalableTargetAction": {"MinCapacity": 9, "MaxCapacity": 8}}, "Maximum capacity cannot be less than"),
+        ({"ScheduledActionName": "a/b"}, "'scheduledActionName' failed to satisfy constraint"),
+        ({"StartTime": 2e9 + 1, "EndTime": 2e9}, "StartTime must be before EndTime."),
+    ],
+)
+def test_scheduled_actions_that_are_refused(scaling: Any, changes: dict[str, Any], words: str) -> None:
+    scaling.register_scalable_target(**PLACE, MinCapacity=5, MaxCapacity=10)
+    members = PLACE | {
+        "ScheduledActionName": "one",
+        "Schedule": "rate(1 hour)",
+        "ScalableTargetAction": {"MinCapacity": 6},
+    }
+    given = {name: value for name, value in (members | changes).items() if value is not None}
+    code, message = refused(scaling.put_scheduled_action, **given)
+    assert code == "ValidationException"
+    assert words in message
+
+
+def test_tags_belong_to_targets(scaling: Any) -> None:
+    arn = scaling.register_scalable_target(**PLACE, MinCapacity=5, MaxCapacity=10, Tags={"a": "1", "b": "2"})[
+        "ScalableTargetARN"
+    ]
+    scaling.tag_resource(ResourceARN=arn, Tags={"b": "3", "c": ""})
+    scaling.untag_resource(ResourceARN=arn, TagKeys=["a", "nothing"])
+    assert scaling.list_tags_for_resource(ResourceARN=arn)["Tags"] == {"b": "3", "c": ""}
+    many = {f"key-{number}": "" for number in range(49)}
+    assert refused(scaling.tag_resource, ResourceARN=arn, Tags=many)[0] == "TooManyTagsException"
+    with pytest.raises(scaling.exceptions.ResourceNotFoundException) as caught:
+        scaling.list_tags_for_resource(ResourceARN=arn[:-1])
+    assert caught.value.response["ResourceName"] == arn[:-1]
+
+
+def test_lists_come_in_pages(scaling: Any) -> None:
+    dimensions = [
+        ("table/orders", "dynamodb:table:ReadCapacityUnits"),
+        ("table/orders", "dynamodb:table:WriteCapacityUnits"),
+        ("table/orders/index/by-who", "dynamodb:index:ReadCapacityUnits"),
+        ("table/orders/index/by-who", "dynamodb:index:WriteCapacityUnits"),
+    ]
+    for resource, dimension in dimensions:
+        place = {"ServiceNamespace": SPACE, "ResourceId": resource, "ScalableDimension": dimension}
+        scaling.register_scalable_target(**place, MinCapacity=6, MaxCapacity=10)
+    paginator = scaling.get_paginator("describe_scalable_targets")
+    pages = list(paginator.paginate(ServiceNamespace=SPACE, PaginationConfig={"PageSize": 3}))
+    assert [len(page["ScalableTargets"]) for page in pages] == [3, 1]
+    targets = [one for page in pages for one in page["ScalableTargets"]]
+    assert sorted((one["ResourceId"], one["ScalableDimension"]) for one in targets) == sorted(dimensions)
+    pages = scaling.get_paginator("describe_scaling_activities").paginate(
+        ServiceNamespace=SPACE, ResourceId="table/orders", PaginationConfig={"PageSize": 1}
+    )
+    assert [len(page["ScalingActivities"]) for page in pages] == [1, 1]
+    call = scaling.describe_scalable_targets
+    assert refused(call, ServiceNamespace=SPACE, NextToken="none")[0] == "InvalidNextTokenException"
+    assert refused(call, ServiceNamespace=SPACE, MaxResults=51)[0] == "ValidationException"
+    assert refused(call, ServiceNamespace=SPACE, ScalableDimension=dimensions[0][1])[0] == "ValidationException"
+    one = call(ServiceNamespace=SPACE, ResourceIds=["table/orders"], ScalableDimension=dimensions[0][1])
+    assert len(one["ScalableTargets"]) == 1
+
+
+def test_nothing_is_predicted(scaling: Any) -> None:
+    code, message = refused(
+        scaling.get_predictive_scaling_forecast,
+        **PLACE,
+        PolicyName="writes",
+        StartTime=datetime(2027, 1, 1, tzinfo=UTC),
+        EndTime=datetime(2027, 1, 2, tzinfo=UTC),
+    )
+    assert (code, message) == ("ValidationException", "Predictive scaling is not supported for DynamoDB.")

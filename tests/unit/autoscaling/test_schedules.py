@@ -1,0 +1,120 @@
+"""Schedules: when `at`, `rate` and `cron` are due, in their time zone, and what scheduled actions do."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from hashrange.autoscaling.schedule import ScheduleError, read_schedule, zone_of
+from hashrange.testing.database import Database
+from tests.unit.autoscaling.conftest import PLACE, Load, activities
+
+
+def occurrences(text: str, zone: str | None, after: str, count: int = 3) -> list[str]:
+    """The next times of a schedule, in UTC."""
+    moment = datetime.fromisoformat(after).replace(tzinfo=UTC).timestamp()
+    schedule = read_schedule(text, zone_of(zone), moment)
+    found: list[str] = []
+    for _ in range(count):
+        following = schedule.next_after(moment)
+        if following is None:
+            break
+        moment = following
+        found.append(f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d %H:%M}")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "zone", "after", "expected"),
+    [
+        ("at(2027-03-01T08:00:00)", None, "2027-01-01", ["2027-03-01 08:00"]),
+        ("at(2027-03-01T08:00:00)", "Europe/Berlin", "2027-01-01", ["2027-03-01 07:00"]),
+        ("at(2027-03-01T08:00:00)", None, "2028-01-01", []),
+        ("rate(5 minutes)", None, "2027-01-01", ["2027-01-01 00:05", "2027-01-01 00:10", "2027-01-01 00:15"]),
+        ("rate(1 day)", None, "2027-01-01", ["2027-01-02 00:00", "2027-01-03 00:00", "2027-01-04 00:00"]),
+        ("cron(0 8 * * ? *)", None, "2027-01-01T09:00", ["2027-01-02 08:00", "2027-01-03 08:00", "2027-01-04 08:00"]),
+        (
+            "cron(0 8 ? * MON-FRI *)",
+            None,
+            "2027-01-01T09:00",
+            ["2027-01-04 08:00", "2027-01-05 08:00", "2027-01-06 08:00"],
+        ),
+        ("cron(0/20 9 ? * 2 *)", None, "2027-01-01", ["2027-01-04 09:00", "2027-01-04 09:20", "2027-01-04 09:40"]),
+        ("cron(0 0 L * ? *)", None, "2027-01-01", ["2027-01-31 00:00", "2027-02-28 00:00", "2027-03-31 00:00"]),
+        ("cron(0 0 15W * ? *)", None, "2027-05-01", ["2027-05-14 00:00", "2027-06-15 00:00", "2027-07-15 00:00"]),
+        ("cron(0 0 ? * 6L *)", None, "2027-01-01", ["2027-01-29 00:00", "2027-02-26 00:00", "2027-03-26 00:00"]),
+        ("cron(0 0 ? * 2#1 *)", None, "2027-01-01", ["2027-01-04 00:00", "2027-02-01 00:00", "2027-03-01 00:00"]),
+        ("cron(0 0 29 FEB ? *)", None, "2027-01-01", ["2028-02-29 00:00", "2032-02-29 00:00", "2036-02-29 00:00"]),
+        ("cron(30 8 28-29 3 ? 2027)", "Europe/Berlin", "2027-01-01", ["2027-03-28 06:30", "2027-03-29 06:30"]),
+        ("cron(0 12 1 1 ? 2020)", None, "2027-01-01", []),
+    ],
+)
+def test_next_times(text: str, zone: str | None, after: str, expected: list[str]) -> None:
+    assert occurrences(text, zone, after) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "at(tomorrow)",
+        "rate(5 minute)",
+        "rate(1 minutes)",
+        "rate(0 minutes)",
+        "cron(0 8 * * *)",
+        "cron(60 8 * * ? *)",
+        "cron(0 8 ? * ? *)",
+        "cron(0 8 1 13 ? *)",
+        "cron(0 8 x * ? *)",
+        "cron(0 8 1/0 * ? *)",
+        "at(9999-99-99T00:00:00)",
+    ],
+)
+def test_what_is_no_schedule(text: str) -> None:
+    with pytest.raises(ScheduleError):
+        read_schedule(text, UTC, 0.0)
+
+
+def test_zones_have_names() -> None:
+    for name in ("Nowhere", "../etc", ""):
+        with pytest.raises(ScheduleError):
+            zone_of(name)
+
+
+def test_an_action_changes_bounds_and_capacity_each_day(database: Database, scaling: Any, load: Load) -> None:
+    scaling.register_scalable_target(**PLACE, MinCapacity=5, MaxCapacity=10)
+    for name, hour, least in (("morning", 8, 20), ("evening", 20, 5)):
+        scaling.put_scheduled_action(
+            **PLACE,
+            ScheduledActionName=name,
+            Schedule=f"cron(0 {hour} * * ? *)",
+            Timezone="Asia/Tokyo",
+            ScalableTargetAction={"MinCapacity": least, "MaxCapacity": 2 * least},
+        )
+    tokyo = timedelta(hours=9)
+    now = datetime.fromtimestamp(database.clock.now(), UTC) + tokyo
+    database.clock.advance((now.replace(hour=12, minute=0) + timedelta(days=1) - now).total_seconds())
+    assert load.units() == 20
+    database.clock.advance(12 * 3600)
+    assert load.units() == 10, "the maximum of the evening"
+    assert activities(scaling)[0]["Cause"] == "scheduled action name evening was triggered"
+
+
+def test_one_time_actions_end_and_suspended_ones_do_nothing(database: Database, scaling: Any, load: Load) -> None:
+    scaling.register_scalable_target(
+        **PLACE, MinCapacity=5, MaxCapacity=50, SuspendedState={"ScheduledScalingSuspended": True}
+    )
+    for minutes, least in ((10, 20), (20, 30)):
+        due = datetime.fromtimestamp(database.clock.now() + 60 * minutes, UTC)
+        scaling.put_scheduled_action(
+            **PLACE,
+            ScheduledActionName=f"once-{minutes}",
+            Schedule=f"at({due:%Y-%m-%dT%H:%M:%S})",
+            ScalableTargetAction={"MinCapacity": least},
+        )
+    database.clock.advance(600)
+    assert load.units() == 5
+    scaling.register_scalable_target(**PLACE, SuspendedState={"ScheduledScalingSuspended": False})
+    database.clock.advance(600)
+    assert load.units() == 30
+    assert scaling.describe_scheduled_actions(ServiceNamespace="dynamodb")["ScheduledActions"] == []
