@@ -119,7 +119,7 @@ class AutoScaling:
             dimension, _, resource_id = name.removeprefix(prefix).partition("/")
             place = TargetPlace(account, region, resource_id, dimension)  # type: ignore[arg-type]
             found += [(place, one) for one in _read_activities(value) if one.begin_seconds >= oldest_seconds]
-        return sorted(found, key=lambda one: one[1].begin_seconds, reverse=True)
+        return sorted(found, key=lambda one: one[1].begin_seconds)[::-1]
 
     # --- changes ---------------------------------------------------------------------------------
 
@@ -229,12 +229,12 @@ class AutoScaling:
         return status == "Successful"
 
     async def note(self, place: TargetPlace, activity: Activity) -> None:
-        """Keep an activity; the oldest ones are forgotten. One that only repeats the newest one's failure is not kept. Raises StorageError."""
+        """Keep an activity; the oldest ones are forgotten. One that only repeats why the newest one had no effect is not kept. Raises StorageError."""
         name = _document(ACTIVITY_PREFIX, place)
         stored = self._documents.get(name)
         oldest_seconds = activity.begin_seconds - SCALING_ACTIVITY_SECONDS
         before = [] if stored is None else _read_activities(stored)
-        if before and activity.status == "Failed" and _outcome(before[-1]) == _outcome(activity):
+        if before and activity.status != "Successful" and _outcome(before[-1]) == _outcome(activity):
             return
         kept = [one for one in before if one.begin_seconds >= oldest_seconds]
         await self._write({name: _encode([*kept[-SCALING_ACTIVITIES_MAX + 1 :], activity])})
@@ -281,5 +281,5 @@ def _document(prefix: str, place: TargetPlace) -> str:
     return f"{prefix}{place.account}/{place.region}/{place.dimension}/{place.resource_id}"
 
 
-def _outcome(activity: Activity) -> tuple[str, str, str, str]:
-    return (activity.description, activity.cause, activity.status, activity.message)
+def _outcome(activity: Activity) -> tuple[object, ...]:
+    return (activity.description, activity.cause, activity.status, activity.message, activity.not_scaled)

@@ -60,9 +60,7 @@ class PolicyActions:
     async def _note_none(
         self, policy: ScalingPolicy, target: ScalableTarget, told: AlarmAction, capacity: int, *, is_out: bool
     ) -> None:
-        """Note once for each alarm why nothing is changed."""
-        if told.before == told.alarm.state:
-            return
+        """Note why nothing is changed."""
         reason = "AutoScalingAnticipatedFlapping"
         if is_out and capacity >= target.maximum:
             reason = "AlreadyAtMaxCapacity"

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from hashrange.clock import Clock
 from hashrange.errors import StorageError
-from hashrange.insights.insights import Insights
 from hashrange.jobs.expiry import Expiry
 from hashrange.jobs.index_backfill import IndexBackfill
 from hashrange.jobs.index_delay import IndexDelay
@@ -20,8 +19,8 @@ from hashrange.jobs.stream_shards import StreamShards
 from hashrange.messages.cloudwatch import LOG_METRICS_NOT_SAVED
 from hashrange.messages.kinesis import LOG_NO_ENDPOINT
 from hashrange.operations.operation import Scope
-from hashrange.service.alarm_actions import follow_actions
 from hashrange.service.cloudwatch_setup import CloudWatchSetup
+from hashrange.service.insight_setup import InsightSetup
 from hashrange.settings import Settings, SettingUnusable
 from hashrange.store.interface import WholeStore
 
@@ -44,7 +43,7 @@ class Background:
         in_turns: InTurns,
         drawing_now: "DrawingNow",
         scope_of: Callable[[str, str], Scope],
-        insights: Insights,
+        insights: InsightSetup,
     ) -> None:
         """Raises SettingUnusable. `drawing_now()` draws the faults that stream records meet on their way to functions.
 
@@ -53,9 +52,8 @@ class Background:
         self._store = store
         self.triggers = _triggers_of(store, clock, settings, drawing_now)
         """None if the settings ask for no functions and no triggers."""
-        self.cloudwatch = CloudWatchSetup(store, clock, scope_of, insights)
         functions = None if self.triggers is None else self.triggers.functions
-        follow_actions(self.cloudwatch.alarms, self.cloudwatch.auto_scaling, functions, settings)
+        self.cloudwatch = CloudWatchSetup(store, clock, settings, scope_of, insights, functions)
         self._has_kinesis = settings.kinesis_endpoint is not None
         self._followers = _followers_of(store, clock, settings)
         jobs = [*jobs_of(store, clock), *self.cloudwatch.jobs]

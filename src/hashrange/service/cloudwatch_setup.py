@@ -1,62 +1,129 @@
-"""What do metrics, alarms and scaling consist of in one service? One of each over its store, and the jobs that work for them."""
+"""What do metrics, alarms and scaling consist of in one service? Metrics over its store, and all else once somebody needs it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
-from hashrange.autoscaling.api.registry import autoscaling_api
-from hashrange.autoscaling.auto_scaling import AutoScaling
-from hashrange.autoscaling.scaling_job import ScalingJob
 from hashrange.aws_services.operation import ServiceApi
 from hashrange.clock import Clock
-from hashrange.cloudwatch.alarms.alarm_job import AlarmDeliveries, AlarmEvaluation
-from hashrange.cloudwatch.alarms.alarms import Alarms
-from hashrange.cloudwatch.api.registry import cloudwatch_api
 from hashrange.cloudwatch.metrics import Metrics
-from hashrange.insights.api.registry import insight_operations
-from hashrange.insights.insight_rule_metric import read_insight_rule
-from hashrange.insights.insights import Insights
 from hashrange.jobs.job import Job
 from hashrange.operations.operation import Scope
+from hashrange.settings import Settings
 from hashrange.store.interface import WholeStore
+
+if TYPE_CHECKING:
+    from hashrange.functions.functions import Functions
+    from hashrange.service.alarm_setup import AlarmSetup
+    from hashrange.service.insight_setup import InsightSetup
+
+LATE_JOBS = {"alarms": True, "alarm-actions": False, "auto-scaling": True}
+"""Name of each job of alarms and scaling → whether it waits for service time; they run in this order."""
+DOCUMENTS = ("alarm/", "scalable-target/", "scheduled-action/")
+"""How names of documents begin for which these jobs have work."""
 
 
 class CloudWatchSetup:
     """CloudWatch and Application Auto Scaling of one service."""
 
     def __init__(
-        self, store: WholeStore, clock: Clock, scope_of: Callable[[str, str], Scope], insights: Insights
+        self,
+        store: WholeStore,
+        clock: Clock,
+        settings: Settings,
+        scope_of: Callable[[str, str], Scope],
+        insights: "InsightSetup",
+        functions: "Functions | None",
     ) -> None:
-        self.insights = insights
+        """Raises SettingUnusable."""
         self.metrics = Metrics(store.documents, clock)
-        self.metrics.read_insight_rule = partial(read_insight_rule, insights)
-        self.alarms = Alarms(store.documents, clock)
-        self.auto_scaling = AutoScaling(store.documents, clock, self.alarms, scope_of)
-        self._evaluation = AlarmEvaluation(self.alarms, self.metrics, clock)
-        self._deliveries = AlarmDeliveries(self.alarms)
-        self._scaling = ScalingJob(self.auto_scaling)
+        self._documents = store.documents
+        self._wake_job: Callable[[Job], None] = lambda _: None
+        self._set_up: AlarmSetup | None = None
+        self._looked_generation: int | None = None
+        self._make: Callable[[], AlarmSetup] = partial(
+            _alarm_setup, store, clock, settings, self.metrics, insights, functions, scope_of
+        )
+        self._late_jobs = [LateJob(name, self, is_timed=is_timed) for name, is_timed in LATE_JOBS.items()]
+        if settings.sns_endpoint is not None:
+            self.set_up()  # so that the server does not start with an endpoint that cannot be used
+
+    def set_up(self) -> "AlarmSetup":
+        """Alarms and scaling; loaded when first asked for. Raises SettingUnusable."""
+        if self._set_up is None:
+            self._set_up = made = self._make()
+            made.alarms.wake = partial(self._wake, "alarms", "alarm-actions")
+            made.auto_scaling.wake = partial(self._wake, "auto-scaling")
+        return self._set_up
+
+    @property
+    def found(self) -> "AlarmSetup | None":
+        """Alarms and scaling, if somebody has asked for them, or the store has some. Raises StorageError."""
+        if self._set_up is None and self._looked_generation != (generation := self._documents.generation):
+            self._looked_generation = generation
+            if any(self._documents.below(prefix) for prefix in DOCUMENTS):
+                self.set_up()
+        return self._set_up
 
     @property
     def jobs(self) -> list[Job]:
         """The jobs, in the order in which those that are due at the same moment run."""
-        return [self.metrics.job, self._evaluation, self._deliveries, self._scaling]
+        return [self.metrics.job, *self._late_jobs]
 
     def wake_by(self, wake_job: Callable[[Job], None]) -> None:
         """Let the jobs be woken when they have work."""
-
-        def wake_alarms() -> None:
-            wake_job(self._evaluation)
-            wake_job(self._deliveries)
-
         self.metrics.wake = partial(wake_job, self.metrics.job)
-        self.alarms.wake = wake_alarms
-        self.auto_scaling.wake = partial(wake_job, self._scaling)
+        self._wake_job = wake_job
+
+    def _wake(self, *names: str) -> None:
+        for job in self._late_jobs:
+            if job.name in names:
+                self._wake_job(job)
 
     @property
-    def apis(self) -> list[ServiceApi]:
+    def apis(self) -> Sequence[ServiceApi]:
         """The APIs that are served."""
-        insight_rules = insight_operations(self.insights)
-        return [cloudwatch_api(self.metrics, self.alarms, insight_rules), autoscaling_api(self.auto_scaling)]
+        return self.set_up().apis
 
     async def save(self) -> None:
         """Keep what has been recorded so far: before a copy of the content is made, and at the end. Raises StorageError."""
         await self.metrics.save()
+
+
+class LateJob:
+    """A job of alarms or scaling that rests until there are any."""
+
+    def __init__(self, name: str, setup: CloudWatchSetup, *, is_timed: bool) -> None:
+        self._name = name
+        self._setup = setup
+        self._is_timed = is_timed
+
+    @property
+    def name(self) -> str:
+        """The name of the job."""
+        return self._name
+
+    @property
+    def waits_for_service_time(self) -> bool:
+        """True if `run_slice` returns seconds of service time."""
+        return self._is_timed
+
+    async def run_slice(self) -> float | None:
+        """The job's slice. Raises StorageError."""
+        found = self._setup.found
+        return None if found is None else await found.jobs[self._name].run_slice()
+
+
+def _alarm_setup(
+    store: WholeStore,
+    clock: Clock,
+    settings: Settings,
+    metrics: Metrics,
+    insights: "InsightSetup",
+    functions: "Functions | None",
+    scope_of: Callable[[str, str], Scope],
+) -> "AlarmSetup":
+    # Imported here: most servers have no alarms, and start time counts.
+    from hashrange.service.alarm_setup import AlarmSetup  # noqa: PLC0415
+
+    return AlarmSetup(store, clock, settings, metrics, insights.insights, functions, scope_of)

@@ -67,9 +67,7 @@ class Service:
         self.faulted = FaultedCalls(self.workers)
         self.insights = InsightSetup(store, clock, self.faulted)
         in_worker = partial(in_turns, workers=self.workers)
-        self.background = Background(
-            store, clock, settings, in_worker, lambda: self.drawing, self.scope, self.insights.insights
-        )
+        self.background = Background(store, clock, settings, in_worker, lambda: self.drawing, self.scope, self.insights)
         self.jobs = self.background.runner
         self._hints = Hints(store.catalog)
         self._monotonic = clock.monotonic
@@ -152,7 +150,7 @@ class Service:
 
     def see_watches(self) -> None:
         """From now on, count the keys of tables that Contributor Insights watches, and of no others. Raises StorageError."""
-        self.insights.insights.look()
+        self.insights.look()
         self._put_in_place()
 
     def _put_in_place(self) -> None:

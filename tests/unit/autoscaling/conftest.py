@@ -1,4 +1,4 @@
-"""A database that throttles, whose clock stands at the begin of a minute, and a provisioned table."""
+"""A database whose clock stands at noon, and a provisioned table."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -39,10 +39,16 @@ def at_minute(database: Database) -> None:
     database.clock.advance(60 - database.clock.now() % 60)
 
 
+def at_noon(database: Database) -> None:
+    """Stop the clock at a noon, because decreases of capacity are counted by the hours and days of UTC."""
+    database.clock.freeze()
+    database.clock.advance((36 * 3600 - database.clock.now() % 86_400) % 86_400)
+
+
 @pytest.fixture
 def database() -> Iterator[Database]:
     with server(Settings(data_dir=None)) as database:
-        at_minute(database)
+        at_noon(database)
         database.client().create_table(**TABLE)
         yield database
 
@@ -53,19 +59,19 @@ def scaling(database: Database) -> Any:
 
 
 class Load:
-    """Loads of one table: units that are written in a minute, by transactions of large items."""
+    """Loads of one table: units that are written in a minute."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._client = database.client()
 
     def minute(self, units: int) -> int:
-        """Write so many units within a minute, whatever is throttled; returns the provisioned units after it."""
-        item = {"pk": {"S": "a"}, "text": {"S": "x" * 102_300}}  # 100 units
-        for _ in range(units // 100):
+        """Write so many units within a minute, by items of up to 100; returns the provisioned units after it."""
+        while units > 0:
+            size = min(units, 100)
+            item = {"pk": {"S": f"{size} units"}, "text": {"S": "x" * (1024 * size - 100)}}
             self._client.put_item(TableName="orders", Item=item)
-        for _ in range(units % 100):
-            self._client.put_item(TableName="orders", Item={"pk": {"S": "b"}})
+            units -= size
         self._database.clock.advance(60)
         return self.units()
 

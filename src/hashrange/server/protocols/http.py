@@ -6,11 +6,11 @@ from hashrange.server.forks import Forks
 from hashrange.server.front import Front, WireProtocol
 from hashrange.server.kept_snapshots import KeptSnapshots
 from hashrange.server.misdirected_clients import OtherServiceHint
-from hashrange.server.protocols.aws_forms.protocol import AwsForms
 from hashrange.server.protocols.dynamodb_json.call import JsonCall
 from hashrange.server.protocols.dynamodb_json.logged_call import LoggedCall
 from hashrange.server.protocols.dynamodb_json.protocol import SIGNING_NAME, DynamoDBJson
 from hashrange.server.protocols.metrics_path import MetricsPath
+from hashrange.server.protocols.other_services import OTHER_SIGNING_NAMES, OtherServices
 from hashrange.server.protocols.plain import Plain
 from hashrange.server.protocols.rest_json.signing_name import LAMBDA_SIGNING_NAME
 from hashrange.server.protocols.rest_json.switched_off import LambdaSwitchedOff
@@ -29,8 +29,7 @@ def http_front(
 
     `snapshots`, `forks`: those of a listener's admin API; a service without a listener can have no forks.
     """
-    apis = service.background.cloudwatch.apis
-    hint_other_service = OtherServiceHint([SIGNING_NAME, LAMBDA_SIGNING_NAME, *(api.signing_name for api in apis)])
+    hint_other_service = OtherServiceHint([SIGNING_NAME, LAMBDA_SIGNING_NAME, *OTHER_SIGNING_NAMES])
     plain = Plain(hint_other_service)
     settings = service.settings
     make_call = LoggedCall if settings.access_log else JsonCall
@@ -45,7 +44,7 @@ def http_front(
         ),
         plain,
     ]
-    protocols[:0] = [AwsForms(apis, access, service)]
+    protocols[:0] = [OtherServices(access, service)]
     protocols[:0] = _lambda_protocols(service, access, hint_other_service)
     protocols.insert(0, MetricsPath(service, clients, access.credentials))
     if settings.admin:

@@ -6,9 +6,8 @@ durable. Operations go on after their client has left. This file must not know a
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 from hashrange.aws_services.operation import Caller, MemberFault, ServiceApi, ServiceError
@@ -30,18 +29,13 @@ _log = logging.getLogger("hashrange.server")
 
 
 class AwsForms:
-    """Protocol of the services beside DynamoDB whose operations have no paths of their own."""
-
-    quick_targets = MappingProxyType[bytes, bool]({})
+    """Answers requests of the services beside DynamoDB whose operations have no paths of their own."""
 
     def __init__(self, apis: Sequence[ServiceApi], access: Access, service: Service) -> None:
         self._requests = Requests(apis)
         self._access = access
         self._store = service.store
         self._workers = service.workers
-        self.targets: Mapping[bytes, Callable[[HttpRequest, Respond], None]] = {
-            f"{api.target_prefix}.{name}".encode(): self.prepare for api in apis for name in _names(api)
-        }
 
     def claims(self, request: HttpRequest) -> bool:
         """True if the request is one of these services, even of an operation that does not exist."""
@@ -88,10 +82,6 @@ class AwsForms:
             answer(None)
         else:
             self._store.when_durable(position, answer)
-
-
-def _names(api: ServiceApi) -> list[str]:
-    return [operation.name for operation, _ in api.operations] + sorted(api.unserved)
 
 
 def _unserved(named: Named) -> ServiceError:

@@ -1,0 +1,49 @@
+"""Which requests are CloudWatch's and Application Auto Scaling's? Known by their form; the protocol that answers them is loaded with the first."""
+
+import re
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from hashrange.server.access import Access
+from hashrange.server.incoming import Respond
+from hashrange.service.service import Service
+from hashrange.wire.http import HttpRequest
+
+if TYPE_CHECKING:
+    from hashrange.server.protocols.aws_forms.protocol import AwsForms
+
+OTHER_SIGNING_NAMES = ("monitoring", "application-autoscaling")
+_is_target = re.compile(rb"(?:GraniteServiceVersion20100801|AnyScaleFrontendService)\.").match
+_is_cbor_path = re.compile(rb"/service/GraniteServiceVersion20100801/").match
+_FORM_TYPE = b"application/x-www-form-urlencoded"
+
+
+class OtherServices:
+    """Protocol of the services beside DynamoDB that have no paths of their own."""
+
+    targets = quick_targets = MappingProxyType[bytes, Any]({})
+
+    def __init__(self, access: Access, service: Service) -> None:
+        self._access = access
+        self._service = service
+        self._forms: AwsForms | None = None
+
+    def claims(self, request: HttpRequest) -> bool:
+        """True if the request is one of these services, even of an operation that does not exist."""
+        target = request.header(b"x-amz-target")
+        if target is not None:
+            return _is_target(target) is not None
+        may_be_form = b"Action=" in request.url or (request.header(b"content-type") or b"").startswith(_FORM_TYPE)
+        return (may_be_form or _is_cbor_path(request.url) is not None) and self._load().claims(request)
+
+    def prepare(self, request: HttpRequest, respond: Respond) -> None:
+        """Refuse the request now, or run its operation and answer the request later. Returns None; may give way."""
+        self._load().prepare(request, respond)
+
+    def _load(self) -> "AwsForms":
+        if self._forms is None:
+            # Imported here: most servers are never asked by these services' clients, and start time counts.
+            from hashrange.server.protocols.aws_forms.protocol import AwsForms  # noqa: PLC0415
+
+            self._forms = AwsForms(self._service.background.cloudwatch.apis, self._access, self._service)
+        return self._forms
