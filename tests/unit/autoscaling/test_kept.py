@@ -19,7 +19,7 @@ def lower_four_times(database: Database, units: int) -> None:
 
 
 def test_a_restart_loses_nothing(tmp_path: Path) -> None:
-    settings = Settings(data_dir=tmp_path)
+    settings = Settings(data_dir=str(tmp_path))
     with server(settings) as database:
         at_minute(database)
         database.client().create_table(**TABLE)
