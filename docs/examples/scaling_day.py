@@ -1,145 +1,202 @@
 """A day of a table that auto scaling follows, in a few seconds: `python docs/examples/scaling_day.py day.svg` draws it.
 
-Every ten minutes, programs use as many units as the time of day says. Each minute, a policy compares what was consumed with what is
-provisioned, and DynamoDB throttles what is too much. Service time is moved, so nothing waits.
+Each minute, programs read as many units as the time of day says. Target tracking follows with the provisioned units, up to a maximum; what is
+too much is throttled. Service time is moved, so nothing waits.
 """
 
+import itertools
 import math
+import re
 import sys
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from botocore.config import Config
-from botocore.exceptions import ClientError
 
 from hashrange.settings import Settings
 from hashrange.testing import server
 from hashrange.testing.database import Database
 
-TABLE = "visits"
-STEP_MINUTES = 10
-QUERY_UNITS = 170
-"""Read units of one Query over two items of 340 KB."""
-PLACE = {
+DAY_MINUTES = 24 * 60
+UNITS_MIN, UNITS_MAX = 2, 40
+"""Bounds of the table's capacity, in read units per second."""
+LARGE_UNITS = 100
+"""Read units of a large item, which has 400 KB. A minute's reads are large items, and small ones for the rest."""
+SMALL_UNITS = (64, 32, 16, 8, 4, 2, 1)
+LEFT, TOP, WIDTH, HEIGHT, RIGHT, BOTTOM = 50, 45, 860, 300, 25, 35
+"""Margins and plot, in pixels."""
+PAPER, INK, RULE = "#ffffff", "#333333", "#dddddd"
+PROVISIONED, CONSUMED, THROTTLED = "#1f3a93", "#8ec5e8", "#d62728"
+TARGET = {
     "ServiceNamespace": "dynamodb",
-    "ResourceId": f"table/{TABLE}",
+    "ResourceId": "table/Orders",
     "ScalableDimension": "dynamodb:table:ReadCapacityUnits",
 }
 
 
-class Step(NamedTuple):
-    """What ten minutes looked like, in units a second."""
+class Minute(NamedTuple):
+    """What has happened in one minute, in read units per second."""
 
-    wanted: float
     provisioned: int
     consumed: float
     throttled: float
 
 
-def wanted_units(minute: int) -> float:
-    """Units a second that programs want: few at night, most at noon, and a peak at eight in the evening."""
-    day = 5 + 10 * max(0.0, math.sin((minute / 60 - 6) / 14 * math.pi))
-    return day + 70 * math.exp(-(((minute / 60 - 20) / 0.4) ** 2))
+def wanted_units(minute: int) -> int:
+    """Read units that programs want in a minute of the day: few at night, most in the afternoon, and a peak at eight in the evening."""
+    hour = minute / 60
+    a_second = 6 - 4 * math.cos((hour - 3) / 24 * 2 * math.pi) + 50 * math.exp(-(((hour - 20) / 0.5) ** 2))
+    return round(a_second * 60)
 
 
-def create(database: Database) -> None:
-    """A provisioned table, and a policy that follows the use of its reads."""
-    database.client().create_table(
-        TableName=TABLE,
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
-        AttributeDefinitions=[
-            {"AttributeName": "pk", "AttributeType": "S"},
-            {"AttributeName": "sk", "AttributeType": "S"},
-        ],
-        ProvisionedThroughput={"ReadCapacityUnits": 8, "WriteCapacityUnits": 5},
+def simulate() -> tuple[list[Minute], list[dict[str, Any]]]:
+    """The minutes of the day, and its scaling activities."""
+    with server(Settings(data_dir=None, throughput="enforced")) as database:
+        database.clock.freeze()
+        client = database.client(config=Config(retries={"total_max_attempts": 1}))
+        create_table(database, client)
+        begin = database.clock.now() // 86_400 * 86_400 + 86_400
+        database.clock.advance(begin + 30 - database.clock.now())  # the load comes in the middle of each minute
+        register(database)
+        wanted = [wanted_units(minute) for minute in range(DAY_MINUTES)]
+        throttled = [units_throttled(database, client, units) for units in wanted]
+        scaling = database.client("application-autoscaling")
+        pages = scaling.get_paginator("describe_scaling_activities").paginate(ServiceNamespace="dynamodb")
+        activities = [activity for page in pages for activity in page["ScalingActivities"]][::-1]
+    provisioned = units_provisioned(activities, begin)
+    minutes = [
+        Minute(units, (all_units - refused) / 60, refused / 60)
+        for units, all_units, refused in zip(provisioned, wanted, throttled, strict=True)
+    ]
+    return minutes, activities
+
+
+def create_table(database: Database, client: Any) -> None:
+    """A table with the items to be read."""
+    client.create_table(
+        TableName="Orders",
+        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+        ProvisionedThroughput={"ReadCapacityUnits": UNITS_MIN, "WriteCapacityUnits": 1000},
     )
-    for number in "12":
-        item = {"pk": {"S": "a"}, "sk": {"S": number}, "text": {"S": "x" * (340 * 1024 - 10)}}
-        database.client().put_item(TableName=TABLE, Item=item)
+    for name, units in all_items().items():
+        client.put_item(TableName="Orders", Item={"id": {"S": name}, "text": {"S": "x" * (4096 * units - 100)}})
+        database.clock.advance(1)
+
+
+def items(units: int) -> dict[str, int]:
+    """Items whose reads take so many units: id → units."""
+    chosen = {f"large-{number}": LARGE_UNITS for number in range(units // LARGE_UNITS)}
+    rest = units % LARGE_UNITS
+    return chosen | {f"small-{size}": size for size in SMALL_UNITS if rest & size}
+
+
+def all_items() -> dict[str, int]:
+    """All items that are read in the day."""
+    return {name: units for minute in range(DAY_MINUTES) for name, units in items(wanted_units(minute)).items()}
+
+
+def register(database: Database) -> None:
+    """Scale the reads so that 70 % of the units are used."""
     scaling = database.client("application-autoscaling")
-    scaling.register_scalable_target(**PLACE, MinCapacity=8, MaxCapacity=40)
+    scaling.register_scalable_target(**TARGET, MinCapacity=UNITS_MIN, MaxCapacity=UNITS_MAX)
     scaling.put_scaling_policy(
-        **PLACE,
+        **TARGET,
         PolicyName="reads",
         PolicyType="TargetTrackingScaling",
         TargetTrackingScalingPolicyConfiguration={
-            "TargetValue": 70,
+            "TargetValue": 70.0,
             "PredefinedMetricSpecification": {"PredefinedMetricType": "DynamoDBReadCapacityUtilization"},
         },
     )
 
 
-def live(database: Database) -> list[Step]:
-    """Live through a day."""
-    client: Any = database.client(config=Config(retries={"total_max_attempts": 1}))
-    query = {
-        "TableName": TABLE,
-        "KeyConditionExpression": "pk = :a",
-        "ExpressionAttributeValues": {":a": {"S": "a"}},
-        "Select": "COUNT",
-        "ConsistentRead": True,
+def units_throttled(database: Database, client: Any, wanted: int) -> int:
+    """Read so many units, and let a minute pass; returns the units that were refused."""
+    sizes = items(wanted)
+    asked = {"Keys": [{"id": {"S": name}} for name in sizes], "ProjectionExpression": "id", "ConsistentRead": True}
+    try:
+        left = client.batch_get_item(RequestItems={"Orders": asked})["UnprocessedKeys"]
+        refused = sum(sizes[key["id"]["S"]] for key in left.get("Orders", {"Keys": []})["Keys"])
+    except client.exceptions.ProvisionedThroughputExceededException:  # nothing was read
+        refused = wanted
+    database.clock.advance(60)
+    return refused
+
+
+def units_provisioned(activities: list[dict[str, Any]], begin_seconds: float) -> list[int]:
+    """The capacity of each minute, as the activities have set it."""
+    changes = {
+        int((activity["StartTime"].timestamp() - begin_seconds) // 60): int(
+            re.findall(r"\d+", activity["Description"])[0]
+        )
+        for activity in activities
     }
-    steps = []
-    for minute in range(0, 24 * 60, STEP_MINUTES):
-        wanted = wanted_units(minute)
-        consumed = throttled = owed = 0.0
-        for _ in range(STEP_MINUTES):
-            owed += wanted * 60
-            for _ in range(int(owed // QUERY_UNITS)):
-                owed -= QUERY_UNITS
-                try:
-                    client.query(**query)
-                    consumed += QUERY_UNITS
-                except ClientError:
-                    throttled += QUERY_UNITS
-            database.clock.advance(60)
-        table = client.describe_table(TableName=TABLE)["Table"]
-        seconds = STEP_MINUTES * 60
-        provisioned = table["ProvisionedThroughput"]["ReadCapacityUnits"]
-        steps.append(Step(wanted, provisioned, consumed / seconds, throttled / seconds))
-    return steps
+    capacities = [UNITS_MIN]
+    for minute in range(DAY_MINUTES):
+        capacities.append(changes.get(minute, capacities[-1]))
+    return capacities[1:]
 
 
-WIDTH, HEIGHT, LEFT, TOP = 720, 240, 40, 20
-COLOURS = {"provisioned": "#888888", "consumed": "#1f77b4", "throttled": "#d62728"}
+def draw(minutes: list[Minute]) -> str:
+    """The day as an SVG: what is provisioned as a line, what is consumed and what is throttled as areas."""
+    most = max(max(one.provisioned, one.consumed + one.throttled) for one in minutes)
+    top = math.ceil(most / 10) * 10
+
+    def at(minute: float, units: float) -> str:
+        return f"{LEFT + WIDTH * minute / DAY_MINUTES:.1f},{TOP + HEIGHT * (1 - units / top):.0f}"
+
+    def steps(values: list[float]) -> list[str]:
+        runs = itertools.groupby(enumerate(values), lambda one: at(0, one[1]))
+        spans = [list(run) for _, run in runs]
+        return [point for span in spans for point in (at(*span[0]), at(span[-1][0] + 1, span[0][1]))]
+
+    consumed = steps([one.consumed for one in minutes])
+    wanted = steps([one.consumed + one.throttled for one in minutes])
+    provisioned = steps([one.provisioned for one in minutes])
+    shapes = [
+        f'<rect width="100%" height="100%" fill="{PAPER}"/>',
+        *(_rule(at(0, units), at(DAY_MINUTES, units), f"{units}") for units in range(0, top + 1, 10)),
+        *(_hour(at(60 * hour, 0), f"{hour}:00") for hour in range(0, 25, 3)),
+        f'<polygon fill="{THROTTLED}" points="{" ".join([*wanted, *reversed(consumed)])}"/>',
+        f'<polygon fill="{CONSUMED}" points="{" ".join([*consumed, at(DAY_MINUTES, 0), at(0, 0)])}"/>',
+        f'<polyline fill="none" stroke="{PROVISIONED}" stroke-width="1.5" points="{" ".join(provisioned)}"/>',
+        f'<text x="{LEFT}" y="{TOP - 14}">read units per second</text>',
+        *_legend(),
+    ]
+    size = f'width="{LEFT + WIDTH + RIGHT}" height="{TOP + HEIGHT + BOTTOM}"'
+    style = f'font-family="sans-serif" font-size="12" fill="{INK}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {style}>\n' + "\n".join(shapes) + "\n</svg>\n"
 
 
-def drawing_of(steps: list[Step]) -> str:
-    """The day as SVG."""
-    most = max(max(step[1:]) for step in steps) * 1.1
-    lines = []
-    for place, (name, colour) in enumerate(COLOURS.items()):
-        points = [
-            f"{LEFT + WIDTH * number / len(steps):.1f},{TOP + HEIGHT * (1 - getattr(step, name) / most):.1f}"
-            for number, step in enumerate(steps)
-        ]
-        lines.append(f'<polyline fill="none" stroke="{colour}" stroke-width="2" points="{" ".join(points)}"/>')
-        lines.append(f'<text x="{LEFT + 10 + 110 * place}" y="{TOP + 4}" fill="{colour}">{name}</text>')
-    for hour in range(0, 25, 3):
-        x = LEFT + WIDTH * hour / 24
-        lines.append(f'<text x="{x - 10:.0f}" y="{TOP + HEIGHT + 18}" fill="#555">{hour}:00</text>')
-        lines.append(f'<line x1="{x:.0f}" x2="{x:.0f}" y1="{TOP}" y2="{TOP + HEIGHT}" stroke="#eee"/>')
-    for units in range(0, int(most) + 1, 10):
-        y = TOP + HEIGHT * (1 - units / most)
-        lines.append(f'<text x="8" y="{y + 4:.0f}" fill="#555">{units}</text>')
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {LEFT + WIDTH + 20} {TOP + HEIGHT + 30}"'
-        ' font-family="sans-serif" font-size="12"><rect width="100%" height="100%" fill="white"/>'
-        f"{''.join(sorted(lines, key=lambda line: line.startswith('<poly')))}</svg>\n"
-    )
+def _rule(begin: str, end: str, label: str) -> str:
+    (x, y), (until, _) = begin.split(","), end.split(",")
+    line = f'<line x1="{x}" y1="{y}" x2="{until}" y2="{y}" stroke="{RULE}"/>'
+    return f'{line}<text x="{LEFT - 8}" y="{float(y) + 4}" text-anchor="end">{label}</text>'
+
+
+def _hour(place: str, label: str) -> str:
+    x, y = place.split(",")
+    tick = f'<line x1="{x}" y1="{y}" x2="{x}" y2="{float(y) + 5}" stroke="{INK}"/>'
+    return f'{tick}<text x="{x}" y="{float(y) + 20}" text-anchor="middle">{label}</text>'
+
+
+def _legend() -> list[str]:
+    entries = (("provisioned", PROVISIONED), ("consumed", CONSUMED), ("throttled", THROTTLED))
+    return [
+        f'<rect x="{x}" y="{TOP - 24}" width="12" height="12" fill="{color}"/><text x="{x + 18}" y="{TOP - 14}">{name}</text>'
+        for x, (name, color) in zip(range(LEFT + WIDTH - 330, LEFT + WIDTH, 115), entries, strict=True)
+    ]
 
 
 def main(path: str) -> None:
-    """Live, draw, and print what was scaled."""
-    with server(Settings(data_dir=None, throughput="enforced", adaptive_capacity="off")) as database:
-        database.clock.freeze()
-        database.clock.advance(86_400 - database.clock.now() % 86_400)
-        create(database)
-        steps = live(database)
-        done = database.client("application-autoscaling").describe_scaling_activities(ServiceNamespace="dynamodb")
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(drawing_of(steps))
-    for activity in reversed(done["ScalingActivities"]):
+    """Live through the day, draw it, and print what was scaled and how much was throttled."""
+    day, activities = simulate()
+    Path(path).write_text(draw(day), encoding="utf-8")
+    for activity in activities:
         print(f"{activity['StartTime']:%H:%M} {activity['StatusCode']}: {activity['Description']}")
+    throttled = sum(60 * one.throttled for one in day)
+    print(f"{sum(60 * one.consumed for one in day):,.0f} units were read, {throttled:,.0f} throttled.")
 
 
 if __name__ == "__main__":

@@ -58,6 +58,8 @@ LIST_TABLES_MAX = 100
 """Table names on one page of ListTables."""
 LISTED_MAX = 100
 """Members on one page of ListBackups and of ListContributorInsights."""
+RULE_NAME_LENGTH_MAX = 128
+"""Characters of the name of a rule of Contributor Insights. Source: service model."""
 TRANSFERS_LISTED_MAX = 25
 """Members on one page of ListExports, ListImports and ListBulkOperations."""
 TAGS_MAX = 50

@@ -28,8 +28,20 @@ METRIC_DATA_POINTS_MAX = 100_800
 """Datapoints in a page of GetMetricData."""
 METRIC_ARN_LENGTH_MAX = 1024
 """Characters of the ARN of a resource with tags. Source: botocore's service model of CloudWatch."""
+METRIC_EXPRESSION_LENGTH_MAX = 2_048
+"""Characters of an expression of metric math. Source: botocore's service model of CloudWatch."""
 METRIC_MATH_LEVELS_MAX = 100
-"""Levels of parentheses in an expression of metric math: our own bound."""
+"""Levels of parentheses and operators in an expression of metric math: our own bound."""
+METRIC_MATH_POINTS_MAX = 20_000_000
+"""Datapoints that the expressions of one request may work on, each as often as it is used: our own bound. Each takes about 0.2 µs."""
+METRIC_MATH_AT_ONCE_MAX = 2_000_000
+"""The same for an alarm, whose queries are evaluated without giving way: our own bound. Ten metrics of a week by minutes are 0.5 million."""
+METRIC_MATH_HELD_MAX = 4_000_000
+"""Datapoints that they may hold at the same time: our own bound. Each takes up to 0.1 KB."""
+METRIC_MATH_PERIODS_MAX = METRIC_DATA_POINTS_MAX
+"""Periods of a series that metric math fills or makes: our own bound."""
+METRIC_SEARCH_LENGTH_MAX = 1_024
+"""Characters of a search expression. Source: CloudWatch user guide."""
 METRIC_SEARCH_SERIES_MAX = 500
 """Series that one SEARCH may find. Source: CloudWatch user guide."""
 METRIC_SERIES_MAX = 100_000

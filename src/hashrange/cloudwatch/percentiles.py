@@ -70,13 +70,13 @@ def value_at(shares: list[ValueShare], part: float) -> float:
 
 
 def within(shares: list[ValueShare], lower: float, upper: float) -> list[ValueShare]:
-    """The parts of shares whose values lie from `lower` to `upper`."""
+    """The parts of shares whose values are greater than `lower`, and at most `upper`."""
     found = []
     for share in shares:
         low, high = max(share.lower, lower), min(share.upper, upper)
-        if low > high:
-            continue
         width = share.upper - share.lower
+        if low > high or (width == 0 and share.lower == lower):
+            continue
         count = share.values if width == 0 else share.values * (high - low) / width
         found.append(ValueShare(low, high, count))
     return found

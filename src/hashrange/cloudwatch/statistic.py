@@ -40,11 +40,11 @@ class _Range(NamedTuple):
 
 @lru_cache(512)
 def statistic_of(name: str) -> Statistic | None:
-    """The statistic of this name; None if there is none. Names of simple statistics are written as in the API, others in any case."""
+    """The statistic of this name; None if there is none. Of names, only `IQM` and those with brackets may be written in any case."""
     simple = _SIMPLE.get(name)
     if simple is not None:
         return lambda point: simple(point.statistics) if point.statistics.sample_count else None
-    percentile = _as_percentile(name.lower())
+    percentile = _as_percentile(name)
     if percentile is not None:
         part = float(percentile[1]) / 100
         return lambda point: _of_shares(point, lambda shares: value_at(shares, part))
@@ -55,7 +55,7 @@ def statistic_of(name: str) -> Statistic | None:
 def _range_of(name: str) -> _Range | None:
     if name.lower() == "iqm":
         return _Range("tm", 25.0, 75.0, is_percent=True)
-    short = _as_short(name.lower())
+    short = _as_short(name)
     if short is not None:
         return _Range(short[1], 0.0, float(short[2]), is_percent=True)
     match = _as_range(name)
@@ -77,8 +77,13 @@ def _range_of(name: str) -> _Range | None:
 
 
 def _of_shares(point: Datapoint, compute: Callable[[list[ValueShare]], float | None]) -> float | None:
-    """What a function makes of the datapoint's distribution; None if it has none, unless all its values are the same."""
+    """What a function makes of the datapoint's distribution; None if it has none, unless all its values are the same.
+
+    None also if a value is negative: the service has no percentiles then.
+    """
     observed = point.statistics
+    if observed.minimum < 0:
+        return None
     if point.distribution:
         return compute(shares_of(point.distribution, observed.minimum, observed.maximum))
     if observed.minimum == observed.maximum and observed.sample_count:

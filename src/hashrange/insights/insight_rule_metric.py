@@ -6,7 +6,7 @@ from hashrange.aws_services.operation import Caller
 from hashrange.cloudwatch.math.errors import MathError
 from hashrange.insights.api.get_insight_rule_report import METRICS
 from hashrange.insights.insights import Insights
-from hashrange.insights.report import report_of
+from hashrange.insights.report import RuleReport, metrics_of
 
 
 def read_insight_rule(
@@ -22,5 +22,6 @@ def read_insight_rule(
     rule = next((one for one in insights.rules(caller) if one.name == rule_name), None)
     if rule is None or metric not in METRICS:
         raise MathError(f"there is no insight rule {rule_name} with a metric {metric}")
-    report = report_of(rule.counts, begin_seconds, end_seconds, period_seconds)
-    return {at: metrics[metric] for at, metrics in sorted(report.metrics.items())}
+    report = RuleReport(begin_seconds, period_seconds)
+    report.read_periods(rule.counts, end_seconds, insights.now_seconds())
+    return {at: metrics_of(period)[metric] for at, period in report.periods.items()}

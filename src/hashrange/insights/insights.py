@@ -3,24 +3,20 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-import msgspec
-
 from hashrange.aws_services.operation import Caller
-from hashrange.insights.rule_counts import RuleCounts
-from hashrange.items.key_scalars import key_scalars
-from hashrange.items.rows import decode_attributes
-from hashrange.items.types import Key, Row
-from hashrange.operations.insights.rule_names import InsightRuleKind, rule_kinds, rule_name
-from hashrange.operations.insights.watching import Watch, all_watches
+from hashrange.insights.keys_to_pay import KeysToPay
+from hashrange.insights.rule_counts import COUNTS_PREFIX, RuleCounts
+from hashrange.insights.watched_keys import WatchedKeys
+from hashrange.operations.insights.rule_names import RULE_KINDS, InsightRuleKind, rule_kinds, rule_name
+from hashrange.operations.insights.watching import Watch, all_watches, watch_document
 from hashrange.store.interface import WholeStore
 from hashrange.tables.open_table import OpenTable, ReadSource
+from hashrange.tables.source_id import SourceId, make_source_id
 from hashrange.tables.throttling import ThrottleEvent
 
 READ_WEIGHT, WRITE_WEIGHT = 1.0, 3.0
 """ConsumedThroughputUnits are read units, and three times the write units. Source: global-tables-backup.md 8."""
-
-
-_encode = msgspec.json.encode
+UNCOUNTED_OPERATIONS = frozenset({"ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction"})
 
 
 class InsightRule(NamedTuple):
@@ -28,145 +24,148 @@ class InsightRule(NamedTuple):
 
     name: str
     kind: InsightRuleKind
-    table: OpenTable
-    source: ReadSource
+    source: WatchedKeys
     counts: RuleCounts
 
     @property
     def key_labels(self) -> list[str]:
         """Names of the attributes that its keys consist of."""
-        keys = self.source.keys
+        keys = self.source.source.keys
         return [*keys.partition_names, *(keys.sort_names if self.kind.startswith("S") else ())]
 
 
-class WatchedRules(NamedTuple):
-    """A table or global index that is watched, with the counts of its rules."""
-
-    watch: Watch
-    table: OpenTable
-    source: ReadSource
-    rules: dict[InsightRuleKind, RuleCounts]
-
-    def scalars_of_key(self, key: Key) -> list[str]:
-        """The scalars of the key attributes of an item, or of an entry."""
-        keys = self.source.keys
-        return key_scalars(key, keys.partition_types, keys.sort_types)
-
-    def scalars_of_row(self, row: Row) -> list[str]:
-        """The same of a row."""
-        keys = self.source.keys
-        names = (*keys.partition_names, *keys.sort_names)
-        item = decode_attributes(row, names)
-        types = (*keys.partition_types, *keys.sort_types)
-        return [str(item[name][type_name]) for name, type_name in zip(names, types, strict=True)]
-
-    def count_units(self, scalars: list[str], units: float, now_seconds: float) -> None:
-        """Count consumed units of the item with these key attributes."""
-        self._count("PKC", "SKC", scalars, units, now_seconds)
-
-    def count_throttle(self, scalars: list[str], now_seconds: float) -> None:
-        """Count a throttled part of a request for the item with these key attributes."""
-        self._count("PKT", "SKT", scalars, 1.0, now_seconds)
-
-    def _count(
-        self,
-        partition: InsightRuleKind,
-        item: InsightRuleKind,
-        scalars: list[str],
-        count: float,
-        now_seconds: float,
-    ) -> None:
-        counts = self.rules.get(partition)
-        if counts is not None:
-            counts.add(_encode(scalars[: len(self.source.keys.partition_names)]), count, now_seconds)
-        counts = self.rules.get(item)
-        if counts is not None:
-            counts.add(_encode(scalars), count, now_seconds)
-
-
 class Insights:
-    """Contributor Insights of one store. Counts are in memory, and begin anew with a restart, a restore, and in forks."""
+    """Contributor Insights of one store. All calls come from one thread, that of the event loop."""
 
     def __init__(self, store: WholeStore, now_seconds: Callable[[], float]) -> None:
         self._documents = store.documents
         self._catalog = store.catalog
         self.now_seconds = now_seconds
+        self.keys_to_pay = KeysToPay(now_seconds)
         self._generation = -1
-        self._watches: list[Watch] = []
+        self._watched: dict[SourceId, WatchedKeys] = {}
+        """By source id, which no other table or index ever has."""
         self._counts: dict[str, RuleCounts] = {}
-        """By name of the rule."""
-        self._tables: dict[tuple[str, str, str, str], OpenTable | None] = {}
-        self._sources: dict[bytes, WatchedRules] = {}
+        """By how the names of their documents begin."""
+        self._with_units: dict[bytes, WatchedKeys] = {}
+        self.find = self._with_units.get
+        """`find(source_id)`: the table or index whose units are counted; None if they are not."""
+        self.written_tables: set[int] = set()
+        """Ids of tables that are found in this way, or one of whose indexes is."""
+        self.wake: Callable[[], None] = lambda: None
+        """Called when there is something to save or to remove."""
+        self._gone: set[str] = set()
+        """How the names of documents begin that belong to rules that are no more."""
+        self.has_leftovers = False
+        """True if there may be documents of what is not watched any more."""
 
     @property
     def is_watching(self) -> bool:
         """True if any table or index is watched."""
-        self._see_content()
-        return bool(self._watches)
+        return bool(self._watched)
+
+    # --- what is watched -------------------------------------------------------------------------
 
     def look(self) -> None:
-        """Read the documents of watches again. Raises StorageError."""
-        self._generation = self._documents.generation
-        self._watches = [watch for watch in all_watches(self._documents) if watch.is_on]
-        self._tables.clear()
-        self._sources.clear()
-
-    def _see_content(self) -> None:
+        """Find what is watched anew: after a change of what is watched, or of the store's content. Raises StorageError."""
         if self._generation != self._documents.generation:
+            self._generation = self._documents.generation
             self._counts.clear()
-            self.look()
+            self._gone.clear()
+        before, self._counts, self._watched = self._counts, {}, {}
+        for watch in all_watches(self._documents):
+            found = self._source_of(watch)
+            kinds = () if found is None or not watch.is_on else rule_kinds(found[0].schema, watch)
+            rules: dict[InsightRuleKind, RuleCounts] = {}
+            for kind in RULE_KINDS:
+                name = _counts_name(watch, kind)
+                if kind in kinds:
+                    rules[kind] = self._counts[name] = before.get(name) or RuleCounts(
+                        self._documents, name, self._wake_job
+                    )
+                else:
+                    self._gone.add(name)
+            if found is not None and rules:
+                self._watched[found[1].source_id] = WatchedKeys(watch, *found, rules)
+        self._with_units.clear()
+        self._with_units.update({name: one for name, one in self._watched.items() if one.has_units})
+        self.written_tables = {one.table.table_id for one in self._with_units.values()}
+        self._gone = (self._gone | before.keys()) - self._counts.keys()
+        self.has_leftovers = True
+        self.wake()
 
-    def find(self, source_id: bytes) -> WatchedRules | None:
-        """The source of this id, if it is watched."""
-        self._see_content()
-        self._see_tables()
-        return self._sources.get(source_id)
+    def _wake_job(self) -> None:
+        self.wake()
 
-    def _see_tables(self) -> None:
-        """Find the sources anew if a table of a watch has changed."""
-        tables = {
-            (watch.account, watch.region, watch.table_name, watch.index_name or ""): self._catalog.tables(
-                watch.account, watch.region
-            ).get(watch.table_name)
-            for watch in self._watches
-        }
-        if all(self._tables.get(place, self) is table for place, table in tables.items()):
-            return
-        self._tables = tables
-        self._sources = {}
-        for watch, table in zip(self._watches, tables.values(), strict=True):
-            source = None if table is None else table.read_source(watch.index_name)
-            if table is None or source is None or table.schema.table_id != watch.table_id:
-                continue
-            rules = {
-                kind: self._counts.setdefault(rule_name(kind, watch), RuleCounts())
-                for kind in rule_kinds(table.schema, watch)
-            }
-            self._sources[bytes(source.source_id)] = WatchedRules(watch, table, source, rules)
-        kept = {rule_name(kind, one.watch) for one in self._sources.values() for kind in one.rules}
-        self._counts = {name: counts for name, counts in self._counts.items() if name in kept}
+    def _source_of(self, watch: Watch) -> tuple[OpenTable, ReadSource] | None:
+        """The table and the source of a watch; None if there is none any more."""
+        table = self._catalog.find(watch.account, watch.region, watch.table_name)
+        source = None if table is None else table.read_source(watch.index_name)
+        if table is None or source is None or table.table_id != watch.table_id:
+            return None
+        index_id = 0 if source.index is None else source.index.index_id
+        return (table, source) if index_id == watch.index_id else None
 
-    def throttled(self, event: ThrottleEvent) -> None:
-        """Count a throttled part of a request, except a write that an index has throttled."""
-        if event.key is None or not self.is_watching or (event.is_write and event.index_name is not None):
-            return
-        source = event.table.read_source(event.index_name)
-        watched = None if source is None else self.find(bytes(source.source_id))
-        if watched is not None:
-            try:
-                scalars = watched.scalars_of_key(event.key)
-            except (ValueError, IndexError):  # the begin of a page, which is no whole key
-                return
-            watched.count_throttle(scalars, self.now_seconds())
+    @property
+    def is_outdated(self) -> bool:
+        """True if something that is watched is gone."""
+        return any(self._source_of(one.watch) is None for one in self._watched.values())
 
     def rules(self, caller: Caller) -> Sequence[InsightRule]:
-        """The rules of one account and Region, by name."""
-        self._see_content()
-        self._see_tables()
+        """The rules of one account and Region, by name. Raises StorageError."""
+        if self._generation != self._documents.generation or self.is_outdated:
+            self.look()
         return sorted(self._rules_of(caller), key=lambda rule: rule.name)
 
     def _rules_of(self, caller: Caller) -> Iterator[InsightRule]:
-        for one in self._sources.values():
+        for one in self._watched.values():
             if (one.watch.account, one.watch.region) == caller:
                 for kind, counts in one.rules.items():
-                    yield InsightRule(rule_name(kind, one.watch), kind, one.table, one.source, counts)
+                    yield InsightRule(rule_name(kind, one.watch), kind, one, counts)
+
+    # --- counting --------------------------------------------------------------------------------
+
+    def throttled(self, event: ThrottleEvent, operation: str | None) -> None:
+        """Count a throttled part of a request of this operation, except a write that an index has throttled, and pages of a Scan."""
+        if event.key is None or operation == "Scan" or operation in UNCOUNTED_OPERATIONS:
+            return
+        if event.is_write and event.index_name is not None:
+            return
+        source = event.table.read_source(event.index_name)
+        watched = None if source is None else self._watched.get(source.source_id)
+        if watched is not None:
+            watched.count_throttle(event.key, self.now_seconds(), is_whole=operation != "Query")
+
+    # --- keeping ---------------------------------------------------------------------------------
+
+    @property
+    def is_changed(self) -> bool:
+        """True if anything has been counted since the last save."""
+        return any(one.is_changed for one in self._counts.values())
+
+    async def save_some(self) -> bool:
+        """Save what one rule has counted; returns True if there is more to save. Raises StorageError."""
+        if self._generation != self._documents.generation:
+            self.look()
+        changed = [one for one in self._counts.values() if one.is_changed]
+        if changed:
+            await changed[0].save(self.now_seconds(), self._generation)
+        return len(changed) > 1
+
+    async def remove_leftovers(self) -> None:
+        """Delete the documents of tables and indexes that are gone, and of rules that are. Raises StorageError."""
+        generation = self._generation
+        changes: dict[str, bytes | None] = {
+            watch_document(watch): None for watch in all_watches(self._documents) if self._source_of(watch) is None
+        }
+        gone, self._gone = self._gone, set()
+        self.has_leftovers = False
+        for name in gone:
+            changes |= {document: None for document, _ in self._documents.below(name)}
+        if changes:
+            await self._documents.write(changes, generation)
+
+
+def _counts_name(watch: Watch, kind: InsightRuleKind) -> str:
+    """How the names of the documents of a rule's counts begin."""
+    return f"{COUNTS_PREFIX}{make_source_id(watch.table_id, watch.index_id).hex()}/{watch.since_ms}/{kind}/"

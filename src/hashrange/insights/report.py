@@ -1,67 +1,69 @@
 """What does a rule report of a stretch of time? The greatest contributors with their values in each period, and numbers over all contributors."""
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
 
-import msgspec
+from hashrange.insights.rule_counts import RuleCounts
+from hashrange.insights.summary import Contributor, Merged
+from hashrange.store.pause import PAUSE
 
-from hashrange.insights.rule_counts import KEYS_KEPT, RuleCounts
-from hashrange.insights.sketch import Sketch, merged_sketch
-
-_read_keys = msgspec.json.Decoder(list[str]).decode
-
-
-class ReportedContributor(NamedTuple):
-    """One contributor."""
-
-    keys: list[str]
-    total: float
-    values: Mapping[int, float]
-    """By the begin of the period in seconds since 1970."""
+SLICE_SUMMARIES = 20
+"""Summaries after which a report gives way: about a millisecond."""
 
 
-class RuleReport(NamedTuple):
-    """What a rule has counted."""
+class RuleReport:
+    """What a rule has counted in periods that follow one another."""
 
-    total: float
-    """Of all contributors; exact."""
-    unique_keys: int
-    contributors: list[ReportedContributor]
-    """Greatest first, as many as a sketch keeps."""
-    metrics: Mapping[int, Mapping[str, float]]
-    """By the begin of the period: name of a metric → value."""
+    def __init__(self, begin_seconds: int, period_seconds: int) -> None:
+        self._begin_seconds, self._period_seconds = begin_seconds, period_seconds
+        self.whole = Merged()
+        self.periods: dict[int, Merged] = {}
+        """By the begin of the period in seconds since 1970, in order of time."""
+
+    async def read(self, counts: RuleCounts, end_seconds: float, now_seconds: float) -> None:
+        """Add all that was counted before `end_seconds`, giving way now and then. Raises StorageError."""
+        for number, (at_seconds, summary) in enumerate(
+            counts.between(self._begin_seconds, end_seconds, now_seconds), 1
+        ):
+            self.whole.add(summary)
+            self._period_of(at_seconds).add(summary)
+            if number % SLICE_SUMMARIES == 0:
+                await PAUSE
+
+    def read_periods(self, counts: RuleCounts, end_seconds: float, now_seconds: float) -> None:
+        """The same without giving way, and for the periods alone: 0.1 s for a day with many keys in each minute. Raises StorageError."""
+        for at_seconds, summary in counts.between(self._begin_seconds, end_seconds, now_seconds):
+            self._period_of(at_seconds).add(summary)
+
+    def _period_of(self, at_seconds: float) -> Merged:
+        place = int(at_seconds - self._begin_seconds) // self._period_seconds
+        return self.periods.setdefault(self._begin_seconds + place * self._period_seconds, Merged())
+
+    def top(self, most: int, *, by_maximum: bool) -> Sequence[Contributor]:
+        """The contributors with the greatest sums, or with the greatest value in one period; greatest first."""
+        if not by_maximum:
+            return self.whole.top(most)
+        greatest: dict[bytes, float] = {}
+        for period in self.periods.values():
+            for one in period.top(most):
+                greatest[one.key] = max(one.counted, greatest.get(one.key, 0.0))
+        found = [Contributor(key, self.whole.counts[key], 0.0) for key in greatest]
+        return sorted(found, key=lambda one: (-greatest[one.key], -one.counted, one.key))[:most]
+
+    def values(self, key: bytes) -> Mapping[int, float]:
+        """What a contributor has counted in each period in which it occurs."""
+        return {at: period.counts[key] for at, period in self.periods.items() if key in period.counts}
 
 
-def report_of(counts: RuleCounts, begin_seconds: int, end_seconds: float, period_seconds: int) -> RuleReport:
-    """The report of [begin, end) in periods of this length, which begin at `begin_seconds`."""
-    by_period: dict[int, list[Sketch]] = {}
-    for at_seconds, sketch in counts.between(begin_seconds, end_seconds):
-        place = int(at_seconds - begin_seconds) // period_seconds
-        by_period.setdefault(begin_seconds + place * period_seconds, []).append(sketch)
-    periods = {at: merged_sketch(sketches, KEYS_KEPT) for at, sketches in by_period.items()}
-    whole = merged_sketch(periods.values(), KEYS_KEPT)
-    values: dict[bytes, dict[int, float]] = {}
-    for at, sketch in periods.items():
-        for one in sketch.top(KEYS_KEPT):
-            values.setdefault(one.key, {})[at] = one.counted
-    contributors = [
-        ReportedContributor(_read_keys(one.key), one.counted, values[one.key]) for one in whole.top(KEYS_KEPT)
-    ]
-    return RuleReport(
-        whole.total, whole.unique_keys, contributors, {at: _metrics_of(sketch) for at, sketch in periods.items()}
-    )
-
-
-def _metrics_of(sketch: Sketch) -> Mapping[str, float]:
-    """For rules of DynamoDB, only MaxContributorValue and Maximum mean something."""
-    counts = [one.counted for one in sketch.top(sketch.unique_keys)]
-    unique = float(sketch.unique_keys)
+def metrics_of(period: Merged) -> Mapping[str, float]:
+    """Numbers over the contributors of a period. For rules of DynamoDB, only MaxContributorValue and Maximum mean something."""
+    counts = period.counts.values()
+    unique = float(period.unique_keys)
     return {
         "UniqueContributors": unique,
         "MaxContributorValue": max(counts, default=0.0),
         "SampleCount": unique,
-        "Sum": sketch.total,
+        "Sum": period.total,
         "Minimum": min(counts, default=0.0),
         "Maximum": max(counts, default=0.0),
-        "Average": sketch.total / unique if unique else 0.0,
+        "Average": period.total / unique if unique else 0.0,
     }

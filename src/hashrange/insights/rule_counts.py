@@ -1,53 +1,134 @@
-"""What has one rule counted, and when? A sketch for each minute of the last hours, and for each hour of the last two weeks, in memory alone."""
+"""What has one rule counted, and when? Summaries of the minutes of the last day, and of the hours of the last 15 days, as documents of the store.
 
-from collections.abc import Iterator
+    insight-counts/{source id}/{when it began to be watched, ms}/{kind of rule}/{hour since 1970} → minutes of that hour, or one summary of it
 
-from hashrange.insights.sketch import Sketch, merged_sketch
+What has been counted since the last save is in memory only: a crash loses it, at most the last quarter of an hour. A stop and a snapshot save
+first. Going by service time, minutes may be counted again when it is set back; counts of the same minute are put together.
+"""
 
-MINUTE_SECONDS, HOUR_SECONDS = 60, 3600
-MINUTES_KEPT = 180
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from hashrange.insights.sketch import Sketch
+from hashrange.insights.summary import Summary, merged_summary
+from hashrange.store.documents import Documents
+
+COUNTS_PREFIX = "insight-counts/"
+MINUTE_SECONDS, HOUR_SECONDS, HOUR_MINUTES = 60, 3600, 60
+MINUTES_KEPT_HOURS = 24
+"""Hours of which each minute is kept."""
 HOURS_KEPT = 15 * 24
-KEYS_KEPT = 100
-"""Keys of a minute, or an hour, that has passed."""
+KEYS_KEPT = 50
+"""Most keys of a minute, or an hour, that has passed: twice as many as a report shows."""
+KEYS_KEPT_BYTES = 16_384
+"""Most bytes of these keys; the greatest one is kept in any case. So a rule has at most 35 MB, and 4 MB if keys have 24 bytes."""
+ROLLED_UP_HOURS = 4
+"""Hours that one save puts together at most: about 10 ms."""
+
+Minutes = list[tuple[int, Summary]]
+"""Minute since 1970 → summary; of an hour whose minutes are not kept, its first minute → summary of the hour."""
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Minutes).decode
 
 
 class RuleCounts:
     """The counts of one rule, by service time."""
 
-    def __init__(self) -> None:
-        self._minutes: dict[int, Sketch] = {}
-        """By number of the minute since 1970, in order of time."""
-        self._hours: dict[int, Sketch] = {}
+    def __init__(self, documents: Documents, name: str, wake: Callable[[], None]) -> None:
+        """`name`: how the names of its documents begin. `wake` is called when there is something new to save."""
+        self._documents = documents
+        self.name = name
+        self._wake = wake
         self._minute = -1
+        """The running minute since 1970."""
         self._sketch = Sketch()
+        self._unsaved: dict[int, Minutes] = {}
+        """By hour: minutes that have passed since the last save."""
+        self._tended_hour = -1
 
-    def add(self, key: bytes, count: float, now_seconds: float) -> None:
-        """Count a key now."""
-        minute = int(now_seconds // MINUTE_SECONDS)
+    def add(self, key: bytes, count: float, minute: int) -> None:
+        """Count a key in this minute since 1970, the one that runs now."""
         if minute != self._minute:
-            self._begin(minute)
+            self._end_minute()
+            self._minute = minute
+            self._wake()
         self._sketch.add(key, count)
 
-    def _begin(self, minute: int) -> None:
-        """Begin to count a minute, and put minutes that are too old together to hours."""
-        before = self._minutes.get(self._minute)
-        if before is not None:
-            self._minutes[self._minute] = merged_sketch([before], KEYS_KEPT)
-        self._minute = minute
-        self._sketch = self._minutes.setdefault(minute, Sketch())
-        for old in [one for one in self._minutes if one <= minute - MINUTES_KEPT]:
-            hour = old * MINUTE_SECONDS // HOUR_SECONDS
-            sketches = [sketch for sketch in (self._hours.get(hour), self._minutes.pop(old)) if sketch is not None]
-            self._hours[hour] = merged_sketch(sketches, KEYS_KEPT)
-        oldest = minute * MINUTE_SECONDS // HOUR_SECONDS - HOURS_KEPT
-        for old in [one for one in self._hours if one <= oldest]:
-            del self._hours[old]
+    def _end_minute(self) -> None:
+        if self._sketch.total:
+            summary = self._sketch.summary().shortened(KEYS_KEPT, KEYS_KEPT_BYTES)
+            self._unsaved.setdefault(self._minute // HOUR_MINUTES, []).append((self._minute, summary))
+            self._sketch = Sketch()
 
-    def between(self, begin_seconds: float, end_seconds: float) -> Iterator[tuple[float, Sketch]]:
-        """Begin of each minute and hour in [begin, end) with something counted, in order of time."""
-        for hour, sketch in sorted(self._hours.items()):
-            if begin_seconds <= hour * HOUR_SECONDS < end_seconds:
-                yield float(hour * HOUR_SECONDS), sketch
-        for minute, sketch in sorted(self._minutes.items()):
-            if begin_seconds <= minute * MINUTE_SECONDS < end_seconds:
-                yield float(minute * MINUTE_SECONDS), sketch
+    @property
+    def is_changed(self) -> bool:
+        """True if anything has been counted since the last save."""
+        return bool(self._unsaved) or self._sketch.total > 0
+
+    def between(self, begin_seconds: float, end_seconds: float, now_seconds: float) -> Iterator[tuple[float, Summary]]:
+        """Begin of each minute or hour in [begin, end) with something counted, in order of time. Raises StorageError."""
+        now_hour = int(now_seconds // HOUR_SECONDS)
+        first = max(int(begin_seconds // HOUR_SECONDS), now_hour - HOURS_KEPT + 1)
+        last = min(int(end_seconds // HOUR_SECONDS), max(now_hour, *self._unsaved, self._minute // HOUR_MINUTES))
+        for hour in range(first, last + 1):
+            minutes = self._kept(hour) + self._unsaved.get(hour, [])
+            if self._minute // HOUR_MINUTES == hour and self._sketch.total:
+                minutes = [*minutes, (self._minute, self._sketch.summary())]
+            for minute, summary in sorted(minutes, key=lambda one: one[0]):
+                if begin_seconds <= minute * MINUTE_SECONDS < end_seconds:
+                    yield float(minute * MINUTE_SECONDS), summary
+
+    def _document(self, hour: int) -> str:
+        return f"{self.name}{hour:08d}"
+
+    def _kept(self, hour: int) -> Minutes:
+        document = self._documents.get(self._document(hour))
+        return [] if document is None else _decode(document)
+
+    async def save(self, now_seconds: float, generation: int) -> None:
+        """Keep all that has been counted, and roll up old minutes. Does nothing if the content was replaced. Raises StorageError."""
+        self._end_minute()
+        self._minute = -1
+        taken, self._unsaved = self._unsaved, {}
+        changes: dict[str, bytes | None] = {
+            self._document(hour): _encode(_by_minute(self._kept(hour) + minutes)) for hour, minutes in taken.items()
+        }
+        now_hour = int(now_seconds // HOUR_SECONDS)
+        if now_hour != self._tended_hour:
+            changes |= self._rolled_up(now_hour, changes)
+        try:
+            await self._documents.write(changes, generation)
+        except BaseException:
+            for hour, minutes in self._unsaved.items():
+                taken.setdefault(hour, []).extend(minutes)
+            self._unsaved = taken
+            self._tended_hour = -1
+            raise
+
+    def _rolled_up(self, now_hour: int, changes: dict[str, bytes | None]) -> dict[str, bytes | None]:
+        """Documents of old hours: those whose minutes are put together, and those that are deleted."""
+        rolled: dict[str, bytes | None] = {}
+        self._tended_hour = now_hour
+        for name, stored in self._documents.below(self.name):
+            hour = int(name[len(self.name) :])
+            if hour <= now_hour - HOURS_KEPT:
+                rolled[name] = None
+            elif hour <= now_hour - MINUTES_KEPT_HOURS and len(minutes := _decode(changes.get(name) or stored)) > 1:
+                if len(rolled) >= ROLLED_UP_HOURS:
+                    self._tended_hour = -1
+                    break
+                whole = merged_summary([summary for _, summary in minutes])
+                rolled[name] = _encode([(hour * HOUR_MINUTES, whole.shortened(KEYS_KEPT, KEYS_KEPT_BYTES))])
+        return rolled
+
+
+def _by_minute(minutes: Minutes) -> Minutes:
+    """Counts of the same minute, put together."""
+    by_minute: dict[int, list[Summary]] = {}
+    for minute, summary in minutes:
+        by_minute.setdefault(minute, []).append(summary)
+    return [
+        (minute, one[0] if len(one) == 1 else merged_summary(one).shortened(KEYS_KEPT, KEYS_KEPT_BYTES))
+        for minute, one in sorted(by_minute.items())
+    ]

@@ -21,6 +21,12 @@ def key_scalars(key: bytes, partition_types: Sequence[str], sort_types: Sequence
     return scalars + more
 
 
+def key_end(key: bytes, sort_types: Sequence[str]) -> int:
+    """Where a key's own part ends: at an index's entry, the key of its item follows."""
+    begin = _HASH_BYTES + _LENGTH_BYTES
+    return _components(key, begin + int.from_bytes(key[_HASH_BYTES:begin], "big"), sort_types)[1]
+
+
 def _components(key: bytes, begin: int, types: Sequence[str]) -> tuple[list[str], int]:
     """Scalars of the components that begin here, and where they end."""
     scalars = []

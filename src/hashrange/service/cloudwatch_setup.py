@@ -37,6 +37,7 @@ class CloudWatchSetup:
     ) -> None:
         """Raises SettingUnusable."""
         self.metrics = Metrics(store.documents, clock)
+        self._insights = insights
         self._documents = store.documents
         self._wake_job: Callable[[Job], None] = lambda _: None
         self._set_up: AlarmSetup | None = None
@@ -68,11 +69,12 @@ class CloudWatchSetup:
     @property
     def jobs(self) -> list[Job]:
         """The jobs, in the order in which those that are due at the same moment run."""
-        return [self.metrics.job, *self._late_jobs]
+        return [self.metrics.job, *self._late_jobs, self._insights]
 
     def wake_by(self, wake_job: Callable[[Job], None]) -> None:
         """Let the jobs be woken when they have work."""
         self.metrics.wake = partial(wake_job, self.metrics.job)
+        self._insights.wake_by(partial(wake_job, self._insights))
         self._wake_job = wake_job
 
     def _wake(self, *names: str) -> None:
@@ -88,6 +90,7 @@ class CloudWatchSetup:
     async def save(self) -> None:
         """Keep what has been recorded so far: before a copy of the content is made, and at the end. Raises StorageError."""
         await self.metrics.save()
+        await self._insights.save()
 
 
 class LateJob:

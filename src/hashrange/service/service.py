@@ -65,7 +65,7 @@ class Service:
         self._scopes = Scopes(store, clock, settings)
         self.scope = self._scopes.of
         self.faulted = FaultedCalls(self.workers)
-        self.insights = InsightSetup(store, clock, self.faulted)
+        self.insights = InsightSetup(store, clock, self.faulted, self.count_capacity, self.stop_counting)
         in_worker = partial(in_turns, workers=self.workers)
         self.background = Background(store, clock, settings, in_worker, lambda: self.drawing, self.scope, self.insights)
         self.jobs = self.background.runner
@@ -81,7 +81,7 @@ class Service:
         """The store that requests use, unless they meet faults: `store`, or one in front of it that enforces throughput, or counts keys."""
         self._admitting = store
         """`store`, or the one in front of it that enforces throughput."""
-        self._scopes.see_watches = self.see_watches
+        self._scopes.see_watches = self.insights.look_again = self.see_watches
         self._throughput: ThroughputSetup | None = None
         self.drawing: Drawing | None = None
         """Draws who meets faults; None if there are no faults."""

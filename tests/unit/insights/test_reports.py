@@ -1,154 +1,64 @@
-"""Reports of insight rules over boto3: who has used a table's units, agreeing with ConsumedCapacity, and who was throttled."""
+"""Reports of insight rules over boto3: their members, periods, states, and that they are kept with the content."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
-from botocore.config import Config
-from botocore.exceptions import ClientError
 
 from hashrange.settings import Settings
-from hashrange.testing import server
+from hashrange.testing import Fault, server
 from hashrange.testing.database import Database
+from tests.unit.insights.seen import ONCE, TABLE, report, values, watch
 
-ONCE = Config(retries={"total_max_attempts": 1})
-TABLE = {
-    "TableName": "visits",
-    "KeySchema": [{"AttributeName": "page", "KeyType": "HASH"}, {"AttributeName": "at", "KeyType": "RANGE"}],
-    "AttributeDefinitions": [
-        {"AttributeName": "page", "AttributeType": "S"},
-        {"AttributeName": "at", "AttributeType": "N"},
-        {"AttributeName": "who", "AttributeType": "S"},
-    ],
-    "GlobalSecondaryIndexes": [
-        {
-            "IndexName": "by-who",
-            "KeySchema": [{"AttributeName": "who", "KeyType": "HASH"}],
-            "Projection": {"ProjectionType": "ALL"},
-            "ProvisionedThroughput": {"ReadCapacityUnits": 50, "WriteCapacityUnits": 50},
-        }
-    ],
-    "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1},
-}
+KEY = {"page": {"S": "a"}, "at": {"N": "1"}}
 
 
-@pytest.fixture(params=["memory", "disk"])
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    folder = None if request.param == "memory" else str(tmp_path / "data")
-    with server(Settings(data_dir=folder)) as database:
-        database.clock.freeze()
-        yield database
-
-
-def watch(database: Database, **members: str) -> list[str]:
-    """Watch a table or index; returns its rules."""
-    client = database.client()
-    place = {"TableName": "visits", **members}
-    client.update_contributor_insights(**place, ContributorInsightsAction="ENABLE")
-    rules: list[str] = client.describe_contributor_insights(**place)["ContributorInsightsRuleList"]
-    return rules
-
-
-def report(database: Database, rule: str, **members: Any) -> Any:
-    now = datetime.fromtimestamp(database.clock.now(), UTC)
-    return database.client("cloudwatch").get_insight_rule_report(
-        **{
-            "RuleName": rule,
-            "StartTime": now - timedelta(hours=1),
-            "EndTime": now + timedelta(minutes=1),
-            "Period": 60,
-            **members,
-        }
-    )
-
-
-def test_units_of_keys_agree_with_consumed_capacity(database: Database) -> None:
+def test_a_report_has_datapoints_by_period(database: Database) -> None:
     client = database.client()
     client.create_table(**TABLE)
-    client.put_item(TableName="visits", Item={"page": {"S": "before"}, "at": {"N": "1"}})
-    partitions, items, *_ = watch(database)
-    who, *_ = watch(database, IndexName="by-who")
-    expected: dict[str, float] = {}
-    of_index = 0.0
-    for number in range(12):
-        page = f"page-{number % 3}"
-        item = {"page": {"S": page}, "at": {"N": f"{number}.5"}, "who": {"S": "ann"}, "text": {"S": "x" * 700 * number}}
-        used = client.put_item(TableName="visits", Item=item, ReturnConsumedCapacity="INDEXES")["ConsumedCapacity"]
-        expected[page] = expected.get(page, 0) + 3 * used["Table"]["CapacityUnits"]
-        of_index += 3 * used["GlobalSecondaryIndexes"]["by-who"]["CapacityUnits"]
-        key = {"page": {"S": page}, "at": {"N": f"{number}.5"}}
-        used = client.get_item(TableName="visits", Key=key, ReturnConsumedCapacity="TOTAL")["ConsumedCapacity"]
-        expected[page] += used["CapacityUnits"]
-    used = client.transact_write_items(
-        TransactItems=[{"Delete": {"TableName": "visits", "Key": {"page": {"S": "page-0"}, "at": {"N": "0.5"}}}}],
-        ReturnConsumedCapacity="INDEXES",
-    )["ConsumedCapacity"][0]
-    expected["page-0"] += 3 * used["Table"]["CapacityUnits"]
-    of_index += 3 * used["GlobalSecondaryIndexes"]["by-who"]["CapacityUnits"]
-    client.execute_statement(Statement="SELECT * FROM visits WHERE page = 'page-1'")  # is not counted
-    found = report(database, partitions)
+    rule = watch(client)["PKC"]
+    for pages in (["a", "a", "b"], [], ["a"]):
+        for page in pages:
+            client.put_item(TableName="visits", Item={**KEY, "page": {"S": page}})
+        database.clock.advance(60)
+    found = report(database, rule, Metrics=["MaxContributorValue", "UniqueContributors", "Sum"])
     assert found["KeyLabels"] == ["page"]
-    assert {one["Keys"][0]: one["ApproximateAggregateValue"] for one in found["Contributors"]} == expected
-    assert found["AggregateValue"] == sum(expected.values())
-    assert found["ApproximateUniqueCount"] == 3
-    values = [one["ApproximateAggregateValue"] for one in found["Contributors"]]
-    assert values == sorted(values, reverse=True)
-    assert all(
-        sum(point["ApproximateValue"] for point in one["Datapoints"]) == one["ApproximateAggregateValue"]
-        for one in found["Contributors"]
-    )
-    found = report(database, items, MaxContributorCount=25)
-    assert found["KeyLabels"] == ["page", "at"]
-    assert len(found["Contributors"]) == 12
-    assert report(database, who)["AggregateValue"] == of_index
-    metrics = report(database, partitions, Metrics=["MaxContributorValue"])["MetricDatapoints"]
-    assert [one["MaxContributorValue"] for one in metrics] == [max(expected.values())]
+    assert (found["AggregationStatistic"], found["AggregateValue"], found["ApproximateUniqueCount"]) == ("SUM", 12, 2)
+    first, second = found["Contributors"]
+    assert (first["Keys"], first["ApproximateAggregateValue"]) == (["a"], 9)
+    assert [one["ApproximateValue"] for one in first["Datapoints"]] == [6, 3]
+    assert (second["Keys"], second["ApproximateAggregateValue"]) == (["b"], 3)
+    begin, end = (one["Timestamp"] for one in first["Datapoints"])
+    assert end - begin == timedelta(minutes=2)
+    metrics = found["MetricDatapoints"]
+    assert [
+        (one["Timestamp"], one["MaxContributorValue"], one["UniqueContributors"], one["Sum"]) for one in metrics
+    ] == [
+        (begin, 6, 2, 9),
+        (end, 3, 1, 3),
+    ]
+    assert len(report(database, rule, Period=3600)["Contributors"][0]["Datapoints"]) == 1
+    assert len(report(database, rule, MaxContributorCount=1)["Contributors"]) == 1
+    assert values(database, rule, StartTime=end) == {"a": 3}
+    assert values(database, rule, EndTime=end) == {"a": 6, "b": 3}
 
 
-def test_pages_are_shared_among_their_items(database: Database) -> None:
+def test_order_by_maximum(database: Database) -> None:
     client = database.client()
     client.create_table(**TABLE)
-    for number in range(10):
-        item = {"page": {"S": f"page-{number % 2}"}, "at": {"N": str(number)}, "text": {"S": "x" * 4_000}}
-        client.put_item(TableName="visits", Item=item)
-    partitions, *_ = watch(database)
-    used = client.scan(TableName="visits", ReturnConsumedCapacity="TOTAL")["ConsumedCapacity"]["CapacityUnits"]
-    found = report(database, partitions)
-    assert found["AggregateValue"] == pytest.approx(used, abs=0.5)
-    one, other = (contributor["ApproximateAggregateValue"] for contributor in found["Contributors"])
-    assert one == pytest.approx(other, rel=0.01)
-
-
-def test_throttled_keys_are_found_in_both_modes(database: Database) -> None:
-    with server(Settings(data_dir=None, throughput="enforced")) as enforced:
-        enforced.clock.freeze()
-        client = enforced.client(config=ONCE)
-        client.create_table(**TABLE)
-        client.update_contributor_insights(
-            TableName="visits", ContributorInsightsAction="ENABLE", ContributorInsightsMode="THROTTLED_KEYS"
-        )
-        partitions, items = client.describe_contributor_insights(TableName="visits")["ContributorInsightsRuleList"]
-        throttled = 0
-        for number in range(310):
-            item = {"page": {"S": "hot" if number > 290 else "cold"}, "at": {"N": str(number)}}
-            try:
-                client.put_item(TableName="visits", Item=item)
-            except ClientError:
-                throttled += 1
-        found = report(enforced, partitions)
-        assert throttled > 0
-        assert [(one["Keys"], one["ApproximateAggregateValue"]) for one in found["Contributors"]] == [
-            (["hot"], throttled)
-        ]
-        assert report(enforced, items)["ApproximateUniqueCount"] == throttled
+    rule = watch(client)["PKC"]
+    for pages in (["a", "b", "b"], ["a"], ["a"]):
+        for page in pages:
+            client.put_item(TableName="visits", Item={**KEY, "page": {"S": page}})
+        database.clock.advance(60)
+    assert list(values(database, rule)) == ["a", "b"]
+    assert list(values(database, rule, OrderBy="Maximum")) == ["b", "a"]
 
 
 def test_rules_are_described_and_refused_in_clear_words(database: Database) -> None:
     client, cloudwatch = database.client(), database.client("cloudwatch")
     client.create_table(**TABLE)
-    rules = watch(database)
+    rules = list(watch(client).values())
     described = cloudwatch.describe_insight_rules()["InsightRules"]
     assert [one["Name"] for one in described] == sorted(rules)
     assert all(one["ManagedRule"] for one in described)
@@ -175,7 +85,7 @@ def test_states_last_as_those_of_tables() -> None:
         client = database.client()
         client.create_table(**TABLE)
         database.clock.advance(6)
-        watch(database)
+        watch(client)
         statuses = []
         for action in (None, "DISABLE"):
             if action is not None:
@@ -186,17 +96,91 @@ def test_states_last_as_those_of_tables() -> None:
         assert statuses == ["ENABLING", "ENABLED", "DISABLING", "DISABLED"]
 
 
-def test_a_restart_watches_on_and_forks_and_resets_know_it(tmp_path: Path) -> None:
+def test_restarts_snapshots_forks_and_resets_know_what_was_counted(tmp_path: Path) -> None:
     folder = str(tmp_path / "data")
     with server(Settings(data_dir=folder)) as database:
-        database.client().create_table(**TABLE)
-        rules = watch(database)
+        client = database.client()
+        client.create_table(**TABLE)
+        rule = watch(client)["PKC"]
+        client.get_item(TableName="visits", Key=KEY)
     with server(Settings(data_dir=folder)) as database:
-        key = {"page": {"S": "a"}, "at": {"N": "1"}}
-        database.client().get_item(TableName="visits", Key=key)
-        assert report(database, rules[0])["AggregateValue"] == 0.5
+        client = database.client()
+        client.get_item(TableName="visits", Key=KEY)
+        assert values(database, rule) == {"a": 1.0}
+        snapshot = database.snapshot()
+        client.get_item(TableName="visits", Key=KEY)
+        assert values(database, rule) == {"a": 1.5}
         with database.fork() as fork:
-            fork.client().get_item(TableName="visits", Key=key)
-            assert report(fork, rules[0])["AggregateValue"] == 0.5
+            fork.client().get_item(TableName="visits", Key=KEY)
+            assert values(fork, rule) == {"a": 2.0}
+        assert values(database, rule) == {"a": 1.5}
+        database.restore(snapshot)
+        assert values(database, rule) == {"a": 1.0}
+        client.get_item(TableName="visits", Key=KEY)
+        assert values(database, rule) == {"a": 1.5}
         database.reset()
         assert database.client("cloudwatch").describe_insight_rules()["InsightRules"] == []
+        client.create_table(**TABLE)
+        again = watch(client)["PKC"]
+        assert values(database, again) == {}
+
+
+def test_a_busy_day_is_reported_hour_by_hour(database: Database) -> None:
+    client = database.client()
+    client.create_table(**TABLE)
+    rule = watch(client)["PKC"]
+    begin = datetime.fromtimestamp(database.clock.now(), UTC)
+    for _ in range(40):
+        client.put_item(TableName="visits", Item=KEY)
+        database.clock.advance(3600)
+    now = datetime.fromtimestamp(database.clock.now(), UTC)
+    found = report(database, rule, StartTime=begin - timedelta(hours=1), EndTime=now, Period=3600)
+    assert found["AggregateValue"] == 120
+    assert len(found["Contributors"][0]["Datapoints"]) == 40
+    database.clock.advance(16 * 86_400)
+    assert report(database, rule, StartTime=begin)["Contributors"] == []
+
+
+def test_thousands_of_keys_are_estimated(database: Database) -> None:
+    client = database.client()
+    client.create_table(**TABLE)
+    rule = watch(client)["PKC"]
+    for first in range(0, 1_200, 100):
+        keys = [{**KEY, "page": {"S": str(number)}} for number in (*range(first, first + 99), "hot")]
+        client.batch_get_item(RequestItems={"visits": {"Keys": keys}})
+    database.clock.advance(60)
+    found = report(database, rule, Metrics=["UniqueContributors"])
+    assert found["ApproximateUniqueCount"] == pytest.approx(1_189, rel=0.2)
+    assert found["MetricDatapoints"][0]["UniqueContributors"] == found["ApproximateUniqueCount"]
+    assert found["AggregateValue"] == 600
+    assert found["Contributors"][0]["Keys"] == ["hot"]
+    assert 6 <= found["Contributors"][0]["ApproximateAggregateValue"] <= 6 + 600 / 256
+
+
+def test_a_quarter_of_an_hour_is_saved_without_a_stop(database: Database) -> None:
+    client, documents = database.client(), database._process.service.store.documents
+    client.create_table(**TABLE)
+    rules = watch(client)
+    client.put_item(TableName="visits", Item=KEY)
+    assert documents.below("insight-counts/") == []
+    database.clock.advance(901)
+    assert len(documents.below("insight-counts/")) == 2
+    assert values(database, rules["PKC"]) == {"a": 3}
+    client.update_contributor_insights(TableName="visits", ContributorInsightsAction="DISABLE")
+    database.clock.advance(1)
+    assert documents.below("insight-counts/") == []
+
+
+def test_switching_the_mode_keeps_what_was_throttled(database: Database) -> None:
+    client = database.client(config=ONCE)
+    client.create_table(**TABLE)
+    rules = watch(client)
+    database.faults.use(Fault("throttle"))
+    with pytest.raises(client.exceptions.ThrottlingException):
+        client.put_item(TableName="visits", Item=KEY)
+    database.faults.use()
+    client.put_item(TableName="visits", Item=KEY)
+    assert watch(client, ContributorInsightsMode="THROTTLED_KEYS") == {kind: rules[kind] for kind in ("PKT", "SKT")}
+    assert watch(client) == rules
+    assert values(database, rules["PKT"]) == {"a": 1}
+    assert values(database, rules["PKC"]) == {}

@@ -5,13 +5,13 @@ from base64 import b64encode
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hashrange.items.key_scalars import key_scalars
+from hashrange.items.key_scalars import key_end, key_scalars
 from hashrange.items.keys import encode_component, encode_composite_partition, encode_partition_key
 from hashrange.items.numbers import normalize_number
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20).map(lambda text: ("S", text))
 binaries = st.binary(min_size=1, max_size=20).map(lambda data: ("B", b64encode(data).decode()))
-numbers = st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**37), max_value=10**37, places=3).map(
+numbers = st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**34), max_value=10**34, places=3).map(
     lambda number: ("N", normalize_number(str(number)))
 )
 scalars = st.one_of(texts, binaries, numbers)
@@ -26,6 +26,7 @@ def test_a_key_becomes_its_scalars_whatever_follows(
     types, values = [partition[0]], [partition[1]]
     found = key_scalars(key, types, [one[0] for one in sort])
     assert found == values + [one[1] for one in sort]
+    assert key_end(key, [one[0] for one in sort]) == len(key) - len(tail)
 
 
 @settings(deadline=None)

@@ -1,20 +1,33 @@
-"""GetMetricData: many metrics at once, with metric math over them."""
+"""GetMetricData: many metrics at once, with metric math over them.
+
+A page has at most MaxDatapoints, one query after the other. The next page continues a metric behind the time that its token names. Requests
+with expressions have one page only; what does not fit is left out. Source: operations.md 7; API reference, *MetricDataResult*.
+"""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
-from typing import Any
+from datetime import UTC, datetime, timezone
+from typing import Any, NamedTuple
 
 import msgspec
 
 from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
-from hashrange.cloudwatch.api.checks import missing, read_next_token, refuse_value, token_of
+from hashrange.cloudwatch.api.checks import missing, read_next_token, token_of
 from hashrange.cloudwatch.limits import METRIC_DATA_POINTS_MAX
+from hashrange.cloudwatch.metric_labels import timezone_of
 from hashrange.cloudwatch.metrics import Metrics
-from hashrange.cloudwatch.queries import MetricDataQuery, Queries, QueryResult
+from hashrange.cloudwatch.queries import MetricDataQuery, Queries, invalid, results_of
+from hashrange.cloudwatch.query_evaluation import QueryEvaluation, QueryResult
+from hashrange.items.steps import spend
 from hashrange.messages import cloudwatch as metric_sentences
 from hashrange.messages import metric_queries as sentences
 
 ORDERS = ("TimestampDescending", "TimestampAscending")
+
+
+class LabelOptionsMember(msgspec.Struct, frozen=True):
+    """How labels are shown."""
+
+    Timezone: str | None = None
 
 
 class GetMetricDataRequest(msgspec.Struct, frozen=True):
@@ -26,7 +39,16 @@ class GetMetricDataRequest(msgspec.Struct, frozen=True):
     NextToken: str | None = None
     ScanBy: str | None = None
     MaxDatapoints: int | None = None
-    LabelOptions: dict[str, Any] | None = None
+    LabelOptions: LabelOptionsMember | None = None
+
+
+class _Start(NamedTuple):
+    """Where a page begins."""
+
+    place: int = 0
+    """Which of the queries that return data, from 0."""
+    behind_seconds: int | None = None
+    """The time of its last datapoint that has been returned; None: none has been."""
 
 
 async def get_metric_data(metrics: Metrics, caller: Caller, request: GetMetricDataRequest) -> Mapping[str, Any]:
@@ -36,54 +58,95 @@ async def get_metric_data(metrics: Metrics, caller: Caller, request: GetMetricDa
     queries = Queries(request.MetricDataQueries)
     begin_seconds, end_seconds = request.StartTime.timestamp(), request.EndTime.timestamp()
     if begin_seconds >= end_seconds:
-        refuse_value(sentences.START_NOT_BEFORE_END)
+        raise invalid(sentences.START_IS_END if begin_seconds == end_seconds else sentences.START_NOT_BEFORE_END)
     if request.ScanBy not in (None, *ORDERS):
-        refuse_value(sentences.SCAN_BY)
+        raise invalid(sentences.SCAN_BY)
     size = METRIC_DATA_POINTS_MAX if request.MaxDatapoints is None else request.MaxDatapoints
     if not 1 <= size <= METRIC_DATA_POINTS_MAX:
-        refuse_value(sentences.MAX_DATAPOINTS.format(most=METRIC_DATA_POINTS_MAX))
+        raise invalid(sentences.MAX_DATAPOINTS.format(most=METRIC_DATA_POINTS_MAX))
+    zone = _zone_of(request.LabelOptions)
     if not queries.returned:
-        refuse_value(sentences.NONE_RETURNED)
-    results = queries.evaluate(metrics, caller, begin_seconds, end_seconds, metrics.read_insight_rule)
-    begin = _begin_of(request.NextToken)
-    page, end = _page(results, begin, size, is_ascending=request.ScanBy == "TimestampAscending")
-    total = sum(len(one.values) for one in results)
-    return {"MetricDataResults": page, "Messages": [], "NextToken": token_of(end) if end < total else None}
+        raise invalid(sentences.NONE_RETURNED)
+    start = _start_of(request.NextToken, len(queries.returned))
+    evaluation = queries.evaluation(metrics, caller, begin_seconds, end_seconds, metrics.read_insight_rule, zone)
+    page = _Page(size, is_ascending=request.ScanBy == "TimestampAscending")
+    end = _fill(page, queries, evaluation, start)
+    too_many = [{"Code": "MaxMetricsExceeded", "Value": sentences.MAX_METRICS}] if evaluation.has_too_many else []
+    return {"MetricDataResults": page.results, "Messages": too_many, "NextToken": end and token_of(end)}
 
 
-def _begin_of(token: str | None) -> int:
-    """Number of datapoints that earlier pages have had. Raises ServiceError."""
+def _zone_of(options: LabelOptionsMember | None) -> timezone:
+    if options is None or options.Timezone is None:
+        return UTC
+    zone = timezone_of(options.Timezone)
+    if zone is None:
+        raise invalid(sentences.TIMEZONE)
+    return zone
+
+
+def _start_of(token: str | None, query_count: int) -> _Start:
+    """Where the page of a token begins. Raises ServiceError."""
     if token is None:
-        return 0
-    begin = read_next_token(token)
-    if not isinstance(begin, int) or isinstance(begin, bool) or begin < 0:
+        return _Start()
+    try:
+        start = msgspec.convert(read_next_token(token), _Start)
+    except msgspec.ValidationError:
+        start = _Start(-1)
+    if not 0 <= start.place < query_count:
         raise ServiceError("InvalidNextToken", metric_sentences.NEXT_TOKEN)
-    return begin
+    return start
 
 
-def _page(
-    results: Sequence[QueryResult], begin: int, size: int, *, is_ascending: bool
-) -> tuple[list[dict[str, Any]], int]:
-    """The datapoints from `begin` on, at most `size`, query after query; and where the next page begins."""
-    page = []
-    place, end = 0, begin + size
-    for result in results:
-        points = sorted(result.values.items(), reverse=not is_ascending)
-        first, last = max(begin - place, 0), max(min(end - place, len(points)), 0)
-        shown = points[first:last]
-        is_here = bool(shown) or (not points and begin <= place < end)
-        place += len(points)
-        if is_here:
-            page.append(
-                {
-                    "Id": result.id,
-                    "Label": result.label,
-                    "Timestamps": [datetime.fromtimestamp(at, UTC) for at, _ in shown],
-                    "Values": [value for _, value in shown],
-                    "StatusCode": "Complete" if last == len(points) else "PartialData",
-                }
-            )
-    return page, min(end, place)
+class _Page:
+    """The datapoints of one reply."""
+
+    def __init__(self, size: int, *, is_ascending: bool) -> None:
+        self.left = size
+        """Datapoints that still fit."""
+        self.results: list[dict[str, Any]] = []
+        self._is_ascending = is_ascending
+
+    def add(self, result: QueryResult, behind_seconds: int | None) -> int | None:
+        """Add the datapoints behind this time; returns the time of the last that fits if not all do."""
+        times = sorted(result.values, reverse=not self._is_ascending)
+        if behind_seconds is not None:
+            times = [at for at in times if (at > behind_seconds) == self._is_ascending and at != behind_seconds]
+        shown = times[: self.left]
+        self.left -= len(shown)
+        spend(len(shown))
+        is_complete = len(shown) == len(times)
+        dropped = {"Code": "ArithmeticError", "Value": sentences.VALUES_DROPPED}
+        self.results.append(
+            {
+                "Id": result.id,
+                "Label": result.label,
+                "Timestamps": [datetime.fromtimestamp(at, UTC) for at in shown],
+                "Values": [result.values[at] for at in shown],
+                "StatusCode": "Complete" if is_complete else "PartialData",
+                "Messages": [dropped] if result.has_dropped else None,
+            }
+        )
+        return None if is_complete else shown[-1] if shown else behind_seconds
+
+
+def _fill(page: _Page, queries: Queries, evaluation: QueryEvaluation, start: _Start) -> Sequence[int | None] | None:
+    """Add results from `start` on until the page is full; returns where the next page begins, None if there is none."""
+    returned: Sequence[str] = queries.returned
+    if queries.has_expressions:
+        for query_id in returned:
+            for result in results_of(evaluation, query_id):
+                page.add(result, None)
+        return None
+    behind_seconds = start.behind_seconds
+    for place in range(start.place, len(returned)):
+        if not page.left:
+            return (place, None)
+        for result in results_of(evaluation, returned[place]):
+            last_seconds = page.add(result, behind_seconds)
+            if last_seconds is not None:
+                return (place, None)
+        behind_seconds = None
+    return None
 
 
 OPERATION = ServiceOperation("GetMetricData", GetMetricDataRequest, get_metric_data)

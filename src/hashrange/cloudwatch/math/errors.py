@@ -4,4 +4,4 @@ from hashrange.errors import HashrangeError
 
 
 class MathError(HashrangeError):
-    """The message says what is wrong, in lower case, without the expression."""
+    """The message says what is wrong, without the expression; it stands behind `Error in expression 'e1': `."""

@@ -1,10 +1,22 @@
 """What does an expression of metric math give? A number, a text, a time series, or an array of time series."""
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from hashrange.cloudwatch.math.errors import MathError
+from hashrange.cloudwatch.metric_id import MetricId
+from hashrange.items.steps import spend
+from hashrange.messages import metric_queries as sentences
+
+
+class SeriesOrigin(NamedTuple):
+    """Which metric a series shows, and by which statistic."""
+
+    metric: MetricId
+    statistic: str
 
 
 class TimeSeries(msgspec.Struct, frozen=True):
@@ -13,41 +25,56 @@ class TimeSeries(msgspec.Struct, frozen=True):
     label: str
     values: Mapping[int, float]
     period_seconds: int
+    origin: SeriesOrigin | None = None
+    """None: the series was computed from several metrics, or from none."""
+    has_dropped: bool = False
+    """True if a value was left out because it is no finite number."""
 
-    def of(self, values: Mapping[int, float]) -> "TimeSeries":
-        """A series with other values."""
-        return TimeSeries(self.label, values, self.period_seconds)
+    def of(self, values: Mapping[int, float], *, has_dropped: bool = False) -> "TimeSeries":
+        """A series with other values, computed from this one."""
+        spend((len(values) >> 2) + 1)
+        return TimeSeries(self.label, values, self.period_seconds, self.origin, self.has_dropped or has_dropped)
 
 
 SeriesArray = tuple[TimeSeries, ...]
 """An array of series, such as `METRICS()` and `[m1, m2]` give."""
 MathValue = float | str | TimeSeries | SeriesArray
+ChangeValue = Callable[[float], float | None]
+"""A function of a number; None leaves a point out."""
+ComputeValue = Callable[[float, float], float | None]
+"""A function of two numbers; None leaves a point out."""
 
 
-def map_value(value: MathValue, change: Callable[[float], float | None]) -> MathValue:
-    """The value with each number changed; None leaves a point out."""
+def map_value(value: MathValue, change: ChangeValue) -> MathValue:
+    """The value with each number changed; of a number alone, None is NaN."""
     if isinstance(value, TimeSeries):
         return mapped(value, change)
     if isinstance(value, tuple):
         return tuple(mapped(one, change) for one in value)
     if isinstance(value, str):
-        raise MathError("a text is no number")
+        raise MathError(sentences.NUMBER_EXPECTED)
     result = change(value)
-    if result is None:
-        raise MathError("the result is no number")
-    return result
+    return math.nan if result is None else result
 
 
-def mapped(series: TimeSeries, change: Callable[[float], float | None]) -> TimeSeries:
-    """The series with each value changed; None leaves a point out."""
-    changed = {at: change(value) for at, value in series.values.items()}
-    return series.of({at: value for at, value in changed.items() if value is not None})
+def mapped(series: TimeSeries, change: ChangeValue) -> TimeSeries:
+    """The series with each value changed."""
+    return _kept(series, {at: change(value) for at, value in series.values.items()})
 
 
-def combine(one: MathValue, other: MathValue, compute: Callable[[float, float], float | None]) -> MathValue:
-    """What a function of two numbers makes of two values: of series where both have a point; arrays go member by member."""
+def _kept(series: TimeSeries, changed: Mapping[int, float | None]) -> TimeSeries:
+    values = {at: value for at, value in changed.items() if value is not None}
+    return series.of(values, has_dropped=len(values) < len(changed))
+
+
+def combine(one: MathValue, other: MathValue, compute: ComputeValue) -> MathValue:
+    """What a function of two numbers makes of two values; arrays go member by member.
+
+    Of series, at each time at which one of them has a point: a missing value counts as 0. Source: CloudWatch user guide, *Basic
+    arithmetic functions* and *Comparison and logical operators*.
+    """
     if isinstance(one, str) or isinstance(other, str):
-        raise MathError("a text is no number")
+        raise MathError(sentences.NUMBER_EXPECTED)
     if isinstance(one, float):
         number = one
         return map_value(other, lambda value: compute(number, value))
@@ -57,19 +84,39 @@ def combine(one: MathValue, other: MathValue, compute: Callable[[float, float], 
     if isinstance(one, TimeSeries) and isinstance(other, TimeSeries):
         return _combined(one, other, compute)
     if isinstance(one, TimeSeries):
-        series = one
-        return tuple(_combined(series, each, compute) for each in as_array(other))
+        return tuple(_combined(one, each, compute) for each in as_array(other))
     if isinstance(other, TimeSeries):
-        series = other
-        return tuple(_combined(each, series, compute) for each in as_array(one))
+        return tuple(_combined(each, other, compute) for each in as_array(one))
     if len(one) != len(other):
-        raise MathError("arrays of different lengths cannot be combined")
+        raise MathError(sentences.LENGTHS_DIFFER)
     return tuple(_combined(left, right, compute) for left, right in zip(one, other, strict=True))
 
 
-def _combined(one: TimeSeries, other: TimeSeries, compute: Callable[[float, float], float | None]) -> TimeSeries:
-    pairs = {at: compute(value, other.values[at]) for at, value in one.values.items() if at in other.values}
-    return one.of({at: value for at, value in pairs.items() if value is not None})
+def _combined(one: TimeSeries, other: TimeSeries, compute: ComputeValue) -> TimeSeries:
+    left, right = one.values, other.values
+    changed = {at: compute(left.get(at, 0.0), right.get(at, 0.0)) for at in times_of((one, other))}
+    label, origin = (one.label, one.origin) if one.origin is not None else (other.label, other.origin)
+    both = TimeSeries(
+        label,
+        {},
+        max(one.period_seconds, other.period_seconds),
+        origin if None in (one.origin, other.origin) else None,
+        one.has_dropped or other.has_dropped,
+    )
+    return _kept(both, changed)
+
+
+def times_of(array: Sequence[TimeSeries]) -> Iterable[int]:
+    """The times at which at least one of the series has a point, in order."""
+    if not array:
+        return ()
+    first = array[0].values
+    if all(one.values.keys() == first.keys() for one in array[1:]):
+        return first
+    times: set[int] = set()
+    for one in array:
+        times.update(one.values)
+    return sorted(times)
 
 
 def as_array(value: MathValue) -> Sequence[TimeSeries]:
@@ -78,11 +125,18 @@ def as_array(value: MathValue) -> Sequence[TimeSeries]:
         return (value,)
     if isinstance(value, tuple):
         return value
-    raise MathError("a time series is expected")
+    raise MathError(sentences.SERIES_EXPECTED)
 
 
 def as_number(value: MathValue) -> float:
     """The number. Raises MathError for other values."""
     if isinstance(value, float):
         return value
-    raise MathError("a number is expected")
+    raise MathError(sentences.NUMBER_EXPECTED)
+
+
+def as_text(value: MathValue) -> str:
+    """The text. Raises MathError for other values."""
+    if isinstance(value, str):
+        return value
+    raise MathError(sentences.TEXT_EXPECTED)

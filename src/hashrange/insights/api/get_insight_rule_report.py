@@ -1,6 +1,6 @@
 """GetInsightRuleReport: who has contributed most to a rule in a stretch of time, and how much in each period."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -10,7 +10,7 @@ from msgspec import Meta
 from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
 from hashrange.cloudwatch.api.checks import check_one_of, refuse_value
 from hashrange.insights.insights import InsightRule, Insights
-from hashrange.insights.report import RuleReport, report_of
+from hashrange.insights.report import RuleReport, metrics_of
 from hashrange.messages import insights as sentences
 
 CONTRIBUTORS_MAX = 25
@@ -49,13 +49,14 @@ async def get_insight_rule_report(
         refuse_value(sentences.START_NOT_BEFORE_END)
     rule = find_rule(insights, caller, request.RuleName)
     begin_seconds = int(request.StartTime.timestamp() // 60 * 60)
-    report = report_of(rule.counts, begin_seconds, request.EndTime.timestamp(), request.Period)
+    report = RuleReport(begin_seconds, request.Period)
+    await report.read(rule.counts, request.EndTime.timestamp(), insights.now_seconds())
     return {
         "KeyLabels": rule.key_labels,
         "AggregationStatistic": "SUM",
-        "AggregateValue": report.total,
-        "ApproximateUniqueCount": report.unique_keys,
-        "Contributors": _contributors(report, most, request.OrderBy or "Sum"),
+        "AggregateValue": report.whole.total,
+        "ApproximateUniqueCount": report.whole.unique_keys,
+        "Contributors": _contributors(rule, report, most, by_maximum=request.OrderBy == "Maximum"),
         "MetricDatapoints": _metrics(report, request.Metrics or ()),
     }
 
@@ -68,30 +69,28 @@ def find_rule(insights: Insights, caller: Caller, name: str) -> InsightRule:
     return rule
 
 
-def _contributors(report: RuleReport, most: int, order: str) -> list[dict[str, Any]]:
-    ordered = report.contributors
-    if order == "Maximum":
-        ordered = sorted(ordered, key=lambda one: -max(one.values.values(), default=0.0))
+def _contributors(rule: InsightRule, report: RuleReport, most: int, *, by_maximum: bool) -> list[dict[str, Any]]:
     return [
         {
-            "Keys": one.keys,
-            "ApproximateAggregateValue": one.total,
+            "Keys": rule.source.scalars(one.key, rule.kind),
+            "ApproximateAggregateValue": one.counted,
             "Datapoints": [
                 {"Timestamp": datetime.fromtimestamp(at, UTC), "ApproximateValue": value}
-                for at, value in sorted(one.values.items())
+                for at, value in report.values(one.key).items()
             ],
         }
-        for one in ordered[:most]
+        for one in report.top(most, by_maximum=by_maximum)
     ]
 
 
-def _metrics(report: RuleReport, names: "list[str] | tuple[()]") -> list[dict[str, Any]] | None:
+def _metrics(report: RuleReport, names: Sequence[str]) -> list[dict[str, Any]] | None:
     if not names:
         return None
-    return [
-        {"Timestamp": datetime.fromtimestamp(at, UTC), **{name: metrics[name] for name in names}}
-        for at, metrics in sorted(report.metrics.items())
-    ]
+    shown = []
+    for at, period in report.periods.items():
+        metrics = metrics_of(period)
+        shown.append({"Timestamp": datetime.fromtimestamp(at, UTC), **{name: metrics[name] for name in names}})
+    return shown
 
 
 OPERATION = ServiceOperation("GetInsightRuleReport", GetInsightRuleReportRequest, get_insight_rule_report)

@@ -13,7 +13,7 @@ from hashrange.limits import LISTED_MAX
 from hashrange.messages import other_services as say
 from hashrange.operations.described_table import described_table
 from hashrange.operations.insights.describe_contributor_insights import insights_status
-from hashrange.operations.insights.watching import all_watches
+from hashrange.operations.insights.watching import all_watches, is_of
 from hashrange.operations.lookup import table_name
 from hashrange.operations.naming import GIVEN_TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope
@@ -45,8 +45,7 @@ async def list_contributor_insights(scope: Scope, request: ListContributorInsigh
         is_here = (watch.account, watch.region) == (scope.account, scope.region)
         if table is None or not is_here or name not in (None, watch.table_name):
             continue
-        names = {None, *[index.name for index in table.schema.indexes]}
-        if table.schema.table_id == watch.table_id and watch.index_name in names:
+        if is_of(watch, table.schema):
             found.append(insights_status(scope, table.schema, watch.index_name, watch))
     size = request.MaxResults if request.MaxResults is not None and request.MaxResults > 0 else LISTED_MAX
     reply: Reply = {"ContributorInsightsSummaries": found[after : after + size]}

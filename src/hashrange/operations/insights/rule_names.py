@@ -5,11 +5,14 @@ Source: global-tables-backup.md 8.
 
 from typing import Literal
 
+from hashrange.limits import RULE_NAME_LENGTH_MAX
 from hashrange.operations.insights.watching import Watch
 from hashrange.tables.schema import Table
 
 InsightRuleKind = Literal["PKC", "PKT", "SKC", "SKT"]
 """P: partition keys; S: partition key and sort key; KC: consumed units; KT: throttles."""
+
+RULE_KINDS: tuple[InsightRuleKind, ...] = ("PKC", "PKT", "SKC", "SKT")
 
 
 def rule_kinds(table: Table, watch: Watch) -> tuple[InsightRuleKind, ...]:
@@ -23,9 +26,10 @@ def rule_kinds(table: Table, watch: Watch) -> tuple[InsightRuleKind, ...]:
 
 
 def rule_name(kind: InsightRuleKind, watch: Watch) -> str:
-    """The name of a rule, which contains when the source began to be watched, in milliseconds."""
+    """The name of a rule, which contains when the source began to be watched, in milliseconds. Long names of resources are cut."""
     resource = watch.table_name if watch.index_name is None else f"{watch.table_name}-{watch.index_name}"
-    return f"DynamoDBContributorInsights-{kind}-{resource}-{int(watch.since_seconds * 1000)}"
+    begin, end = f"DynamoDBContributorInsights-{kind}-", f"-{watch.since_ms}"
+    return f"{begin}{resource[: RULE_NAME_LENGTH_MAX - len(begin) - len(end)]}{end}"
 
 
 def rule_names(table: Table, watch: Watch) -> list[str]:

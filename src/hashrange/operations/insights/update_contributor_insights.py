@@ -1,18 +1,25 @@
 """UpdateContributorInsights: switch watching of a table's or global index's most used keys on or off, or change its mode.
 
 Order of checks: names, member constraints → table exists → the table has the global index. What is so already is accepted, and changes nothing.
+ENABLE without a mode means ACCESSED_AND_THROTTLED_KEYS, also for what is watched in the other mode; DISABLE keeps the mode (unconfirmed).
 """
 
 from typing import Literal
-
-import msgspec
 
 from hashrange.operations.insights.describe_contributor_insights import (
     WatchedRequest,
     insights_status,
     watched_table,
 )
-from hashrange.operations.insights.watching import USUAL_MODE, Watch, WatchMode, find_watch, keep_watch
+from hashrange.operations.insights.watching import (
+    USUAL_MODE,
+    Watch,
+    WatchMode,
+    all_watches,
+    find_watch,
+    index_id_of,
+    keep_watch,
+)
 from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
@@ -34,35 +41,36 @@ async def update_contributor_insights(scope: Scope, request: UpdateContributorIn
     now_seconds = scope.clock.service_time()
     before = find_watch(scope.documents, table, request.IndexName)
     is_on = request.ContributorInsightsAction == "ENABLE"
-    mode = request.ContributorInsightsMode or (USUAL_MODE if before is None else before.mode)
+    mode = request.ContributorInsightsMode or USUAL_MODE
     was_on = before is not None and before.is_on
     if is_on == was_on and (not is_on or (before is not None and before.mode == mode)):
         return insights_status(scope, table, request.IndexName, before)
-    settled_seconds = now_seconds + scope.state_delay(table.name)
-    if before is None:
-        before = Watch(
-            table.account,
-            table.region,
-            table.name,
-            table.table_id,
-            request.IndexName,
-            mode,
-            now_seconds,
-            now_seconds,
-            settled_seconds,
-        )
-    watch = msgspec.structs.replace(
-        before,
-        mode=mode,
-        since_seconds=before.since_seconds if was_on else now_seconds,
+    watch = Watch(
+        table.account,
+        table.region,
+        table.name,
+        table.table_id,
+        request.IndexName,
+        index_id_of(table, request.IndexName) or 0,
+        before.mode if before is not None and not is_on else mode,
+        before.since_ms if before is not None and was_on else _free_ms(scope, now_seconds),
         changed_seconds=now_seconds,
-        settled_seconds=settled_seconds,
+        settled_seconds=now_seconds + scope.state_delay(table.name),
         is_on=is_on,
     )
-    await keep_watch(scope, table, watch)
+    await keep_watch(scope, watch)
     reply = insights_status(scope, table, request.IndexName, watch)
     reply["ContributorInsightsStatus"] = "ENABLING" if is_on else "DISABLING"
     return reply
+
+
+def _free_ms(scope: Scope, now_seconds: float) -> int:
+    """Now, in milliseconds since 1970, or the next millisecond in which nothing began to be watched."""
+    taken = {watch.since_ms for watch in all_watches(scope.documents)}
+    now_ms = int(now_seconds * 1000)
+    while now_ms in taken:
+        now_ms += 1
+    return now_ms
 
 
 OPERATION = Operation(

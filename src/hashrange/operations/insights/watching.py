@@ -1,6 +1,6 @@
 """Which tables and global indexes are watched by Contributor Insights? What is kept of each, as a document of the store.
 
-A document names its table by number, so that a later table of the same name is not watched.
+A document names its table and index by number, so that later ones of the same names are not watched.
 """
 
 from typing import Literal
@@ -24,9 +24,11 @@ class Watch(msgspec.Struct, frozen=True, omit_defaults=True):
     table_name: str
     table_id: int
     index_name: str | None
+    index_id: int
+    """0: the table itself."""
     mode: WatchMode
-    since_seconds: float
-    """When it began to be watched; part of the names of its rules."""
+    since_ms: int
+    """When it began to be watched; part of the names of its rules. No two watches of a store have the same."""
     changed_seconds: float
     settled_seconds: float
     """When the last change has taken effect: until then the status says ENABLING or DISABLING."""
@@ -42,16 +44,32 @@ class Watch(msgspec.Struct, frozen=True, omit_defaults=True):
 _read = msgspec.json.Decoder(Watch).decode
 
 
-def watch_document(table: Table, index_name: str | None) -> str:
+def watch_document(watch: Watch) -> str:
     """Name of the document of a table or index."""
-    return f"{WATCH_PREFIX}{table.account}/{table.region}/{table.name}/{index_name or ''}"
+    return _document(watch.account, watch.region, watch.table_name, watch.index_name)
+
+
+def _document(account: str, region: str, table_name: str, index_name: str | None) -> str:
+    return f"{WATCH_PREFIX}{account}/{region}/{table_name}/{index_name or ''}"
+
+
+def index_id_of(table: Table, index_name: str | None) -> int | None:
+    """The id of an index of a table; 0 for the table itself, None if there is no such index."""
+    if index_name is None:
+        return 0
+    return next((index.index_id for index in table.indexes if index.name == index_name), None)
 
 
 def find_watch(documents: Documents, table: Table, index_name: str | None) -> Watch | None:
     """What is kept of a table or index; None if it has never been watched. Raises StorageError."""
-    stored = documents.get(watch_document(table, index_name))
+    stored = documents.get(_document(table.account, table.region, table.name, index_name))
     watch = None if stored is None else _read(stored)
-    return watch if watch is not None and watch.table_id == table.table_id else None
+    return watch if watch is not None and is_of(watch, table) else None
+
+
+def is_of(watch: Watch, table: Table) -> bool:
+    """True if a watch is of this table or one of its indexes, and not of former ones."""
+    return watch.table_id == table.table_id and watch.index_id == index_id_of(table, watch.index_name)
 
 
 def all_watches(documents: Documents) -> list[Watch]:
@@ -59,8 +77,7 @@ def all_watches(documents: Documents) -> list[Watch]:
     return [_read(value) for _, value in documents.below(WATCH_PREFIX)]
 
 
-async def keep_watch(scope: Scope, table: Table, watch: Watch) -> None:
+async def keep_watch(scope: Scope, watch: Watch) -> None:
     """Keep a watch, and let it be followed. Raises StorageError."""
-    name = watch_document(table, watch.index_name)
-    await scope.documents.write({name: msgspec.json.encode(watch)})
+    await scope.documents.write({watch_document(watch): msgspec.json.encode(watch)})
     scope.see_watches()

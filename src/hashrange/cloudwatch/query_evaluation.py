@@ -1,0 +1,212 @@
+"""What do queries of metric data give for a stretch of time? Series, each computed once and only if it is needed.
+
+Source: operations.md 7; API reference, *MetricDataQuery*.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, timezone
+from typing import NamedTuple
+
+from hashrange.aws_services.operation import Caller
+from hashrange.cloudwatch.limits import METRIC_MATH_POINTS_MAX, METRIC_SEARCH_SERIES_MAX
+from hashrange.cloudwatch.math.errors import MathError
+from hashrange.cloudwatch.math.evaluation import Evaluation, MathBudget, points_in
+from hashrange.cloudwatch.math.functions import MINUTE_SECONDS, finite
+from hashrange.cloudwatch.math.program import MathProgram
+from hashrange.cloudwatch.math.search import read_search
+from hashrange.cloudwatch.math.values import MathValue, SeriesOrigin, TimeSeries, as_array
+from hashrange.cloudwatch.math.windows import Window
+from hashrange.cloudwatch.metric_id import MetricId
+from hashrange.cloudwatch.metric_labels import shown_label
+from hashrange.cloudwatch.metrics import Metrics, ReadInsightRule
+from hashrange.cloudwatch.periods import is_period
+from hashrange.cloudwatch.statistic import statistic_of
+from hashrange.items.steps import spend
+from hashrange.messages import metric_queries as sentences
+
+READ_POINTS = 4
+"""A datapoint that is read costs as much as this many that are computed."""
+
+
+class MetricQuery(NamedTuple):
+    """A query of one metric."""
+
+    metric: MetricId
+    """Its account is empty if it is the caller's; its Region is always empty."""
+    statistic: str
+    period_seconds: int
+    unit: str | None
+
+
+class CheckedQuery(NamedTuple):
+    """A query that is valid, with its expression read."""
+
+    id: str
+    label: str | None
+    source: MetricQuery | MathProgram
+    period_seconds: int | None = None
+    """Of an expression: the period of what has none of its own."""
+    needs: Sequence[str] = ()
+    """Ids of the queries that the expression names."""
+
+    @property
+    def program(self) -> MathProgram:
+        """The steps of the expression; none for a metric."""
+        return () if isinstance(self.source, MetricQuery) else self.source
+
+
+class QueryResult(NamedTuple):
+    """One series that a query gives."""
+
+    id: str
+    label: str
+    values: Mapping[int, float]
+    """By the begin of their period in seconds since 1970, in order of time."""
+    period_seconds: int
+    has_dropped: bool = False
+    """True if a value was left out because it is no finite number."""
+
+
+class QueryEvaluation:
+    """Evaluates the queries of one request."""
+
+    def __init__(
+        self,
+        queries: Mapping[str, CheckedQuery],
+        order: Sequence[str],
+        metrics: Metrics,
+        caller: Caller,
+        window: Window,
+        read_insight_rule: ReadInsightRule | None = None,
+        zone: timezone = UTC,
+        points_max: int = METRIC_MATH_POINTS_MAX,
+    ) -> None:
+        """`queries`: by id. `order`: the ids, each after those that its expression names. `zone`: of times in labels.
+
+        `points_max`: datapoints that the expressions may work on.
+        """
+        self.window = window
+        self.has_too_many = False
+        """True if a search has found more series than it may give."""
+        self._queries = queries
+        self._order = order
+        self._metrics = metrics
+        self._caller = caller
+        self._read_insight_rule = read_insight_rule
+        self._zone = zone
+        self._budget = MathBudget(points_max)
+        self._keeps_values = any(query.program for query in queries.values())
+        self._values: dict[str, MathValue] = {}
+
+    def results(self, query_id: str) -> list[QueryResult]:
+        """The series of one query: an array gives several. Raises MathError and StorageError."""
+        query = self._queries[query_id]
+        for needed in self._needed(query_id):
+            self._keep(needed)
+        value = self.value_of(query_id) if self._keeps_values else self._computed(query)
+        if isinstance(value, float | str):
+            raise MathError(sentences.NOT_A_SERIES)
+        array = as_array(value)
+        return [self._result(query, finite(one), is_alone=len(array) == 1) for one in array]
+
+    def _result(self, query: CheckedQuery, series: TimeSeries, *, is_alone: bool) -> QueryResult:
+        label = shown_label(_label(query, series, is_alone=is_alone), series, self.window.now_seconds, self._zone)
+        return QueryResult(query.id, label, series.values, series.period_seconds, series.has_dropped)
+
+    def _needed(self, query_id: str) -> list[str]:
+        """Expressions that are not computed yet and lead to this one, in the order in which they can be computed."""
+        needed, left = set[str](), [query_id]
+        while left:
+            one = left.pop()
+            if one not in needed and one not in self._values and self._queries[one].program:
+                spend(1)
+                needed.add(one)
+                left += self._queries[one].needs
+        return [one for one in self._order if one in needed] if needed else []
+
+    def _computed(self, query: CheckedQuery) -> MathValue:
+        source = query.source
+        if not isinstance(source, MetricQuery):
+            return Evaluation(self, self._budget, query.period_seconds or MINUTE_SECONDS).value(source)
+        metric = source.metric._replace(
+            account=source.metric.account or self._caller.account, region=self._caller.region
+        )
+        return self._series(metric, source.statistic, source.period_seconds, metric.name, source.unit)
+
+    def _series(
+        self, metric: MetricId, name: str, period_seconds: int, label: str, unit: str | None = None
+    ) -> TimeSeries:
+        statistic = statistic_of(name)
+        if statistic is None:
+            raise MathError(sentences.NO_SUCH_STATISTIC.format(name=name[:100]))
+        window = self.window
+        values: dict[int, float] = {}
+        if window.has_points(period_seconds):
+            points = self._metrics.points(metric, window.begin_seconds, window.end_seconds, period_seconds, unit)
+            if self._keeps_values:
+                self._budget.spend(len(points) * READ_POINTS)
+            for point in points:
+                spend(1)
+                value = statistic(point)
+                if value is not None:
+                    values.setdefault(point.at_seconds, value)
+        return TimeSeries(label, values, period_seconds, SeriesOrigin(metric, name))
+
+    def _keep(self, query_id: str) -> MathValue:
+        value = self._values[query_id] = self._computed(self._queries[query_id])
+        self._budget.hold(points_in(value))
+        return value
+
+    # --- what expressions ask for (`math/evaluation.MathWorld`) ----------------------------------
+
+    def value_of(self, query_id: str) -> MathValue:
+        """What a query gives; an expression has been computed before those that name it."""
+        known = self._values.get(query_id)
+        if known is None:
+            assert not self._queries[query_id].program, "expressions are computed in their order"
+            known = self._keep(query_id)
+        return known
+
+    def metrics_with(self, part: str) -> Sequence[TimeSeries]:
+        """Series of all queries of metrics whose id contains `part`."""
+        found = [one.id for one in self._queries.values() if not one.program and part in one.id]
+        self._budget.spend(len(found))
+        return [series for one in found for series in as_array(self.value_of(one))]
+
+    def search(self, expression: str, statistic: str, period_seconds: int) -> Sequence[TimeSeries]:
+        """Series of all metrics that a search expression finds, at most METRIC_SEARCH_SERIES_MAX."""
+        if not is_period(period_seconds):
+            raise MathError(sentences.SEARCH_PERIOD)
+        search = read_search(expression)
+        every = self._metrics.find(self._caller.account, self._caller.region, search.namespace)
+        self._budget.spend(len(every) * (search.term_count + 1))
+        found = [metric for metric in every if search.finds(metric)]
+        self.has_too_many |= len(found) > METRIC_SEARCH_SERIES_MAX
+        return [
+            self._series(metric, statistic, period_seconds, _search_label(metric))
+            for metric in found[:METRIC_SEARCH_SERIES_MAX]
+        ]
+
+    def insight_rule(self, rule: str, metric: str, period_seconds: int) -> TimeSeries:
+        """One metric of an insight rule."""
+        if self._read_insight_rule is None:
+            raise MathError(sentences.NO_INSIGHT_RULE.format(name=rule[:100]))
+        window = self.window
+        values = self._read_insight_rule(
+            self._caller, rule, metric, window.first_seconds(period_seconds), window.end_seconds, period_seconds
+        )
+        self._budget.spend(len(values))
+        return TimeSeries(rule, values, period_seconds)
+
+
+def _label(query: CheckedQuery, series: TimeSeries, *, is_alone: bool) -> str:
+    """The label of a series before its dynamic parts are replaced."""
+    if query.label is not None:
+        return query.label if is_alone or "${" in query.label else f"{query.label} {series.label}".strip()
+    if not query.program or (not is_alone and series.label):
+        return series.label
+    return query.id
+
+
+def _search_label(metric: MetricId) -> str:
+    return " ".join([*(value for _, value in metric.dimensions), metric.name])
