@@ -244,6 +244,31 @@ def test_hostile_cbor_is_refused(database: Database, body: bytes) -> None:
     assert send_cbor(database, "ListMetrics", b"").status == 200
 
 
+def shared(times: int) -> bytes:
+    """A request whose data, and whose dimensions, are the same one so many times, each written once."""
+    dimension = cbor2.dumps({"Name": "a", "Value": "b"})
+    again = b"\xd8\x1d"
+    head = b"\x99" + times.to_bytes(2, "big")
+    dimensions = b"\xd8\x1c" + head + b"\xd8\x1c" + dimension + (again + b"\x02") * (times - 1)
+    datum = b"\xd8\x1c\xa3\x6aMetricName\x61a\x65Value\x01\x6aDimensions" + dimensions
+    return b"\xa2\x69Namespace\x63own\x6aMetricData" + head + datum + (again + b"\x00") * (times - 1)
+
+
+@pytest.mark.parametrize(
+    "value", [b"\xc4\x82\x1b" + b"\x7f" * 8 + b"\x01", b"\xc5\x82\x1b" + b"\x7f" * 8 + b"\x01", b"\xc4\x82\x01\x02"]
+)
+def test_decimals_of_cbor_are_refused(database: Database, value: bytes) -> None:
+    body = b"\xa2\x69Namespace\x63own\x6aMetricData\x81\xa2\x6aMetricName\x61a\x65Value" + value
+    assert send_cbor(database, "PutMetricData", body).status in {200, 400}
+    assert send_cbor(database, "ListMetrics", b"").status == 200
+
+
+def test_values_that_repeat_without_end_are_refused(database: Database) -> None:
+    answer = send_cbor(database, "PutMetricData", shared(4_000))
+    assert answer.status == 400
+    assert "shares values" in cbor2.loads(answer.body)["message"]
+
+
 @pytest.mark.parametrize("body", [b"[]", b"nothing", b'{"Namespace":1}', b"[" * 100_000, b"\xff", b'{"a"'])
 def test_hostile_json_is_refused(database: Database, body: bytes) -> None:
     assert send_json(database, "PutMetricData", body).status == 400

@@ -70,7 +70,7 @@ def struct_of(node: Any, struct: type[StructT], *, strict: bool) -> StructT:
         return msgspec.convert(node, struct, strict=strict)
     except msgspec.ValidationError as error:
         raise MembersWrong(fault_of(str(error))) from None
-    except (RecursionError, OverflowError):
+    except (RecursionError, ArithmeticError, ValueError, TypeError):  # of values that only CBOR's rare tags make
         _fail("type", "", "a structure")
 
 
