@@ -98,21 +98,20 @@ class AdmittedStore(WrappedStore):
         if throughput is None:
             return coming_page()
         meter = self._identify()
-        key = Key(span.lower) if len(span.lower) > HASH_BYTES else None
         if id(meter) not in self._reading:
-            throughput.reads.admit_page(key, self._now())
+            throughput.reads.admit_page(Key(span.lower.ljust(HASH_BYTES, b"\0")), self._now())
             self._note(meter)
         coming = coming_page()
         if isinstance(coming, Page):
-            _pay_partition(throughput.reads, key, coming, self._now(), consistent=consistent)
+            _pay_partitions(throughput.reads, span, coming, self._now(), consistent=consistent)
             return coming
-        return self._paged(coming, throughput.reads, key, consistent=consistent)
+        return self._paged(coming, throughput.reads, span, consistent=consistent)
 
     async def _paged(
-        self, coming: Coroutine[Any, Any, Page], reads: CapacitySide, key: Key | None, *, consistent: bool
+        self, coming: Coroutine[Any, Any, Page], reads: CapacitySide, span: Span, *, consistent: bool
     ) -> Page:
         page = await coming
-        _pay_partition(reads, key, page, self._now(), consistent=consistent)
+        _pay_partitions(reads, span, page, self._now(), consistent=consistent)
         return page
 
     async def snapshot_get(self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int) -> list[Row | None]:
@@ -273,6 +272,9 @@ def _entry_key(write: EntryWrite) -> Key:
     return entry.key
 
 
-def _pay_partition(reads: CapacitySide, key: Key | None, page: Page, now_seconds: float, *, consistent: bool) -> None:
-    if key is not None:
-        reads.take_of_partition(key, read_units(page.size_bytes, consistent=consistent), now_seconds)
+def _pay_partitions(reads: CapacitySide, span: Span, page: Page, now_seconds: float, *, consistent: bool) -> None:
+    """Use units of the partitions that a slice of a page has read: from the begin of its span to its last key, or to the end."""
+    lower, upper = span.lower, span.upper
+    if page.last_key is not None:
+        lower, upper = (page.last_key, upper) if span.is_reverse else (lower, page.last_key)
+    reads.take_of_span(lower, upper, read_units(page.size_bytes, consistent=consistent), now_seconds)

@@ -11,6 +11,7 @@ Where the service publishes no rule, this is a model: docs/throughput.md.
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Literal
 
 from hashrange.items.types import Key
@@ -171,8 +172,8 @@ class CapacitySide:
         if now_seconds <= self.blocked_until_seconds:
             self._require_units(key, now_seconds, is_item=True)
 
-    def admit_page(self, first: Key | None, now_seconds: float) -> None:
-        """`admit` for a page that begins at this key; None: of no certain partition."""
+    def admit_page(self, first: Key, now_seconds: float) -> None:
+        """`admit` for a page that begins at this key, or at the begin of its hash."""
         if now_seconds <= self.blocked_until_seconds:
             self._require_units(first, now_seconds, is_item=False)
 
@@ -220,6 +221,20 @@ class CapacitySide:
         if partition is not None:
             partition.take(units, now_seconds)
             self.blocked_until_seconds = max(self.blocked_until_seconds, partition.empty_until_seconds)
+
+    def take_of_span(self, lower: bytes, upper: bytes, units: float, now_seconds: float) -> None:
+        """Use units of the partitions alone that the keys from `lower` to `upper` fall into, each in proportion to its hashes in between."""
+        buckets = self._buckets
+        if not buckets:
+            return
+        low, high = lower[:HASH_BYTES].ljust(HASH_BYTES, b"\0"), upper[:HASH_BYTES].ljust(HASH_BYTES, b"\xff")
+        first = min(bisect_left(self._lasts, low), len(buckets) - 1)
+        last = min(max(bisect_left(self._lasts, high), first), len(buckets) - 1)
+        ends = [int.from_bytes(end, "big") for end in (low, *self._lasts[first:last], high)]
+        width = max(ends[-1] - ends[0], 1)
+        for bucket, (begin, end) in zip(buckets[first : last + 1], pairwise(ends), strict=True):
+            bucket.take(units if first == last else units * (end - begin) / width, now_seconds)
+            self.blocked_until_seconds = max(self.blocked_until_seconds, bucket.empty_until_seconds)
 
     def _take_on_demand(self, units: float, now_seconds: float) -> None:
         growing, growth = self._growing, self._growth
