@@ -19,7 +19,12 @@ class ThroughputSetup:
         usual = ThroughputTerms(settings.throughput, settings.adaptive_capacity)
         self.now_seconds = _small_times(clock)
         self.throughputs = TableThroughputs(
-            store.catalog, self.now_seconds, usual, lambda: store.documents.generation, calls.throttle_events
+            store.catalog,
+            self.now_seconds,
+            usual,
+            lambda: store.documents.generation,
+            calls.throttle_events,
+            store.want_partitions,
         )
         self.front = AdmittedStore(store, self.throughputs, self.now_seconds, calls.identity)
 

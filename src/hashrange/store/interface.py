@@ -338,6 +338,10 @@ class Maintenance(Protocol):
         """Split one partition of a source that has outgrown its partitions; False if none can be split."""
         ...
 
+    def want_partitions(self, source_id: bytes, count: int) -> None:
+        """Let `split_partitions` split this source's partitions until there are so many. Forgotten when the store is closed."""
+        ...
+
     async def split_partition(self, lease: Lease, partition: Partition) -> bool:
         """Split this partition, of more than one hash, into two halves; False (nothing done) if it no longer exists."""
         ...

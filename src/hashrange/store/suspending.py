@@ -134,6 +134,7 @@ class SuspendingStore:
         self.inner = inner
         self.checkpoint_of, self.delay_index_entries = inner.checkpoint_of, inner.delay_index_entries
         self.on_changes, self.on_expired = inner.on_changes, inner.on_expired
+        self.want_partitions = inner.want_partitions
         self._time = time
         self._random = random.Random(seed)  # noqa: S311 - reproducible, not secret
         self._outcomes = Outcomes(random.Random(seed), self.suspend, look_limit)  # noqa: S311 - reproducible, not secret

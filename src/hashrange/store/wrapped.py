@@ -18,6 +18,7 @@ class WrappedStore:
         self.apply_delayed, self.expire, self.expire_now = inner.apply_delayed, inner.expire, inner.expire_now
         self.tend_streams = inner.tend_streams
         self.split_partitions, self.split_partition = inner.split_partitions, inner.split_partition
+        self.want_partitions = inner.want_partitions
         self.settle, self.on_work = inner.settle, inner.on_work
         self.on_changes, self.on_expired = inner.on_changes, inner.on_expired
         self.checkpoint, self.restore = inner.checkpoint, inner.restore

@@ -10,8 +10,9 @@ Where the service publishes no rule, this is a model: docs/throughput.md.
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
+from math import ceil
 from typing import Literal
 
 from hashrange.items.types import Key
@@ -37,6 +38,10 @@ AdaptiveCapacity = Literal["instant", "shares", "off"]
 serves; `shares`: each has an equal share of provisioned units, as before 2019; `off`: partitions are not looked at."""
 
 
+WantPartitions = Callable[[bytes, int], None]
+"""Source id, and the number of partitions that an on-demand table or index needs for what it may use now."""
+
+
 class CapacitySide:
     """Reads or writes of one table or global index."""
 
@@ -55,6 +60,7 @@ class CapacitySide:
         "_partitions",
         "_table",
         "_throttle_events",
+        "_want_partitions",
         "blocked_until_seconds",
     )
 
@@ -67,8 +73,10 @@ class CapacitySide:
         *,
         is_write: bool,
         throttle_events: ThrottleEvents | None = None,
+        want_partitions: WantPartitions = lambda source_id, count: None,
     ) -> None:
         """`throttle_events` is told of each throttled part of a request; None: nobody is."""
+        self._want_partitions = want_partitions
         self._throttle_events = throttle_events
         self._is_write, self._adaptive = is_write, adaptive
         self._bucket: Bucket | None = None
@@ -244,7 +252,15 @@ class CapacitySide:
         if growth.use(units, now_seconds):
             most = min(growth.units_per_second, TABLE_CAPACITY_UNITS_MAX)
             growing.change(most, most, now_seconds)
+            self._grow_partitions(most)
         self.blocked_until_seconds = max(self.blocked_until_seconds, growing.empty_until_seconds)
+
+    def _grow_partitions(self, units_per_second: float) -> None:
+        """Ask for the partitions that serve so many units a second, if there are fewer."""
+        source = self._table.read_source(None if self._index is None else self._index.name)
+        needed = ceil(units_per_second / self._served)
+        if source is not None and len(self._partitions_now()) < needed:
+            self._want_partitions(source.source_id, needed)
 
     def _partition(self, key: Key) -> Bucket | None:
         """The bucket of the partition that the key falls into, or of its item alone; None if partitions are not looked at."""

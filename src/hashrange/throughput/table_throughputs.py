@@ -10,7 +10,7 @@ from hashrange.store.interface import Catalog
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Index
 from hashrange.tables.throttling import ThrottleEvents
-from hashrange.throughput.capacity_side import AdaptiveCapacity, CapacitySide
+from hashrange.throughput.capacity_side import AdaptiveCapacity, CapacitySide, WantPartitions
 
 ThroughputMode = Literal["unlimited", "enforced"]
 """`unlimited`: units are counted and reported; `enforced`: who uses more than there are is throttled."""
@@ -58,6 +58,7 @@ class TableThroughputs:
         usual: ThroughputTerms,
         read_generation: Callable[[], int],
         throttle_events: ThrottleEvents,
+        want_partitions: WantPartitions,
     ) -> None:
         """`now`: seconds of service time, or of a clock that passes as it does. `usual`: the terms of tables that have none of their own.
 
@@ -68,6 +69,7 @@ class TableThroughputs:
         self._usual = usual
         self._read_generation = read_generation
         self._throttle_events = throttle_events
+        self._want_partitions = want_partitions
         self._own: dict[tuple[str, str, str], ThroughputTerms] = {}
         """By account, Region and name of the table."""
         self._known: dict[bytes, _Known] = {}
@@ -164,11 +166,19 @@ class TableThroughputs:
         assert source is not None
         former = self._known.get(bytes(source.source_id))
         if former is None or former.throughput is None:
-            events = self._throttle_events
-            return ThroughputBuckets(
-                CapacitySide(table, index, terms.adaptive, now_seconds, is_write=False, throttle_events=events),
-                CapacitySide(table, index, terms.adaptive, now_seconds, is_write=True, throttle_events=events),
-            )
+            reads, writes = [
+                CapacitySide(
+                    table,
+                    index,
+                    terms.adaptive,
+                    now_seconds,
+                    is_write=is_write,
+                    throttle_events=self._throttle_events,
+                    want_partitions=self._want_partitions,
+                )
+                for is_write in (False, True)
+            ]
+            return ThroughputBuckets(reads, writes)
         if former.table is not table:
             for side in former.throughput[:2]:
                 side.follow(table, index, now_seconds)

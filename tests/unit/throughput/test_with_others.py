@@ -94,6 +94,49 @@ def test_a_split_gives_another_partition() -> None:
         assert list(partitions.values()) == [1_000, 1_000]
 
 
+def test_an_on_demand_table_grows_with_its_peak_and_so_do_its_partitions() -> None:
+    with server(Settings(data_dir=None, port=0, throughput="enforced", admin=True)) as database:
+        database.clock.freeze()
+        client = database.client(config=ONCE)
+        create(client, BillingMode="PAY_PER_REQUEST")
+        assert _served(database) == (4_000, 4)
+        assert _write(client, 40) == 40
+        assert _write(client, 1) == 0
+        database.clock.advance(1_800)
+        assert _served(database) == (4_000, 4)
+        _write(client, 1)  # the first write after half an hour makes the units of that second the previous peak
+        database.clock.advance(0)
+        assert _served(database) == (8_000, 8)
+        database.clock.advance(1)
+        assert _write(client, 80) == 80
+        database.clock.advance(1_800)
+        _write(client, 1)
+        database.clock.advance(0)
+        assert _served(database) == (16_000, 16)
+
+
+def _served(database: Database) -> tuple[float, int]:
+    """What a table has: write units a second, and partitions."""
+    shown = buckets_of(database, "orders")["table"]["writes"]
+    return shown["units_per_second"], len(shown["partitions"])
+
+
+def _write(client: Any, count: int) -> int:
+    """Write so many items of 100 units, to partitions that admit them; returns how many were admitted, of five times as many keys."""
+    written = 0
+    for number in range(5 * count):
+        try:
+            client.put_item(TableName="orders", Item={"pk": {"S": f"{number}"}, "text": {"S": "x" * 102_300}})
+        except ClientError as error:
+            (reason,) = reasons(error.response)
+            assert reason["reason"] == "TableWriteKeyRangeThroughputExceeded"
+            continue
+        written += 1
+        if written == count:
+            break
+    return written
+
+
 class Advancing:
     """Moves service time by a second before each request, instead of the time for which a client pauses."""
 

@@ -64,7 +64,7 @@ class SourceStatistics:
             assert size_bytes >= 0
             statistics[source_id] = Statistics(count, size_bytes)
             if size_bytes > self.size_limits.get(source_id, maxsize) and source_id not in self.grown:
-                draft.afterwards.append(lambda source_id=source_id: self._has_grown(source_id))  # type: ignore[misc]
+                draft.afterwards.append(lambda source_id=source_id: self.has_grown(source_id))  # type: ignore[misc]
         for table_id, statistics in changed.items():
             draft.batch.put(layout.STATISTICS_PREFIX + table_id, layout.encode_statistics(statistics))
         return changed
@@ -77,9 +77,10 @@ class SourceStatistics:
         """Set a source's size limit. `on_growth` is called when the source exceeds it, at once if it does already."""
         self.size_limits[source_id] = size_bytes
         if self.of(source_id).size_bytes > size_bytes:
-            self._has_grown(source_id)
+            self.has_grown(source_id)
 
-    def _has_grown(self, source_id: bytes) -> None:
+    def has_grown(self, source_id: bytes) -> None:
+        """Note that one of the source's partitions may have to be split."""
         self.grown.add(source_id)
         self._on_growth()
 

@@ -76,9 +76,8 @@ class EmbeddedStore:
         site.housekeeper = Housekeeper(self._health.require_folder, self._health.lost_folder)
         self.wake: Callable[[], None] = lambda: None
         """Called when there is new work for jobs."""
-        opened, claims = OpenTables(), Claims()
+        opened, claims, streams = OpenTables(), Claims(), EmbeddedStreams()
         self._late_sources: Counter[bytes] = Counter()
-        streams = EmbeddedStreams()
         terms = Terms(
             clock,
             options,
@@ -107,6 +106,7 @@ class EmbeddedStore:
         self.expire, self.expire_now, self.on_expired = expired.expire, expired.expire_now, expired.on_expired
         self.apply_delayed, self.tend_streams = upkeep.apply_delayed, upkeep.tend_streams
         self.split_partitions, self.split_partition = upkeep.split_partitions, upkeep.split_partition
+        self.want_partitions = upkeep.want_partitions
         copies = self._copies = Copies(self, site, lock, home)
         self.checkpoint, self.checkpoint_of, self.restore = copies.checkpoint, copies.checkpoint_of, copies.restore
         site.engine = copies.open_engine()

@@ -49,6 +49,8 @@ class Upkeep:
         self._settling = settling
         self._streams = streams
         self._options = options
+        self._wanted: dict[bytes, int] = {}
+        """Source id → number of partitions that its source is to have."""
         self.pages_read = 0
         """Number of pages read from the engine since the store was opened."""
 
@@ -118,6 +120,11 @@ class Upkeep:
         assert lease == WHOLE_LEASE
         return await self._commits.commit(self._streams.tend)
 
+    def want_partitions(self, source_id: bytes, count: int) -> None:
+        """Implements `Maintenance.want_partitions`."""
+        self._wanted[source_id] = max(count, self._wanted.get(source_id, 1))
+        self._site.statistics.has_grown(source_id)
+
     async def split_partitions(self, lease: Lease) -> bool:
         """Implements `Maintenance.split_partitions`. Suspends only if the engine is stalled."""
         assert lease == WHOLE_LEASE
@@ -127,16 +134,23 @@ class Upkeep:
         statistics = self._site.statistics
         for source_id in list(statistics.grown):
             table = self._opened.find(table_id_of(source_id))
-            assert table is not None
+            if table is None or source_id not in table.partitions:
+                self._split_enough(source_id)  # it was deleted after its partitions were wanted
+                continue
             size_bytes = statistics.of(source_id).size_bytes
             size_max_bytes = self._options.partition_size_max_bytes
-            least_count = self._options.initial_partitions(table.schema, SourceId(source_id))
+            initial_count = self._options.initial_partitions(table.schema, SourceId(source_id))
+            least_count = max(initial_count, self._wanted.get(source_id, 1))
             partition = next_to_split(table.partitions[source_id], size_bytes, size_max_bytes, least_count)
             if partition is not None:
                 self._catalog.split(draft, table, partition)
                 return True
-            statistics.grown.discard(source_id)
+            self._split_enough(source_id)
         return False
+
+    def _split_enough(self, source_id: bytes) -> None:
+        self._site.statistics.grown.discard(source_id)
+        self._wanted.pop(source_id, None)
 
     async def split_partition(self, lease: Lease, partition: Partition) -> bool:
         """Implements `Maintenance.split_partition`. Suspends only if the engine is stalled."""
