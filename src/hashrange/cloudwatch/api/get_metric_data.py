@@ -144,7 +144,7 @@ def _fill(page: _Page, queries: Queries, evaluation: QueryEvaluation, start: _St
         for result in results_of(evaluation, returned[place]):
             last_seconds = page.add(result, behind_seconds)
             if last_seconds is not None:
-                return (place, None)
+                return (place, last_seconds)
         behind_seconds = None
     return None
 
