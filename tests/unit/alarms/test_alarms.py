@@ -331,7 +331,7 @@ def test_composite_alarms_follow_their_rule(database: Database, cloudwatch: Any,
                 "Namespace": None,
                 "Period": None,
             },
-            "InvalidParameterValue",
+            "ValidationError",
         ),
     ],
 )
