@@ -109,6 +109,28 @@ class Settings(msgspec.Struct, frozen=True):
             description="URL that metrics are sent to over OTLP, such as http://localhost:4318/v1/metrics; needs the extra hashrange[otlp] (docs/metrics.md)."
         ),
     ] = None
+    dax_port: Annotated[
+        int | None,
+        Meta(
+            ge=0,
+            le=65_535,
+            description="Port of a DAX cluster named default, of one node, that is there at once (docs/dax.md); 0 takes a free one.",
+        ),
+    ] = None
+    dax_advertise: Annotated[
+        str | None,
+        Meta(
+            description="HOST or HOST:PORT at which DAX's clients reach the nodes, if not at the address that they connect to, as behind a port mapping; further nodes have the ports behind PORT."
+        ),
+    ] = None
+    dax_memory_bytes: Annotated[
+        int | None,
+        Meta(
+            ge=1024**2,
+            le=1024**5,
+            description="Memory of the caches of a DAX node; by default 1 GB, or that of the cluster's node type.",
+        ),
+    ] = None
     functions: Annotated[
         bool,
         Meta(
@@ -269,7 +291,7 @@ def _option(field: msgspec.structs.FieldInfo) -> Option:
     choices: tuple[str, ...] = ()
     if annotated is bool:
         kind = "switch"
-    elif annotated is int:
+    elif annotated in {int, int | None}:
         kind = "integer"
     elif annotated is float:
         kind = "number"

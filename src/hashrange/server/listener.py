@@ -26,6 +26,7 @@ from hashrange.service.service import Service
 from hashrange.settings import Settings, SettingUnusable
 
 if TYPE_CHECKING:
+    from hashrange.server.dax.nodes import DaxNodes
     from hashrange.server.exposition.otlp import OtlpExport
 
 SWEEP_SECONDS = 1.0
@@ -78,7 +79,9 @@ class Server:
             self.front.handle, service.clock, settings.max_connections, log_access if settings.access_log else None
         )
         self.front.set_crowd_counter(self.connections.incoming.count_behind)
-        self._credentials = secrets.credentials
+        self._secrets = secrets
+        self.dax: DaxNodes | None = None
+        """The nodes of DAX clusters; None: there are none."""
         self.handshakes = None if secrets.tls is None else Handshakes(self.connections, secrets.tls)
         self._listener: asyncio.Server | None = None
         self._acceptor: Acceptor | None = None
@@ -133,10 +136,23 @@ class Server:
                 self._serve_functions(endpoint)
             if self._otlp is not None:
                 self._otlp.start()
+            if settings.dax_port is not None:
+                await self._serve_dax()
         except BaseException:
             await self.close()  # after a failed start, the open listener would keep the event loop from closing
             raise
         return endpoint
+
+    async def _serve_dax(self) -> None:
+        """Start the nodes of DAX clusters. Raises ListenError and StorageError."""
+        # Imported here: most servers have no DAX clusters, and start time counts.
+        from hashrange.server.dax.nodes import DaxNodes  # noqa: PLC0415
+
+        self.dax = DaxNodes(self.service, self._secrets.credentials, self._secrets.tls)
+        try:
+            await self.dax.start_default(self.settings.dax_port or 0)
+        except OSError as error:
+            raise ListenError(listen_failure(self.settings, error)) from error
 
     def _serve_functions(self, endpoint: str) -> None:
         """Let zips in, let handlers find the server, and try the code of declared functions."""
@@ -146,7 +162,7 @@ class Server:
 
         self.connections.body_limit = body_limit
         reachable = endpoint.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
-        self.service.background.reach(reachable, handler_credentials(self._credentials))
+        self.service.background.reach(reachable, handler_credentials(self._secrets.credentials))
 
     async def stop(self) -> None:
         """Close the server, stop the jobs, and continue no request; the store stays open."""
@@ -183,6 +199,8 @@ class Server:
             connection.transport.abort()
         self.snapshots.release_all()
         await self.forks.end_all()
+        if self.dax is not None:
+            await self.dax.close()
         if self._otlp is not None:
             await self._otlp.stop()
 

@@ -22,19 +22,25 @@ def error_body(error: ApiError, wording: Wording = "bare") -> bytes:
     `wording` says which message of a RequestFault is taken, and whether `ENVELOPE` precedes it.
     A very long message is cut.
     """
+    message = error_message(error, wording)
+    body: dict[str, object] = {"__type": error.wire_type}
+    if message is not None:
+        body[error.message_member] = message
+    body.update(error.members)
+    return reply_json(body)
+
+
+def error_message(error: ApiError, wording: Wording) -> str | None:
+    """The message of an error's reply; see `error_body`."""
     message = error.message
     if isinstance(error, RequestFault):
         if wording == "older":
             message = error.older_message
         elif wording == "enveloped" and not error.is_always_bare:
             message = f"{ENVELOPE}{message}"
-    body: dict[str, object] = {"__type": error.wire_type}
-    if message is not None:
-        if len(message) > MESSAGE_CHARACTERS_MAX:
-            message = message[:MESSAGE_CHARACTERS_MAX] + "..."
-        body[error.message_member] = message
-    body.update(error.members)
-    return reply_json(body)
+    if message is not None and len(message) > MESSAGE_CHARACTERS_MAX:
+        message = message[:MESSAGE_CHARACTERS_MAX] + "..."
+    return message
 
 
 def unreadable_body_reply(error: ContentEncodingError | BodyTooLargeError) -> tuple[int, bytes, bytes | None]:

@@ -1,0 +1,132 @@
+"""What does one DAX node keep? Items by key, and replies to queries and scans by their parameters, in one memory; and it counts how it is used.
+
+The rules are the service's (dax.md 9): writes that pass through the node replace its items, and those of the cluster's other nodes a moment
+later; nothing but time removes a query's reply.
+"""
+
+from collections import Counter, deque
+from collections.abc import Callable, Hashable
+from typing import NamedTuple
+
+from hashrange.dax.lru import LruCache
+from hashrange.dax.node_host import NodeTerms
+
+REPLICATION_SECONDS = 0.1
+"""Service time after which other nodes of a cluster know of a write: a model, as the guide says just that it is usually within a second."""
+
+
+class CachedItem(NamedTuple):
+    """What a node knows of an item."""
+
+    content: bytes | None
+    """Attribute list's id and values; None: there is no such item."""
+
+
+ItemKey = tuple[str, str, str, bytes]
+"""Account, Region, name of the table, and key in canonical form."""
+
+
+class _Replicated(NamedTuple):
+    """A write through another node, which is to be known here from a time on."""
+
+    due_seconds: float
+    key: ItemKey
+    content: bytes | None
+    is_deleted: bool
+
+
+class NodeCaches:
+    """The caches of one node since it was started or rebooted."""
+
+    def __init__(self, terms: NodeTerms, now: Callable[[], float]) -> None:
+        self._now = now
+        self._item_life_seconds = terms.record_ttl_millis / 1000
+        self._query_life_seconds = terms.query_ttl_millis / 1000
+        self._lru: LruCache[bytes | None] = LruCache(terms.memory_bytes, now)
+        self._replicated: deque[_Replicated] = deque()
+        self.peers: Callable[[], list[NodeCaches]] = list
+        """The caches of the cluster's other nodes."""
+        self.writes = 0
+        """Number of writes so far: a read that began before the last one does not know its item."""
+        self.counts: Counter[str] = Counter()
+        """By name of AWS/DAX's metric: what has happened since the node was started."""
+
+    @property
+    def size_bytes(self) -> int:
+        """Memory in use."""
+        return self._lru.size_bytes
+
+    @property
+    def evicted_bytes(self) -> int:
+        """Memory of entries that gave way to others."""
+        return self._lru.evicted_bytes
+
+    # --- items ----------------------------------------------------------------------------------
+
+    def item(self, key: ItemKey) -> CachedItem | None:
+        """What is known of an item; None if nothing is."""
+        if self._replicated:
+            self._take_replicated()
+        entry = self._lru.get(key)
+        if entry is None:
+            self.counts["ItemCacheMisses"] += 1
+            return None
+        self.counts["ItemCacheHits"] += 1
+        return CachedItem(entry.content)
+
+    def keep_item(self, key: ItemKey, content: bytes | None) -> None:
+        """Keep an item that was read; None: there is none."""
+        self._lru.put(key, content, _item_size_bytes(key, content), self._item_life_seconds)
+
+    def written(self, key: ItemKey, content: bytes | None) -> None:
+        """Keep an item that was written through this node (None: deleted, so it is not known any more), and let the other nodes know."""
+        self.wrote()
+        self._put_or_drop(key, content)
+        due_seconds = self._now() + REPLICATION_SECONDS
+        for peer in self.peers():
+            peer.replicate(_Replicated(due_seconds, key, content, content is None))
+
+    def wrote(self) -> None:
+        """Note that something is written: no read that has begun before may be kept."""
+        self.writes += 1
+
+    def drop_item(self, key: ItemKey) -> None:
+        """Forget an item."""
+        self._lru.drop(key)
+
+    def replicate(self, write: _Replicated) -> None:
+        """Take over a write through another node once it is due."""
+        self._replicated.append(write)
+
+    def _take_replicated(self) -> None:
+        now_seconds = self._now()
+        while self._replicated and self._replicated[0].due_seconds <= now_seconds:
+            write = self._replicated.popleft()
+            if write.is_deleted or self._lru.knows(write.key):
+                self._put_or_drop(write.key, write.content)
+
+    def _put_or_drop(self, key: ItemKey, content: bytes | None) -> None:
+        if content is None:
+            self._lru.drop(key)
+        else:
+            self.keep_item(key, content)
+
+    # --- replies to queries and scans -----------------------------------------------------------
+
+    def reply(self, key: Hashable, kind: str) -> bytes | None:
+        """The reply kept for these parameters, or None. `kind`: `Query` or `Scan`."""
+        if not self._query_life_seconds:
+            entry = None
+        else:
+            entry = self._lru.get(key)
+        self.counts[f"{kind}Cache{'Misses' if entry is None else 'Hits'}"] += 1
+        return None if entry is None else entry.content
+
+    def keep_reply(self, key: Hashable, size_bytes: int, reply: bytes) -> None:
+        """Keep the reply to a query or scan. `size_bytes`: of the key. Does nothing if the life of replies is 0."""
+        if self._query_life_seconds:
+            self._lru.put(key, reply, size_bytes + len(reply), self._query_life_seconds)
+
+
+def _item_size_bytes(key: ItemKey, content: bytes | None) -> int:
+    return len(key[3]) + (0 if content is None else len(content))

@@ -1,0 +1,39 @@
+"""Who runs the nodes of DAX's clusters? A host, which opens an endpoint for each; the control plane tells it which nodes there are."""
+
+from typing import NamedTuple, Protocol
+
+
+class NodeTerms(NamedTuple):
+    """How a node's caches behave. New terms take effect when the node starts again."""
+
+    record_ttl_millis: int
+    """Life of an item; 0: until there is no room."""
+    query_ttl_millis: int
+    """Life of a reply to a query or scan; 0: none are kept."""
+    memory_bytes: int
+
+
+class NodeHost(Protocol):
+    """Runs nodes: endpoints on loopback ports, each with caches of its own."""
+
+    async def start(
+        self,
+        account: str,
+        region: str,
+        cluster: str,
+        node_id: str,
+        terms: NodeTerms,
+        *,
+        port: int | None,
+        is_encrypted: bool,
+    ) -> int:
+        """Open the node's endpoint, with empty caches; returns its port: `port` if that is free, otherwise another."""
+        ...
+
+    async def stop(self, account: str, region: str, cluster: str, node_id: str) -> None:
+        """Close the node's endpoint and its connections, and forget its caches. Does nothing if it does not run."""
+        ...
+
+    def address(self) -> str:
+        """Host that clients connect to."""
+        ...

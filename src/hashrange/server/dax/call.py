@@ -1,0 +1,89 @@
+"""How does DynamoDB answer a DAX node? By a call of the service, as for any protocol, whose reply is written for the client by the method that asked."""
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from hashrange.errors import ApiError, Malformed
+from hashrange.operations.meter import NOTHING_USED, Meter
+from hashrange.operations.operation import Scope
+from hashrange.operations.reply import Reply, Structure, plain_values
+from hashrange.server.dax.connection import Answer
+from hashrange.server.dax.errors import WriteError
+from hashrange.server.protocols.first_fault import first_fault
+from hashrange.server.protocols.values import as_json, request_of
+from hashrange.service.call import Call
+from hashrange.service.service import Service
+
+WriteReply = Callable[[dict[str, Any], Meter], bytes]
+"""Members of DynamoDB's reply, with rows decoded, and what it consumed → the reply to the client."""
+Send = Callable[[Answer, bytes], None]
+
+
+class DaxCall(Call):
+    """One request to DynamoDB."""
+
+    members: dict[str, Any]
+    answer: Answer
+    write: WriteReply
+    write_error: WriteError
+    deliver: Send
+    content: bytes = b""
+
+    @property
+    def has_left(self) -> bool:
+        """True if the client has left."""
+        return self.answer.has_left
+
+    def done(self, reply: Reply | None) -> None:
+        """Write the reply."""
+        self.content = self.write({} if reply is None else plain_values(Structure(reply)), self.meter)
+
+    def refuse(self, error: ApiError) -> None:
+        """Write the error."""
+        self.content = self.write_error(error, self.operation.wording)
+
+    def first_fault(self, error: ApiError | Malformed) -> ApiError | None:
+        """Return the error or an earlier fault of the members; None if the operation must run again (see `Call`)."""
+        return first_fault(self, as_json(self.members), error)
+
+    def send(self) -> None:
+        """Send what has been written."""
+        self.deliver(self.answer, self.content)
+
+    def replace_reply(self, error: ApiError) -> None:
+        """Write this error instead."""
+        self.refuse(error)
+
+    def cut_reply(self, share: float) -> None:
+        """Send this share of the reply, and end the connection."""
+        self.answer.cut(self.content[: int(len(self.content) * share)])
+
+    def fail(self, error: BaseException) -> None:
+        """Send an internal error."""
+        self.answer.send(self.write_error(error, "bare"))
+
+
+def run(
+    service: Service,
+    scope: Scope,
+    name: str,
+    members: dict[str, Any],
+    answer: Answer,
+    write: WriteReply,
+    write_error: WriteError,
+    deliver: Send,
+) -> None:
+    """Run an operation of DynamoDB; the answer is sent now or later. Raises the ApiError of malformed members."""
+    operation = service.operations[name]
+    is_explained = False
+    try:
+        request: Any = msgspec.convert(members, operation.request)
+    except (msgspec.ValidationError, RecursionError):
+        request, is_explained = request_of(operation, as_json(members))
+    call: Call = DaxCall(
+        scope, operation, request, NOTHING_USED, 0, is_explained, members, answer, write, write_error, deliver
+    )
+    service.run(deque((call,)))

@@ -1,0 +1,71 @@
+"""How does a DAX node report what went wrong? By codes, a message, and the name of DynamoDB's error."""
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hashrange.dax.attribute_lists import TooManyLists
+from hashrange.dax.error_codes import AUTHENTICATION_REQUIRED, codes_of
+from hashrange.errors import ApiError, InternalServerError, LimitExceededException, ValidationException
+from hashrange.messages.http import INTERNAL_ERROR
+from hashrange.operations.operation import Wording
+from hashrange.operations.reply import Structure, plain_values
+from hashrange.server.dax import results
+from hashrange.server.dax.authorization import Refusal
+from hashrange.server.protocols.dynamodb_json.errors import error_message
+from hashrange.wire.dax.reading import BadBytes
+from hashrange.wire.dax.writing import NULL, write_text
+from hashrange.wire.identifiers import next_number, request_id_of
+
+_log = logging.getLogger("hashrange.dax")
+
+WriteError = Callable[[BaseException, Wording], bytes]
+WriteItem = Callable[[int, Mapping[str, Any]], bytes]
+"""Place of an action in its transaction, and an item → the item for the client."""
+MALFORMED = "The request is malformed: {fault}."
+TOO_MANY_LISTS = "Too many different sets of attribute names have been used."
+UNAUTHORIZED = "Missing Authentication Token"
+
+
+def unauthorized(refusal: Refusal | None) -> bytes:
+    """The reply to a client that is not let in, or has not said who it is."""
+    found = refusal or Refusal("MissingAuthenticationTokenException", UNAUTHORIZED)
+    return results.error(AUTHENTICATION_REQUIRED, found.message, _request_id(), found.code, 400)
+
+
+def error_reply(error: BaseException, wording: Wording, write_item: WriteItem | None = None) -> bytes:
+    """The reply for an error; one that nobody expected is logged. `write_item`: for a transaction's reasons."""
+    if isinstance(error, BadBytes):
+        error = ValidationException(MALFORMED.format(fault=error))
+    elif isinstance(error, TooManyLists):
+        error = LimitExceededException(TOO_MANY_LISTS)
+    elif isinstance(error, RecursionError):
+        error = ValidationException(MALFORMED.format(fault="it is nested too deep"))
+    elif not isinstance(error, ApiError):
+        _log.error("A request to a DAX node failed.", exc_info=error)
+        error = InternalServerError(INTERNAL_ERROR)
+    reasons = None
+    if "CancellationReasons" in error.members:
+        reasons = _reasons(plain_values(error.members["CancellationReasons"]), write_item)
+    message = error_message(error, wording) or ""
+    return results.error(codes_of(error.code), message, _request_id(), error.code, error.http_status, reasons)
+
+
+def _reasons(reasons: list[Structure], write_item: WriteItem | None) -> list[bytes]:
+    """Code, message and item of each action, one after the other."""
+    found = []
+    for place, reason in enumerate(reasons):
+        for name in ("Code", "Message"):
+            out = bytearray()
+            if reason.get(name) is None:
+                out += NULL
+            else:
+                write_text(out, reason[name])
+            found.append(bytes(out))
+        item = reason.get("Item")
+        found.append(NULL if item is None or write_item is None else write_item(place, item))
+    return found
+
+
+def _request_id() -> str:
+    return request_id_of(next_number()).decode()

@@ -1,0 +1,229 @@
+"""How does one DAX node answer? Metadata by itself, reads from its caches if they know, everything else by DynamoDB.
+
+The methods with items are in `single_items.py`, `pages.py`, `batches.py` and `transactions.py`.
+"""
+
+import socket
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from hashrange.dax.attribute_lists import AttributeLists
+from hashrange.dax.node_caches import ItemKey, NodeCaches
+from hashrange.items.types import Item
+from hashrange.operations.operation import Scope
+from hashrange.server.credentials import Credential
+from hashrange.server.dax import results
+from hashrange.server.dax.arguments import list_of, text_of
+from hashrange.server.dax.authorization import Refusal, authorize
+from hashrange.server.dax.call import WriteReply, run
+from hashrange.server.dax.connection import Answer, DaxConnection
+from hashrange.server.dax.errors import WriteItem, error_reply, unauthorized
+from hashrange.server.dax.tables import TableShape, TableShapes
+from hashrange.service.service import Service
+from hashrange.wire.dax.reading import BadBytes
+from hashrange.wire.dax.requests import DaxRequest
+from hashrange.wire.dax.writing import MAP, head, write_bytes, write_integer, write_text
+
+
+class Endpoint(NamedTuple):
+    """A node as clients find it."""
+
+    number: int
+    host: str
+    """Name or address; None of either: the address that the client has reached."""
+    port: int
+    is_leader: bool
+    zone: str
+
+
+Method = Callable[["Node", Scope, list[Any], Answer], None]
+
+
+class NodeSurroundings(NamedTuple):
+    """What all nodes of a server share."""
+
+    service: Service
+    lists: AttributeLists
+    shapes: TableShapes
+    credentials: Mapping[str, Credential] | None
+    do_later: Callable[[Coroutine[Any, Any, None]], None]
+    """Runs a coroutine; the server waits for its end."""
+
+
+class Node:
+    """One node."""
+
+    def __init__(
+        self,
+        shared: NodeSurroundings,
+        caches: NodeCaches,
+        endpoints: Callable[[], Sequence[Endpoint]],
+        methods: Mapping[str, Method],
+        owner: tuple[str, str] | None,
+    ) -> None:
+        """`owner`: account and Region of the cluster, of which clients must be; None: each client sees its own tables."""
+        self._shared = shared
+        self.service = shared.service
+        self.caches = caches
+        self.lists = shared.lists
+        self.shapes = shared.shapes
+        self._endpoints = endpoints
+        self._methods = methods
+        self._owner = owner
+
+    # --- requests -------------------------------------------------------------------------------
+
+    def authorize(self, connection: DaxConnection, request: DaxRequest) -> None:
+        """Set the connection's scope, or why its next request is refused."""
+        found = authorize(request.arguments, self._shared.credentials, self.service.clock.wall_time)
+        if isinstance(found, Refusal):
+            connection.scope, connection.refusal = None, found
+        elif self._owner is not None and tuple(found) != self._owner:
+            connection.scope, connection.refusal = (
+                None,
+                Refusal("AccessDeniedException", "This cluster belongs to another account or Region."),
+            )
+        else:
+            connection.scope, connection.refusal = self.service.scope(*found), None
+
+    def begin(self, connection: DaxConnection, request: DaxRequest, answer: Answer) -> None:
+        """Answer a request, now or later."""
+        counts = self.caches.counts
+        counts["TotalRequestCount"] += 1
+        scope = connection.scope
+        if scope is None:
+            counts["ErrorRequestCount"] += 1
+            answer.send(unauthorized(connection.refusal))
+            return
+        try:
+            if request.method == "endpoints":
+                answer.send(_endpoints_reply(self._endpoints(), connection.local_host))
+            else:
+                self._methods[request.method](self, scope, request.arguments, answer)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an answer
+            answer.send(self.error(error))
+
+    def error(self, error: BaseException, write_item: WriteItem | None = None, wording: Any = "bare") -> bytes:
+        """The reply for an error, which is counted."""
+        self.caches.counts["FailedRequestCount"] += 1
+        return error_reply(error, wording, write_item)
+
+    def ask(
+        self,
+        scope: Scope,
+        operation: str,
+        members: dict[str, Any],
+        answer: Answer,
+        write: WriteReply,
+        write_item: WriteItem | None = None,
+    ) -> None:
+        """Let DynamoDB answer. Raises the ApiError of malformed members."""
+
+        def write_error(error: BaseException, wording: Any) -> bytes:
+            return self.error(error, write_item, wording)
+
+        self.service.workers.begin_turn()
+        run(self.service, scope, operation, members, answer, write, write_error, self.deliver)
+
+    def deliver(self, answer: Answer, content: bytes) -> None:
+        """Send a reply, once the attribute lists that it names are durable."""
+        if self.lists.is_durable:
+            answer.send(content)
+        else:
+            self._shared.do_later(self._deliver_later(answer, content))
+
+    async def _deliver_later(self, answer: Answer, content: bytes) -> None:
+        try:
+            await self.lists.write()
+        except Exception as error:  # noqa: BLE001 - the client gets an answer
+            answer.send(self.error(error))
+            return
+        store = self.service.store
+
+        def send(error: BaseException | None) -> None:
+            answer.send(content if error is None else self.error(error))
+
+        store.when_durable(store.position(), send)
+
+    # --- items ----------------------------------------------------------------------------------
+
+    def item_key(self, scope: Scope, table: str, key: bytes) -> ItemKey:
+        """The name of an item in caches."""
+        return (scope.account, scope.region, table, key)
+
+    def content_of(self, shape: TableShape, item: Item) -> bytes:
+        """An item as caches keep it."""
+        return results.stored(shape, item, self.lists.id_of)
+
+
+# --- metadata -----------------------------------------------------------------------------------
+
+
+def define_key_schema(node: Node, scope: Scope, arguments: list[Any], answer: Answer) -> None:
+    """The names and types of a table's key attributes, the partition key first."""
+    shape = node.shapes.find(scope, text_of(arguments[0]))
+    out = bytearray(results.SUCCESS)
+    out += head(MAP, len(shape.schema))
+    for name, kind in shape.schema:
+        write_text(out, name)
+        write_text(out, kind)
+    answer.send(bytes(out))
+
+
+def define_attribute_list(node: Node, scope: Scope, arguments: list[Any], answer: Answer) -> None:
+    """The names of an attribute list."""
+    del scope
+    if arguments[0].__class__ is not int:
+        raise BadBytes("an id was expected")
+    elements = []
+    for name in node.lists.names_of(arguments[0]):
+        out = bytearray()
+        write_text(out, name)
+        elements.append(bytes(out))
+    answer.send(results.SUCCESS + results.array(elements))
+
+
+def define_attribute_list_id(node: Node, scope: Scope, arguments: list[Any], answer: Answer) -> None:
+    """The id of an attribute list."""
+    del scope
+    names = tuple([text_of(name) for name in list_of(arguments[0])])
+    out = bytearray(results.SUCCESS)
+    write_integer(out, node.lists.id_of(names))
+    node.deliver(answer, bytes(out))
+
+
+METADATA: Mapping[str, Method] = {
+    "defineKeySchema": define_key_schema,
+    "defineAttributeList": define_attribute_list,
+    "defineAttributeListId": define_attribute_list_id,
+}
+
+
+def _endpoints_reply(endpoints: Sequence[Endpoint], reached: str) -> bytes:
+    out = bytearray(results.SUCCESS)
+    listed = []
+    for one in endpoints:
+        own = bytearray(head(MAP, 7))
+        host = one.host or reached
+        for number, value in enumerate(
+            (one.number, host, _address(host), one.port, 1 if one.is_leader else 2, one.zone, 0)
+        ):
+            write_integer(own, number)
+            if isinstance(value, bytes):
+                write_bytes(own, value)
+            elif isinstance(value, str):
+                write_text(own, value)
+            else:
+                write_integer(own, value)
+        listed.append(bytes(own))
+    return bytes(out) + results.array(listed)
+
+
+def _address(host: str) -> bytes:
+    """An address as bytes. A name is looked up, as clients connect to addresses alone."""
+    for family in (socket.AF_INET, socket.AF_INET6):
+        try:
+            return socket.inet_pton(family, host.partition("%")[0])
+        except OSError:
+            continue
+    return socket.inet_aton(socket.gethostbyname(host))

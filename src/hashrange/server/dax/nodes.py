@@ -1,0 +1,199 @@
+"""How do the nodes of DAX clusters run? Each listens on a port of its own, with caches of its own; all share the server's loop and service."""
+
+import asyncio
+import ssl
+from collections.abc import Coroutine, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from hashrange.dax.attribute_lists import AttributeLists
+from hashrange.dax.node_caches import NodeCaches
+from hashrange.dax.node_host import NodeTerms
+from hashrange.server.credentials import ACCOUNT, Credential
+from hashrange.server.dax import batches, pages, single_items, transactions
+from hashrange.server.dax.connection import BegunBytes, DaxConnection
+from hashrange.server.dax.node import METADATA, Endpoint, Node, NodeSurroundings
+from hashrange.server.dax.tables import TableShapes
+from hashrange.service.service import Service
+from hashrange.settings import SettingUnusable
+
+METHODS = {**METADATA, **single_items.METHODS, **pages.METHODS, **batches.METHODS, **transactions.METHODS}
+BEGUN_BYTES_MAX = 64 * 1024 * 1024
+"""Memory of all requests to DAX that are not complete; whose request does not fit is disconnected."""
+CONNECTIONS_MAX = 20_000
+"""Connections of a node; further ones are closed at once."""
+SWEEP_SECONDS = 5.0
+LATE_SWEEPS_MAX = 12
+"""A client that has not completed a request for so many sweeps, a minute, is disconnected."""
+BACKLOG_CONNECTIONS = 1_024
+ZONES = ("a", "b", "c")
+
+DEFAULT_TTL_MILLIS = 300_000
+DEFAULT_MEMORY_BYTES = 1024 * 1024 * 1024
+DEFAULT_REGION = "us-east-1"
+
+NodeName = tuple[str, str, str, str]
+"""Account, Region, cluster, node id."""
+
+
+def advertised_place(text: str | None) -> tuple[str, int | None] | None:
+    """Host and port of `--dax-advertise`. Raises SettingUnusable."""
+    if text is None:
+        return None
+    host, colon, port = text.rpartition(":")
+    if not colon or text.endswith("]") or (":" in host.strip("[]") and not host.startswith("[")):
+        return text.strip("[]"), None
+    if not port.isdecimal() or not 0 < int(port) < 65_536 or not host:
+        raise SettingUnusable(f"--dax-advertise: {text} is neither HOST nor HOST:PORT")
+    return host.strip("[]"), int(port)
+
+
+class _Running:
+    """A node that runs."""
+
+    def __init__(self, node: Node, caches: NodeCaches, begun: BegunBytes) -> None:
+        self.node = node
+        self.caches = caches
+        self.connections: set[DaxConnection] = set()
+        self.port = 0
+        self._begun = begun
+        self.listener: asyncio.Server | None = None
+
+    def connect(self) -> DaxConnection:
+        """The protocol of a new connection."""
+        connection = DaxConnection(self.node, self._begun, self.connections.discard)
+        if len(self.connections) < CONNECTIONS_MAX:
+            self.connections.add(connection)
+        else:
+            connection.is_unwanted = True
+        return connection
+
+    def sweep(self) -> None:
+        """Disconnect those who have been slow for too long."""
+        for connection in [one for one in self.connections if one.is_slow]:
+            connection.late_turns += 1
+            if connection.late_turns > LATE_SWEEPS_MAX:
+                connection.abort()
+
+
+class DaxNodes:
+    """The nodes of one server. Implements `NodeHost`."""
+
+    def __init__(
+        self, service: Service, credentials: Mapping[str, Credential] | None, tls: ssl.SSLContext | None
+    ) -> None:
+        """Raises StorageError, and SettingUnusable for `dax_advertise`."""
+        self._service = service
+        self._tls = tls
+        self._host = service.settings.host
+        self._advertised = advertised_place(service.settings.dax_advertise)
+        self._begun = BegunBytes(BEGUN_BYTES_MAX)
+        self._running: dict[NodeName, _Running] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._sweep: asyncio.TimerHandle | None = None
+        self._shared = NodeSurroundings(
+            service, AttributeLists(service.store), TableShapes(), credentials, self._do_later
+        )
+
+    async def start_default(self, port: int) -> int:
+        """Start the cluster `default`, of one node, for clients of all accounts and Regions; returns its port. Raises OSError."""
+        terms = NodeTerms(
+            DEFAULT_TTL_MILLIS, DEFAULT_TTL_MILLIS, self._service.settings.dax_memory_bytes or DEFAULT_MEMORY_BYTES
+        )
+        return await self.start(
+            ACCOUNT,
+            DEFAULT_REGION,
+            "default",
+            "default-a",
+            terms,
+            port=port,
+            is_encrypted=self._tls is not None,
+            is_shared=True,
+        )
+
+    def _do_later(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def address(self) -> str:
+        """Host that clients connect to."""
+        return self._host if self._advertised is None else self._advertised[0]
+
+    async def start(
+        self,
+        account: str,
+        region: str,
+        cluster: str,
+        node_id: str,
+        terms: NodeTerms,
+        *,
+        port: int | None,
+        is_encrypted: bool,
+        is_shared: bool = False,
+    ) -> int:
+        """Implements `NodeHost.start`. `is_shared`: clients of all accounts and Regions may connect, and see their own tables. Raises OSError if `port` is taken."""
+        await self.stop(account, region, cluster, node_id)
+        caches = NodeCaches(terms, self._service.clock.service_time)
+        name = (account, region, cluster, node_id)
+        caches.peers = partial(self._peers, name)
+        owner = None if is_shared else (account, region)
+        node = Node(self._shared, caches, partial(self._endpoints, name[:3]), METHODS, owner)
+        running = _Running(node, caches, self._begun)
+        running.listener = await asyncio.get_running_loop().create_server(
+            running.connect,
+            self._host,
+            port or 0,
+            ssl=self._tls if is_encrypted else None,
+            backlog=BACKLOG_CONNECTIONS,
+        )
+        running.port = running.listener.sockets[0].getsockname()[1]
+        self._running[name] = running
+        if self._sweep is None:
+            self._turn()
+        return running.port
+
+    async def stop(self, account: str, region: str, cluster: str, node_id: str) -> None:
+        """Implements `NodeHost.stop`."""
+        running = self._running.pop((account, region, cluster, node_id), None)
+        if running is not None and running.listener is not None:
+            running.listener.close()
+            for connection in list(running.connections):
+                connection.abort()
+
+    async def close(self) -> None:
+        """Stop all nodes."""
+        if self._sweep is not None:
+            self._sweep.cancel()
+        for name in list(self._running):
+            await self.stop(*name)
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    def caches_of(self, account: str, region: str, cluster: str) -> Mapping[str, NodeCaches]:
+        """The caches of a cluster's nodes, by node id."""
+        wanted = (account, region, cluster)
+        return {name[3]: running.caches for name, running in self._running.items() if name[:3] == wanted}
+
+    def _peers(self, name: NodeName) -> list[NodeCaches]:
+        return [running.caches for other, running in self._running.items() if other[:3] == name[:3] and other != name]
+
+    def _endpoints(self, cluster: Sequence[str]) -> list[Endpoint]:
+        """The nodes of a cluster; the first one is the leader."""
+        found = sorted([(name, running) for name, running in self._running.items() if name[:3] == tuple(cluster)])
+        told = self._advertised
+        return [
+            Endpoint(
+                number,
+                "" if told is None else told[0],
+                running.port if told is None or told[1] is None else told[1] + number,
+                number == 0,
+                f"{name[1]}{ZONES[number % len(ZONES)]}",
+            )
+            for number, (name, running) in enumerate(found)
+        ]
+
+    def _turn(self) -> None:
+        for running in self._running.values():
+            running.sweep()
+        self._sweep = asyncio.get_running_loop().call_later(SWEEP_SECONDS, self._turn)

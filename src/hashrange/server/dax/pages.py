@@ -1,0 +1,128 @@
+"""Query and Scan through DAX: replies from the query cache by all that a request asks, or from DynamoDB."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from hashrange.items.paths import Path
+from hashrange.operations.items.conditions import check_key_paths
+from hashrange.operations.meter import Meter
+from hashrange.operations.operation import Scope
+from hashrange.server.dax import results
+from hashrange.server.dax.arguments import (
+    CAPACITY,
+    CONSISTENT_READ,
+    INDEX_NAME,
+    PROJECTION,
+    START_KEY,
+    Members,
+    Options,
+    add_condition,
+    add_read_options,
+    add_reporting,
+    add_top_level,
+    bytes_of,
+    options_of,
+    paths_of,
+    text_of,
+    wants_capacity,
+)
+from hashrange.server.dax.connection import Answer
+from hashrange.server.dax.node import Method, Node
+from hashrange.server.dax.tables import TableShape
+from hashrange.wire.dax.keys import read_index_key
+
+_REDUNDANT = (1, 4, 5, CAPACITY)
+"""Options that do not change the items of a reply: names and values that are in expressions already, and what is reported."""
+
+
+def query(node: Node, scope: Scope, arguments: list[Any], answer: Answer) -> None:
+    """A page of a Query."""
+    node.caches.counts["QueryRequestCount"] += 1
+    _page(node, scope, "Query", arguments[0], arguments[1], options_of(arguments[2]), answer)
+
+
+def scan(node: Node, scope: Scope, arguments: list[Any], answer: Answer) -> None:
+    """A page of a Scan."""
+    node.caches.counts["ScanRequestCount"] += 1
+    _page(node, scope, "Scan", arguments[0], None, options_of(arguments[1]), answer)
+
+
+def _page(
+    node: Node, scope: Scope, operation: str, raw_name: Any, key_condition: Any, options: Options, answer: Answer
+) -> None:
+    name, caches = text_of(raw_name), node.caches
+    cache_key = None
+    if not options.get(CONSISTENT_READ):
+        asked = tuple(sorted([(option, value) for option, value in options.items() if option not in _REDUNDANT]))
+        cache_key = (scope.account, scope.region, operation, name, key_condition, asked)
+        known = caches.reply(cache_key, operation)
+        if known is not None:
+            consumed = None
+            if wants_capacity(options):
+                consumed = results.capacity({"TableName": name, "CapacityUnits": 0.0})
+            answer.send(_with_capacity(known, consumed))
+            return
+    shape = node.shapes.find(scope, name)
+    paths = paths_of(options.get(PROJECTION))
+    members = _members(name, shape, key_condition, options, paths)
+    node.ask(
+        scope,
+        operation,
+        members,
+        answer,
+        partial(_write_page, node, shape, paths, cache_key, is_index=INDEX_NAME in options),
+    )
+
+
+def _members(name: str, shape: TableShape, key_condition: Any, options: Options, paths: list[Path] | None) -> Members:
+    members: Members = {"TableName": name}
+    add_condition(members, "KeyConditionExpression", key_condition, "k")
+    add_read_options(members, options)
+    start = options.get(START_KEY)
+    if start is not None:
+        is_index = INDEX_NAME in options
+        members["ExclusiveStartKey"] = read_index_key(bytes_of(start)) if is_index else shape.key_item(bytes_of(start))
+    if paths is not None:
+        check_key_paths(shape.table, frozenset([str(path[0]) for path in paths if len(path) > 1]))
+        add_top_level(members, paths)
+    add_reporting(members, options)
+    members.pop("ReturnItemCollectionMetrics", None)
+    members.pop("ReturnValues", None)
+    return members
+
+
+def _write_page(
+    node: Node,
+    shape: TableShape,
+    paths: list[Path] | None,
+    cache_key: Any,
+    reply: Mapping[str, Any],
+    meter: Meter,
+    *,
+    is_index: bool,
+) -> bytes:
+    del meter
+    parts: results.Parts = {}
+    if "Items" in reply:
+        parts[results.ITEMS] = results.found_items(shape, reply["Items"], paths, node.lists.id_of)
+    parts[results.COUNT] = results.as_integer(reply["Count"])
+    parts[results.SCANNED_COUNT] = results.as_integer(reply["ScannedCount"])
+    if "LastEvaluatedKey" in reply:
+        parts[results.LAST_KEY] = results.last_key(shape, reply["LastEvaluatedKey"], is_index=is_index)
+    content = results.result(parts)
+    if cache_key is not None:
+        node.caches.keep_reply(cache_key, len(repr(cache_key)), content)
+    consumed = reply.get("ConsumedCapacity")
+    return _with_capacity(content, None if consumed is None else results.capacity(consumed))
+
+
+def _with_capacity(content: bytes, consumed: bytes | None) -> bytes:
+    """A result, whose map has fewer than 23 members, with ConsumedCapacity behind its last one."""
+    if consumed is None:
+        return content
+    place = len(results.SUCCESS)
+    return content[:place] + bytes((content[place] + 1,)) + content[place + 1 :] + bytes((results.CAPACITY,)) + consumed
+
+
+METHODS: Mapping[str, Method] = {"query": query, "scan": scan}

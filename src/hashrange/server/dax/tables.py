@@ -1,0 +1,63 @@
+"""What must a DAX node know of a table? How its keys are written: the key schema, and whether equal keys may be written in several ways."""
+
+from hashrange.errors import ResourceNotFoundException
+from hashrange.items.types import Item
+from hashrange.items.values import check_item
+from hashrange.messages.reads import TABLE_NOT_FOUND
+from hashrange.operations.lookup import find_active_table
+from hashrange.operations.operation import Scope
+from hashrange.tables.open_table import OpenTable
+from hashrange.wire.dax.keys import KeyAttribute, key_bytes, read_key
+
+KNOWN_MAX = 1_000
+
+
+class TableShape:
+    """The keys of one table."""
+
+    __slots__ = ("_has_spellings", "key_names", "schema", "table")
+
+    def __init__(self, table: OpenTable) -> None:
+        keys = table.keys
+        names, types = keys.partition_names + keys.sort_names, keys.partition_types + keys.sort_types
+        self.table = table
+        self.schema = [KeyAttribute(name, kind) for name, kind in zip(names, types, strict=True)]
+        self.key_names = frozenset(names)
+        self._has_spellings = "N" in types or len(names) > 1
+
+    def key_item(self, raw: bytes) -> Item:
+        """The attributes of a key, unchecked. Raises BadBytes."""
+        return read_key(self.schema, raw)
+
+    def canonical(self, raw: bytes) -> bytes:
+        """The key in the one form that equal keys share. Raises BadBytes, and ValidationException for a value that no key may have."""
+        if not self._has_spellings:
+            return raw
+        return key_bytes(self.schema, check_item(read_key(self.schema, raw))[0])
+
+    def key_of(self, item: Item) -> bytes:
+        """The key of an item with canonical values."""
+        return key_bytes(self.schema, item)
+
+
+class TableShapes:
+    """The tables that requests have named."""
+
+    def __init__(self) -> None:
+        self._known: dict[OpenTable, TableShape] = {}
+
+    def find(self, scope: Scope, name: str) -> TableShape:
+        """The shape of an active table. Raises ResourceNotFoundException, and Malformed for a name that no table may have."""
+        table = find_active_table(scope, name)
+        if table is None:
+            raise ResourceNotFoundException(TABLE_NOT_FOUND)
+        return self.of(table)
+
+    def of(self, table: OpenTable) -> TableShape:
+        """The shape of a table."""
+        shape = self._known.get(table)
+        if shape is None:
+            if len(self._known) >= KNOWN_MAX:
+                self._known.clear()
+            shape = self._known[table] = TableShape(table)
+        return shape

@@ -1,0 +1,153 @@
+"""Transactions through DAX pass through. What one has written is read again by a transaction of its own, and kept."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from hashrange.operations.meter import Meter
+from hashrange.operations.operation import Scope
+from hashrange.server.dax import results
+from hashrange.server.dax.arguments import (
+    TOKEN,
+    Members,
+    add_condition,
+    add_reporting,
+    add_update,
+    bytes_of,
+    list_of,
+    options_of,
+    paths_of,
+    text_of,
+)
+from hashrange.server.dax.connection import Answer, Silence
+from hashrange.server.dax.node import Method, Node
+from hashrange.server.dax.tables import TableShape
+from hashrange.wire.dax.keys import read_item
+from hashrange.wire.dax.reading import BadBytes
+from hashrange.wire.dax.writing import ARRAY, NULL, head
+
+_ACTIONS = {2: "Put", 7: "Delete", 9: "Update", 12: "ConditionCheck"}
+_ON_FAILURE = {1: "NONE", 2: "ALL_OLD"}
+
+
+class _Place(NamedTuple):
+    """The item of an action."""
+
+    table: str
+    shape: TableShape
+    key: bytes
+
+
+def transact_get_items(node: Node, scope: Scope, arguments: list[Any], answer: Answer) -> None:
+    """Items as of one time; the cache is neither asked nor filled."""
+    node.caches.counts["TransactGetItemsCount"] += 1
+    places = _places(node, scope, arguments[0], arguments[1])
+    projections = [None] * len(places) if arguments[2] is None else list_of(arguments[2])
+    if len(projections) != len(places):
+        raise BadBytes("arrays of different lengths")
+    paths = [paths_of(raw) for raw in projections]
+    members = _gets(places)
+    add_reporting(members, options_of(arguments[3]))
+
+    def write(reply: dict[str, Any], meter: Meter) -> bytes:
+        del meter
+        elements = []
+        for place, own_paths, response in zip(places, paths, reply["Responses"], strict=True):
+            item = response.get("Item")
+            if item is None:
+                elements.append(NULL)
+            elif own_paths is not None:
+                elements.append(results.projected(item, own_paths))
+            else:
+                elements.append(results.as_bytes(node.content_of(place.shape, item)))
+        consumed = [results.capacity_map(one) for one in reply.get("ConsumedCapacity", ())]
+        return results.SUCCESS + head(ARRAY, 2) + results.array(elements) + results.array(consumed)
+
+    node.ask(scope, "TransactGetItems", members, answer, write)
+
+
+def _places(node: Node, scope: Scope, tables: Any, keys: Any) -> list[_Place]:
+    names, raw_keys = [text_of(name) for name in list_of(tables)], [bytes_of(key) for key in list_of(keys)]
+    if len(names) != len(raw_keys):
+        raise BadBytes("arrays of different lengths")
+    return [_Place(name, node.shapes.find(scope, name), key) for name, key in zip(names, raw_keys, strict=True)]
+
+
+def _gets(places: list[_Place]) -> Members:
+    return {"TransactItems": [{"Get": {"TableName": one.table, "Key": one.shape.key_item(one.key)}} for one in places]}
+
+
+def transact_write_items(node: Node, scope: Scope, arguments: list[Any], answer: Answer) -> None:
+    """Writes, all or none; then their items are read, and kept."""
+    node.caches.counts["TransactWriteItemsCount"] += 1
+    operations, tables, keys, values, _, on_failure, conditions, updates, raw_options = arguments
+    places = _places(node, scope, tables, keys)
+    columns = [list_of(column) for column in (operations, values, on_failure, conditions, updates)]
+    if any(len(column) != len(places) for column in columns):
+        raise BadBytes("arrays of different lengths")
+    options = options_of(raw_options)
+    members: Members = {"TransactItems": [_action(node, *row) for row in zip(places, *columns, strict=True)]}
+    if options.get(TOKEN) is not None:
+        members["ClientRequestToken"] = text_of(options[TOKEN])
+    add_reporting(members, options)
+
+    def write(reply: dict[str, Any], meter: Meter) -> bytes:
+        del meter
+        node.caches.wrote()
+        read_again = [
+            place
+            for place, operation in zip(places, operations, strict=True)
+            if _ACTIONS[operation] != "ConditionCheck"
+        ]
+        if read_again:
+            node.service.workers.run_next(lambda: _keep_again(node, scope, read_again))
+        consumed = [results.capacity_map(one) for one in reply.get("ConsumedCapacity", ())]
+        collections = results.collections_by_table(reply.get("ItemCollectionMetrics", {}))
+        return results.SUCCESS + head(ARRAY, 3) + results.array([]) + results.array(consumed) + collections
+
+    def write_item(place: int, item: Mapping[str, Any]) -> bytes:
+        return results.as_bytes(node.content_of(places[place].shape, dict(item)))
+
+    node.ask(scope, "TransactWriteItems", members, answer, write, write_item)
+
+
+def _action(
+    node: Node, place: _Place, operation: Any, raw_item: Any, on_failure: Any, condition: Any, update: Any
+) -> Members:
+    kind = _ACTIONS.get(operation)
+    if kind is None:
+        raise BadBytes("an unknown action of a transaction")
+    action: Members = {"TableName": place.table}
+    if kind == "Put":
+        values = read_item(bytes_of(raw_item), node.lists.names_of)
+        action["Item"] = {**values, **place.shape.key_item(place.key)}
+    else:
+        action["Key"] = place.shape.key_item(place.key)
+    if kind == "Update":
+        add_update(action, update)
+    add_condition(action, "ConditionExpression", condition, "c")
+    if on_failure in _ON_FAILURE:
+        action["ReturnValuesOnConditionCheckFailure"] = _ON_FAILURE[on_failure]
+    return {kind: action}
+
+
+def _keep_again(node: Node, scope: Scope, places: list[_Place]) -> None:
+    """Read the items that a transaction has written, and keep them. This consumes capacity; if it fails, they are forgotten."""
+    keys = [node.item_key(scope, place.table, place.shape.canonical(place.key)) for place in places]
+    for key in keys:
+        node.caches.drop_item(key)
+
+    def write(reply: dict[str, Any], meter: Meter) -> bytes:
+        del meter
+        for key, place, response in zip(keys, places, reply["Responses"], strict=True):
+            item = response.get("Item")
+            content = None if item is None else node.content_of(place.shape, item)
+            node.caches.written(key, content)
+        return b""
+
+    node.ask(scope, "TransactGetItems", _gets(places), Silence(), write)
+
+
+METHODS: Mapping[str, Method] = {
+    "transactGetItems": transact_get_items,
+    "transactWriteItems": transact_write_items,
+}

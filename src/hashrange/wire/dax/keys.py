@@ -1,0 +1,127 @@
+"""How are keys and items written in DAX's protocol? A key as bytes by its schema; an item as an attribute list's id and the values of its other attributes. Source: dax.md 4.2, 4.4."""
+
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from hashrange.items.types import Item, Value
+from hashrange.wire.dax.attribute_values import attribute_value_of, attributes_of, number_text, write_attribute_value
+from hashrange.wire.dax.lex_decimal import read_lex_decimal, write_lex_decimal
+from hashrange.wire.dax.reading import BadBytes, CborReader, CutOff
+from hashrange.wire.dax.writing import BREAK, OPEN_MAP, write_integer, write_number, write_text
+
+
+class KeyAttribute(NamedTuple):
+    """A key attribute and its type: S, N or B."""
+
+    name: str
+    type_name: str
+
+
+KeySchema = Sequence[KeyAttribute]
+"""The partition key, and perhaps the sort key."""
+NamesOf = Callable[[int], Sequence[str]]
+"""Attribute list's id → names of its attributes, in order. Raises BadBytes for an unknown one."""
+IdOf = Callable[[tuple[str, ...]], int]
+"""Sorted names → the id of their attribute list, which is made if it is new."""
+
+
+def read_key(schema: KeySchema, raw: bytes) -> Item:
+    """The key's attributes, unchecked. Raises BadBytes."""
+    partition = schema[0]
+    try:
+        if len(schema) == 1:
+            return {partition.name: _read_alone(partition, raw)}
+        reader = CborReader(raw)
+        found = attribute_value_of(reader.value())
+        if partition.type_name not in found:
+            raise BadBytes("a partition key that has another type")
+        return {partition.name: found, schema[1].name: _read_sort_key(schema[1], reader.rest())}
+    except CutOff:
+        raise BadBytes("a key that is cut off") from None
+
+
+def _read_alone(attribute: KeyAttribute, raw: bytes) -> Value:
+    if attribute.type_name == "N":
+        return {"N": number_text(CborReader(raw).value())}
+    return _read_plain(attribute, raw)
+
+
+def _read_sort_key(attribute: KeyAttribute, raw: bytes) -> Value:
+    if attribute.type_name == "N":
+        return {"N": read_lex_decimal(raw)}
+    return _read_plain(attribute, raw)
+
+
+def _read_plain(attribute: KeyAttribute, raw: bytes) -> Value:
+    if attribute.type_name == "B":
+        return {"B": b64encode(raw).decode()}
+    try:
+        return {"S": raw.decode()}
+    except UnicodeDecodeError:
+        raise BadBytes("text that is not UTF-8") from None
+
+
+def key_bytes(schema: KeySchema, item: Item) -> bytes:
+    """The key of an item with canonical values."""
+    partition = schema[0]
+    value = item[partition.name][partition.type_name]
+    out = bytearray()
+    if len(schema) == 1:
+        if partition.type_name == "N":
+            write_number(out, value)
+            return bytes(out)
+        return _plain_bytes(partition, value)
+    write_attribute_value(out, {partition.type_name: value})
+    sort = schema[1]
+    content = item[sort.name][sort.type_name]
+    out += write_lex_decimal(content) if sort.type_name == "N" else _plain_bytes(sort, content)
+    return bytes(out)
+
+
+def _plain_bytes(attribute: KeyAttribute, content: str) -> bytes:
+    return b64decode(content) if attribute.type_name == "B" else content.encode()
+
+
+def read_index_key(raw: bytes) -> Item:
+    """The attributes of a start key of an index, unchecked. Raises BadBytes."""
+    try:
+        value = CborReader(raw).value()
+    except CutOff:
+        raise BadBytes("a key that is cut off") from None
+    if value.__class__ is not dict:
+        raise BadBytes("a start key of an index that is no map")
+    return attributes_of(value)
+
+
+def index_key_bytes(attributes: Item) -> bytes:
+    """The last key of a page of an index: a map of indefinite length, which is the only form that some clients read."""
+    out = bytearray(OPEN_MAP)
+    for name, value in attributes.items():
+        write_text(out, name)
+        write_attribute_value(out, value)
+    return bytes(out + BREAK)
+
+
+def read_item(raw: bytes, names_of: NamesOf) -> Item:
+    """An item's attributes beside its key, unchecked. Raises BadBytes."""
+    reader = CborReader(raw)
+    try:
+        names = names_of(reader.integer())
+        item = {name: attribute_value_of(reader.value()) for name in names}
+    except CutOff:
+        raise BadBytes("an item that is cut off") from None
+    if not reader.is_at_end:
+        raise BadBytes("an item with more values than its attribute list")
+    return item
+
+
+def item_bytes(schema: KeySchema, item: Item, id_of: IdOf) -> bytes:
+    """An item without its key, from canonical values."""
+    keys = {attribute.name for attribute in schema}
+    names = tuple(sorted([name for name in item if name not in keys]))
+    out = bytearray()
+    write_integer(out, id_of(names))
+    for name in names:
+        write_attribute_value(out, item[name])
+    return bytes(out)

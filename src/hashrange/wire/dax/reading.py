@@ -1,0 +1,223 @@
+"""How are DAX's bytes read? As CBOR (RFC 8949), value after value, as far as its clients use it. No sockets.
+
+Integers are read as int, or as `CborNumber` if they are bignums or decimal fractions; sets and list indices as `Tagged`. Frames have no
+length: who reads one that is cut off gets `CutOff`, and tries again when there is more. Source: dax.md 1, 4.
+"""
+
+import struct
+from typing import Any, NamedTuple
+
+from hashrange.errors import HashrangeError
+
+BIGNUM_BYTES_MAX = 1_024
+"""A number with more bytes is refused: DynamoDB's have 38 digits."""
+NESTED_MAX = 400
+"""Containers in each other. An expression has at most 300 operators, and an item 32 levels."""
+
+TAG_BIGNUM, TAG_NEGATIVE_BIGNUM, TAG_DECIMAL = 2, 3, 4
+TAG_STRING_SET, TAG_NUMBER_SET, TAG_BINARY_SET, TAG_LIST_INDEX = 3321, 3322, 3323, 3324
+
+_FLOATS = {25: (struct.Struct(">e"), 2), 26: (struct.Struct(">f"), 4), 27: (struct.Struct(">d"), 8)}
+_SIMPLE = {20: False, 21: True, 22: None, 23: None}
+_INDEFINITE = -1
+_BREAK = 0xFF
+
+
+class CutOff(Exception):
+    """The bytes end within a value."""
+
+
+class BadBytes(HashrangeError):
+    """The bytes are no values of DAX's clients; nothing behind them can be read."""
+
+
+class CborNumber(NamedTuple):
+    """A bignum or a decimal fraction: `mantissa` × 10 ** `exponent`."""
+
+    mantissa: int
+    exponent: int
+
+
+class Tagged(NamedTuple):
+    """A value with one of DAX's tags."""
+
+    tag: int
+    value: Any
+
+
+class CborReader:
+    """Reads values from `data`, from `at` on. All methods raise CutOff, or BadBytes."""
+
+    __slots__ = ("at", "data")
+
+    def __init__(self, data: bytes | bytearray, at: int = 0) -> None:
+        self.data = data
+        self.at = at
+
+    @property
+    def is_at_end(self) -> bool:
+        """True if nothing is left."""
+        return self.at >= len(self.data)
+
+    def rest(self) -> bytes:
+        """What has not been read, which counts as read then."""
+        at, self.at = self.at, len(self.data)
+        return bytes(self.data[at:])
+
+    def value(self, depth: int = 0) -> Any:
+        """The next value: int, float, bytes, str, list, dict, bool, None, CborNumber or Tagged. Of repeated keys of a map, the last counts."""
+        data, at = self.data, self.at
+        if at >= len(data):
+            raise CutOff
+        first = data[at]
+        major, length = first >> 5, first & 31
+        if length < 24:
+            self.at = at + 1
+        elif major == 7:
+            return self._simple(length)
+        else:
+            length = self._argument(length)
+        if major == 0:
+            return length if length >= 0 else _refuse()
+        if major == 2:
+            return self._string(length, bytes) if length < 0 else self._take(length)
+        if major == 3:
+            return _text(self._string(length, str) if length < 0 else self._take(length))
+        if major == 1:
+            return -1 - length if length >= 0 else _refuse()
+        if major == 7:
+            return self._simple_of(length)
+        if depth >= NESTED_MAX:
+            raise BadBytes("containers are nested too deep")
+        if major == 4:
+            return self._list(length, depth)
+        if major == 5:
+            return self._map(length, depth)
+        return self._tagged(length, depth)
+
+    def head(self, major: int) -> int:
+        """Read the head of a value of this major type; returns its length or number, -1 if the length is indefinite."""
+        data, at = self.data, self.at
+        if at >= len(data):
+            raise CutOff
+        first = data[at]
+        if first >> 5 != major:
+            raise BadBytes(f"a value of major type {major} was expected, not {first >> 5}")
+        length = first & 31
+        if length < 24:
+            self.at = at + 1
+            return length
+        return self._argument(length)
+
+    def integer(self) -> int:
+        """The next value, which must be an integer."""
+        value = self.value()
+        return value if value.__class__ is int else _refuse()
+
+    def is_break(self) -> bool:
+        """True (and it is read) if the next byte ends a container of indefinite length."""
+        if self.at >= len(self.data):
+            raise CutOff
+        if self.data[self.at] != _BREAK:
+            return False
+        self.at += 1
+        return True
+
+    def _argument(self, info: int) -> int:
+        """The argument of a head whose low five bits are `info`, from 24 up; -1 for an indefinite length."""
+        if info == 31:
+            self.at += 1
+            return _INDEFINITE
+        if info > 27:
+            raise BadBytes("a head of reserved form")
+        size, at = 1 << (info - 24), self.at + 1
+        if at + size > len(self.data):
+            raise CutOff
+        self.at = at + size
+        return int.from_bytes(self.data[at : at + size], "big")
+
+    def _take(self, length: int) -> bytes:
+        at = self.at
+        end = at + length
+        if end > len(self.data):
+            raise CutOff
+        self.at = end
+        return bytes(self.data[at:end])
+
+    def _string(self, length: int, kind: type[bytes | str]) -> bytes:
+        """A string of indefinite length: its chunks, which must be of its own kind and of definite length."""
+        del length
+        chunks = []
+        while not self.is_break():
+            chunks.append(self._take(max(self.head(2 if kind is bytes else 3), 0)))
+        return b"".join(chunks)
+
+    def _list(self, length: int, depth: int) -> list[Any]:
+        if length > len(self.data) - self.at:
+            raise CutOff  # each element takes a byte at least
+        values: list[Any] = []
+        while len(values) < length if length >= 0 else not self.is_break():
+            values.append(self.value(depth + 1))  # not a comprehension, which would nest calls deeper
+        return values
+
+    def _map(self, length: int, depth: int) -> dict[Any, Any]:
+        values = {}
+        while length if length >= 0 else not self.is_break():
+            name = self.value(depth + 1)
+            if name.__class__ is not int and name.__class__ is not str and name.__class__ is not bytes:
+                raise BadBytes("a key of a map that is neither number nor text")
+            values[name] = self.value(depth + 1)
+            length -= length > 0
+        return values
+
+    def _tagged(self, tag: int, depth: int) -> Any:
+        value = self.value(depth + 1)
+        if tag in (TAG_BIGNUM, TAG_NEGATIVE_BIGNUM):
+            if value.__class__ is not bytes or len(value) > BIGNUM_BYTES_MAX:
+                raise BadBytes("a bignum that is no number of DynamoDB")
+            number = int.from_bytes(value, "big")
+            return CborNumber(number if tag == TAG_BIGNUM else -1 - number, 0)
+        if tag == TAG_DECIMAL:
+            return _decimal(value)
+        if tag in (TAG_STRING_SET, TAG_NUMBER_SET, TAG_BINARY_SET):
+            if value.__class__ is not list:
+                raise BadBytes("a set that is no array")
+        elif tag != TAG_LIST_INDEX or value.__class__ is not int:
+            raise BadBytes(f"tag {tag}")
+        return Tagged(tag, value)
+
+    def _simple(self, info: int) -> float:
+        self.at += 1
+        found = _FLOATS.get(info)
+        if found is None:
+            raise BadBytes("a simple value that DAX has not got")
+        layout, size = found
+        number: float = layout.unpack(self._take(size))[0]
+        return number
+
+    def _simple_of(self, number: int) -> bool | None:
+        if number not in _SIMPLE:
+            raise BadBytes("a simple value that DAX has not got")
+        return _SIMPLE[number]
+
+
+def _decimal(value: Any) -> CborNumber:
+    if value.__class__ is not list or len(value) != 2:
+        raise BadBytes("a decimal fraction that has not two numbers")
+    exponent, mantissa = value
+    if mantissa.__class__ is CborNumber and not mantissa.exponent:
+        mantissa = mantissa.mantissa
+    if exponent.__class__ is not int or mantissa.__class__ is not int:
+        raise BadBytes("a decimal fraction that has not two numbers")
+    return CborNumber(mantissa, exponent)
+
+
+def _text(raw: bytes) -> str:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        raise BadBytes("text that is not UTF-8") from None
+
+
+def _refuse() -> int:
+    raise BadBytes("an integer was expected")

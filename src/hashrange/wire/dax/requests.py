@@ -1,0 +1,179 @@
+"""Where does a request of DAX's protocol end, and what does it ask? Frames of one connection: the handshake, then requests, each a method and its arguments.
+
+Frames have no length. A frame that is not complete is skimmed, value by value, and only what has come since, so that a slow sender costs
+no more than a quick one. Source: dax.md 1 to 3, 5.
+"""
+
+from typing import Any, NamedTuple
+
+from hashrange.wire.dax.reading import BadBytes, CborReader, CutOff
+
+MAGIC = "J7yne5G"
+FRAME_BYTES_MAX = 17 * 1024 * 1024
+"""Length of a request: DynamoDB's own have 16 MB."""
+HANDSHAKE_BYTES_MAX = 16 * 1024
+_HANDSHAKE_VALUES = 5
+_BREAK = 0xFF
+
+METHODS = {
+    1489122155: ("authorizeConnection", 5),
+    455855874: ("endpoints", 0),
+    670678385: ("defineAttributeList", 1),
+    -1230579644: ("defineAttributeListId", 1),
+    -742646399: ("defineKeySchema", 1),
+    263244906: ("getItem", 3),
+    -2106490455: ("putItem", 4),
+    1425579023: ("updateItem", 3),
+    1013539361: ("deleteItem", 3),
+    -931250863: ("query", 3),
+    -1875390620: ("scan", 2),
+    -697851100: ("batchGetItem", 2),
+    116217951: ("batchWriteItem", 2),
+    1866287579: ("transactGetItems", 4),
+    -1160037738: ("transactWriteItems", 9),
+}
+"""Id → name of the method, and the number of its arguments. No client sends the others, whose arguments are not known."""
+
+
+class DaxRequest(NamedTuple):
+    """One request. `method` is such as `getItem`; `arguments` are values of `CborReader`."""
+
+    method: str
+    arguments: list[Any]
+
+
+class Frames:
+    """What one client sends. After BadBytes, nothing more can be read."""
+
+    __slots__ = ("_begun", "_skim", "is_open", "user_agent")
+
+    def __init__(self) -> None:
+        self.is_open = False
+        """True once the handshake is over."""
+        self._begun: bytearray | None = None
+        """The bytes of a frame that is not complete."""
+        self._skim = Skim(_HANDSHAKE_VALUES)
+        self.user_agent = ""
+
+    @property
+    def begun_bytes(self) -> int:
+        """Bytes held of a frame that is not complete."""
+        return 0 if self._begun is None else len(self._begun)
+
+    def feed(self, data: bytes) -> list[DaxRequest]:
+        """Take received bytes; returns the requests that they complete. Raises BadBytes, also if a request before it was good."""
+        begun = self._begun
+        if begun is not None:
+            begun += data
+            if not self._is_complete(begun):
+                if len(begun) > (FRAME_BYTES_MAX if self.is_open else HANDSHAKE_BYTES_MAX):
+                    raise BadBytes("a request that is too long")
+                return []
+            data, self._begun = bytes(begun), None
+        requests: list[DaxRequest] = []
+        reader, begin = CborReader(data), 0
+        try:
+            while begin < len(data):
+                if self.is_open:
+                    requests.append(_request(reader))
+                else:
+                    self._shake_hands(reader)
+                begin = reader.at
+        except CutOff:
+            self._begun = bytearray(memoryview(data)[begin:])
+            self._skim = Skim(2 if self.is_open else _HANDSHAKE_VALUES)
+            self._is_complete(self._begun)
+        except RecursionError:
+            raise BadBytes("containers are nested too deep") from None
+        return requests
+
+    def _is_complete(self, begun: bytearray) -> bool:
+        """True if a frame of which this is the begin is complete."""
+        if not self._skim.goes_on(begun):
+            return False
+        if self.is_open and not self._skim.has_arguments:
+            reader = CborReader(begun)
+            self._skim.add_arguments(_method(reader)[1])
+            return self._skim.goes_on(begun)
+        return True
+
+    def _shake_hands(self, reader: CborReader) -> None:
+        magic, layering, _, headers, mode = [reader.value() for _ in range(_HANDSHAKE_VALUES)]
+        if magic != MAGIC or layering != 0 or mode != 0 or headers.__class__ is not dict:
+            raise BadBytes("no handshake of DAX")
+        self.user_agent = str(headers.get("UserAgent", ""))
+        self.is_open = True
+
+
+def _method(reader: CborReader) -> tuple[str, int]:
+    if reader.value() != 1:
+        raise BadBytes("an unknown service")
+    method = METHODS.get(reader.integer())
+    if method is None:
+        raise BadBytes("an unknown method")
+    return method
+
+
+def _request(reader: CborReader) -> DaxRequest:
+    name, count = _method(reader)
+    return DaxRequest(name, [reader.value() for _ in range(count)])
+
+
+class Skim:
+    """Finds the end of values in bytes that grow. Each byte is looked at once at most."""
+
+    __slots__ = ("_at", "_left", "has_arguments")
+
+    def __init__(self, values: int) -> None:
+        self._at = 0
+        self._left = [values]
+        """For each container that is open: how many values it still lacks; -1 until a break."""
+        self.has_arguments = False
+
+    def add_arguments(self, count: int) -> None:
+        """Let so many values more be complete."""
+        self.has_arguments = True
+        self._left = [count]
+
+    def goes_on(self, data: bytearray) -> bool:
+        """Look at what is new; True if all values are complete. Raises BadBytes."""
+        left, at, end = self._left, self._at, len(data)
+        while True:
+            while left and left[-1] == 0:
+                left.pop()
+            if not left:
+                self._at = at
+                return at <= end
+            if at >= end:
+                break
+            first = data[at]
+            if first == _BREAK:
+                if left[-1] >= 0:
+                    raise BadBytes("a break outside of a container")
+                left.pop()
+                at += 1
+                continue
+            major, info = first >> 5, first & 31
+            size = 0 if info < 24 or info == 31 else 1 << (info - 24)
+            if size > 8:
+                raise BadBytes("a head of reserved form")
+            if at + 1 + size > end:
+                break
+            argument = info if info < 24 else int.from_bytes(data[at + 1 : at + 1 + size], "big")
+            at += 1 + size
+            left[-1] -= left[-1] > 0
+            at += self._enter(major, -1 if info == 31 else argument)
+        self._at = at
+        return False
+
+    def _enter(self, major: int, argument: int) -> int:
+        """Note what follows a head; returns how many bytes belong to the value itself."""
+        if major in (2, 3):
+            if argument >= 0:
+                return argument
+            self._left.append(-1)
+        elif major in (4, 5):
+            self._left.append(argument * (major - 3) if argument >= 0 else -1)
+        elif major == 6:
+            self._left.append(1)
+        return 0

@@ -1,0 +1,73 @@
+"""How are DAX's bytes written? Heads, numbers, text and byte strings as CBOR, appended to a bytearray. Source: dax.md 4."""
+
+import struct
+
+from hashrange.wire.dax.reading import TAG_BIGNUM, TAG_DECIMAL, TAG_NEGATIVE_BIGNUM
+
+UNSIGNED, NEGATIVE, BYTES, TEXT, ARRAY, MAP, TAG = range(7)
+FALSE, TRUE, NULL = b"\xf4", b"\xf5", b"\xf6"
+BREAK = b"\xff"
+OPEN_MAP = b"\xbf"
+"""Head of a map of indefinite length."""
+_FLOAT = struct.Struct(">Bd")
+_UINT64_MAX = 1 << 64
+
+
+def head(major: int, argument: int) -> bytes:
+    """The head of a value: its major type, and its length or number, below 2 ** 64."""
+    if argument < 24:
+        return bytes((major << 5 | argument,))
+    if argument < 0x100:
+        return bytes((major << 5 | 24, argument))
+    if argument < 0x10000:
+        return bytes((major << 5 | 25,)) + argument.to_bytes(2, "big")
+    if argument < 0x100000000:
+        return bytes((major << 5 | 26,)) + argument.to_bytes(4, "big")
+    return bytes((major << 5 | 27,)) + argument.to_bytes(8, "big")
+
+
+def write_integer(out: bytearray, number: int) -> None:
+    """Append an integer of any size."""
+    magnitude = number if number >= 0 else -1 - number
+    if magnitude < _UINT64_MAX:
+        out += head(UNSIGNED if number >= 0 else NEGATIVE, magnitude)
+    else:
+        out += head(TAG, TAG_BIGNUM if number >= 0 else TAG_NEGATIVE_BIGNUM)
+        write_bytes(out, magnitude.to_bytes((magnitude.bit_length() + 7) // 8, "big"))
+
+
+def write_number(out: bytearray, text: str) -> None:
+    """Append a number in canonical form, as it is stored: an integer, or a decimal fraction with a negative exponent. "-0.5" is -5 × 10 ** -1.
+
+    Clients show a decimal fraction with a positive exponent as `1E+2`.
+    """
+    whole, _, fraction = text.partition(".")
+    if fraction:
+        out += head(TAG, TAG_DECIMAL) + head(ARRAY, 2) + head(NEGATIVE, len(fraction) - 1)
+    write_integer(out, int(whole + fraction))
+
+
+def write_units(out: bytearray, units: float) -> None:
+    """Append capacity units: an integer, or a float of 64 bits."""
+    if units == int(units):
+        write_integer(out, int(units))
+    else:
+        out += _FLOAT.pack(0xFB, units)
+
+
+def write_float(out: bytearray, number: float) -> None:
+    """Append a float of 64 bits; the clients in Go read no shorter ones."""
+    out += _FLOAT.pack(0xFB, number)
+
+
+def write_bytes(out: bytearray, content: bytes | bytearray) -> None:
+    """Append a byte string."""
+    out += head(BYTES, len(content))
+    out += content
+
+
+def write_text(out: bytearray, text: str) -> None:
+    """Append text."""
+    content = text.encode()
+    out += head(TEXT, len(content))
+    out += content
