@@ -19,7 +19,7 @@ LAYERS = (
     {"store"},
     {"operations", "jobs", "faults", "functions"},
     {"triggers", "throughput", "cloudwatch"},
-    {"autoscaling", "insights"},
+    {"autoscaling", "insights", "dax"},
     {"service"},
     {"server"},
     {"cli", "testing"},

@@ -126,7 +126,7 @@ class Settings(msgspec.Struct, frozen=True):
     dax_memory_bytes: Annotated[
         int | None,
         Meta(
-            ge=1024**2,
+            ge=1024,
             le=1024**5,
             description="Memory of the caches of a DAX node; by default 1 GB, or that of the cluster's node type.",
         ),

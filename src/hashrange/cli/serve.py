@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from functools import partial
 from typing import Any
 
 from hashrange.cli.dynamodb_local import is_dynamodb_local, translate
@@ -23,6 +24,7 @@ READY = (
     " AWS_ENDPOINT_URL_DYNAMODB={endpoint} (or endpoint_url=, --endpoint-url, endpoint:)."
 )
 
+DAX_READY = " DAX clients connect to {endpoint}."
 RUNS_CODE = " Functions are switched on: whoever reaches this port can run code on this machine, with the rights of this process."
 
 
@@ -95,13 +97,19 @@ def start_server(settings: Settings) -> int:
             "the storage engine rocksdict is not installed. On Windows on arm64 it has no package: use an x86-64 Python there.",
             FAILED,
         )
-    run_server(settings, lambda endpoint: announce(settings, endpoint))
+    run_server(settings, partial(announce, settings))
     return DONE
 
 
-def announce(settings: Settings, endpoint: str) -> None:
+def announce(settings: Settings, endpoint: str, dax_endpoint: str | None = None) -> None:
     """Print one line for the operator once the server is ready: endpoint, place of the data, a warning if functions run."""
     place = "in memory" if settings.data_dir is None else f"data in {settings.data_dir}"
-    endpoint = endpoint.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
+    endpoint = reachable(endpoint)
+    dax = "" if dax_endpoint is None else DAX_READY.format(endpoint=reachable(dax_endpoint))
     runs_code = RUNS_CODE if settings.functions else ""
-    say(READY.format(endpoint=endpoint, place=place) + runs_code, is_flushed=True)
+    say(READY.format(endpoint=endpoint, place=place) + dax + runs_code, is_flushed=True)
+
+
+def reachable(url: str) -> str:
+    """The URL with an address that clients on this machine can connect to."""
+    return url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")

@@ -159,7 +159,9 @@ def _refusal(option: Option, name: str, value: Any) -> UsageError:
 
 
 def _such_as(option: Option) -> str:
-    """End of a refusal's sentence: the default as an example; empty for options that are no numbers."""
+    """End of a refusal's sentence: the default as an example; empty without one, and for options that are no numbers."""
+    if option.default is None:
+        return ""
     if option.kind == "integer":
         return f", such as {option.default}"
     return f", such as {option.default:g}" if option.kind == "number" else ""

@@ -4,27 +4,27 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Generic, NamedTuple, TypeVar
 
-Content = TypeVar("Content")
+CachedContent = TypeVar("CachedContent")
 
 ENTRY_BYTES = 500
 """Memory of an entry beside the bytes of its key and content: objects, and places in tables."""
 
 
-class Entry(NamedTuple, Generic[Content]):
+class Cached(NamedTuple, Generic[CachedContent]):
     """What a cache knows of a key."""
 
-    content: Content
+    content: CachedContent
     size_bytes: int
     until_seconds: float
     """Service time until which it may be used."""
 
 
-class LruCache(Generic[Content]):
+class LruCache(Generic[CachedContent]):
     """Contents by key."""
 
     def __init__(self, memory_bytes: int, now: Callable[[], float]) -> None:
         """`now`: seconds of service time."""
-        self._entries: OrderedDict[Hashable, Entry[Content]] = OrderedDict()
+        self._entries: OrderedDict[Hashable, Cached[CachedContent]] = OrderedDict()
         self._memory_bytes = memory_bytes
         self._now = now
         self.size_bytes = 0
@@ -38,7 +38,7 @@ class LruCache(Generic[Content]):
         """True if there is an entry, even one whose time is over. It is not used by that."""
         return key in self._entries
 
-    def get(self, key: Hashable) -> Entry[Content] | None:
+    def get(self, key: Hashable) -> Cached[CachedContent] | None:
         """The entry of this key, which is the last used one then; None if there is none, or its time is over."""
         entry = self._entries.get(key)
         if entry is None:
@@ -49,14 +49,14 @@ class LruCache(Generic[Content]):
         self._entries.move_to_end(key)
         return entry
 
-    def put(self, key: Hashable, content: Content, size_bytes: int, life_seconds: float) -> None:
+    def put(self, key: Hashable, content: CachedContent, size_bytes: int, life_seconds: float) -> None:
         """Keep a content for so long; for 0 s: until there is no room. `size_bytes`: of key and content; what does not fit the whole cache is not kept."""
         self.drop(key)
         size_bytes += ENTRY_BYTES
         if size_bytes > self._memory_bytes:
             return
         until_seconds = self._now() + life_seconds if life_seconds else float("inf")
-        self._entries[key] = Entry(content, size_bytes, until_seconds)
+        self._entries[key] = Cached(content, size_bytes, until_seconds)
         self.size_bytes += size_bytes
         while self.size_bytes > self._memory_bytes:
             _, entry = self._entries.popitem(last=False)

@@ -18,10 +18,13 @@ from hashrange.service import collector
 from hashrange.service.opening import open_service
 from hashrange.settings import Settings
 
+OnReady = Callable[[str, str | None], None]
+"""URL of the endpoint, and of the DAX cluster `default` if there is one."""
+
 
 async def serve(
     settings: Settings,
-    on_ready: Callable[[str], None],
+    on_ready: OnReady,
     *,
     clock: Clock | None = None,
     operations: Mapping[str, Operation] = ALL_OPERATIONS,
@@ -29,7 +32,7 @@ async def serve(
     """Open the store and serve until SIGTERM or SIGINT; then answer begun requests, make commits durable, and close.
 
     Raises StorageError, SettingUnusable, SnapshotFileError or ListenError if the server cannot start. Once it listens,
-    `on_ready` is called with the endpoint's URL; an exception of `on_ready` ends the server. Closing may raise
+    `on_ready` is called; an exception of `on_ready` ends the server. Closing may raise
     StorageError too.
     """
     is_movable = settings.admin or settings.snapshot is not None or settings.clock_behind_seconds > 0
@@ -43,7 +46,7 @@ async def serve(
         stopping = asyncio.Event()
         with handled_signals(loop, stopping.set):
             try:
-                on_ready(endpoint)
+                on_ready(endpoint, server.dax_endpoint)
                 await stopping.wait()
             finally:
                 await server.stop()
@@ -51,16 +54,16 @@ async def serve(
         await service.store.close()
 
 
-def run(settings: Settings, on_ready: Callable[[str], None]) -> None:
+def run(settings: Settings, on_ready: OnReady) -> None:
     """Run `serve` on the platform's fastest event loop; return when the server has stopped.
 
     The process must be the server's own: its file limit and garbage collector are changed. Raises
     DescriptorsTooFewError and the errors of `serve`.
     """
 
-    def settle(endpoint: str) -> None:
+    def settle(endpoint: str, dax_endpoint: str | None) -> None:
         collector.settle()
-        on_ready(endpoint)
+        on_ready(endpoint, dax_endpoint)
 
     connections_max = take_descriptors(settings.max_connections)
     try:

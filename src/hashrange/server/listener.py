@@ -82,6 +82,8 @@ class Server:
         self._secrets = secrets
         self.dax: DaxNodes | None = None
         """The nodes of DAX clusters; None: there are none."""
+        self.dax_endpoint: str | None = None
+        """URL of the DAX cluster `default`; None: there is none."""
         self.handshakes = None if secrets.tls is None else Handshakes(self.connections, secrets.tls)
         self._listener: asyncio.Server | None = None
         self._acceptor: Acceptor | None = None
@@ -150,7 +152,7 @@ class Server:
 
         self.dax = DaxNodes(self.service, self._secrets.credentials, self._secrets.tls)
         try:
-            await self.dax.start_default(self.settings.dax_port or 0)
+            self.dax_endpoint = await self.dax.start_default(self.settings.dax_port or 0)
         except OSError as error:
             raise ListenError(listen_failure(self.settings, error)) from error
 

@@ -174,6 +174,14 @@ class Database:
         """
         return self._process.listen()
 
+    @property
+    def dax_endpoint(self) -> str | None:
+        """URL of the DAX cluster `default`, such as `dax://127.0.0.1:40001`; None without `Settings(dax_port=…)`. Listens when first asked.
+
+        Raises ListenError.
+        """
+        return self._process.listen_for_dax()
+
     @contextmanager
     def capacity(self) -> Iterator[UsedCapacity]:
         """Count the capacity units that requests consume within the `with` block."""

@@ -243,6 +243,11 @@ class InProcess:
         endpoint: str = self.run(self._listen)
         return endpoint
 
+    def listen_for_dax(self) -> str | None:
+        """Listen, as `listen` does; returns the URL of the DAX cluster `default`, None if there is none. Raises ListenError."""
+        self.listen()
+        return None if self._server is None else self._server.dax_endpoint
+
     def close(self) -> None:
         """Stop the database, and return when its thread has ended. Threads that wait for a reply get a RuntimeError."""
         self._stop()

@@ -16,7 +16,7 @@ import sys
 from hashrange.server.app import run
 from hashrange.settings import Settings
 
-run(Settings(port=0, data_dir=sys.argv[1] or None), lambda endpoint: print(endpoint, flush=True))
+run(Settings(port=0, data_dir=sys.argv[1] or None), lambda endpoint, _: print(endpoint, flush=True))
 """
 TABLE = {
     "TableName": "music", "BillingMode": "PAY_PER_REQUEST", "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],

@@ -100,7 +100,7 @@ def test_what_it_was_before_it_is_again() -> None:
 def test_a_server_is_settled_once_it_has_started_and_not_any_more_once_it_has_ended() -> None:
     seen: list[object] = []
 
-    def ready(_endpoint: str) -> None:
+    def ready(_endpoint: str, _dax_endpoint: str | None) -> None:
         seen.append(collector._set_aside in gc.callbacks)
         os.kill(os.getpid(), signal.SIGTERM)
 

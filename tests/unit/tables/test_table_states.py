@@ -77,7 +77,7 @@ def test_a_server_that_starts_before_its_tables_were_made_serves_them(tmp_path: 
     class Stop(Exception):
         """Raised to end the server as soon as it has started."""
 
-    def stop(_endpoint: str) -> None:
+    def stop(_endpoint: str, _dax_endpoint: str | None) -> None:
         raise Stop
 
     clock = SetClock(now_seconds)

@@ -1,4 +1,4 @@
-"""What do a request's arguments ask? Members of the operation of DynamoDB that it stands for, as in that API's JSON. Source: dax.md 5."""
+"""What do a request's arguments ask? OperationMembers of the operation of DynamoDB that it stands for, as in that API's JSON. Source: dax.md 5."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -33,18 +33,18 @@ _COLLECTION_METRICS = ("NONE", "SIZE")
 _RETURN_VALUES = ("", "NONE", "ALL_OLD", "UPDATED_OLD", "ALL_NEW", "UPDATED_NEW")
 _SELECT = ("", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES", "COUNT", "SPECIFIC_ATTRIBUTES")
 
-Options = Mapping[int, Any]
+DaxOptions = Mapping[int, Any]
 """Parameters of a request by their ids."""
-Members = dict[str, Any]
+OperationMembers = dict[str, Any]
 
 
-def options_of(argument: Any) -> Options:
+def options_of(argument: Any) -> DaxOptions:
     """The last argument of most methods. Raises BadBytes."""
     if argument is None:
         return {}
     if argument.__class__ is not dict:
         raise BadBytes("options that are no map")
-    options: Options = argument
+    options: DaxOptions = argument
     return options
 
 
@@ -84,7 +84,7 @@ def map_of(argument: Any) -> dict[Any, Any]:
     return found
 
 
-def choice(options: Options, option: int, words: tuple[str, ...]) -> str | None:
+def choice(options: DaxOptions, option: int, words: tuple[str, ...]) -> str | None:
     """The word for a number; None if the option is not given. Raises BadBytes."""
     number = options.get(option)
     if number is None:
@@ -94,7 +94,7 @@ def choice(options: Options, option: int, words: tuple[str, ...]) -> str | None:
     return words[number]
 
 
-def add_reporting(members: Members, options: Options) -> None:
+def add_reporting(members: OperationMembers, options: DaxOptions) -> None:
     """Add what a request wants to know beside its result."""
     for name, option, words in (
         ("ReturnConsumedCapacity", CAPACITY, _CAPACITY),
@@ -106,12 +106,12 @@ def add_reporting(members: Members, options: Options) -> None:
             members[name] = word
 
 
-def wants_capacity(options: Options) -> bool:
+def wants_capacity(options: DaxOptions) -> bool:
     """True if the reply is to say what was consumed."""
     return choice(options, CAPACITY, _CAPACITY) not in (None, "NONE")
 
 
-def add_expression(members: Members, name: str, expression: ExpressionText) -> None:
+def add_expression(members: OperationMembers, name: str, expression: ExpressionText) -> None:
     """Add an expression, with its names and values."""
     members[name] = expression.text
     if expression.names:
@@ -120,19 +120,19 @@ def add_expression(members: Members, name: str, expression: ExpressionText) -> N
         members.setdefault("ExpressionAttributeValues", {}).update(expression.values)
 
 
-def add_condition(members: Members, name: str, raw: Any, letter: str) -> None:
+def add_condition(members: OperationMembers, name: str, raw: Any, letter: str) -> None:
     """Add a condition, filter or key condition, if there is one. Raises BadBytes."""
     if raw is not None:
         add_expression(members, name, condition_text(bytes_of(raw), letter))
 
 
-def add_update(members: Members, raw: Any) -> None:
+def add_update(members: OperationMembers, raw: Any) -> None:
     """Add an update, if there is one. Raises BadBytes."""
     if raw is not None:
         add_expression(members, "UpdateExpression", update_text(bytes_of(raw), "u"))
 
 
-def add_read_options(members: Members, options: Options) -> None:
+def add_read_options(members: OperationMembers, options: DaxOptions) -> None:
     """Add what Query and Scan share, except projection and start key. Raises BadBytes."""
     if INDEX_NAME in options:
         members["IndexName"] = text_of(options[INDEX_NAME])
@@ -159,7 +159,7 @@ def paths_of(raw: Any) -> list[Path] | None:
     return paths
 
 
-def add_top_level(members: Members, paths: list[Path]) -> None:
+def add_top_level(members: OperationMembers, paths: list[Path]) -> None:
     """Add a projection of the attributes that paths lead into; the parts are taken from these later."""
     tops: list[Path] = list(dict.fromkeys([path[:1] for path in paths]))
     if not tops:

@@ -19,7 +19,7 @@ _HOST = "dax.amazonaws.com"
 _EMPTY_HASH = sha256(b"").hexdigest()
 
 
-class Refusal(NamedTuple):
+class DaxRefusal(NamedTuple):
     """Why a client is not let in: the name of an error of the API, and a message."""
 
     code: str
@@ -35,33 +35,33 @@ class Authorized(NamedTuple):
 
 def authorize(
     arguments: list[Any], credentials: Mapping[str, Credential] | None, wall_time: Callable[[], float]
-) -> Authorized | Refusal:
+) -> Authorized | DaxRefusal:
     """Check the arguments of authorizeConnection. `credentials`: access keys that are let in; None: all are, whatever they sign."""
     access_key, signature, to_sign, token = arguments[:4]
     if access_key.__class__ is not str or signature.__class__ is not str or to_sign.__class__ is not bytes:
-        return Refusal("MissingAuthenticationTokenException", sentences.MISSING_TOKEN)
+        return DaxRefusal("MissingAuthenticationTokenException", sentences.MISSING_TOKEN)
     lines = to_sign.decode("latin-1").split("\n")
     if len(lines) != 4 or lines[0] != ALGORITHM:
-        return Refusal("IncompleteSignatureException", sentences.ALGORITHM.format(algorithm=lines[0]))
+        return DaxRefusal("IncompleteSignatureException", sentences.ALGORITHM.format(algorithm=lines[0]))
     scope = lines[2].split("/")
     seconds = seconds_of(lines[1])
     if seconds is None:
-        return Refusal("IncompleteSignatureException", sentences.DATE_FORMAT.format(date=lines[1]))
+        return DaxRefusal("IncompleteSignatureException", sentences.DATE_FORMAT.format(date=lines[1]))
     if len(scope) != 4:
         shown = f"{access_key}/{lines[2]}"
-        return Refusal("IncompleteSignatureException", sentences.CREDENTIAL_SHAPE.format(credential=shown))
+        return DaxRefusal("IncompleteSignatureException", sentences.CREDENTIAL_SHAPE.format(credential=shown))
     day, region, service, terminator = scope
     if not is_region(region):
-        return Refusal("InvalidSignatureException", sentences.SCOPE_REGION.format(region=region))
+        return DaxRefusal("InvalidSignatureException", sentences.SCOPE_REGION.format(region=region))
     if service != SIGNING_NAME:
-        return Refusal("InvalidSignatureException", sentences.SCOPE_SERVICE.format(service=SIGNING_NAME))
+        return DaxRefusal("InvalidSignatureException", sentences.SCOPE_SERVICE.format(service=SIGNING_NAME))
     if terminator != TERMINATOR:
-        return Refusal("InvalidSignatureException", sentences.SCOPE_TERMINATOR.format(terminator=terminator))
+        return DaxRefusal("InvalidSignatureException", sentences.SCOPE_TERMINATOR.format(terminator=terminator))
     if day != lines[1][:8]:
         message = sentences.SCOPE_DATE.format(scope_date=day, day=lines[1][:8], date=lines[1])
-        return Refusal("InvalidSignatureException", message)
+        return DaxRefusal("InvalidSignatureException", message)
     if abs(wall_time() - seconds) > SKEW_SECONDS_MAX:
-        return Refusal("InvalidSignatureException", f"Signature expired: {lines[1]}")
+        return DaxRefusal("InvalidSignatureException", f"Signature expired: {lines[1]}")
     if credentials is None:
         return Authorized(account_of_key(access_key), region)
     return _verified(credentials.get(access_key), lines, signature, token, wall_time())
@@ -69,20 +69,20 @@ def authorize(
 
 def _verified(
     credential: Credential | None, lines: list[str], signature: str, token: Any, now_seconds: float
-) -> Authorized | Refusal:
+) -> Authorized | DaxRefusal:
     if credential is None:
-        return Refusal("UnrecognizedClientException", sentences.UNKNOWN_KEY)
+        return DaxRefusal("UnrecognizedClientException", sentences.UNKNOWN_KEY)
     day, region, _, _ = lines[2].split("/")
     if credential.regions is not None and region not in credential.regions:
-        return Refusal("InvalidSignatureException", sentences.SCOPE_REGION.format(region=region))
+        return DaxRefusal("InvalidSignatureException", sentences.SCOPE_REGION.format(region=region))
     canonical = f"POST\n/\n\nhost:{_HOST}\nx-amz-date:{lines[1]}\n\nhost;x-amz-date\n{_EMPTY_HASH}"
     to_sign = "\n".join([*lines[:3], sha256(canonical.encode()).hexdigest()])
     key = signing_key(credential.secret_key, day, region, SIGNING_NAME)
     right = hmac.new(key, to_sign.encode("latin-1"), sha256).hexdigest()
     if not hmac.compare_digest(right.encode(), signature.encode()):
-        return Refusal("InvalidSignatureException", sentences.MISMATCH.format(canonical=canonical, to_sign=to_sign))
+        return DaxRefusal("InvalidSignatureException", sentences.MISMATCH.format(canonical=canonical, to_sign=to_sign))
     if token != credential.session_token:
-        return Refusal("UnrecognizedClientException", sentences.BAD_SESSION_TOKEN)
+        return DaxRefusal("UnrecognizedClientException", sentences.BAD_SESSION_TOKEN)
     if credential.expires_seconds is not None and now_seconds >= credential.expires_seconds:
-        return Refusal("ExpiredTokenException", sentences.EXPIRED_SESSION_TOKEN)
+        return DaxRefusal("ExpiredTokenException", sentences.EXPIRED_SESSION_TOKEN)
     return Authorized(credential.account, region)

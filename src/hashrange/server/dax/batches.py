@@ -10,7 +10,7 @@ from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Scope
 from hashrange.server.dax import results
 from hashrange.server.dax.arguments import (
-    Members,
+    OperationMembers,
     add_reporting,
     bytes_of,
     list_of,
@@ -19,11 +19,11 @@ from hashrange.server.dax.arguments import (
     paths_of,
     text_of,
 )
-from hashrange.server.dax.connection import Answer
-from hashrange.server.dax.node import Method, Node
+from hashrange.server.dax.connection import DaxAnswer
+from hashrange.server.dax.node import DaxNode, Method
 from hashrange.server.dax.single_items import cached_item, keep_written
 from hashrange.server.dax.tables import TableShape
-from hashrange.wire.dax.keys import read_item
+from hashrange.wire.dax.keys import read_dax_item
 from hashrange.wire.dax.reading import BadBytes
 from hashrange.wire.dax.writing import ARRAY, head
 
@@ -40,7 +40,7 @@ class _TableRead(NamedTuple):
     """Key → content of the cache, or None: there is no such item."""
 
 
-def batch_get_item(node: Node, scope: Scope, arguments: list[Any], answer: Answer) -> None:
+def answer_batch_get_item(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
     """Items of several tables: those that are known, and the others from DynamoDB."""
     node.caches.counts["BatchGetItemRequestCount"] += 1
     options = options_of(arguments[1])
@@ -52,7 +52,9 @@ def batch_get_item(node: Node, scope: Scope, arguments: list[Any], answer: Answe
     ):
         for read in reads.values():
             read.known.clear()  # DynamoDB words what is wrong
-    members: Members = {"RequestItems": {name: _keys_to_read(read) for name, read in reads.items() if _is_left(read)}}
+    members: OperationMembers = {
+        "RequestItems": {name: _keys_to_read(read) for name, read in reads.items() if _is_left(read)}
+    }
     add_reporting(members, options)
     if reads and not members["RequestItems"]:
         answer.send(_items_reply(node, reads, {}))
@@ -68,7 +70,7 @@ def batch_get_item(node: Node, scope: Scope, arguments: list[Any], answer: Answe
     node.ask(scope, "BatchGetItem", members, answer, write)
 
 
-def _table_read(node: Node, scope: Scope, name: str, asked: Any) -> _TableRead:
+def _table_read(node: DaxNode, scope: Scope, name: str, asked: Any) -> _TableRead:
     if len(list_of(asked)) != 3:
         raise BadBytes("a table of a batch without its three parts")
     shape = node.shapes.find(scope, name)
@@ -87,15 +89,15 @@ def _is_left(read: _TableRead) -> bool:
     return not read.keys or len(read.known) < len(set(read.keys))
 
 
-def _keys_to_read(read: _TableRead) -> Members:
-    entry: Members = {"Keys": [read.shape.key_item(key) for key in read.keys if key not in read.known]}
+def _keys_to_read(read: _TableRead) -> OperationMembers:
+    entry: OperationMembers = {"Keys": [read.shape.key_item(key) for key in read.keys if key not in read.known]}
     if read.is_consistent:
         entry["ConsistentRead"] = True
     return entry
 
 
 def _take_over(
-    node: Node, scope: Scope, reads: Mapping[str, _TableRead], reply: Mapping[str, Any], *, may_keep: bool
+    node: DaxNode, scope: Scope, reads: Mapping[str, _TableRead], reply: Mapping[str, Any], *, may_keep: bool
 ) -> None:
     """Add what DynamoDB has answered to what is known, and keep it."""
     for name, read in reads.items():
@@ -115,7 +117,7 @@ def _left_keys(reply: Mapping[str, Any], name: str) -> list[Any]:
     return [check_item(key)[0] for key in keys]
 
 
-def _items_reply(node: Node, reads: Mapping[str, _TableRead], reply: Mapping[str, Any]) -> bytes:
+def _items_reply(node: DaxNode, reads: Mapping[str, _TableRead], reply: Mapping[str, Any]) -> bytes:
     responses, left = {}, {}
     for name, read in reads.items():
         found = [(key, content) for key in read.keys if (content := read.known.get(key)) is not None]
@@ -134,10 +136,10 @@ def _items_reply(node: Node, reads: Mapping[str, _TableRead], reply: Mapping[str
     return results.SUCCESS + both + results.array(consumed)
 
 
-def batch_write_item(node: Node, scope: Scope, arguments: list[Any], answer: Answer) -> None:
+def answer_batch_write_item(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
     """Puts and deletes of several tables."""
     node.caches.counts["BatchWriteItemRequestCount"] += 1
-    shapes, requests = {}, {}
+    shapes, requests, deleted = {}, {}, []
     for raw_name, elements in map_of(arguments[0]).items():
         name = text_of(raw_name)
         shape = shapes[name] = node.shapes.find(scope, name)
@@ -147,11 +149,16 @@ def batch_write_item(node: Node, scope: Scope, arguments: list[Any], answer: Ans
         requests[name] = [
             _write_request(node, shape, bytes_of(pairs[place]), pairs[place + 1]) for place in range(0, len(pairs), 2)
         ]
-    members: Members = {"RequestItems": requests}
+        deleted += [
+            node.item_key(scope, name, shape.canonical(pairs[place]))
+            for place in range(0, len(pairs), 2)
+            if pairs[place + 1] is None
+        ]
+    members: OperationMembers = {"RequestItems": requests}
     add_reporting(members, options_of(arguments[1]))
 
     def write(reply: dict[str, Any], meter: Meter) -> bytes:
-        keep_written(node, scope, meter)
+        keep_written(node, scope, meter, deleted)
         left = {name: _left_writes(node, shapes[name], own) for name, own in reply["UnprocessedItems"].items()}
         consumed = [results.capacity(one) for one in reply.get("ConsumedCapacity", ())]
         collections = results.collections_by_table(reply.get("ItemCollectionMetrics", {}))
@@ -160,14 +167,14 @@ def batch_write_item(node: Node, scope: Scope, arguments: list[Any], answer: Ans
     node.ask(scope, "BatchWriteItem", members, answer, write)
 
 
-def _write_request(node: Node, shape: TableShape, raw_key: bytes, raw_item: Any) -> Members:
+def _write_request(node: DaxNode, shape: TableShape, raw_key: bytes, raw_item: Any) -> OperationMembers:
     if raw_item is None:
         return {"DeleteRequest": {"Key": shape.key_item(raw_key)}}
-    item = {**read_item(bytes_of(raw_item), node.lists.names_of), **shape.key_item(raw_key)}
+    item = {**read_dax_item(bytes_of(raw_item), node.lists.names_of), **shape.key_item(raw_key)}
     return {"PutRequest": {"Item": item}}
 
 
-def _left_writes(node: Node, shape: TableShape, requests: list[Any]) -> bytes:
+def _left_writes(node: DaxNode, shape: TableShape, requests: list[Any]) -> bytes:
     elements = []
     for request in requests:
         if "DeleteRequest" in request:
@@ -179,4 +186,4 @@ def _left_writes(node: Node, shape: TableShape, requests: list[Any]) -> bytes:
     return results.array(elements)
 
 
-METHODS: Mapping[str, Method] = {"batchGetItem": batch_get_item, "batchWriteItem": batch_write_item}
+METHODS: Mapping[str, Method] = {"batchGetItem": answer_batch_get_item, "batchWriteItem": answer_batch_write_item}

@@ -10,7 +10,7 @@ from hashrange.errors import ApiError, Malformed
 from hashrange.operations.meter import NOTHING_USED, Meter
 from hashrange.operations.operation import Scope
 from hashrange.operations.reply import Reply, Structure, plain_values
-from hashrange.server.dax.connection import Answer
+from hashrange.server.dax.connection import DaxAnswer
 from hashrange.server.dax.errors import WriteError
 from hashrange.server.protocols.first_fault import first_fault
 from hashrange.server.protocols.values import as_json, request_of
@@ -18,15 +18,15 @@ from hashrange.service.call import Call
 from hashrange.service.service import Service
 
 WriteReply = Callable[[dict[str, Any], Meter], bytes]
-"""Members of DynamoDB's reply, with rows decoded, and what it consumed → the reply to the client."""
-Send = Callable[[Answer, bytes], None]
+"""OperationMembers of DynamoDB's reply, with rows decoded, and what it consumed → the reply to the client."""
+Send = Callable[[DaxAnswer, bytes], None]
 
 
 class DaxCall(Call):
     """One request to DynamoDB."""
 
     members: dict[str, Any]
-    answer: Answer
+    answer: DaxAnswer
     write: WriteReply
     write_error: WriteError
     deliver: Send
@@ -71,7 +71,7 @@ def run(
     scope: Scope,
     name: str,
     members: dict[str, Any],
-    answer: Answer,
+    answer: DaxAnswer,
     write: WriteReply,
     write_error: WriteError,
     deliver: Send,

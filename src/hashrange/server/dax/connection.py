@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Protocol, cast
 
 from hashrange.operations.operation import Scope
-from hashrange.server.dax.authorization import Refusal
+from hashrange.server.dax.authorization import DaxRefusal
 from hashrange.wire.dax.reading import BadBytes
 from hashrange.wire.dax.requests import DaxRequest, Frames
 
@@ -15,7 +15,7 @@ PENDING_MAX = 64
 WRITE_BUFFER_BYTES_MAX = 1024 * 1024
 
 
-class Answer:
+class DaxAnswer:
     """The place of a request's reply."""
 
     __slots__ = ("_connection", "content")
@@ -41,7 +41,7 @@ class Answer:
         return self._connection.is_over
 
 
-class Silence(Answer):
+class Silence(DaxAnswer):
     """The place of a reply that nobody waits for."""
 
     __slots__ = ()
@@ -61,14 +61,14 @@ class Silence(Answer):
         return False
 
 
-class Handler(Protocol):
+class DaxRequestHandler(Protocol):
     """What answers requests: a node."""
 
     def authorize(self, connection: "DaxConnection", request: DaxRequest) -> None:
         """Set the connection's `scope` or `refusal`."""
         ...
 
-    def begin(self, connection: "DaxConnection", request: DaxRequest, answer: Answer) -> None:
+    def begin(self, connection: "DaxConnection", request: DaxRequest, answer: DaxAnswer) -> None:
         """Answer a request, now or later."""
         ...
 
@@ -84,13 +84,17 @@ class BegunBytes:
 class DaxConnection(asyncio.Protocol):
     """The protocol of one connection."""
 
-    def __init__(self, handler: Handler, begun: BegunBytes, closed: "Callable[[DaxConnection], None]") -> None:
+    def __init__(
+        self, handler: DaxRequestHandler, begun: BegunBytes, closed: "Callable[[DaxConnection], None]"
+    ) -> None:
         self._handler = handler
         self._begun = begun
         self._closed = closed
         self._frames = Frames()
-        self._pending: deque[Answer] = deque()
-        self._is_held = self._is_writing_held = False
+        self._pending: deque[DaxAnswer] = deque()
+        self._requests: deque[DaxRequest] = deque()
+        """Requests that have come and not begun."""
+        self._is_held = self._is_writing_held = self._is_going_on = False
         self._own_begun_bytes = 0
         self._transport: asyncio.Transport | None = None
         self.is_over = False
@@ -98,7 +102,7 @@ class DaxConnection(asyncio.Protocol):
         """True if there are too many connections."""
         self.scope: Scope | None = None
         """Whose tables the client sees; None: it has not been authorized."""
-        self.refusal: Refusal | None = None
+        self.refusal: DaxRefusal | None = None
         """Why it was not; the next request gets it."""
         self.late_turns = 0
         """Sweeps since the client began a request that is not complete."""
@@ -113,6 +117,11 @@ class DaxConnection(asyncio.Protocol):
         """The address of this end, in numbers, which the client has reached."""
         name = None if self._transport is None else self._transport.get_extra_info("sockname")
         return "127.0.0.1" if not name else str(name[0])
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of replies that the client has not yet taken."""
+        return 0 if self._transport is None else self._transport.get_write_buffer_size()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Called by the loop."""
@@ -138,17 +147,31 @@ class DaxConnection(asyncio.Protocol):
         if held_bytes and self._begun.size_bytes > self._begun.limit_bytes:
             self.abort()
             return
-        for request in requests:
-            self._take(request)
+        self._requests += requests
+        self._go_on()
+
+    @property
+    def _is_busy(self) -> bool:
+        """True if no further request may begin: too many are in work, or the client reads their replies too slowly."""
+        return len(self._pending) >= PENDING_MAX or self._is_writing_held
+
+    def _go_on(self) -> None:
+        """Begin the requests that have come, as long as that is possible; read more when all have begun."""
+        if self._is_going_on:
+            return
+        self._is_going_on = True
+        try:
+            while self._requests and not self.is_over and not self._is_busy:
+                self._take(self._requests.popleft())
+        finally:
+            self._is_going_on = False
         self._hold_if_busy()
 
     def _take(self, request: DaxRequest) -> None:
-        if self.is_over:
-            return
         if request.method == "authorizeConnection":
             self._handler.authorize(self, request)
             return
-        answer = Answer(self)
+        answer = DaxAnswer(self)
         self._pending.append(answer)
         self._handler.begin(self, request, answer)
 
@@ -161,10 +184,10 @@ class DaxConnection(asyncio.Protocol):
             content = pending.popleft().content
             assert content is not None
             transport.write(content)
-        self._hold_if_busy()
+        self._go_on()
 
     def _hold_if_busy(self) -> None:
-        is_busy = len(self._pending) >= PENDING_MAX or self._is_writing_held
+        is_busy = self._is_busy or bool(self._requests)
         transport = self._transport
         if is_busy != self._is_held and transport is not None and not self.is_over:
             self._is_held = is_busy
@@ -181,7 +204,7 @@ class DaxConnection(asyncio.Protocol):
     def resume_writing(self) -> None:
         """Called by the loop when the client has read."""
         self._is_writing_held = False
-        self._hold_if_busy()
+        self._go_on()
 
     def abort(self) -> None:
         """End the connection at once."""
@@ -201,4 +224,5 @@ class DaxConnection(asyncio.Protocol):
         self._begun.size_bytes -= self._own_begun_bytes
         self._own_begun_bytes = 0
         self._pending.clear()
+        self._requests.clear()
         self._closed(self)

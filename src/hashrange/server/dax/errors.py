@@ -11,7 +11,7 @@ from hashrange.messages.http import INTERNAL_ERROR
 from hashrange.operations.operation import Wording
 from hashrange.operations.reply import Structure, plain_values
 from hashrange.server.dax import results
-from hashrange.server.dax.authorization import Refusal
+from hashrange.server.dax.authorization import DaxRefusal
 from hashrange.server.protocols.dynamodb_json.errors import error_message
 from hashrange.wire.dax.reading import BadBytes
 from hashrange.wire.dax.writing import NULL, write_text
@@ -27,13 +27,13 @@ TOO_MANY_LISTS = "Too many different sets of attribute names have been used."
 UNAUTHORIZED = "Missing Authentication Token"
 
 
-def unauthorized(refusal: Refusal | None) -> bytes:
+def unauthorized(refusal: DaxRefusal | None) -> bytes:
     """The reply to a client that is not let in, or has not said who it is."""
-    found = refusal or Refusal("MissingAuthenticationTokenException", UNAUTHORIZED)
+    found = refusal or DaxRefusal("MissingAuthenticationTokenException", UNAUTHORIZED)
     return results.error(AUTHENTICATION_REQUIRED, found.message, _request_id(), found.code, 400)
 
 
-def error_reply(error: BaseException, wording: Wording, write_item: WriteItem | None = None) -> bytes:
+def dax_error(error: BaseException, wording: Wording, write_item: WriteItem | None = None) -> bytes:
     """The reply for an error; one that nobody expected is logged. `write_item`: for a transaction's reasons."""
     if isinstance(error, BadBytes):
         error = ValidationException(MALFORMED.format(fault=error))

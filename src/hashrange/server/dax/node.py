@@ -14,10 +14,10 @@ from hashrange.operations.operation import Scope
 from hashrange.server.credentials import Credential
 from hashrange.server.dax import results
 from hashrange.server.dax.arguments import list_of, text_of
-from hashrange.server.dax.authorization import Refusal, authorize
+from hashrange.server.dax.authorization import DaxRefusal, authorize
 from hashrange.server.dax.call import WriteReply, run
-from hashrange.server.dax.connection import Answer, DaxConnection
-from hashrange.server.dax.errors import WriteItem, error_reply, unauthorized
+from hashrange.server.dax.connection import DaxAnswer, DaxConnection
+from hashrange.server.dax.errors import WriteItem, dax_error, unauthorized
 from hashrange.server.dax.tables import TableShape, TableShapes
 from hashrange.service.service import Service
 from hashrange.wire.dax.reading import BadBytes
@@ -25,7 +25,7 @@ from hashrange.wire.dax.requests import DaxRequest
 from hashrange.wire.dax.writing import MAP, head, write_bytes, write_integer, write_text
 
 
-class Endpoint(NamedTuple):
+class NodeEndpoint(NamedTuple):
     """A node as clients find it."""
 
     number: int
@@ -36,7 +36,7 @@ class Endpoint(NamedTuple):
     zone: str
 
 
-Method = Callable[["Node", Scope, list[Any], Answer], None]
+Method = Callable[["DaxNode", Scope, list[Any], DaxAnswer], None]
 
 
 class NodeSurroundings(NamedTuple):
@@ -50,14 +50,14 @@ class NodeSurroundings(NamedTuple):
     """Runs a coroutine; the server waits for its end."""
 
 
-class Node:
+class DaxNode:
     """One node."""
 
     def __init__(
         self,
         shared: NodeSurroundings,
         caches: NodeCaches,
-        endpoints: Callable[[], Sequence[Endpoint]],
+        endpoints: Callable[[], Sequence[NodeEndpoint]],
         methods: Mapping[str, Method],
         owner: tuple[str, str] | None,
     ) -> None:
@@ -76,17 +76,17 @@ class Node:
     def authorize(self, connection: DaxConnection, request: DaxRequest) -> None:
         """Set the connection's scope, or why its next request is refused."""
         found = authorize(request.arguments, self._shared.credentials, self.service.clock.wall_time)
-        if isinstance(found, Refusal):
+        if isinstance(found, DaxRefusal):
             connection.scope, connection.refusal = None, found
         elif self._owner is not None and tuple(found) != self._owner:
             connection.scope, connection.refusal = (
                 None,
-                Refusal("AccessDeniedException", "This cluster belongs to another account or Region."),
+                DaxRefusal("AccessDeniedException", "This cluster belongs to another account or Region."),
             )
         else:
             connection.scope, connection.refusal = self.service.scope(*found), None
 
-    def begin(self, connection: DaxConnection, request: DaxRequest, answer: Answer) -> None:
+    def begin(self, connection: DaxConnection, request: DaxRequest, answer: DaxAnswer) -> None:
         """Answer a request, now or later."""
         counts = self.caches.counts
         counts["TotalRequestCount"] += 1
@@ -106,14 +106,14 @@ class Node:
     def error(self, error: BaseException, write_item: WriteItem | None = None, wording: Any = "bare") -> bytes:
         """The reply for an error, which is counted."""
         self.caches.counts["FailedRequestCount"] += 1
-        return error_reply(error, wording, write_item)
+        return dax_error(error, wording, write_item)
 
     def ask(
         self,
         scope: Scope,
         operation: str,
         members: dict[str, Any],
-        answer: Answer,
+        answer: DaxAnswer,
         write: WriteReply,
         write_item: WriteItem | None = None,
     ) -> None:
@@ -125,14 +125,14 @@ class Node:
         self.service.workers.begin_turn()
         run(self.service, scope, operation, members, answer, write, write_error, self.deliver)
 
-    def deliver(self, answer: Answer, content: bytes) -> None:
+    def deliver(self, answer: DaxAnswer, content: bytes) -> None:
         """Send a reply, once the attribute lists that it names are durable."""
         if self.lists.is_durable:
             answer.send(content)
         else:
             self._shared.do_later(self._deliver_later(answer, content))
 
-    async def _deliver_later(self, answer: Answer, content: bytes) -> None:
+    async def _deliver_later(self, answer: DaxAnswer, content: bytes) -> None:
         try:
             await self.lists.write()
         except Exception as error:  # noqa: BLE001 - the client gets an answer
@@ -159,7 +159,7 @@ class Node:
 # --- metadata -----------------------------------------------------------------------------------
 
 
-def define_key_schema(node: Node, scope: Scope, arguments: list[Any], answer: Answer) -> None:
+def define_key_schema(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
     """The names and types of a table's key attributes, the partition key first."""
     shape = node.shapes.find(scope, text_of(arguments[0]))
     out = bytearray(results.SUCCESS)
@@ -170,7 +170,7 @@ def define_key_schema(node: Node, scope: Scope, arguments: list[Any], answer: An
     answer.send(bytes(out))
 
 
-def define_attribute_list(node: Node, scope: Scope, arguments: list[Any], answer: Answer) -> None:
+def define_attribute_list(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
     """The names of an attribute list."""
     del scope
     if arguments[0].__class__ is not int:
@@ -183,7 +183,7 @@ def define_attribute_list(node: Node, scope: Scope, arguments: list[Any], answer
     answer.send(results.SUCCESS + results.array(elements))
 
 
-def define_attribute_list_id(node: Node, scope: Scope, arguments: list[Any], answer: Answer) -> None:
+def define_attribute_list_id(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
     """The id of an attribute list."""
     del scope
     names = tuple([text_of(name) for name in list_of(arguments[0])])
@@ -199,7 +199,7 @@ METADATA: Mapping[str, Method] = {
 }
 
 
-def _endpoints_reply(endpoints: Sequence[Endpoint], reached: str) -> bytes:
+def _endpoints_reply(endpoints: Sequence[NodeEndpoint], reached: str) -> bytes:
     out = bytearray(results.SUCCESS)
     listed = []
     for one in endpoints:

@@ -12,7 +12,7 @@ from hashrange.dax.node_host import NodeTerms
 from hashrange.server.credentials import ACCOUNT, Credential
 from hashrange.server.dax import batches, pages, single_items, transactions
 from hashrange.server.dax.connection import BegunBytes, DaxConnection
-from hashrange.server.dax.node import METADATA, Endpoint, Node, NodeSurroundings
+from hashrange.server.dax.node import METADATA, DaxNode, NodeEndpoint, NodeSurroundings
 from hashrange.server.dax.tables import TableShapes
 from hashrange.service.service import Service
 from hashrange.settings import SettingUnusable
@@ -51,7 +51,7 @@ def advertised_place(text: str | None) -> tuple[str, int | None] | None:
 class _Running:
     """A node that runs."""
 
-    def __init__(self, node: Node, caches: NodeCaches, begun: BegunBytes) -> None:
+    def __init__(self, node: DaxNode, caches: NodeCaches, begun: BegunBytes) -> None:
         self.node = node
         self.caches = caches
         self.connections: set[DaxConnection] = set()
@@ -95,21 +95,24 @@ class DaxNodes:
             service, AttributeLists(service.store), TableShapes(), credentials, self._do_later
         )
 
-    async def start_default(self, port: int) -> int:
-        """Start the cluster `default`, of one node, for clients of all accounts and Regions; returns its port. Raises OSError."""
+    async def start_default(self, port: int) -> str:
+        """Start the cluster `default`, of one node, for clients of all accounts and Regions; returns its URL. Raises OSError."""
         terms = NodeTerms(
             DEFAULT_TTL_MILLIS, DEFAULT_TTL_MILLIS, self._service.settings.dax_memory_bytes or DEFAULT_MEMORY_BYTES
         )
-        return await self.start(
+        is_encrypted = self._tls is not None
+        port = await self.start(
             ACCOUNT,
             DEFAULT_REGION,
             "default",
             "default-a",
             terms,
             port=port,
-            is_encrypted=self._tls is not None,
+            is_encrypted=is_encrypted,
             is_shared=True,
         )
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        return f"{'daxs' if is_encrypted else 'dax'}://{host}:{port}"
 
     def _do_later(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -138,7 +141,7 @@ class DaxNodes:
         name = (account, region, cluster, node_id)
         caches.peers = partial(self._peers, name)
         owner = None if is_shared else (account, region)
-        node = Node(self._shared, caches, partial(self._endpoints, name[:3]), METHODS, owner)
+        node = DaxNode(self._shared, caches, partial(self._endpoints, name[:3]), METHODS, owner)
         running = _Running(node, caches, self._begun)
         running.listener = await asyncio.get_running_loop().create_server(
             running.connect,
@@ -178,12 +181,12 @@ class DaxNodes:
     def _peers(self, name: NodeName) -> list[NodeCaches]:
         return [running.caches for other, running in self._running.items() if other[:3] == name[:3] and other != name]
 
-    def _endpoints(self, cluster: Sequence[str]) -> list[Endpoint]:
+    def _endpoints(self, cluster: Sequence[str]) -> list[NodeEndpoint]:
         """The nodes of a cluster; the first one is the leader."""
         found = sorted([(name, running) for name, running in self._running.items() if name[:3] == tuple(cluster)])
         told = self._advertised
         return [
-            Endpoint(
+            NodeEndpoint(
                 number,
                 "" if told is None else told[0],
                 running.port if told is None or told[1] is None else told[1] + number,

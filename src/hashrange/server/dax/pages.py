@@ -15,8 +15,8 @@ from hashrange.server.dax.arguments import (
     INDEX_NAME,
     PROJECTION,
     START_KEY,
-    Members,
-    Options,
+    DaxOptions,
+    OperationMembers,
     add_condition,
     add_read_options,
     add_reporting,
@@ -27,8 +27,8 @@ from hashrange.server.dax.arguments import (
     text_of,
     wants_capacity,
 )
-from hashrange.server.dax.connection import Answer
-from hashrange.server.dax.node import Method, Node
+from hashrange.server.dax.connection import DaxAnswer
+from hashrange.server.dax.node import DaxNode, Method
 from hashrange.server.dax.tables import TableShape
 from hashrange.wire.dax.keys import read_index_key
 
@@ -36,20 +36,26 @@ _REDUNDANT = (1, 4, 5, CAPACITY)
 """Options that do not change the items of a reply: names and values that are in expressions already, and what is reported."""
 
 
-def query(node: Node, scope: Scope, arguments: list[Any], answer: Answer) -> None:
+def answer_query(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
     """A page of a Query."""
     node.caches.counts["QueryRequestCount"] += 1
     _page(node, scope, "Query", arguments[0], arguments[1], options_of(arguments[2]), answer)
 
 
-def scan(node: Node, scope: Scope, arguments: list[Any], answer: Answer) -> None:
+def answer_scan(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
     """A page of a Scan."""
     node.caches.counts["ScanRequestCount"] += 1
     _page(node, scope, "Scan", arguments[0], None, options_of(arguments[1]), answer)
 
 
 def _page(
-    node: Node, scope: Scope, operation: str, raw_name: Any, key_condition: Any, options: Options, answer: Answer
+    node: DaxNode,
+    scope: Scope,
+    operation: str,
+    raw_name: Any,
+    key_condition: Any,
+    options: DaxOptions,
+    answer: DaxAnswer,
 ) -> None:
     name, caches = text_of(raw_name), node.caches
     cache_key = None
@@ -75,8 +81,10 @@ def _page(
     )
 
 
-def _members(name: str, shape: TableShape, key_condition: Any, options: Options, paths: list[Path] | None) -> Members:
-    members: Members = {"TableName": name}
+def _members(
+    name: str, shape: TableShape, key_condition: Any, options: DaxOptions, paths: list[Path] | None
+) -> OperationMembers:
+    members: OperationMembers = {"TableName": name}
     add_condition(members, "KeyConditionExpression", key_condition, "k")
     add_read_options(members, options)
     start = options.get(START_KEY)
@@ -93,7 +101,7 @@ def _members(name: str, shape: TableShape, key_condition: Any, options: Options,
 
 
 def _write_page(
-    node: Node,
+    node: DaxNode,
     shape: TableShape,
     paths: list[Path] | None,
     cache_key: Any,
@@ -125,4 +133,4 @@ def _with_capacity(content: bytes, consumed: bytes | None) -> bytes:
     return content[:place] + bytes((content[place] + 1,)) + content[place + 1 :] + bytes((results.CAPACITY,)) + consumed
 
 
-METHODS: Mapping[str, Method] = {"query": query, "scan": scan}
+METHODS: Mapping[str, Method] = {"query": answer_query, "scan": answer_scan}

@@ -14,10 +14,10 @@ from hashrange.wire.dax.writing import (
     NULL,
     head,
     write_bytes,
+    write_capacity,
     write_float,
     write_integer,
     write_text,
-    write_units,
 )
 
 SUCCESS = b"\x80"
@@ -122,12 +122,12 @@ def capacity(consumed: Mapping[str, Any]) -> bytes:
     """ConsumedCapacity of a single request or of a table of a batch, as a byte string."""
     out = bytearray()
     write_text(out, consumed["TableName"])
-    write_units(out, consumed["CapacityUnits"])
+    write_capacity(out, consumed["CapacityUnits"])
     own = consumed.get("Table")
     if own is None:
         out += NULL
     else:
-        write_units(out, own["CapacityUnits"])
+        write_capacity(out, own["CapacityUnits"])
     for name in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes"):
         indexes = consumed.get(name)
         if indexes is None:
@@ -136,7 +136,7 @@ def capacity(consumed: Mapping[str, Any]) -> bytes:
         out += head(MAP, len(indexes))
         for index, units in indexes.items():
             write_text(out, index)
-            write_units(out, units["CapacityUnits"])
+            write_capacity(out, units["CapacityUnits"])
     return as_bytes(bytes(out))
 
 
@@ -167,11 +167,11 @@ def capacity_map(consumed: Mapping[str, Any]) -> bytes:
                 write_text(out, index)
                 out += capacity_map(units)
         else:
-            write_units(out, value)
+            write_capacity(out, value)
     return bytes(out)
 
 
-def collection_metrics(metrics: Mapping[str, Any]) -> bytes:
+def collection_metrics_bytes(metrics: Mapping[str, Any]) -> bytes:
     """ItemCollectionMetrics of one item collection, as a byte string."""
     out = bytearray()
     (key,) = metrics["ItemCollectionKey"].values()
@@ -198,7 +198,7 @@ def by_table(contents: Mapping[str, bytes]) -> bytes:
 
 def collections_by_table(metrics: Mapping[str, Sequence[Mapping[str, Any]]]) -> bytes:
     """ItemCollectionMetrics of a batch or transaction."""
-    return by_table({table: array([collection_metrics(one) for one in own]) for table, own in metrics.items()})
+    return by_table({table: array([collection_metrics_bytes(one) for one in own]) for table, own in metrics.items()})
 
 
 # --- errors -------------------------------------------------------------------------------------

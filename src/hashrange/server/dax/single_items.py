@@ -1,8 +1,9 @@
 """GetItem, PutItem, UpdateItem and DeleteItem through DAX: reads from the item cache, writes through it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from hashrange.dax.node_caches import ItemKey
 from hashrange.items.rows import decode_row
 from hashrange.items.types import Item
 from hashrange.items.values import check_item
@@ -14,8 +15,8 @@ from hashrange.server.dax.arguments import (
     CONSISTENT_READ,
     PROJECTION,
     UPDATE,
-    Members,
-    Options,
+    DaxOptions,
+    OperationMembers,
     add_condition,
     add_reporting,
     add_update,
@@ -25,16 +26,16 @@ from hashrange.server.dax.arguments import (
     text_of,
     wants_capacity,
 )
-from hashrange.server.dax.connection import Answer
-from hashrange.server.dax.node import Method, Node
+from hashrange.server.dax.connection import DaxAnswer
+from hashrange.server.dax.node import DaxNode, Method
 from hashrange.server.dax.tables import TableShape
-from hashrange.wire.dax.keys import read_item
+from hashrange.wire.dax.keys import read_dax_item
 
 _FROM_CACHE = results.SUCCESS + b"\xa1\x00"
 """Begin of the reply that holds an item and nothing else."""
 
 
-def get_item(node: Node, scope: Scope, arguments: list[Any], answer: Answer) -> None:
+def answer_get_item(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
     """An item from the cache, or from DynamoDB, whole, so that the cache knows it for every projection."""
     name, raw_key, options = text_of(arguments[0]), bytes_of(arguments[1]), options_of(arguments[2])
     caches = node.caches
@@ -61,7 +62,7 @@ def get_item(node: Node, scope: Scope, arguments: list[Any], answer: Answer) -> 
                 parts[results.CAPACITY] = results.capacity({"TableName": name, "CapacityUnits": 0.0})
             answer.send(results.result(parts))
             return
-    members: Members = {"TableName": name, "Key": shape.key_item(raw_key)}
+    members: OperationMembers = {"TableName": name, "Key": shape.key_item(raw_key)}
     if is_consistent:
         members["ConsistentRead"] = True
     add_reporting(members, options)
@@ -83,19 +84,19 @@ def get_item(node: Node, scope: Scope, arguments: list[Any], answer: Answer) -> 
     node.ask(scope, "GetItem", members, answer, write)
 
 
-def _item_part(node: Node, shape: TableShape, raw_key: bytes, content: bytes, paths: Any) -> bytes:
+def _item_part(node: DaxNode, shape: TableShape, raw_key: bytes, content: bytes, paths: Any) -> bytes:
     """A cached item for a client: as it is, or its values at paths."""
     if paths is None:
         return results.as_bytes(content)
     return results.projected(cached_item(node, shape, raw_key, content), paths)
 
 
-def cached_item(node: Node, shape: TableShape, raw_key: bytes, content: bytes) -> Item:
+def cached_item(node: DaxNode, shape: TableShape, raw_key: bytes, content: bytes) -> Item:
     """A cached item with its key, canonical."""
-    return check_item({**shape.key_item(raw_key), **read_item(content, node.lists.names_of)})[0]
+    return check_item({**shape.key_item(raw_key), **read_dax_item(content, node.lists.names_of)})[0]
 
 
-def put_item(node: Node, scope: Scope, arguments: list[Any], answer: Answer) -> None:
+def answer_put_item(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
     """Put an item, and keep it."""
     name, raw_key, raw_item, options = (
         text_of(arguments[0]),
@@ -105,37 +106,47 @@ def put_item(node: Node, scope: Scope, arguments: list[Any], answer: Answer) -> 
     )
     node.caches.counts["PutItemRequestCount"] += 1
     shape = node.shapes.find(scope, name)
-    item = {**read_item(bytes_of(raw_item), node.lists.names_of), **shape.key_item(raw_key)}
+    item = {**read_dax_item(bytes_of(raw_item), node.lists.names_of), **shape.key_item(raw_key)}
     _write(node, scope, "PutItem", shape, {"TableName": name, "Item": item}, options, answer)
 
 
-def update_item(node: Node, scope: Scope, arguments: list[Any], answer: Answer) -> None:
+def answer_update_item(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
     """Update an item, and keep its new value."""
     name, raw_key, options = text_of(arguments[0]), bytes_of(arguments[1]), options_of(arguments[2])
     node.caches.counts["UpdateItemRequestCount"] += 1
     shape = node.shapes.find(scope, name)
-    members: Members = {"TableName": name, "Key": shape.key_item(raw_key)}
+    members: OperationMembers = {"TableName": name, "Key": shape.key_item(raw_key)}
     add_update(members, options.get(UPDATE))
     _write(node, scope, "UpdateItem", shape, members, options, answer)
 
 
-def delete_item(node: Node, scope: Scope, arguments: list[Any], answer: Answer) -> None:
+def answer_delete_item(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
     """Delete an item, and forget it."""
     name, raw_key, options = text_of(arguments[0]), bytes_of(arguments[1]), options_of(arguments[2])
     node.caches.counts["DeleteItemRequestCount"] += 1
     shape = node.shapes.find(scope, name)
-    _write(node, scope, "DeleteItem", shape, {"TableName": name, "Key": shape.key_item(raw_key)}, options, answer)
+    deleted = [node.item_key(scope, name, shape.canonical(raw_key))]
+    _write(
+        node, scope, "DeleteItem", shape, {"TableName": name, "Key": shape.key_item(raw_key)}, options, answer, deleted
+    )
 
 
 def _write(
-    node: Node, scope: Scope, operation: str, shape: TableShape, members: Members, options: Options, answer: Answer
+    node: DaxNode,
+    scope: Scope,
+    operation: str,
+    shape: TableShape,
+    members: OperationMembers,
+    options: DaxOptions,
+    answer: DaxAnswer,
+    deleted: Sequence[ItemKey] = (),
 ) -> None:
     add_condition(members, "ConditionExpression", options.get(CONDITION), "c")
     add_reporting(members, options)
     return_values = members.get("ReturnValues")
 
     def write(reply: dict[str, Any], meter: Meter) -> bytes:
-        keep_written(node, scope, meter)
+        keep_written(node, scope, meter, deleted)
         parts: results.Parts = {}
         attributes = reply.get("Attributes")
         if attributes is not None:
@@ -153,27 +164,23 @@ def _add_reported(parts: results.Parts, reply: Mapping[str, Any]) -> None:
     if "ConsumedCapacity" in reply:
         parts[results.CAPACITY] = results.capacity(reply["ConsumedCapacity"])
     if "ItemCollectionMetrics" in reply:
-        parts[results.COLLECTION_METRICS] = results.collection_metrics(reply["ItemCollectionMetrics"])
+        parts[results.COLLECTION_METRICS] = results.collection_metrics_bytes(reply["ItemCollectionMetrics"])
 
 
-def keep_written(node: Node, scope: Scope, meter: Meter) -> None:
-    """Keep what a request has written, as its meter knows it."""
+def keep_written(node: DaxNode, scope: Scope, meter: Meter, deleted: Iterable[ItemKey] = ()) -> None:
+    """Keep what a request has written, as its meter knows it. `deleted`: keys of its deletes, which are forgotten even if there was no item."""
+    for key in deleted:
+        node.caches.written(key, None)
     for usage in meter:
-        if not isinstance(usage, ChangeUsage):
-            continue
-        change = usage.change
-        shape = node.shapes.of(change.table)
-        row = change.new if change.new is not None else change.old
-        if row is None:
-            continue
-        item = decode_row(row)
-        content = None if change.new is None else node.content_of(shape, item)
-        node.caches.written(node.item_key(scope, usage.name, shape.key_of(item)), content)
+        if isinstance(usage, ChangeUsage) and usage.change.new is not None:
+            shape = node.shapes.of(usage.change.table)
+            item = decode_row(usage.change.new)
+            node.caches.written(node.item_key(scope, usage.name, shape.key_of(item)), node.content_of(shape, item))
 
 
 METHODS: Mapping[str, Method] = {
-    "getItem": get_item,
-    "putItem": put_item,
-    "updateItem": update_item,
-    "deleteItem": delete_item,
+    "getItem": answer_get_item,
+    "putItem": answer_put_item,
+    "updateItem": answer_update_item,
+    "deleteItem": answer_delete_item,
 }

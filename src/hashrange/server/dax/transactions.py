@@ -8,7 +8,7 @@ from hashrange.operations.operation import Scope
 from hashrange.server.dax import results
 from hashrange.server.dax.arguments import (
     TOKEN,
-    Members,
+    OperationMembers,
     add_condition,
     add_reporting,
     add_update,
@@ -18,10 +18,10 @@ from hashrange.server.dax.arguments import (
     paths_of,
     text_of,
 )
-from hashrange.server.dax.connection import Answer, Silence
-from hashrange.server.dax.node import Method, Node
+from hashrange.server.dax.connection import DaxAnswer, Silence
+from hashrange.server.dax.node import DaxNode, Method
 from hashrange.server.dax.tables import TableShape
-from hashrange.wire.dax.keys import read_item
+from hashrange.wire.dax.keys import read_dax_item
 from hashrange.wire.dax.reading import BadBytes
 from hashrange.wire.dax.writing import ARRAY, NULL, head
 
@@ -37,7 +37,7 @@ class _Place(NamedTuple):
     key: bytes
 
 
-def transact_get_items(node: Node, scope: Scope, arguments: list[Any], answer: Answer) -> None:
+def answer_transact_get_items(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
     """Items as of one time; the cache is neither asked nor filled."""
     node.caches.counts["TransactGetItemsCount"] += 1
     places = _places(node, scope, arguments[0], arguments[1])
@@ -65,18 +65,18 @@ def transact_get_items(node: Node, scope: Scope, arguments: list[Any], answer: A
     node.ask(scope, "TransactGetItems", members, answer, write)
 
 
-def _places(node: Node, scope: Scope, tables: Any, keys: Any) -> list[_Place]:
+def _places(node: DaxNode, scope: Scope, tables: Any, keys: Any) -> list[_Place]:
     names, raw_keys = [text_of(name) for name in list_of(tables)], [bytes_of(key) for key in list_of(keys)]
     if len(names) != len(raw_keys):
         raise BadBytes("arrays of different lengths")
     return [_Place(name, node.shapes.find(scope, name), key) for name, key in zip(names, raw_keys, strict=True)]
 
 
-def _gets(places: list[_Place]) -> Members:
+def _gets(places: list[_Place]) -> OperationMembers:
     return {"TransactItems": [{"Get": {"TableName": one.table, "Key": one.shape.key_item(one.key)}} for one in places]}
 
 
-def transact_write_items(node: Node, scope: Scope, arguments: list[Any], answer: Answer) -> None:
+def answer_transact_write_items(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
     """Writes, all or none; then their items are read, and kept."""
     node.caches.counts["TransactWriteItemsCount"] += 1
     operations, tables, keys, values, _, on_failure, conditions, updates, raw_options = arguments
@@ -85,7 +85,7 @@ def transact_write_items(node: Node, scope: Scope, arguments: list[Any], answer:
     if any(len(column) != len(places) for column in columns):
         raise BadBytes("arrays of different lengths")
     options = options_of(raw_options)
-    members: Members = {"TransactItems": [_action(node, *row) for row in zip(places, *columns, strict=True)]}
+    members: OperationMembers = {"TransactItems": [_action(node, *row) for row in zip(places, *columns, strict=True)]}
     if options.get(TOKEN) is not None:
         members["ClientRequestToken"] = text_of(options[TOKEN])
     add_reporting(members, options)
@@ -111,14 +111,14 @@ def transact_write_items(node: Node, scope: Scope, arguments: list[Any], answer:
 
 
 def _action(
-    node: Node, place: _Place, operation: Any, raw_item: Any, on_failure: Any, condition: Any, update: Any
-) -> Members:
+    node: DaxNode, place: _Place, operation: Any, raw_item: Any, on_failure: Any, condition: Any, update: Any
+) -> OperationMembers:
     kind = _ACTIONS.get(operation)
     if kind is None:
         raise BadBytes("an unknown action of a transaction")
-    action: Members = {"TableName": place.table}
+    action: OperationMembers = {"TableName": place.table}
     if kind == "Put":
-        values = read_item(bytes_of(raw_item), node.lists.names_of)
+        values = read_dax_item(bytes_of(raw_item), node.lists.names_of)
         action["Item"] = {**values, **place.shape.key_item(place.key)}
     else:
         action["Key"] = place.shape.key_item(place.key)
@@ -130,7 +130,7 @@ def _action(
     return {kind: action}
 
 
-def _keep_again(node: Node, scope: Scope, places: list[_Place]) -> None:
+def _keep_again(node: DaxNode, scope: Scope, places: list[_Place]) -> None:
     """Read the items that a transaction has written, and keep them. This consumes capacity; if it fails, they are forgotten."""
     keys = [node.item_key(scope, place.table, place.shape.canonical(place.key)) for place in places]
     for key in keys:
@@ -148,6 +148,6 @@ def _keep_again(node: Node, scope: Scope, places: list[_Place]) -> None:
 
 
 METHODS: Mapping[str, Method] = {
-    "transactGetItems": transact_get_items,
-    "transactWriteItems": transact_write_items,
+    "transactGetItems": answer_transact_get_items,
+    "transactWriteItems": answer_transact_write_items,
 }

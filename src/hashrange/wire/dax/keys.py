@@ -18,7 +18,7 @@ class KeyAttribute(NamedTuple):
     type_name: str
 
 
-KeySchema = Sequence[KeyAttribute]
+DaxKeySchema = Sequence[KeyAttribute]
 """The partition key, and perhaps the sort key."""
 NamesOf = Callable[[int], Sequence[str]]
 """Attribute list's id → names of its attributes, in order. Raises BadBytes for an unknown one."""
@@ -26,7 +26,7 @@ IdOf = Callable[[tuple[str, ...]], int]
 """Sorted names → the id of their attribute list, which is made if it is new."""
 
 
-def read_key(schema: KeySchema, raw: bytes) -> Item:
+def read_key(schema: DaxKeySchema, raw: bytes) -> Item:
     """The key's attributes, unchecked. Raises BadBytes."""
     partition = schema[0]
     try:
@@ -62,7 +62,7 @@ def _read_plain(attribute: KeyAttribute, raw: bytes) -> Value:
         raise BadBytes("text that is not UTF-8") from None
 
 
-def key_bytes(schema: KeySchema, item: Item) -> bytes:
+def key_bytes(schema: DaxKeySchema, item: Item) -> bytes:
     """The key of an item with canonical values."""
     partition = schema[0]
     value = item[partition.name][partition.type_name]
@@ -103,7 +103,7 @@ def index_key_bytes(attributes: Item) -> bytes:
     return bytes(out + BREAK)
 
 
-def read_item(raw: bytes, names_of: NamesOf) -> Item:
+def read_dax_item(raw: bytes, names_of: NamesOf) -> Item:
     """An item's attributes beside its key, unchecked. Raises BadBytes."""
     reader = CborReader(raw)
     try:
@@ -116,7 +116,7 @@ def read_item(raw: bytes, names_of: NamesOf) -> Item:
     return item
 
 
-def item_bytes(schema: KeySchema, item: Item, id_of: IdOf) -> bytes:
+def item_bytes(schema: DaxKeySchema, item: Item, id_of: IdOf) -> bytes:
     """An item without its key, from canonical values."""
     keys = {attribute.name for attribute in schema}
     names = tuple(sorted([name for name in item if name not in keys]))

@@ -80,9 +80,9 @@ class CborReader:
         if major == 0:
             return length if length >= 0 else _refuse()
         if major == 2:
-            return self._string(length, bytes) if length < 0 else self._take(length)
+            return self._chunks(major) if length < 0 else self._take(length)
         if major == 3:
-            return _text(self._string(length, str) if length < 0 else self._take(length))
+            return _text(self._chunks(major) if length < 0 else self._take(length))
         if major == 1:
             return -1 - length if length >= 0 else _refuse()
         if major == 7:
@@ -144,12 +144,14 @@ class CborReader:
         self.at = end
         return bytes(self.data[at:end])
 
-    def _string(self, length: int, kind: type[bytes | str]) -> bytes:
+    def _chunks(self, major: int) -> bytes:
         """A string of indefinite length: its chunks, which must be of its own kind and of definite length."""
-        del length
         chunks = []
         while not self.is_break():
-            chunks.append(self._take(max(self.head(2 if kind is bytes else 3), 0)))
+            length = self.head(major)
+            if length < 0:
+                raise BadBytes("a chunk of indefinite length")
+            chunks.append(self._take(length))
         return b"".join(chunks)
 
     def _list(self, length: int, depth: int) -> list[Any]:

@@ -13,6 +13,8 @@ FRAME_BYTES_MAX = 17 * 1024 * 1024
 """Length of a request: DynamoDB's own have 16 MB."""
 HANDSHAKE_BYTES_MAX = 16 * 1024
 _HANDSHAKE_VALUES = 5
+_FIRST_BYTES = b"\x67" + MAGIC.encode()
+"""What a client begins with; whoever begins otherwise speaks another protocol."""
 _BREAK = 0xFF
 
 METHODS = {
@@ -63,6 +65,8 @@ class Frames:
     def feed(self, data: bytes) -> list[DaxRequest]:
         """Take received bytes; returns the requests that they complete. Raises BadBytes, also if a request before it was good."""
         begun = self._begun
+        if not self.is_open and not _FIRST_BYTES.startswith(bytes(((begun or b"")[:8] + data[:8])[:8])):
+            raise BadBytes("no handshake of DAX")
         if begun is not None:
             begun += data
             if not self._is_complete(begun):

@@ -47,7 +47,7 @@ def write_number(out: bytearray, text: str) -> None:
     write_integer(out, int(whole + fraction))
 
 
-def write_units(out: bytearray, units: float) -> None:
+def write_capacity(out: bytearray, units: float) -> None:
     """Append capacity units: an integer, or a float of 64 bits."""
     if units == int(units):
         write_integer(out, int(units))

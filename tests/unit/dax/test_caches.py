@@ -1,0 +1,142 @@
+"""The caches of a node against a slow, obvious simulation: lives, memory, the last used, writes through other nodes."""
+
+import random
+
+import pytest
+
+from hashrange.dax.lru import ENTRY_BYTES, LruCache
+from hashrange.dax.node_caches import REPLICATION_SECONDS, ItemKey, NodeCaches
+from hashrange.dax.node_host import NodeTerms
+
+
+class Now:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.seconds = 1_000.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_an_lru_cache_is_as_in_the_simulation(seed: int) -> None:
+    chance, now = random.Random(seed), Now()
+    memory = 10 * (ENTRY_BYTES + 100)
+    cache: LruCache[bytes] = LruCache(memory, now)
+    model: list[tuple[int, bytes, int, float]] = []
+    """Key, content, size, end of life; the last used one is the last."""
+    evicted = 0
+    for _ in range(400):
+        key = chance.randrange(20)
+        now.seconds += chance.choice([0, 1, 10])
+        entry = next((one for one in model if one[0] == key), None)
+        if entry is not None:
+            model.remove(entry)
+        if chance.random() < 0.5:
+            size, life = chance.choice([10, 100, 1_000, memory]), chance.choice([0, 5, 100])
+            content = chance.randbytes(4)
+            cache.put(key, content, size, life)
+            if size + ENTRY_BYTES <= memory:
+                until = now.seconds + life if life else float("inf")
+                model.append((key, content, size + ENTRY_BYTES, until))
+            while sum(one[2] for one in model) > memory:
+                evicted += model.pop(0)[2]
+        elif chance.random() < 0.1:
+            cache.drop(key)
+        else:
+            found = cache.get(key)
+            is_alive = entry is not None and entry[3] > now.seconds
+            assert (None if found is None else found.content) == (entry[1] if entry is not None and is_alive else None)
+            if entry is not None and is_alive:
+                model.append(entry)
+        assert cache.size_bytes == sum(one[2] for one in model) <= memory
+        assert cache.evicted_bytes == evicted
+        assert len(cache) == len(model)
+
+
+def key_of(number: int) -> ItemKey:
+    return ("000000000000", "eu-west-1", "music", str(number).encode())
+
+
+def cluster(now: Now, count: int = 3, record_ttl: int = 300_000, query_ttl: int = 300_000) -> list[NodeCaches]:
+    nodes = [NodeCaches(NodeTerms(record_ttl, query_ttl, 10_000_000), now) for _ in range(count)]
+    for node in nodes:
+        node.peers = lambda node=node: [one for one in nodes if one is not node]  # type: ignore[misc]
+    return nodes
+
+
+def content(node: NodeCaches, number: int) -> object:
+    """What a node knows of an item; `...` if nothing."""
+    known = node.item(key_of(number))
+    return ... if known is None else known.content
+
+
+def test_items_that_are_missing_are_known_too() -> None:
+    (node,) = cluster(Now(), 1)
+    assert content(node, 1) is ...
+    node.keep_item(key_of(1), None)
+    assert content(node, 1) is None
+    node.written(key_of(1), b"a")
+    assert content(node, 1) == b"a"
+    node.written(key_of(1), None)
+    assert content(node, 1) is ..., "a deleted item is forgotten"
+    assert (node.counts["ItemCacheHits"], node.counts["ItemCacheMisses"]) == (2, 2)
+
+
+def test_an_item_lives_for_a_while_and_a_write_begins_its_life_anew() -> None:
+    now = Now()
+    (node,) = cluster(now, 1, record_ttl=10_000)
+    node.keep_item(key_of(1), b"a")
+    now.seconds += 9
+    node.written(key_of(1), b"b")
+    now.seconds += 9
+    assert content(node, 1) == b"b"
+    now.seconds += 1
+    assert content(node, 1) is ...
+
+
+def test_without_a_life_items_stay_and_replies_are_not_kept() -> None:
+    now = Now()
+    (node,) = cluster(now, 1, record_ttl=0, query_ttl=0)
+    node.keep_item(key_of(1), b"a")
+    node.keep_reply(("q",), 10, b"reply")
+    now.seconds += 1e9
+    assert content(node, 1) == b"a"
+    assert node.reply(("q",), "Query") is None
+    assert node.counts["QueryCacheMisses"] == 1
+
+
+def test_replies_are_kept_whatever_is_written() -> None:
+    now = Now()
+    (node,) = cluster(now, 1, query_ttl=10_000)
+    node.keep_reply(("q",), 10, b"reply")
+    node.written(key_of(1), b"a")
+    assert node.reply(("q",), "Scan") == b"reply"
+    now.seconds += 10
+    assert node.reply(("q",), "Scan") is None
+    assert (node.counts["ScanCacheHits"], node.counts["ScanCacheMisses"]) == (1, 1)
+
+
+def test_other_nodes_know_of_a_write_a_moment_later() -> None:
+    now = Now()
+    one, two, three = cluster(now)
+    for node in (one, two):
+        node.keep_item(key_of(1), b"old")
+    one.written(key_of(1), b"new")
+    assert [content(node, 1) for node in (one, two, three)] == [b"new", b"old", ...]
+    now.seconds += REPLICATION_SECONDS
+    assert [content(node, 1) for node in (one, two, three)] == [b"new", b"new", ...], (
+        "a node that did not know it does not"
+    )
+    two.written(key_of(1), None)
+    assert [content(node, 1) for node in (one, two)] == [b"new", ...]
+    now.seconds += REPLICATION_SECONDS
+    assert content(one, 1) is ...
+
+
+def test_writes_are_counted_so_that_no_older_read_is_kept() -> None:
+    (node,) = cluster(Now(), 1)
+    before = node.writes
+    node.written(key_of(1), b"a")
+    assert node.writes > before

@@ -1,0 +1,235 @@
+"""Who may connect, how slow and how rude a client may be, and what survives a restart."""
+
+import socket
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import cbor2
+import pytest
+
+from hashrange.operations.registry import ALL_OPERATIONS
+from hashrange.server.dax import nodes
+from hashrange.settings import Settings
+from hashrange.testing import Database, server
+from tests.support.dax_client import HANDSHAKE, DaxClient, DaxError, authorization, request_bytes
+from tests.support.servers import ThreadServer
+from tests.support.stores import make_store
+
+TLS = Path(__file__).parents[2] / "data" / "tls"
+CREDENTIALS_FILE = """
+[[credential]]
+access_key = "AKIDEXAMPLE"
+secret_key = "secret"
+session_token = "token"
+account = "111122223333"
+regions = ["eu-west-1"]
+"""
+AUTHENTICATION = [4, 23, 31, 33]
+
+
+def refusal(endpoint: str, authorize: bytes) -> DaxError:
+    with DaxClient(endpoint, authorize=authorize) as client, pytest.raises(DaxError) as caught:
+        client.call("endpoints")
+    assert caught.value.codes == AUTHENTICATION
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("authorize", "code"),
+    [
+        (b"", "MissingAuthenticationTokenException"),
+        (authorization(date="20200101T000000Z"), "InvalidSignatureException"),
+        (authorization(date="2020"), "IncompleteSignatureException"),
+        (authorization(service="dynamodb"), "InvalidSignatureException"),
+        (authorization(region="not a region"), "InvalidSignatureException"),
+        (request_bytes("authorizeConnection", None, None, None, None, None), "MissingAuthenticationTokenException"),
+        (request_bytes("authorizeConnection", "a", "b", b"c", None, None), "IncompleteSignatureException"),
+    ],
+    ids=range(7),
+)
+def test_a_client_must_say_who_it_is(database: Database, authorize: bytes, code: str) -> None:
+    assert refusal(str(database.dax_endpoint), authorize).info[1] == code
+
+
+@contextmanager
+def served(**settings: Any) -> Iterator[str]:
+    """The DAX endpoint of a server with the secrets of its settings."""
+    running = ThreadServer(make_store, ALL_OPERATIONS, settings=Settings(data_dir=None, port=0, dax_port=0, **settings))
+    try:
+        yield str(running.server.dax_endpoint)
+    finally:
+        running.stop()
+
+
+@pytest.fixture
+def strict(tmp_path: Path) -> Iterator[str]:
+    """A server that lets one access key in."""
+    file = tmp_path / "credentials.toml"
+    file.write_text(CREDENTIALS_FILE)
+    with served(credentials=str(file)) as endpoint:
+        yield endpoint
+
+
+def test_signatures_are_verified_if_there_are_credentials(strict: str) -> None:
+    with DaxClient(strict, authorize=authorization(token="token")) as client:
+        assert len(client.call("endpoints")) == 1
+    for changes, code in (
+        ({"access_key": "AKIDOTHER"}, "UnrecognizedClientException"),
+        ({"secret": "wrong"}, "InvalidSignatureException"),
+        ({"signature": "0" * 64}, "InvalidSignatureException"),
+        ({"signature": "ü"}, "InvalidSignatureException"),
+        ({"token": None}, "UnrecognizedClientException"),
+        ({"region": "us-east-1"}, "InvalidSignatureException"),
+    ):
+        assert refusal(strict, authorization(**({"token": "token"} | changes))).info[1] == code
+
+
+def test_a_client_may_sign_again_and_is_out_if_that_is_refused(strict: str) -> None:
+    with DaxClient(strict, authorize=authorization(token="token")) as client:
+        client.call("endpoints")
+        client.socket.sendall(authorization(token="token"))
+        client.call("endpoints")
+        client.socket.sendall(authorization(token="other"))
+        with pytest.raises(DaxError):
+            client.call("endpoints")
+        client.socket.sendall(authorization(token="token"))
+        client.call("endpoints")
+
+
+def test_each_client_sees_the_tables_of_its_account_and_region(database: Database, direct: Any) -> None:
+    del direct
+    with DaxClient(str(database.dax_endpoint), authorize=authorization(region="us-east-1")) as client:
+        with pytest.raises(DaxError, match="ResourceNotFound"):
+            client.call("defineKeySchema", b"music")
+        client.socket.sendall(authorization(region="eu-west-1"))
+        assert client.call("defineKeySchema", b"music")
+
+
+def test_tls() -> None:
+    with served(tls_cert=str(TLS / "localhost.pem"), tls_key=str(TLS / "localhost.key")) as endpoint:
+        assert endpoint.startswith("daxs://")
+        context = ssl.create_default_context(cafile=str(TLS / "localhost.pem"))
+        host, port = endpoint.partition("//")[2].rsplit(":", 1)
+        plain = socket.create_connection((host, int(port)), timeout=30)
+        connection = context.wrap_socket(plain, server_hostname="localhost")
+        with DaxClient(endpoint, connection=connection) as client:
+            assert len(client.call("endpoints")) == 1
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+        HANDSHAKE + b"\xff",
+        HANDSHAKE + cbor2.dumps(1) + cbor2.dumps(17),
+        HANDSHAKE + b"\x81" * 100_000,
+        HANDSHAKE + authorization() + request_bytes("getItem", b"music", b"key", None) + b"\x02" + bytes(100),
+        bytes(100_000),
+    ],
+    ids=range(6),
+)
+def test_rude_clients_are_disconnected_and_others_are_not(database: Database, data: bytes) -> None:
+    endpoint = str(database.dax_endpoint)
+    host, port = endpoint.partition("//")[2].rsplit(":", 1)
+    with DaxClient(endpoint) as client, socket.create_connection((host, int(port)), timeout=30) as rude:
+        rude.sendall(data)
+        assert received_until_the_end(rude) is not None
+        assert client.call("endpoints")
+
+
+def received_until_the_end(connection: socket.socket) -> bytes:
+    found = b""
+    try:
+        while piece := connection.recv(65_536):
+            found += piece
+    except ConnectionResetError:
+        pass
+    return found
+
+
+def test_requests_that_are_not_complete_have_bounded_memory(
+    database: Database, dax: DaxClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = database._process._server.dax._begun  # type: ignore[union-attr]
+    monkeypatch.setattr(begun, "limit_bytes", 200_000)
+    head = HANDSHAKE + authorization() + cbor2.dumps(1) + cbor2.dumps(-2106490455) + cbor2.dumps(b"music")
+    host, port = str(database.dax_endpoint).partition("//")[2].rsplit(":", 1)
+    with socket.create_connection((host, int(port)), timeout=30) as greedy:
+        greedy.sendall(head + b"\x5a\x00\xff\xff\xff" + bytes(300_000))
+        received_until_the_end(greedy)
+    assert dax.call("endpoints")
+    assert database._process.run(lambda: begun.size_bytes) == 0
+
+
+def test_slow_clients_are_disconnected(database: Database, dax: DaxClient) -> None:
+    host, port = str(database.dax_endpoint).partition("//")[2].rsplit(":", 1)
+    process = database._process
+    running = next(iter(process._server.dax._running.values()))  # type: ignore[union-attr]
+    with socket.create_connection((host, int(port)), timeout=30) as slow, DaxClient(str(database.dax_endpoint)) as half:
+        half.socket.sendall(cbor2.dumps(1))
+        half.socket.sendall(cbor2.dumps(263244906))
+        dax.call("endpoints")
+        while process.run(lambda: sum(one.is_slow for one in running.connections)) < 2:
+            dax.call("endpoints")
+        for _ in range(nodes.LATE_SWEEPS_MAX + 1):
+            process.run(running.sweep)
+        assert received_until_the_end(slow) == b""
+        with pytest.raises(EOFError):
+            half.receive("getItem")
+        assert dax.call("endpoints")
+
+
+def test_a_client_that_reads_nothing_is_not_read_from(database: Database, dax: DaxClient) -> None:
+    key = cbor2.dumps("Nina") + b"\xc1\x1c\x00\x00"
+    dax.call("putItem", b"music", key, dax.item_bytes(text="x" * 300_000), None)
+    host, port = str(database.dax_endpoint).partition("//")[2].rsplit(":", 1)
+    with socket.create_connection((host, int(port)), timeout=0.5) as deaf:
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        deaf.sendall(HANDSHAKE + authorization())
+        request = request_bytes("getItem", b"music", key, None) * 1_000
+        with pytest.raises(TimeoutError):
+            for _ in range(1_000):
+                deaf.sendall(request)
+        process = database._process
+        running = next(iter(process._server.dax._running.values()))  # type: ignore[union-attr]
+        held = process.run(lambda: max(one.held_bytes for one in running.connections))
+        assert held < 64 * 300_000 + 10 * 1024 * 1024
+        assert dax.call("endpoints")
+
+
+def test_attribute_lists_survive_a_restart_and_caches_do_not(tmp_path: Path) -> None:
+    settings = Settings(data_dir=str(tmp_path / "data"), port=0, dax_port=0)
+    with server(settings) as database:
+        create(database)
+        with DaxClient(str(database.dax_endpoint)) as client:
+            client.call("putItem", b"films", b"a", client.item_bytes(x=1, y=2), None)
+            list_id = client.call("defineAttributeListId", ["x", "y"])
+    with server(settings) as database, DaxClient(str(database.dax_endpoint)) as client:
+        assert client.call("defineAttributeList", list_id) == ["x", "y"]
+        assert client.call("defineAttributeListId", ["z"]) > list_id
+        reply = client.call("getItem", b"films", b"a", {3: 1})
+        assert client.item_of(reply[0]) == {"x": 1, "y": 2}
+        assert client.item_of(client.call("getItem", b"films", b"a", {3: 1})[0]) == {"x": 1, "y": 2}
+
+
+def create(database: Database) -> None:
+    database.client(region_name="eu-west-1").create_table(
+        TableName="films",
+        KeySchema=[{"AttributeName": "name", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "name", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+
+
+@pytest.mark.parametrize(
+    ("advertised", "host", "port"), [("localhost", "localhost", None), ("127.0.0.1:9000", "127.0.0.1", 9000)]
+)
+def test_clients_are_told_the_advertised_place(advertised: str, host: str, port: int | None) -> None:
+    with server(Settings(data_dir=None, port=0, dax_port=0, dax_advertise=advertised)) as database:
+        with DaxClient(str(database.dax_endpoint)) as client:
+            (endpoint,) = client.call("endpoints")
+        own_port = int(str(database.dax_endpoint).rpartition(":")[2])
+        assert (endpoint[1], endpoint[2], endpoint[3]) == (host, b"\x7f\x00\x00\x01", port or own_port)
