@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from hashrange.items.paths import Path
+from hashrange.items.rows import decode_row
 from hashrange.items.values import check_item
 from hashrange.limits import BATCH_GET_KEYS_MAX
 from hashrange.operations.meter import Meter
@@ -103,7 +104,10 @@ def _take_over(
     for name, read in reads.items():
         shape = read.shape
         left = {shape.key_of(key) for key in _left_keys(reply, name)}
-        found = {shape.key_of(item): node.content_of(shape, item) for item in reply["Responses"].get(name, ())}
+        found = {
+            shape.key_of(item): node.content_of(shape, item)
+            for item in map(decode_row, reply["Responses"].get(name, ()))
+        }
         for key in read.keys:
             if key in read.known or key in left:
                 continue

@@ -9,7 +9,7 @@ import msgspec
 from hashrange.errors import ApiError, Malformed
 from hashrange.operations.meter import NOTHING_USED, Meter
 from hashrange.operations.operation import Scope
-from hashrange.operations.reply import Reply, Structure, plain_values
+from hashrange.operations.reply import Reply
 from hashrange.server.dax.connection import DaxAnswer
 from hashrange.server.dax.errors import WriteError
 from hashrange.server.protocols.first_fault import first_fault
@@ -18,7 +18,7 @@ from hashrange.service.call import Call
 from hashrange.service.service import Service
 
 WriteReply = Callable[[dict[str, Any], Meter], bytes]
-"""OperationMembers of DynamoDB's reply, with rows decoded, and what it consumed → the reply to the client."""
+"""Members of DynamoDB's reply, which may hold rows, and what it consumed → the reply to the client."""
 Send = Callable[[DaxAnswer, bytes], None]
 
 
@@ -35,11 +35,11 @@ class DaxCall(Call):
     @property
     def has_left(self) -> bool:
         """True if the client has left."""
-        return self.answer.has_left
+        return self.answer.is_over
 
     def done(self, reply: Reply | None) -> None:
         """Write the reply."""
-        self.content = self.write({} if reply is None else plain_values(Structure(reply)), self.meter)
+        self.content = self.write({} if reply is None else reply, self.meter)
 
     def refuse(self, error: ApiError) -> None:
         """Write the error."""
@@ -75,8 +75,13 @@ def run(
     write: WriteReply,
     write_error: WriteError,
     deliver: Send,
+    *,
+    is_small_read: bool,
 ) -> None:
-    """Run an operation of DynamoDB; the answer is sent now or later. Raises the ApiError of malformed members."""
+    """Run an operation of DynamoDB; the answer is sent now or later. Raises the ApiError of malformed members.
+
+    `is_small_read`: it reads one item, so it runs outside of workers, which takes less time; it does not give way.
+    """
     operation = service.operations[name]
     is_explained = False
     try:
@@ -86,4 +91,7 @@ def run(
     call: Call = DaxCall(
         scope, operation, request, NOTHING_USED, 0, is_explained, members, answer, write, write_error, deliver
     )
-    service.run(deque((call,)))
+    if is_small_read:
+        service.run_in_worker(deque((call,)))
+    else:
+        service.run(deque((call,)))

@@ -1,4 +1,4 @@
-"""One connection of a DAX client: bytes → requests, in order; replies in the order of the requests. A fault of the bytes ends this connection only."""
+"""One connection of a DAX client: bytes → requests, answered one after the other. A fault of the bytes ends this connection only."""
 
 import asyncio
 from collections import deque
@@ -10,55 +10,37 @@ from hashrange.server.dax.authorization import DaxRefusal
 from hashrange.wire.dax.reading import BadBytes
 from hashrange.wire.dax.requests import DaxRequest, Frames
 
-PENDING_MAX = 64
-"""Requests of a connection that may be in work; nothing more is read from it until there are fewer."""
 WRITE_BUFFER_BYTES_MAX = 1024 * 1024
+"""Once so much has not been read by the client, its next request waits."""
 
 
-class DaxAnswer:
-    """The place of a request's reply."""
+class DaxAnswer(Protocol):
+    """Takes the reply to one request."""
 
-    __slots__ = ("_connection", "content")
-
-    def __init__(self, connection: "DaxConnection") -> None:
-        self._connection = connection
-        self.content: bytes | None = None
+    @property
+    def is_over(self) -> bool:
+        """True if nobody waits for the reply any more."""
+        ...
 
     def send(self, content: bytes) -> None:
-        """Send the reply, once all before it have been sent. Takes no second reply."""
-        if self.content is None:
-            self.content = content
-            self._connection.send_ready()
+        """Send the reply."""
+        ...
 
     def cut(self, content: bytes) -> None:
         """Send only the begin of a reply, and end the connection."""
-        self.send(content)
-        self._connection.abort()
-
-    @property
-    def has_left(self) -> bool:
-        """True if the client has left."""
-        return self._connection.is_over
+        ...
 
 
-class Silence(DaxAnswer):
-    """The place of a reply that nobody waits for."""
+class Silence:
+    """Takes a reply that nobody waits for."""
 
-    __slots__ = ()
-
-    def __init__(self) -> None:
-        self.content = None
+    is_over = False
 
     def send(self, content: bytes) -> None:
         """Drop the reply."""
 
     def cut(self, content: bytes) -> None:
         """Drop the reply."""
-
-    @property
-    def has_left(self) -> bool:
-        """Nobody can leave."""
-        return False
 
 
 class DaxRequestHandler(Protocol):
@@ -68,8 +50,8 @@ class DaxRequestHandler(Protocol):
         """Set the connection's `scope` or `refusal`."""
         ...
 
-    def begin(self, connection: "DaxConnection", request: DaxRequest, answer: DaxAnswer) -> None:
-        """Answer a request, now or later."""
+    def begin(self, connection: "DaxConnection", request: DaxRequest) -> None:
+        """Answer a request, now or later, by the connection's `send`."""
         ...
 
 
@@ -82,7 +64,7 @@ class BegunBytes:
 
 
 class DaxConnection(asyncio.Protocol):
-    """The protocol of one connection."""
+    """The protocol of one connection. Also a `DaxAnswer`, of the one request that is in work."""
 
     def __init__(
         self, handler: DaxRequestHandler, begun: BegunBytes, closed: "Callable[[DaxConnection], None]"
@@ -91,9 +73,10 @@ class DaxConnection(asyncio.Protocol):
         self._begun = begun
         self._closed = closed
         self._frames = Frames()
-        self._pending: deque[DaxAnswer] = deque()
         self._requests: deque[DaxRequest] = deque()
         """Requests that have come and not begun."""
+        self._is_waiting = False
+        """True while a request is in work."""
         self._is_held = self._is_writing_held = self._is_going_on = False
         self._own_begun_bytes = 0
         self._transport: asyncio.Transport | None = None
@@ -103,7 +86,7 @@ class DaxConnection(asyncio.Protocol):
         self.scope: Scope | None = None
         """Whose tables the client sees; None: it has not been authorized."""
         self.refusal: DaxRefusal | None = None
-        """Why it was not; the next request gets it."""
+        """Why it was not; its next request gets it."""
         self.late_turns = 0
         """Sweeps since the client began a request that is not complete."""
 
@@ -123,6 +106,8 @@ class DaxConnection(asyncio.Protocol):
         """Bytes of replies that the client has not yet taken."""
         return 0 if self._transport is None else self._transport.get_write_buffer_size()
 
+    # --- what the loop calls --------------------------------------------------------------------
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Called by the loop."""
         self._transport = transport = cast("asyncio.Transport", transport)
@@ -134,87 +119,86 @@ class DaxConnection(asyncio.Protocol):
         """Called by the loop."""
         if self.is_over:
             return
+        frames = self._frames
         try:
-            requests = self._frames.feed(bytes(data))
+            requests = frames.feed(data)
         except BadBytes:
             self.abort()
             return
-        held_bytes = self._frames.begun_bytes
-        self._begun.size_bytes += held_bytes - self._own_begun_bytes
-        self._own_begun_bytes = held_bytes
+        if self._own_begun_bytes or frames.begun_bytes:
+            self._count_begun(frames.begun_bytes)
         if requests:
             self.late_turns = 0
-        if held_bytes and self._begun.size_bytes > self._begun.limit_bytes:
-            self.abort()
-            return
-        self._requests += requests
-        self._go_on()
-
-    @property
-    def _is_busy(self) -> bool:
-        """True if no further request may begin: too many are in work, or the client reads their replies too slowly."""
-        return len(self._pending) >= PENDING_MAX or self._is_writing_held
-
-    def _go_on(self) -> None:
-        """Begin the requests that have come, as long as that is possible; read more when all have begun."""
-        if self._is_going_on:
-            return
-        self._is_going_on = True
-        try:
-            while self._requests and not self.is_over and not self._is_busy:
-                self._take(self._requests.popleft())
-        finally:
-            self._is_going_on = False
-        self._hold_if_busy()
-
-    def _take(self, request: DaxRequest) -> None:
-        if request.method == "authorizeConnection":
-            self._handler.authorize(self, request)
-            return
-        answer = DaxAnswer(self)
-        self._pending.append(answer)
-        self._handler.begin(self, request, answer)
-
-    def send_ready(self) -> None:
-        """Send the replies that are ready, as far as none before them is missing."""
-        pending, transport = self._pending, self._transport
-        if self.is_over or transport is None:
-            return
-        while pending and pending[0].content is not None:
-            content = pending.popleft().content
-            assert content is not None
-            transport.write(content)
-        self._go_on()
-
-    def _hold_if_busy(self) -> None:
-        is_busy = self._is_busy or bool(self._requests)
-        transport = self._transport
-        if is_busy != self._is_held and transport is not None and not self.is_over:
-            self._is_held = is_busy
-            if is_busy:
-                transport.pause_reading()
-            else:
-                transport.resume_reading()
+            self._requests += requests
+            self._go_on()
 
     def pause_writing(self) -> None:
         """Called by the loop when the client reads too slowly."""
         self._is_writing_held = True
-        self._hold_if_busy()
 
     def resume_writing(self) -> None:
         """Called by the loop when the client has read."""
         self._is_writing_held = False
         self._go_on()
 
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Called by the loop."""
+        del exc
+        self._end()
+
+    # --- requests and replies -------------------------------------------------------------------
+
+    def _count_begun(self, begun_bytes: int) -> None:
+        self._begun.size_bytes += begun_bytes - self._own_begun_bytes
+        self._own_begun_bytes = begun_bytes
+        if begun_bytes and self._begun.size_bytes > self._begun.limit_bytes:
+            self.abort()
+
+    def _go_on(self) -> None:
+        """Begin the next request, unless one is in work, or the client reads too slowly; read more once all have begun."""
+        if self._is_going_on:
+            return
+        self._is_going_on = True
+        requests = self._requests
+        while requests and not self._is_waiting and not self._is_writing_held and not self.is_over:
+            request = requests.popleft()
+            if request.method == "authorizeConnection":
+                self._handler.authorize(self, request)
+            else:
+                self._is_waiting = True
+                self._handler.begin(self, request)
+        self._is_going_on = False
+        if bool(requests) != self._is_held:
+            self._hold(is_held=bool(requests))
+
+    def _hold(self, *, is_held: bool) -> None:
+        """Stop reading, or go on."""
+        transport = self._transport
+        if transport is not None and not self.is_over:
+            self._is_held = is_held
+            if is_held:
+                transport.pause_reading()
+            else:
+                transport.resume_reading()
+
+    def send(self, content: bytes) -> None:
+        """Send the reply to the request in work, and begin the next one. Does nothing if it has been sent already."""
+        if self._is_waiting and self._transport is not None and not self.is_over:
+            self._is_waiting = False
+            self._transport.write(content)
+            self._go_on()
+
+    def cut(self, content: bytes) -> None:
+        """Send only the begin of a reply, and end the connection."""
+        if self._transport is not None and not self.is_over:
+            self._transport.write(content)
+            self._transport.close()
+        self._end()
+
     def abort(self) -> None:
         """End the connection at once."""
         if self._transport is not None:
             self._transport.abort()
-        self._end()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Called by the loop."""
-        del exc
         self._end()
 
     def _end(self) -> None:
@@ -223,6 +207,5 @@ class DaxConnection(asyncio.Protocol):
         self.is_over = True
         self._begun.size_bytes -= self._own_begun_bytes
         self._own_begun_bytes = 0
-        self._pending.clear()
         self._requests.clear()
         self._closed(self)

@@ -20,9 +20,14 @@ from hashrange.server.dax.connection import DaxAnswer, DaxConnection
 from hashrange.server.dax.errors import WriteItem, dax_error, unauthorized
 from hashrange.server.dax.tables import TableShape, TableShapes
 from hashrange.service.service import Service
+from hashrange.wire.dax.attribute_values import write_attribute_value
+from hashrange.wire.dax.keys import item_layout
 from hashrange.wire.dax.reading import BadBytes
 from hashrange.wire.dax.requests import DaxRequest
 from hashrange.wire.dax.writing import MAP, head, write_bytes, write_integer, write_text
+
+LAYOUTS_MAX = 1_000
+"""Layouts of the items of a table that are kept; see `TableShape.layouts`."""
 
 
 class NodeEndpoint(NamedTuple):
@@ -86,22 +91,22 @@ class DaxNode:
         else:
             connection.scope, connection.refusal = self.service.scope(*found), None
 
-    def begin(self, connection: DaxConnection, request: DaxRequest, answer: DaxAnswer) -> None:
+    def begin(self, connection: DaxConnection, request: DaxRequest) -> None:
         """Answer a request, now or later."""
         counts = self.caches.counts
         counts["TotalRequestCount"] += 1
         scope = connection.scope
         if scope is None:
             counts["ErrorRequestCount"] += 1
-            answer.send(unauthorized(connection.refusal))
+            connection.send(unauthorized(connection.refusal))
             return
         try:
             if request.method == "endpoints":
-                answer.send(_endpoints_reply(self._endpoints(), connection.local_host))
+                connection.send(_endpoints_reply(self._endpoints(), connection.local_host))
             else:
-                self._methods[request.method](self, scope, request.arguments, answer)
+                self._methods[request.method](self, scope, request.arguments, connection)
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an answer
-            answer.send(self.error(error))
+            connection.send(self.error(error))
 
     def error(self, error: BaseException, write_item: WriteItem | None = None, wording: Any = "bare") -> bytes:
         """The reply for an error, which is counted."""
@@ -123,7 +128,18 @@ class DaxNode:
             return self.error(error, write_item, wording)
 
         self.service.workers.begin_turn()
-        run(self.service, scope, operation, members, answer, write, write_error, self.deliver)
+        is_small_read = operation == "GetItem"
+        run(
+            self.service,
+            scope,
+            operation,
+            members,
+            answer,
+            write,
+            write_error,
+            self.deliver,
+            is_small_read=is_small_read,
+        )
 
     def deliver(self, answer: DaxAnswer, content: bytes) -> None:
         """Send a reply, once the attribute lists that it names are durable."""
@@ -153,7 +169,16 @@ class DaxNode:
 
     def content_of(self, shape: TableShape, item: Item) -> bytes:
         """An item as caches keep it."""
-        return results.stored(shape, item, self.lists.id_of)
+        names = tuple(item)
+        layout = shape.layouts.get(names)
+        if layout is None:
+            if len(shape.layouts) >= LAYOUTS_MAX:
+                shape.layouts.clear()
+            layout = shape.layouts[names] = item_layout(shape.schema, names, self.lists.id_of)
+        out = bytearray(layout[0])
+        for name in layout[1]:
+            write_attribute_value(out, item[name])
+        return bytes(out)
 
 
 # --- metadata -----------------------------------------------------------------------------------

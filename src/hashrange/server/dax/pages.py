@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 from hashrange.items.paths import Path
+from hashrange.items.rows import decode_row
 from hashrange.operations.items.conditions import check_key_paths
 from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Scope
@@ -113,7 +114,7 @@ def _write_page(
     del meter
     parts: results.Parts = {}
     if "Items" in reply:
-        parts[results.ITEMS] = results.found_items(shape, reply["Items"], paths, node.lists.id_of)
+        parts[results.ITEMS] = results.found_items(shape, map(decode_row, reply["Items"]), paths, node.content_of)
     parts[results.COUNT] = results.as_integer(reply["Count"])
     parts[results.SCANNED_COUNT] = results.as_integer(reply["ScannedCount"])
     if "LastEvaluatedKey" in reply:

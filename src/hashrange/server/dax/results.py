@@ -1,13 +1,13 @@
 """How are results written? The members of a reply of DynamoDB as DAX's clients read them, after the empty array that says success. Source: dax.md 7, 8."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from hashrange.items.paths import Path
 from hashrange.items.types import Item, Value
 from hashrange.server.dax.tables import TableShape
 from hashrange.wire.dax.attribute_values import write_attribute_value
-from hashrange.wire.dax.keys import IdOf, index_key_bytes, item_bytes
+from hashrange.wire.dax.keys import IdOf, index_key_bytes
 from hashrange.wire.dax.writing import (
     ARRAY,
     MAP,
@@ -79,12 +79,12 @@ def _value_at(item: Item, path: Path) -> Value | None:
     return value
 
 
-def stored(shape: TableShape, item: Item, id_of: IdOf) -> bytes:
-    """An item without its key: the content of caches."""
-    return item_bytes(shape.schema, item, id_of)
-
-
-def found_items(shape: TableShape, items: Iterable[Item], paths: Sequence[Path] | None, id_of: IdOf) -> bytes:
+def found_items(
+    shape: TableShape,
+    items: Iterable[Item],
+    paths: Sequence[Path] | None,
+    content_of: Callable[[TableShape, Item], bytes],
+) -> bytes:
     """The items of a page: key and rest of each, or the values at paths."""
     count, out = 0, bytearray()
     for item in items:
@@ -94,7 +94,7 @@ def found_items(shape: TableShape, items: Iterable[Item], paths: Sequence[Path] 
         else:
             out += head(ARRAY, 2)
             write_bytes(out, shape.key_of(item))
-            write_bytes(out, stored(shape, item, id_of))
+            write_bytes(out, content_of(shape, item))
     return head(ARRAY, count) + bytes(out)
 
 

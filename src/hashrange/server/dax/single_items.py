@@ -9,6 +9,7 @@ from hashrange.items.types import Item
 from hashrange.items.values import check_item
 from hashrange.operations.meter import ChangeUsage, Meter
 from hashrange.operations.operation import Scope
+from hashrange.operations.reply import plain_values
 from hashrange.server.dax import results
 from hashrange.server.dax.arguments import (
     CONDITION,
@@ -70,7 +71,8 @@ def answer_get_item(node: DaxNode, scope: Scope, arguments: list[Any], answer: D
 
     def write(reply: dict[str, Any], meter: Meter) -> bytes:
         del meter
-        item = reply.get("Item")
+        row = reply.get("Item")
+        item = None if row is None else decode_row(row)
         content = None if item is None else node.content_of(shape, item)
         if not is_consistent and caches.writes == writes:
             caches.keep_item(key, content)
@@ -148,8 +150,8 @@ def _write(
     def write(reply: dict[str, Any], meter: Meter) -> bytes:
         keep_written(node, scope, meter, deleted)
         parts: results.Parts = {}
-        attributes = reply.get("Attributes")
-        if attributes is not None:
+        if "Attributes" in reply:
+            attributes = plain_values(reply["Attributes"])
             if return_values in ("UPDATED_OLD", "UPDATED_NEW"):
                 parts[results.ATTRIBUTES] = results.updated(attributes, node.lists.id_of)
             else:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Scope
+from hashrange.operations.reply import plain_values
 from hashrange.server.dax import results
 from hashrange.server.dax.arguments import (
     TOKEN,
@@ -52,7 +53,7 @@ def answer_transact_get_items(node: DaxNode, scope: Scope, arguments: list[Any],
         del meter
         elements = []
         for place, own_paths, response in zip(places, paths, reply["Responses"], strict=True):
-            item = response.get("Item")
+            item = plain_values(response["Item"]) if "Item" in response else None
             if item is None:
                 elements.append(NULL)
             elif own_paths is not None:
@@ -139,7 +140,7 @@ def _keep_again(node: DaxNode, scope: Scope, places: list[_Place]) -> None:
     def write(reply: dict[str, Any], meter: Meter) -> bytes:
         del meter
         for key, place, response in zip(keys, places, reply["Responses"], strict=True):
-            item = response.get("Item")
+            item = plain_values(response["Item"]) if "Item" in response else None
             content = None if item is None else node.content_of(place.shape, item)
             node.caches.written(key, content)
         return b""

@@ -116,12 +116,10 @@ def read_dax_item(raw: bytes, names_of: NamesOf) -> Item:
     return item
 
 
-def item_bytes(schema: DaxKeySchema, item: Item, id_of: IdOf) -> bytes:
-    """An item without its key, from canonical values."""
+def item_layout(schema: DaxKeySchema, names: Sequence[str], id_of: IdOf) -> tuple[bytes, list[str]]:
+    """How an item with these attributes is written: the id of its attribute list as CBOR, and the names of the values that follow."""
     keys = {attribute.name for attribute in schema}
-    names = tuple(sorted([name for name in item if name not in keys]))
+    listed = sorted([name for name in names if name not in keys])
     out = bytearray()
-    write_integer(out, id_of(names))
-    for name in names:
-        write_attribute_value(out, item[name])
-    return bytes(out)
+    write_integer(out, id_of(tuple(listed)))
+    return bytes(out), listed

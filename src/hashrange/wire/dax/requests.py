@@ -37,6 +37,16 @@ METHODS = {
 """Id → name of the method, and the number of its arguments. No client sends the others, whose arguments are not known."""
 
 
+_BEGINNING_BYTES = 6
+_BEGINNINGS = {
+    b"\x01"
+    + bytes((0x1A if number >= 0 else 0x3A,))
+    + (number if number >= 0 else -1 - number).to_bytes(4, "big"): method
+    for number, method in METHODS.items()
+}
+"""How clients write the service and the method. Other forms of the same numbers are read too."""
+
+
 class DaxRequest(NamedTuple):
     """One request. `method` is such as `getItem`; `arguments` are values of `CborReader`."""
 
@@ -119,7 +129,13 @@ def _method(reader: CborReader) -> tuple[str, int]:
 
 
 def _request(reader: CborReader) -> DaxRequest:
-    name, count = _method(reader)
+    at = reader.at
+    method = _BEGINNINGS.get(bytes(reader.data[at : at + _BEGINNING_BYTES]))
+    if method is None:
+        method = _method(reader)
+    else:
+        reader.at = at + _BEGINNING_BYTES
+    name, count = method
     return DaxRequest(name, [reader.value() for _ in range(count)])
 
 

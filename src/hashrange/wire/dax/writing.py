@@ -13,12 +13,19 @@ _FLOAT = struct.Struct(">Bd")
 _UINT64_MAX = 1 << 64
 
 
+_SHORT_HEADS = [
+    [
+        bytes((major << 5 | argument,)) if argument < 24 else bytes((major << 5 | 24, argument))
+        for argument in range(256)
+    ]
+    for major in range(8)
+]
+
+
 def head(major: int, argument: int) -> bytes:
     """The head of a value: its major type, and its length or number, below 2 ** 64."""
-    if argument < 24:
-        return bytes((major << 5 | argument,))
     if argument < 0x100:
-        return bytes((major << 5 | 24, argument))
+        return _SHORT_HEADS[major][argument]
     if argument < 0x10000:
         return bytes((major << 5 | 25,)) + argument.to_bytes(2, "big")
     if argument < 0x100000000:
@@ -28,6 +35,9 @@ def head(major: int, argument: int) -> bytes:
 
 def write_integer(out: bytearray, number: int) -> None:
     """Append an integer of any size."""
+    if 0 <= number < 0x100:
+        out += _SHORT_HEADS[UNSIGNED][number]
+        return
     magnitude = number if number >= 0 else -1 - number
     if magnitude < _UINT64_MAX:
         out += head(UNSIGNED if number >= 0 else NEGATIVE, magnitude)
