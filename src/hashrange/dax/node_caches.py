@@ -40,6 +40,7 @@ class NodeCaches:
 
     def __init__(self, terms: NodeTerms, now: Callable[[], float]) -> None:
         self._now = now
+        self.memory_bytes = terms.memory_bytes
         self._item_life_seconds = terms.record_ttl_millis / 1000
         self._query_life_seconds = terms.query_ttl_millis / 1000
         self._lru: LruCache[bytes | None] = LruCache(terms.memory_bytes, now)
@@ -48,6 +49,7 @@ class NodeCaches:
         """The caches of the cluster's other nodes."""
         self.writes = 0
         """Number of writes so far: a read that began before the last one does not know its item."""
+        self.received_bytes = self.sent_bytes = 0
         self.counts: Counter[str] = Counter()
         """By name of AWS/DAX's metric: what has happened since the node was started."""
 

@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol, cast
 
+from hashrange.dax.node_caches import NodeCaches
 from hashrange.operations.operation import Scope
 from hashrange.server.dax.authorization import DaxRefusal
 from hashrange.wire.dax.reading import BadBytes
@@ -45,6 +46,11 @@ class Silence:
 
 class DaxRequestHandler(Protocol):
     """What answers requests: a node."""
+
+    @property
+    def caches(self) -> NodeCaches:
+        """The node's caches, which count what it receives and sends."""
+        ...
 
     def authorize(self, connection: "DaxConnection", request: DaxRequest) -> None:
         """Set the connection's `scope` or `refusal`."""
@@ -120,6 +126,7 @@ class DaxConnection(asyncio.Protocol):
         if self.is_over:
             return
         frames = self._frames
+        self._handler.caches.received_bytes += len(data)
         try:
             requests = frames.feed(data)
         except BadBytes:
@@ -185,6 +192,7 @@ class DaxConnection(asyncio.Protocol):
         """Send the reply to the request in work, and begin the next one. Does nothing if it has been sent already."""
         if self._is_waiting and self._transport is not None and not self.is_over:
             self._is_waiting = False
+            self._handler.caches.sent_bytes += len(content)
             self._transport.write(content)
             self._go_on()
 

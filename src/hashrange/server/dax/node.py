@@ -7,8 +7,9 @@ import socket
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from hashrange.dax.attribute_lists import AttributeLists
+from hashrange.dax.attribute_lists import AttributeLists, TooManyLists
 from hashrange.dax.node_caches import ItemKey, NodeCaches
+from hashrange.errors import THROTTLED, ApiError
 from hashrange.items.types import Item
 from hashrange.operations.operation import Scope
 from hashrange.server.credentials import Credential
@@ -26,6 +27,7 @@ from hashrange.wire.dax.reading import BadBytes
 from hashrange.wire.dax.requests import DaxRequest
 from hashrange.wire.dax.writing import MAP, head, write_bytes, write_integer, write_text
 
+FAULT_STATUS = 500
 LAYOUTS_MAX = 1_000
 """Layouts of the items of a table that are kept; see `TableShape.layouts`."""
 
@@ -98,6 +100,7 @@ class DaxNode:
         scope = connection.scope
         if scope is None:
             counts["ErrorRequestCount"] += 1
+            counts["FailedRequestCount"] += 1
             connection.send(unauthorized(connection.refusal))
             return
         try:
@@ -110,7 +113,9 @@ class DaxNode:
 
     def error(self, error: BaseException, write_item: WriteItem | None = None, wording: Any = "bare") -> bytes:
         """The reply for an error, which is counted."""
-        self.caches.counts["FailedRequestCount"] += 1
+        counts = self.caches.counts
+        counts["FailedRequestCount"] += 1
+        counts[_kind_of(error)] += 1
         return dax_error(error, wording, write_item)
 
     def ask(
@@ -179,6 +184,16 @@ class DaxNode:
         for name in layout[1]:
             write_attribute_value(out, item[name])
         return bytes(out)
+
+
+def _kind_of(error: BaseException) -> str:
+    """The metric of failed requests in which one with this error counts."""
+    if isinstance(error, THROTTLED):
+        return "ThrottledRequestCount"
+    is_clients = isinstance(error, BadBytes | TooManyLists | RecursionError) or (
+        isinstance(error, ApiError) and error.http_status < FAULT_STATUS
+    )
+    return "ErrorRequestCount" if is_clients else "FaultRequestCount"
 
 
 # --- metadata -----------------------------------------------------------------------------------

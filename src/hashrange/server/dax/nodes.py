@@ -2,13 +2,14 @@
 
 import asyncio
 import ssl
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from hashrange.dax.attribute_lists import AttributeLists
 from hashrange.dax.node_caches import NodeCaches
 from hashrange.dax.node_host import NodeTerms
+from hashrange.dax.node_metrics import NodeMetrics, ObservedNode
 from hashrange.server.credentials import ACCOUNT, Credential
 from hashrange.server.dax import batches, pages, single_items, transactions
 from hashrange.server.dax.connection import BegunBytes, DaxConnection
@@ -91,6 +92,12 @@ class DaxNodes:
         self._running: dict[NodeName, _Running] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._sweep: asyncio.TimerHandle | None = None
+        metrics, clock = service.background.cloudwatch.metrics, service.clock
+        self._metrics = NodeMetrics(metrics, clock.service_time, self._observed)
+        self._stop_listening: Callable[[], None] = lambda: None
+        if service.settings.metrics == "on":
+            metrics.add_source(self._metrics.record)
+            self._stop_listening = clock.on_advance(lambda: self._metrics.record(clock.service_time()))
         self._shared = NodeSurroundings(
             service, AttributeLists(service.store), TableShapes(), credentials, self._do_later
         )
@@ -165,7 +172,10 @@ class DaxNodes:
                 connection.abort()
 
     async def close(self) -> None:
-        """Stop all nodes."""
+        """Stop all nodes, and record what they have counted."""
+        self._stop_listening()
+        if self._service.settings.metrics == "on":
+            self._metrics.record(self._service.clock.service_time())
         if self._sweep is not None:
             self._sweep.cancel()
         for name in list(self._running):
@@ -196,7 +206,17 @@ class DaxNodes:
             for number, (name, running) in enumerate(found)
         ]
 
+    def _observed(self) -> list[ObservedNode]:
+        return [
+            ObservedNode(*name, running.caches, partial(len, running.connections))
+            for name, running in self._running.items()
+        ]
+
     def _turn(self) -> None:
+        """Disconnect slow clients; record metrics when a minute of service time is over, if the clock passes by itself."""
         for running in self._running.values():
             running.sweep()
-        self._sweep = asyncio.get_running_loop().call_later(SWEEP_SECONDS, self._turn)
+        if self._service.settings.metrics == "on":
+            self._metrics.record(self._service.clock.service_time())
+        pause_seconds = min(SWEEP_SECONDS, self._metrics.seconds_left + 0.001)
+        self._sweep = asyncio.get_running_loop().call_later(pause_seconds, self._turn)

@@ -1,0 +1,121 @@
+"""What does CloudWatch know of DAX's nodes? The metrics of AWS/DAX, by cluster and node, from what the nodes count.
+
+A minute's counts are recorded when it is over, when somebody reads, and when the clock is moved: what was counted before belongs to the time
+before. Source: dax.md 9. Metrics of what this server has not got (CPU credits, packets) are not recorded.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from hashrange.cloudwatch.limits import METRIC_MINUTE_SECONDS
+from hashrange.cloudwatch.metric_id import MetricId
+from hashrange.cloudwatch.metrics import Metrics
+from hashrange.cloudwatch.statistics import StatisticSet
+from hashrange.dax.node_caches import NodeCaches
+
+NAMESPACE = "AWS/DAX"
+COUNTED = (
+    "GetItemRequestCount",
+    "BatchGetItemRequestCount",
+    "QueryRequestCount",
+    "ScanRequestCount",
+    "PutItemRequestCount",
+    "UpdateItemRequestCount",
+    "DeleteItemRequestCount",
+    "BatchWriteItemRequestCount",
+    "TransactGetItemsCount",
+    "TransactWriteItemsCount",
+    "TotalRequestCount",
+    "FailedRequestCount",
+    "ErrorRequestCount",
+    "FaultRequestCount",
+    "ThrottledRequestCount",
+    "ItemCacheHits",
+    "ItemCacheMisses",
+    "QueryCacheHits",
+    "QueryCacheMisses",
+    "ScanCacheHits",
+    "ScanCacheMisses",
+)
+"""Metrics of which each observation is 1."""
+BYTES = ("EvictedSize", "NetworkBytesIn", "NetworkBytesOut")
+"""Metrics that are sums of bytes."""
+
+
+class ObservedNode(NamedTuple):
+    """A node that runs."""
+
+    account: str
+    region: str
+    cluster: str
+    node_id: str
+    caches: NodeCaches
+    connections: Callable[[], int]
+
+
+class NodeMetrics:
+    """Records the metrics of all nodes of a server."""
+
+    def __init__(self, metrics: Metrics, now: Callable[[], float], nodes: Callable[[], list[ObservedNode]]) -> None:
+        """`now`: service time. `nodes`: those that run now."""
+        self._metrics = metrics
+        self._now = now
+        self._nodes = nodes
+        self._recorded: dict[int, dict[str, int]] = {}
+        """By identity of a node's caches: what has been recorded of its counts."""
+        self._minute_seconds = self._minute_of(now())
+
+    @staticmethod
+    def _minute_of(seconds: float) -> int:
+        return int(seconds // METRIC_MINUTE_SECONDS) * METRIC_MINUTE_SECONDS
+
+    @property
+    def seconds_left(self) -> float:
+        """Service time until the minute is over."""
+        return METRIC_MINUTE_SECONDS - self._now() % METRIC_MINUTE_SECONDS
+
+    def record(self, now_seconds: float) -> None:
+        """Record what has been counted since the last call, in the minute of that, and what gauges show. A `RecordCounts`."""
+        minute_seconds, self._minute_seconds = self._minute_seconds, self._minute_of(now_seconds)
+        known: dict[int, dict[str, int]] = {}
+        for node in self._nodes():
+            caches = node.caches
+            counts = dict(
+                caches.counts,
+                EvictedSize=caches.evicted_bytes,
+                NetworkBytesIn=caches.received_bytes,
+                NetworkBytesOut=caches.sent_bytes,
+            )
+            before = self._recorded.get(id(node.caches), {})
+            self._record_counts(node, counts, before, minute_seconds)
+            if minute_seconds != self._minute_seconds or not before:
+                self._record_gauges(node, self._minute_seconds)
+            known[id(node.caches)] = counts
+        self._recorded = known
+
+    def _record_counts(
+        self, node: ObservedNode, counts: Mapping[str, int], before: Mapping[str, int], at_seconds: int
+    ) -> None:
+        for name in (*COUNTED, *BYTES):
+            more = counts.get(name, 0) - before.get(name, 0)
+            if more:
+                times, value = (more, 1) if name in COUNTED else (1, more)
+                observed = StatisticSet(float(times), float(more), float(value), float(value))
+                self._record(node, name, "Count" if name in COUNTED else "Bytes", at_seconds, observed)
+
+    def _record_gauges(self, node: ObservedNode, at_seconds: int) -> None:
+        caches = node.caches
+        for name, unit, value in (
+            ("ClientConnections", "Count", float(node.connections())),
+            ("EstimatedDbSize", "Bytes", float(caches.size_bytes)),
+            ("CacheMemoryUtilization", "Percent", 100 * caches.size_bytes / caches.memory_bytes),
+        ):
+            self._record(node, name, unit, at_seconds, StatisticSet(1.0, value, value, value))
+
+    def _record(self, node: ObservedNode, name: str, unit: str, at_seconds: int, observed: StatisticSet) -> None:
+        for dimensions in (
+            (("ClusterId", node.cluster), ("NodeId", node.node_id)),
+            (("ClusterId", node.cluster),),
+        ):
+            metric = MetricId(node.account, node.region, NAMESPACE, name, dimensions)
+            self._metrics.record(metric, unit, at_seconds, observed)
