@@ -21,6 +21,7 @@ COMMANDS = {
     "inspect": "show a data folder's tables, or the item at a key",
     "tail": "print a table's changes as they come, from a running server",
     "snapshot": "write the content of a running server to a file",
+    "dax": "show how the DAX clusters of a running server are used",
     "version": "print the versions of Hashrange and of what it stands on",
 }
 

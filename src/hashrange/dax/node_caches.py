@@ -4,10 +4,12 @@ The rules are the service's (dax.md 9): writes that pass through the node replac
 later; nothing but time removes a query's reply.
 """
 
+from array import array
 from collections import Counter, deque
 from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
+from hashrange.dax.hot_keys import HotKeys, ItemKey
 from hashrange.dax.lru import LruCache
 from hashrange.dax.node_host import NodeTerms
 
@@ -20,10 +22,6 @@ class CachedItem(NamedTuple):
 
     content: bytes | None
     """Attribute list's id and values; None: there is no such item."""
-
-
-ItemKey = tuple[str, str, str, bytes]
-"""Account, Region, name of the table, and key in canonical form."""
 
 
 class _Replicated(NamedTuple):
@@ -50,6 +48,9 @@ class NodeCaches:
         self.writes = 0
         """Number of writes so far: a read that began before the last one does not know its item."""
         self.received_bytes = self.sent_bytes = 0
+        self.latencies_seconds = array("d")
+        """How long each request took, since somebody last looked."""
+        self.hot_keys = HotKeys()
         self.counts: Counter[str] = Counter()
         """By name of AWS/DAX's metric: what has happened since the node was started."""
 
@@ -69,6 +70,7 @@ class NodeCaches:
         """What is known of an item; None if nothing is."""
         if self._replicated:
             self._take_replicated()
+        self.hot_keys.see(key)
         entry = self._lru.get(key)
         if entry is None:
             self.counts["ItemCacheMisses"] += 1

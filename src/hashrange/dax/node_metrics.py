@@ -4,12 +4,15 @@ A minute's counts are recorded when it is over, when somebody reads, and when th
 before. Source: dax.md 9. Metrics of what this server has not got (CPU credits, packets) are not recorded.
 """
 
+from array import array
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from hashrange.cloudwatch.limits import METRIC_MINUTE_SECONDS
-from hashrange.cloudwatch.metric_id import MetricId
+from hashrange.cloudwatch.metric_id import Dimensions, MetricId
 from hashrange.cloudwatch.metrics import Metrics
+from hashrange.cloudwatch.percentiles import distribution_of
 from hashrange.cloudwatch.statistics import StatisticSet
 from hashrange.dax.node_caches import NodeCaches
 
@@ -40,6 +43,10 @@ COUNTED = (
 """Metrics of which each observation is 1."""
 BYTES = ("EvictedSize", "NetworkBytesIn", "NetworkBytesOut")
 """Metrics that are sums of bytes."""
+
+
+OWN_NAMESPACE, LATENCY = "Hashrange/DAX", "RequestLatency"
+"""The service has no metric of latency for DAX, so this one is not in its namespace."""
 
 
 class ObservedNode(NamedTuple):
@@ -90,6 +97,7 @@ class NodeMetrics:
             self._record_counts(node, counts, before, minute_seconds)
             if minute_seconds != self._minute_seconds or not before:
                 self._record_gauges(node, self._minute_seconds)
+            self._record_latencies(node, minute_seconds)
             known[id(node.caches)] = counts
         self._recorded = known
 
@@ -103,6 +111,15 @@ class NodeMetrics:
                 observed = StatisticSet(float(times), float(more), float(value), float(value))
                 self._record(node, name, "Count" if name in COUNTED else "Bytes", at_seconds, observed)
 
+    def _record_latencies(self, node: ObservedNode, at_seconds: int) -> None:
+        latencies, node.caches.latencies_seconds = node.caches.latencies_seconds, array("d")
+        if not latencies:
+            return
+        milliseconds = Counter([round(seconds * 1000, 3) for seconds in latencies])
+        observed = StatisticSet(float(len(latencies)), sum(latencies) * 1000, min(milliseconds), max(milliseconds))
+        metric = MetricId(node.account, node.region, OWN_NAMESPACE, LATENCY, _node_dimensions(node))
+        self._metrics.record(metric, "Milliseconds", at_seconds, observed, distribution_of(milliseconds.items()))
+
     def _record_gauges(self, node: ObservedNode, at_seconds: int) -> None:
         caches = node.caches
         for name, unit, value in (
@@ -113,9 +130,10 @@ class NodeMetrics:
             self._record(node, name, unit, at_seconds, StatisticSet(1.0, value, value, value))
 
     def _record(self, node: ObservedNode, name: str, unit: str, at_seconds: int, observed: StatisticSet) -> None:
-        for dimensions in (
-            (("ClusterId", node.cluster), ("NodeId", node.node_id)),
-            (("ClusterId", node.cluster),),
-        ):
+        for dimensions in (_node_dimensions(node), (("ClusterId", node.cluster),)):
             metric = MetricId(node.account, node.region, NAMESPACE, name, dimensions)
             self._metrics.record(metric, unit, at_seconds, observed)
+
+
+def _node_dimensions(node: ObservedNode) -> Dimensions:
+    return (("ClusterId", node.cluster), ("NodeId", node.node_id))

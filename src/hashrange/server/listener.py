@@ -74,7 +74,14 @@ class Server:
         clients = Clients(lambda: len(self.connections.open), host_of_connection)
         self.snapshots = KeptSnapshots()
         self.forks = Forks(service, self, partial(Server, secrets=secrets))
-        self.front = http_front(service, self.access, clients, self.snapshots, self.forks)
+        self.front = http_front(
+            service,
+            self.access,
+            clients,
+            self.snapshots,
+            self.forks,
+            lambda: [] if self.dax is None else self.dax.describe(),
+        )
         self.connections = Connections(
             self.front.handle, service.clock, settings.max_connections, log_access if settings.access_log else None
         )

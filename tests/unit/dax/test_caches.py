@@ -4,8 +4,9 @@ import random
 
 import pytest
 
+from hashrange.dax.hot_keys import ItemKey
 from hashrange.dax.lru import ENTRY_BYTES, LruCache
-from hashrange.dax.node_caches import REPLICATION_SECONDS, ItemKey, NodeCaches
+from hashrange.dax.node_caches import REPLICATION_SECONDS, NodeCaches
 from hashrange.dax.node_host import NodeTerms
 
 

@@ -73,8 +73,14 @@ class DaxConnection(asyncio.Protocol):
     """The protocol of one connection. Also a `DaxAnswer`, of the one request that is in work."""
 
     def __init__(
-        self, handler: DaxRequestHandler, begun: BegunBytes, closed: "Callable[[DaxConnection], None]"
+        self,
+        handler: DaxRequestHandler,
+        begun: BegunBytes,
+        closed: "Callable[[DaxConnection], None]",
+        now: Callable[[], float],
     ) -> None:
+        """`now`: monotonic time."""
+        self._now = now
         self._handler = handler
         self._begun = begun
         self._closed = closed
@@ -85,6 +91,8 @@ class DaxConnection(asyncio.Protocol):
         """True while a request is in work."""
         self._is_held = self._is_writing_held = self._is_going_on = False
         self._own_begun_bytes = 0
+        self._began_seconds = 0.0
+        """Monotonic time at which the request in work began."""
         self._transport: asyncio.Transport | None = None
         self.is_over = False
         self.is_unwanted = False
@@ -173,6 +181,7 @@ class DaxConnection(asyncio.Protocol):
                 self._handler.authorize(self, request)
             else:
                 self._is_waiting = True
+                self._began_seconds = self._now()
                 self._handler.begin(self, request)
         self._is_going_on = False
         if bool(requests) != self._is_held:
@@ -192,7 +201,9 @@ class DaxConnection(asyncio.Protocol):
         """Send the reply to the request in work, and begin the next one. Does nothing if it has been sent already."""
         if self._is_waiting and self._transport is not None and not self.is_over:
             self._is_waiting = False
-            self._handler.caches.sent_bytes += len(content)
+            caches = self._handler.caches
+            caches.sent_bytes += len(content)
+            caches.latencies_seconds.append(self._now() - self._began_seconds)
             self._transport.write(content)
             self._go_on()
 

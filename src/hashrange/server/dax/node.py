@@ -8,7 +8,8 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from hashrange.dax.attribute_lists import AttributeLists, TooManyLists
-from hashrange.dax.node_caches import ItemKey, NodeCaches
+from hashrange.dax.hot_keys import ItemKey
+from hashrange.dax.node_caches import NodeCaches
 from hashrange.errors import THROTTLED, ApiError
 from hashrange.items.types import Item
 from hashrange.operations.operation import Scope

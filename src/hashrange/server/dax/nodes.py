@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+from base64 import b64encode
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -29,6 +30,7 @@ LATE_SWEEPS_MAX = 12
 BACKLOG_CONNECTIONS = 1_024
 ZONES = ("a", "b", "c")
 
+HOTTEST_SHOWN = 10
 DEFAULT_TTL_MILLIS = 300_000
 DEFAULT_MEMORY_BYTES = 1024 * 1024 * 1024
 DEFAULT_REGION = "us-east-1"
@@ -62,7 +64,7 @@ class _Running:
 
     def connect(self) -> DaxConnection:
         """The protocol of a new connection."""
-        connection = DaxConnection(self.node, self._begun, self.connections.discard)
+        connection = DaxConnection(self.node, self._begun, self.connections.discard, self.node.service.clock.monotonic)
         if len(self.connections) < CONNECTIONS_MAX:
             self.connections.add(connection)
         else:
@@ -187,6 +189,28 @@ class DaxNodes:
         """The caches of a cluster's nodes, by node id."""
         wanted = (account, region, cluster)
         return {name[3]: running.caches for name, running in self._running.items() if name[:3] == wanted}
+
+    def describe(self) -> list[dict[str, object]]:
+        """State of each node, for the admin API: what it has counted, its memory, the keys that are read most."""
+        return [
+            {
+                "account": account,
+                "region": region,
+                "cluster": cluster,
+                "node": node_id,
+                "port": running.port,
+                "connections": len(running.connections),
+                "memory_bytes": running.caches.memory_bytes,
+                "used_bytes": running.caches.size_bytes,
+                "evicted_bytes": running.caches.evicted_bytes,
+                "counts": dict(sorted(running.caches.counts.items())),
+                "hottest": [
+                    {"table": key[2], "key": b64encode(key[3]).decode(), "reads": reads}
+                    for key, reads in running.caches.hot_keys.most(HOTTEST_SHOWN)
+                ],
+            }
+            for (account, region, cluster, node_id), running in sorted(self._running.items())
+        ]
 
     def _peers(self, name: NodeName) -> list[NodeCaches]:
         return [running.caches for other, running in self._running.items() if other[:3] == name[:3] and other != name]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from hashrange.dax.node_caches import ItemKey
+from hashrange.dax.hot_keys import ItemKey
 from hashrange.items.rows import decode_row
 from hashrange.items.types import Item
 from hashrange.items.values import check_item

@@ -1,5 +1,7 @@
 """Which protocols does the HTTP listener speak? The admin API if it is on, Lambda's API, DynamoDB JSON, plain HTTP. They are asked in this order unless X-Amz-Target decides."""
 
+from collections.abc import Callable
+
 from hashrange.server.access import Access
 from hashrange.server.clients import IN_THIS_PROCESS, Clients
 from hashrange.server.forks import Forks
@@ -24,10 +26,11 @@ def http_front(
     clients: Clients = IN_THIS_PROCESS,
     snapshots: KeptSnapshots | None = None,
     forks: Forks | None = None,
+    describe_dax: Callable[[], list[dict[str, object]]] = list,
 ) -> Front:
     """Make the `Front` (`server/front.py`) that answers HTTP requests: those that a listener receives, or those of code in this process.
 
-    `snapshots`, `forks`: those of a listener's admin API; a service without a listener can have no forks.
+    `describe_dax`: state of each node of DAX's clusters. `snapshots`, `forks`: those of a listener's admin API; a service without a listener can have no forks.
     """
     hint_other_service = OtherServiceHint([SIGNING_NAME, LAMBDA_SIGNING_NAME, *OTHER_SIGNING_NAMES])
     plain = Plain(hint_other_service)
@@ -53,7 +56,7 @@ def http_front(
         from hashrange.server.protocols.admin.protocol import Admin  # noqa: PLC0415
 
         serving = Serving(
-            service, clients, snapshots or KeptSnapshots(), forks, started_at_seconds=service.clock.monotonic()
+            service, clients, snapshots or KeptSnapshots(), forks, service.clock.monotonic(), describe_dax
         )
         protocols.insert(0, Admin(serving))
     return Front(service, protocols)

@@ -30,6 +30,8 @@ class Serving(NamedTuple):
     """None for a database that listens on no port."""
     started_at_seconds: float
     """Monotonic time of the server's start."""
+    describe_dax: Callable[[], list[dict[str, object]]] = list
+    """State of each node of DAX's clusters."""
 
 
 class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

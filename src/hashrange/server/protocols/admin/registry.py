@@ -3,6 +3,7 @@
 from hashrange.messages import admin as sentences
 from hashrange.server.protocols.admin import (
     clock,
+    dax,
     faults,
     forks,
     info,
@@ -18,6 +19,7 @@ from hashrange.server.protocols.admin.endpoint import PREFIX, Endpoint, Refused
 ENDPOINTS: tuple[Endpoint, ...] = (
     ready.ENDPOINT,
     info.ENDPOINT,
+    dax.ENDPOINT,
     *clock.ENDPOINTS,
     reset.ENDPOINT,
     *snapshots.ENDPOINTS,
