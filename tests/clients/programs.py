@@ -67,14 +67,19 @@ def go(folder: Path) -> str:
 
 def aws_cli(folder: Path) -> list[str]:
     """The words that run the AWS CLI, which is installed into `folder`/.venv, an environment of its own."""
+    return [python(folder, "--only-binary", ":all:"), "-m", "awscli"]
+
+
+def python(folder: Path, *more: str) -> str:
+    """Path of the Python of `folder`/.venv, an environment with exactly the packages of requirements.txt. `more`: options of pip."""
     path = folder / ".venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     if not path.exists():
         venv.create(folder / ".venv", with_pip=True)
-    options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:"]
+    options = ["--quiet", "--disable-pip-version-check", "--no-deps", *more]
     prepare(
         folder, [str(path), "-m", "pip", "install", *options, "-r", "requirements.txt"], ["requirements.txt"], ".venv"
     )
-    return [str(path), "-m", "awscli"]
+    return str(path)
 
 
 def heard(command: list[str], folder: Path) -> Any:

@@ -33,6 +33,8 @@ class ServerProcess:
         found = re.search(r"(http://127\.0\.0\.1:(\d+))", line)
         assert found, line or self.process.communicate()[1] or self.problems()
         self.endpoint, self.port = found[1], int(found[2])
+        dax = re.search(r"(daxs?://127\.0\.0\.1:\d+)", line)
+        self.dax_endpoint = None if dax is None else dax[1]
 
     def stop(self) -> None:
         """Stop the server by a signal; it must not have reported an error."""

@@ -108,6 +108,20 @@ def test_each_client_sees_the_tables_of_its_account_and_region(database: Databas
         assert client.call("defineKeySchema", b"music")
 
 
+def test_replies_in_frames(database: Database) -> None:
+    """The client for Java asks for them: the length of the frame, with its head of eight bytes, and a flag for the last one."""
+    host, port = str(database.dax_endpoint).partition("//")[2].rsplit(":", 1)
+    with socket.create_connection((host, int(port)), timeout=30) as connection:
+        connection.sendall(HANDSHAKE[:8] + b"\x01" + HANDSHAKE[9:] + authorization() + request_bytes("endpoints"))
+        stream = connection.makefile("rb")
+        head = stream.read(8)
+        assert head[4:] == b"\x01\x00\x00\x00"
+        reply = stream.read(int.from_bytes(head[:4], "big") - 8)
+        stream.close()
+    assert reply[:1] == b"\x80"
+    assert cbor2.loads(reply[1:])[0][3] == int(port)
+
+
 def test_tls() -> None:
     with served(tls_cert=str(TLS / "localhost.pem"), tls_key=str(TLS / "localhost.key")) as endpoint:
         assert endpoint.startswith("daxs://")

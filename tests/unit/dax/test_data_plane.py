@@ -63,6 +63,7 @@ def test_attribute_lists_have_ids_that_stay(database: Database, dax: DaxClient) 
     first = dax.call("defineAttributeListId", ["a", "b"])
     assert dax.call("defineAttributeListId", ["a", "b"]) == first
     assert dax.call("defineAttributeList", first) == ["a", "b"]
+    assert dax.call("defineAttributeListId", cbor2.CBORTag(3321, ["a", "b"])) == first, "as the client for Java writes it"
     assert dax.call("defineAttributeListId", []) == 1
     assert dax.call("defineAttributeList", 1) == []
     assert dax.call("defineAttributeListId", ["c"]) not in (1, first)
@@ -223,6 +224,14 @@ def test_a_filter_and_a_projection(dax: DaxClient) -> None:
     assert (reply[8], reply[10]) == (2, 4)
     key_path = expression([path("artist", "x")])
     assert "artist" in refused(dax, "query", TABLE, QUERY, {0: key_path}).message
+
+
+def test_all_attributes_means_nothing_chosen(dax: DaxClient) -> None:
+    """The client in Go sends ALL_ATTRIBUTES if its caller has chosen nothing, which DynamoDB refuses for these two."""
+    fill(dax)
+    assert dax.call("query", TABLE, QUERY, {15: 1, 0: expression([path("n")])})[7] == [{0: 1}, {0: 2}, {0: 3}]
+    genre = expression([0, path("genre"), value(0)], "soul")
+    assert dax.call("query", TABLE, genre, {11: b"genres", 15: 1})[8] == 3
 
 
 def test_a_scan_in_segments(dax: DaxClient) -> None:

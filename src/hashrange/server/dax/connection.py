@@ -9,7 +9,7 @@ from hashrange.dax.node_caches import NodeCaches
 from hashrange.operations.operation import Scope
 from hashrange.server.dax.authorization import DaxRefusal
 from hashrange.wire.dax.reading import BadBytes
-from hashrange.wire.dax.requests import DaxRequest, Frames
+from hashrange.wire.dax.requests import DaxRequest, Frames, framed
 
 WRITE_BUFFER_BYTES_MAX = 1024 * 1024
 """Once so much has not been read by the client, its next request waits."""
@@ -201,6 +201,8 @@ class DaxConnection(asyncio.Protocol):
         """Send the reply to the request in work, and begin the next one. Does nothing if it has been sent already."""
         if self._is_waiting and self._transport is not None and not self.is_over:
             self._is_waiting = False
+            if self._frames.wants_frames:
+                content = framed(content)
             caches = self._handler.caches
             caches.sent_bytes += len(content)
             caches.latencies_seconds.append(self._now() - self._began_seconds)

@@ -24,7 +24,7 @@ from hashrange.server.dax.tables import TableShape, TableShapes
 from hashrange.service.service import Service
 from hashrange.wire.dax.attribute_values import write_attribute_value
 from hashrange.wire.dax.keys import item_layout
-from hashrange.wire.dax.reading import BadBytes
+from hashrange.wire.dax.reading import TAG_STRING_SET, BadBytes, Tagged
 from hashrange.wire.dax.requests import DaxRequest
 from hashrange.wire.dax.writing import MAP, head, write_bytes, write_integer, write_text
 
@@ -227,7 +227,10 @@ def define_attribute_list(node: DaxNode, scope: Scope, arguments: list[Any], ans
 def define_attribute_list_id(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
     """The id of an attribute list."""
     del scope
-    names = tuple([text_of(name) for name in list_of(arguments[0])])
+    listed = arguments[0]
+    if listed.__class__ is Tagged and listed.tag == TAG_STRING_SET:
+        listed = listed.value  # so the client for Java writes it
+    names = tuple([text_of(name) for name in list_of(listed)])
     out = bytearray(results.SUCCESS)
     write_integer(out, node.lists.id_of(names))
     node.deliver(answer, bytes(out))

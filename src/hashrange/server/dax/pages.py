@@ -95,10 +95,17 @@ def _members(
     if paths is not None:
         check_key_paths(shape.table, frozenset([str(path[0]) for path in paths if len(path) > 1]))
         add_top_level(members, paths)
+    if members.get("Select") == "ALL_ATTRIBUTES" and (paths is not None or _is_global(shape, members.get("IndexName"))):
+        del members["Select"]  # the client in Go sends it whenever its caller has chosen nothing
     add_reporting(members, options)
     members.pop("ReturnItemCollectionMetrics", None)
     members.pop("ReturnValues", None)
     return members
+
+
+def _is_global(shape: TableShape, index_name: str | None) -> bool:
+    source = None if index_name is None else shape.table.read_source(index_name)
+    return source is not None and source.index is not None and source.index.is_global
 
 
 def _write_page(

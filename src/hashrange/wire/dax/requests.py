@@ -12,6 +12,7 @@ MAGIC = "J7yne5G"
 FRAME_BYTES_MAX = 17 * 1024 * 1024
 """Length of a request: DynamoDB's own have 16 MB."""
 HANDSHAKE_BYTES_MAX = 16 * 1024
+FRAME_HEAD_BYTES = 8
 _HANDSHAKE_VALUES = 5
 _FIRST_BYTES = b"\x67" + MAGIC.encode()
 """What a client begins with; whoever begins otherwise speaks another protocol."""
@@ -57,7 +58,7 @@ class DaxRequest(NamedTuple):
 class Frames:
     """What one client sends. After BadBytes, nothing more can be read."""
 
-    __slots__ = ("_begun", "_skim", "is_open", "user_agent")
+    __slots__ = ("_begun", "_skim", "is_open", "user_agent", "wants_frames")
 
     def __init__(self) -> None:
         self.is_open = False
@@ -66,6 +67,8 @@ class Frames:
         """The bytes of a frame that is not complete."""
         self._skim = Skim(_HANDSHAKE_VALUES)
         self.user_agent = ""
+        self.wants_frames = False
+        """True if the client reads replies in frames (`framed`), as that for Java does."""
 
     @property
     def begun_bytes(self) -> int:
@@ -113,8 +116,9 @@ class Frames:
 
     def _shake_hands(self, reader: CborReader) -> None:
         magic, layering, _, headers, mode = [reader.value() for _ in range(_HANDSHAKE_VALUES)]
-        if magic != MAGIC or layering != 0 or mode != 0 or headers.__class__ is not dict:
+        if magic != MAGIC or layering not in (0, 1) or mode != 0 or headers.__class__ is not dict:
             raise BadBytes("no handshake of DAX")
+        self.wants_frames = layering == 1
         self.user_agent = str(headers.get("UserAgent", ""))
         self.is_open = True
 
@@ -137,6 +141,11 @@ def _request(reader: CborReader) -> DaxRequest:
         reader.at = at + _BEGINNING_BYTES
     name, count = method
     return DaxRequest(name, [reader.value() for _ in range(count)])
+
+
+def framed(reply: bytes) -> bytes:
+    """A reply in a frame: its length with this head of 8 bytes, and that it ends here. Source: the client for Java, 2.0.5."""
+    return (len(reply) + FRAME_HEAD_BYTES).to_bytes(4, "big") + b"\x01\x00\x00\x00" + reply
 
 
 class Skim:

@@ -63,6 +63,7 @@ def test_a_slow_sender_costs_no_more_than_a_quick_one(monkeypatch: pytest.Monkey
         b"GET / HTTP/1.1\r\n\r\n",
         b"\x16\x03\x01\x02\x00" + bytes(600),
         HANDSHAKE[:-1] + b"\x01",
+        HANDSHAKE[:8] + b"\x02" + HANDSHAKE[9:],
         HANDSHAKE.replace(b"J7yne5G", b"J7yne5H"),
         HANDSHAKE + b"\x02",
         HANDSHAKE + cbor2.dumps(1) + cbor2.dumps(785068263),
@@ -70,7 +71,7 @@ def test_a_slow_sender_costs_no_more_than_a_quick_one(monkeypatch: pytest.Monkey
         HANDSHAKE + cbor2.dumps(1) + cbor2.dumps(METHOD_IDS["scan"]) + b"\x81" * 5_000 + b"\x01",
         HANDSHAKE + request_bytes("getItem", b"music", b"key") + b"\xff",
     ],
-    ids=range(9),
+    ids=range(10),
 )
 def test_what_is_no_request_ends_the_connection(data: bytes) -> None:
     with pytest.raises(BadBytes):
