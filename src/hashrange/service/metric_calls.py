@@ -18,10 +18,11 @@ from hashrange.cloudwatch.dynamodb.metric_ids import (
     table_metric,
 )
 from hashrange.cloudwatch.metric_id import MetricId
-from hashrange.errors import ApiError, InternalServerError
+from hashrange.errors import ApiError, InternalServerError, Malformed
+from hashrange.expressions.partiql.statement import compile_statement
 from hashrange.operations.meter import Meter
 from hashrange.operations.naming import bare_name
-from hashrange.operations.partiql.statements import is_select_text, statement_tables
+from hashrange.operations.partiql.statements import statement_tables
 from hashrange.operations.reply import Reply
 from hashrange.operations.streams.iterators import arn_of_iterator
 from hashrange.service.call import Call
@@ -57,7 +58,7 @@ def count_success(counts: Counts, call: Call, reply: Reply | None, microseconds:
         return
     if name in {"Query", "Scan"}:
         _count_of_operation(counts, call, RETURNED_ITEMS, names, float(reply["Count"]))
-    elif name == "ExecuteStatement" and is_select_text(request.Statement):
+    elif name == "ExecuteStatement" and _verb(request) == "SELECT":
         _count_of_operation(counts, call, RETURNED_ITEMS, names, float(len(reply["Items"])))
     elif name == "GetRecords":
         records = reply["Records"]
@@ -154,10 +155,10 @@ def _metrics(call: Call, metric_name: str, tables: Iterable[str]) -> list[Metric
     if request is None:  # it has been dropped, because only its reply was left to be sent
         pass
     elif name == "ExecuteStatement":
-        verb = _VERBS.get(request.Statement.lstrip()[:6].upper())
+        verb = _VERBS.get(_verb(request))
     elif name in TYPED_OPERATIONS:
         statements = request.TransactStatements if name == "ExecuteTransaction" else request.Statements
-        kind = "Read" if statements and is_select_text(statements[0].Statement) else "Write"
+        kind = "Read" if statements and _verb(statements[0]) == "SELECT" else "Write"
     elif name == "GetRecords":
         stream = arn_of_iterator(request.ShardIterator).rpartition("/")[2]
     return [
@@ -165,6 +166,17 @@ def _metrics(call: Call, metric_name: str, tables: Iterable[str]) -> list[Metric
         for table in tables
         for metric in operation_metrics(metric_name, place, table, name, kind=kind, verb=verb, stream=stream)
     ]
+
+
+def _verb(statement: Any) -> str:
+    """The first word of a statement; empty if it has faults. One that begins with a comment is compiled, which is cached."""
+    word: str = statement.Statement.lstrip()[:6].upper()
+    if word in _VERBS:
+        return word
+    try:
+        return compile_statement(statement.Statement, statement.Parameters).kind
+    except (ApiError, Malformed):
+        return ""
 
 
 # --- counting -------------------------------------------------------------------------------------

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from hashrange.service.metric_recording import MetricRecording
 from hashrange.settings import Settings
 from hashrange.testing import Database, server
+from hashrange.triggers.kinesis import shard_delivery
 from tests.support.fake_kinesis import Asked, FakeKinesis, Misbehaviour, threaded_kinesis
 from tests.unit.metric_recording.seen import Seen, create_table, freeze_at_minute, key
 
@@ -164,6 +166,20 @@ def test_tables_wait_alike_while_kinesis_does_not_answer(
         assert found[-1].statistics.maximum >= 1_500_000
 
 
+def test_a_table_of_which_nothing_waits_has_no_age(
+    database: Database, client: Any, seen: Seen, kinesis: FakeKinesis
+) -> None:
+    enable(database, client, "waiting")
+    put(client)
+    database.clock.advance(0)
+    on_puts(kinesis, "garbage")
+    put(client, table="waiting")
+    database.clock.advance(600)
+    found = seen.all(AGE, **OF_ORDERS)
+    assert found is not None
+    assert (found.sample_count, found.maximum) == (1, 0)
+
+
 # --- changes that are refused ---------------------------------------------------------------------
 
 
@@ -214,7 +230,21 @@ def test_records_that_are_too_long_fail(database: Database, client: Any, seen: S
     assert [one["dynamodb"]["Keys"] for one in kinesis.changes()] == [key("after")]
 
 
-# --- when nothing is recorded ---------------------------------------------------------------------
+def test_records_that_no_data_stream_takes_fail_unsent(
+    database: Database, client: Any, seen: Seen, kinesis: FakeKinesis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shard_delivery, "KINESIS_RECORD_BYTES_MAX", 2_000)
+    put(client, "long", size=2_000)
+    database.clock.advance(0)
+    assert seen.sum(FAILED, **OF_ORDERS) == 1
+    put(client, "longer", size=3_000)
+    put(client, "short")
+    database.clock.advance(60)
+    assert [one["dynamodb"]["Keys"] for one in kinesis.changes()] == [key("short")]
+    assert seen.sum(FAILED, **OF_ORDERS) == 2
+
+
+# --- other readers, and no recording ---------------------------------------------------------------------
 
 
 def test_prometheus_counts_what_was_consumed_and_has_no_histogram_of_ages(
@@ -239,3 +269,18 @@ def test_a_server_without_metrics_delivers_all_the_same(kinesis: FakeKinesis) ->
         put(client, table="unseen")
         database.clock.advance(0)
         assert len(kinesis.changes()) == 1
+
+
+def test_what_is_accepted_while_nothing_is_recorded_is_never_counted(
+    database: Database, client: Any, seen: Seen, kinesis: FakeKinesis
+) -> None:
+    recording = database._process.service.recording
+    assert isinstance(recording, MetricRecording)
+    database._process.run(recording.stop)
+    put(client, "unseen")
+    database.clock.advance(0)
+    assert len(kinesis.changes()) == 1
+    database._process.run(recording.start)
+    put(client, "seen", size=1_500)
+    database.clock.advance(0)
+    assert seen.sum(UNITS, **OF_ORDERS) == 2
