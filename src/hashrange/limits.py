@@ -185,6 +185,8 @@ KINESIS_TIMEOUT_SECONDS = 10.0
 """Real time in which Kinesis has to answer a request: our own bound."""
 KINESIS_ENABLING_SECONDS_MAX = 300.0
 """Service time after which a destination is ENABLE_FAILED if Kinesis has not answered: our own bound."""
+CHANGE_DATA_CAPTURE_UNIT_BYTES = 1024
+"""Bytes of the larger image of a change that one change data capture unit pays for. Source: streams.md 7."""
 KINESIS_DESTINATIONS_SHOWN_MAX = 50
 """Destinations that one table's description shows; the oldest ended ones are left out: our own bound."""
 

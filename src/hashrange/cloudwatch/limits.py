@@ -56,6 +56,8 @@ METRIC_MINUTE_SECONDS = 60
 """Period of most metrics of DynamoDB."""
 METRIC_GAUGE_SECONDS = 300
 """Period of the metrics that show what is provisioned, or what an account may use."""
+METRIC_DELEGATED_SECONDS = 300
+"""Period of the metrics of changes that are sent to Kinesis."""
 
 # --- alarms ---
 

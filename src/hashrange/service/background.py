@@ -27,6 +27,8 @@ from hashrange.store.interface import WholeStore
 if TYPE_CHECKING:
     from hashrange.service.faulted_deliveries import DrawingNow
     from hashrange.service.trigger_setup import CredentialsOf, TriggerSetup
+    from hashrange.triggers.kinesis.delivery import KinesisDelivery
+    from hashrange.triggers.kinesis.observation import ObserveDelivery
 
 _log = logging.getLogger("hashrange.kinesis")
 _metrics_log = logging.getLogger("hashrange.cloudwatch")
@@ -54,8 +56,8 @@ class Background:
         """None if the settings ask for no functions and no triggers."""
         functions = None if self.triggers is None else self.triggers.functions
         self.cloudwatch = CloudWatchSetup(store, clock, settings, scope_of, insights, functions)
-        self._has_kinesis = settings.kinesis_endpoint is not None
-        self._followers = _followers_of(store, clock, settings)
+        self._kinesis = _kinesis_of(store, clock, settings)
+        self._followers: list[Follower] = [] if self._kinesis is None else [self._kinesis]
         jobs = [*jobs_of(store, clock), *self.cloudwatch.jobs]
         if self.triggers is not None:
             self._followers += self.triggers.followers
@@ -66,7 +68,7 @@ class Background:
 
     def start(self) -> None:
         """Start the jobs on the running loop."""
-        if not self._has_kinesis:
+        if self._kinesis is None:
             for feed in self._store.streams.feeds():
                 if feed.is_on:
                     _log.warning(LOG_NO_ENDPOINT, feed.table_name)
@@ -80,6 +82,11 @@ class Background:
             self.triggers.functions.events.wake = partial(self.runner.wake_job, self.triggers.functions.events)
         self.cloudwatch.wake_by(self.runner.wake_job)
         self.runner.start()
+
+    def observe_delivery(self, observe: "ObserveDelivery | None") -> None:
+        """From now on, tell `observe` what becomes of changes that are sent to Kinesis; None: tell nobody."""
+        if self._kinesis is not None:
+            self._kinesis.observe = observe
 
     def _wake(self) -> None:
         if self.triggers is not None:
@@ -141,15 +148,15 @@ def _triggers_of(
     return TriggerSetup(store, clock, settings, drawing_now)
 
 
-def _followers_of(store: WholeStore, clock: Clock, settings: Settings) -> list[Follower]:
-    """Create the jobs that deliver to Kinesis, if the settings name its endpoint. Raises SettingUnusable."""
+def _kinesis_of(store: WholeStore, clock: Clock, settings: Settings) -> "KinesisDelivery | None":
+    """Create the job that delivers to Kinesis, if the settings name its endpoint. Raises SettingUnusable."""
     if settings.kinesis_endpoint is None:
-        return []
+        return None
     # Imported here: most servers send nothing to Kinesis, and start time counts.
     from hashrange.functions.http_client import UrlUnusable  # noqa: PLC0415
     from hashrange.triggers.kinesis.delivery import KinesisDelivery  # noqa: PLC0415
 
     try:
-        return [KinesisDelivery(store, clock, settings.kinesis_endpoint)]
+        return KinesisDelivery(store, clock, settings.kinesis_endpoint)
     except UrlUnusable as error:
         raise SettingUnusable(f"--kinesis-endpoint: {error}") from error

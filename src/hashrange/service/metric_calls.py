@@ -4,6 +4,7 @@ Units are those of the meter, so they agree with ConsumedCapacity; the value of 
 Source: global-tables-backup.md 9, counting rules; developer guide, metrics and dimensions.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -17,10 +18,11 @@ from hashrange.cloudwatch.dynamodb.metric_ids import (
     table_metric,
 )
 from hashrange.cloudwatch.metric_id import MetricId
-from hashrange.errors import ApiError, InternalServerError
+from hashrange.errors import ApiError, InternalServerError, Malformed
+from hashrange.expressions.partiql.statement import compile_statement
 from hashrange.operations.meter import Meter
 from hashrange.operations.naming import bare_name
-from hashrange.operations.partiql.statements import is_select_text
+from hashrange.operations.partiql.statements import statement_tables
 from hashrange.operations.reply import Reply
 from hashrange.operations.streams.iterators import arn_of_iterator
 from hashrange.service.call import Call
@@ -56,7 +58,7 @@ def count_success(counts: Counts, call: Call, reply: Reply | None, microseconds:
         return
     if name in {"Query", "Scan"}:
         _count_of_operation(counts, call, RETURNED_ITEMS, names, float(reply["Count"]))
-    elif name == "ExecuteStatement" and is_select_text(request.Statement):
+    elif name == "ExecuteStatement" and _verb(request) == "SELECT":
         _count_of_operation(counts, call, RETURNED_ITEMS, names, float(len(reply["Items"])))
     elif name == "GetRecords":
         records = reply["Records"]
@@ -76,7 +78,7 @@ def count_refusal(counts: Counts, call: Call, error: ApiError) -> None:
     if code == "ConditionalCheckFailedException":
         _count_of_tables(counts, call, "ConditionalCheckFailedRequests", _tables(call))
     elif code == "TransactionConflictException":
-        _count_of_tables(counts, call, "TransactionConflict", _tables(call))
+        _count_conflicts(counts, call, _tables(call))
     elif code == "TransactionCanceledException":
         _count_reasons(counts, call, error.members)
     elif code in THROTTLED:
@@ -153,10 +155,10 @@ def _metrics(call: Call, metric_name: str, tables: Iterable[str]) -> list[Metric
     if request is None:  # it has been dropped, because only its reply was left to be sent
         pass
     elif name == "ExecuteStatement":
-        verb = _VERBS.get(request.Statement.lstrip()[:6].upper())
+        verb = _VERBS.get(_verb(request))
     elif name in TYPED_OPERATIONS:
         statements = request.TransactStatements if name == "ExecuteTransaction" else request.Statements
-        kind = "Read" if statements and is_select_text(statements[0].Statement) else "Write"
+        kind = "Read" if statements and _verb(statements[0]) == "SELECT" else "Write"
     elif name == "GetRecords":
         stream = arn_of_iterator(request.ShardIterator).rpartition("/")[2]
     return [
@@ -166,6 +168,17 @@ def _metrics(call: Call, metric_name: str, tables: Iterable[str]) -> list[Metric
     ]
 
 
+def _verb(statement: Any) -> str:
+    """The first word of a statement; empty if it has faults. One that begins with a comment is compiled, which is cached."""
+    word: str = statement.Statement.lstrip()[:6].upper()
+    if word in _VERBS:
+        return word
+    try:
+        return compile_statement(statement.Statement, statement.Parameters).kind
+    except (ApiError, Malformed):
+        return ""
+
+
 # --- counting -------------------------------------------------------------------------------------
 
 
@@ -173,6 +186,13 @@ def _count_of_tables(counts: Counts, call: Call, name: str, tables: Iterable[str
     place = _place(call)
     for table in tables:
         counts.add(table_metric(place, name, table))
+
+
+def _count_conflicts(counts: Counts, call: Call, tables: Iterable[str]) -> None:
+    """Count the conflicts of one request, given the table of each item in conflict: one value for each table, the number of its items."""
+    place = _place(call)
+    for table, items in Counter(tables).items():
+        counts.add(table_metric(place, "TransactionConflict", table), float(items))
 
 
 def _count_of_operation(counts: Counts, call: Call, name: str, tables: Iterable[str], value: float = 1.0) -> None:
@@ -185,11 +205,8 @@ def _count_reasons(counts: Counts, call: Call, members: Mapping[str, Any]) -> No
     """Count conflicts and throttled actions of a cancelled transaction. Reasons stand in the order of the actions."""
     names = [bare_name(name) for name in call.operation.tables(call.request)]
     codes = [reason["Code"] for reason in members["CancellationReasons"]]
-    _count_of_tables(
-        counts,
-        call,
-        "TransactionConflict",
-        [name for name, code in zip(names, codes, strict=False) if code == "TransactionConflict"],
+    _count_conflicts(
+        counts, call, [name for name, code in zip(names, codes, strict=False) if code == "TransactionConflict"]
     )
     throttled = [name for name, code in zip(names, codes, strict=False) if code in THROTTLED_PARTS]
     _count_of_operation(counts, call, "ThrottledRequests", dict.fromkeys(throttled))
@@ -198,11 +215,19 @@ def _count_reasons(counts: Counts, call: Call, members: Mapping[str, Any]) -> No
 def _count_statements(counts: Counts, call: Call, responses: Sequence[Mapping[str, Any]]) -> None:
     """Count the statements of a batch that were refused; the batch counts as throttled if all of them were."""
     codes = [one["Error"]["Code"] if "Error" in one else None for one in responses]
-    names = _tables(call)
-    for response, code in zip(responses, codes, strict=True):
+    if not any(codes):
+        return
+    conflicts: list[str] = []
+    for statement, code in zip(call.request.Statements, codes, strict=True):
         if code == "ConditionalCheckFailed":
-            _count_of_tables(counts, call, "ConditionalCheckFailedRequests", [response["TableName"]])
+            _count_of_tables(counts, call, "ConditionalCheckFailedRequests", _statement_table(statement))
         elif code == "TransactionConflict":
-            _count_of_tables(counts, call, "TransactionConflict", names[:1])
-    if codes and all(code in THROTTLED_PARTS for code in codes):
-        _count_of_operation(counts, call, "ThrottledRequests", names)
+            conflicts += _statement_table(statement)
+    _count_conflicts(counts, call, conflicts)
+    if all(code in THROTTLED_PARTS for code in codes):
+        _count_of_operation(counts, call, "ThrottledRequests", _tables(call))
+
+
+def _statement_table(statement: Any) -> list[str]:
+    """Name of the table of a statement that has been run."""
+    return [bare_name(name) for name in statement_tables([statement])]

@@ -23,6 +23,7 @@ ITEM_OPERATIONS = {"GetItem": False, "PutItem": True, "UpdateItem": True, "Delet
 """Operations on one item, each with True if it writes."""
 MICROSECONDS_PER_SECOND = 1e6
 MICROSECONDS_PER_MILLISECOND = 1000.0
+MILLISECONDS_PER_SECOND = 1000.0
 LATENCY, RETURNED_ITEMS = "SuccessfulRequestLatency", "ReturnedItemCount"
 
 

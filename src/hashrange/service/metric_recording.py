@@ -7,16 +7,18 @@ An observation belongs to the minute in which its call ended: whatever moves the
 from array import array
 from collections.abc import Callable, Sequence
 from math import inf
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from hashrange.clock import Clock
+from hashrange.cloudwatch.dynamodb.definitions import PERIODS_SECONDS
 from hashrange.cloudwatch.dynamodb.gauges import place_of_table
-from hashrange.cloudwatch.dynamodb.metric_ids import Place, table_metric
+from hashrange.cloudwatch.dynamodb.metric_ids import CONSUMED, WRITTEN, Place, customer_metric, table_metric
 from hashrange.cloudwatch.limits import METRIC_MINUTE_SECONDS
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.errors import Abandoned, ApiError
 from hashrange.operations.meter import AnyUsage, ChangeUsage, Meter, PageUsage
 from hashrange.operations.reply import Reply
+from hashrange.service.background import Background
 from hashrange.service.call import Call, CallRecording
 from hashrange.service.faulted_calls import FaultedCalls
 from hashrange.service.metric_calls import (
@@ -29,6 +31,7 @@ from hashrange.service.metric_calls import (
     count_user_error,
 )
 from hashrange.service.metric_counts import MICROSECONDS_PER_SECOND, Counts
+from hashrange.service.metric_deliveries import count_delivery
 from hashrange.service.metric_gauges import MetricGauges
 from hashrange.store.interface import WholeStore
 from hashrange.tables.capacity import entry_units
@@ -37,7 +40,9 @@ from hashrange.tables.entries import EntryWrite
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.throttling import ThrottleEvent, ThrottleEvents
 
-CONSUMED_PREFIX = "Consumed"
+if TYPE_CHECKING:
+    from hashrange.triggers.kinesis.observation import DeliveryObservation
+
 LOOK_SECONDS = 0.25
 """Real time after which what calls have appended is counted, so that it does not fill the memory."""
 
@@ -49,6 +54,7 @@ class RecordedService(Protocol):
     clock: Clock
     faulted: FaultedCalls
     throttle_events: ThrottleEvents
+    background: Background
     recording: CallRecording | None
 
 
@@ -87,6 +93,7 @@ class MetricRecording:
         service.recording = self
         service.faulted.on_error = self._replied_with_error
         service.store.on_expired(self._expired)
+        service.background.observe_delivery(self._delivered)
         self._leave = [service.throttle_events.follow(self._throttled), self._clock.on_advance(self._moved)]
         if not self._has_source:
             self._has_source = True
@@ -101,6 +108,7 @@ class MetricRecording:
         service = self._service
         service.recording = service.faulted.on_error = None
         service.store.on_expired(None)
+        service.background.observe_delivery(None)
         for leave in self._leave:
             leave()
 
@@ -196,6 +204,10 @@ class MetricRecording:
                 table: OpenTable = change.table
                 self._counts.add(table_metric(place_of_table(table.schema), "TimeToLiveDeletedItemCount", table.name))
 
+    def _delivered(self, observation: "DeliveryObservation") -> None:
+        self._see_time()
+        count_delivery(self._counts, observation)
+
     # --- time ------------------------------------------------------------------------------------
 
     def _begin(self, since_seconds: float) -> None:
@@ -265,9 +277,14 @@ class MetricRecording:
     def _record_counts(self) -> None:
         minute_seconds = self._minute_seconds
         for metric, unit, statistics, distribution in self._counts.take():
-            if metric.name.startswith(CONSUMED_PREFIX):
+            if metric.name in CONSUMED:
                 self._gauges.note_use(metric, minute_seconds)
-            self._metrics.record(metric, unit, minute_seconds, statistics, distribution)
+            if metric.name == WRITTEN:
+                of_customer = customer_metric(metric)
+                self._gauges.note_use(of_customer, minute_seconds)
+                self._metrics.record(of_customer, unit, minute_seconds, statistics)
+            begin_seconds = minute_seconds - minute_seconds % PERIODS_SECONDS[metric.name]
+            self._metrics.record(metric, unit, begin_seconds, statistics, distribution)
 
 
 def _read_units(usage: AnyUsage) -> tuple[float, tuple[OpenTable, str | None]]:

@@ -294,6 +294,13 @@ def record_parts(record: bytes, key_names: tuple[str, ...]) -> RecordParts:
     )
 
 
+def largest_image_bytes(record: bytes, key_names: tuple[str, ...]) -> int:
+    """DynamoDB size of the larger of a record's images; 0 if it has none. 1 µs. Raises StorageCorruption, StorageFormatUnknown."""
+    record = current_record(record, key_names)
+    _, _, keys_end, old_end, _ = _ends_of(record)
+    return max([row_size_bytes(Row(row)) for row in (record[keys_end:old_end], record[old_end:]) if row], default=0)
+
+
 def _images_json(record: bytes, keys_end: int, old_end: int) -> bytes:
     images = b""
     if len(record) > old_end:

@@ -114,6 +114,45 @@ def test_conflicts_count_for_each_item(database: Database, client: Any, seen: Se
     assert seen.sum("UserErrors") == 2
 
 
+def test_a_request_is_one_sample_of_conflicts_for_each_of_its_tables(
+    database: Database, client: Any, seen: Seen
+) -> None:
+    """SampleCount counts requests; Sum, Minimum and Maximum count items."""
+    create_table(client, "others")
+    database.faults.use(Fault("conflict"))
+    puts = [{"Put": {"TableName": "orders", "Item": key(name)}} for name in "abc"]
+    puts.append({"Put": {"TableName": "others", "Item": key()}})
+    refused(client.transact_write_items, TransactItems=puts)
+    refused(client.put_item, TableName="orders", Item=key())
+    found = seen.all("TransactionConflict", **ORDERS)
+    assert found is not None
+    assert (found.sample_count, found.sum, found.minimum, found.maximum) == (2, 4, 1, 3)
+    assert seen.sum("TransactionConflict", TableName="others") == 1
+
+
+def test_conflicts_of_statements_count_for_their_own_tables(database: Database, client: Any, seen: Seen) -> None:
+    create_table(client, "others")
+    database.faults.use(Fault("conflict"))
+    where = "WHERE pk = 'a' AND sk = 'b'"
+    statements = [{"Statement": f"DELETE FROM {name} {where}"} for name in ("orders", "others")]
+    client.batch_execute_statement(Statements=statements)
+    assert seen.sum("TransactionConflict", **ORDERS) == 1
+    assert seen.sum("TransactionConflict", TableName="others") == 1
+
+
+def test_errors_of_other_services_are_no_user_errors(database: Database, seen: Seen) -> None:
+    """Only requests to DynamoDB and its streams count."""
+    for service, function, request in (
+        ("cloudwatch", "set_alarm_state", {"AlarmName": "none", "StateValue": "OK", "StateReason": "x"}),
+        ("application-autoscaling", "describe_scaling_policies", {"ServiceNamespace": "nothing"}),
+    ):
+        refused(getattr(database.client(service, config=ONCE), function), **request)
+    assert seen.sum("UserErrors") == 0
+    streams = database.client("dynamodbstreams", config=ONCE)
+    refused(streams.describe_stream, StreamArn="arn:aws:dynamodb:us-east-1:000000000000:table/no/stream/" + "x" * 30)
+    assert seen.sum("UserErrors") == 1
+
+
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_errors_of_faults_are_system_errors_that_were_induced(
     database: Database, client: Any, seen: Seen, when: Any

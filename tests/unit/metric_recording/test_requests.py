@@ -123,6 +123,25 @@ def test_each_operation_has_latencies_with_percentiles(client: Any, seen: Seen) 
     assert sum(point.distribution.values()) == 1
 
 
+@pytest.mark.parametrize("before", ["", "  ", "-- a comment\n", "/* a comment */"])
+def test_a_statement_is_known_behind_a_comment(client: Any, seen: Seen, before: str) -> None:
+    select = {"Statement": f"{before}SELECT * FROM orders WHERE pk = 'a' AND sk = 'b'"}
+    delete = {"Statement": f"{before}DELETE FROM orders WHERE pk = 'a' AND sk = 'b'"}
+    client.execute_statement(**select)
+    client.execute_statement(**delete)
+    client.batch_execute_statement(Statements=[select])
+    client.execute_transaction(TransactStatements=[select])
+    client.execute_transaction(TransactStatements=[delete])
+    assert latency(seen, "ExecuteStatement", Verb="PartiQLSelect") == 1
+    assert latency(seen, "ExecuteStatement", Verb="PartiQLDelete") == 1
+    assert latency(seen, "BatchExecuteStatement", OperationType="Read") == 1
+    assert latency(seen, "ExecuteTransaction", OperationType="Read") == 1
+    assert latency(seen, "ExecuteTransaction", OperationType="Write") == 1
+    returned = seen.all("ReturnedItemCount", Operation="ExecuteStatement", Verb="PartiQLSelect", **ORDERS)
+    assert returned is not None
+    assert (returned.sample_count, returned.sum) == (1, 0)
+
+
 def test_returned_items_are_counted_by_operation(client: Any, seen: Seen) -> None:
     for name in "abc":
         client.put_item(TableName="orders", Item=key(name))

@@ -88,7 +88,7 @@ def test_each_record_has_a_result() -> None:
         ACCEPTED | {"unknown": [1]},
     ]
     assert put(answer_of({"FailedRecordCount": 0, "Records": records}), len(records)) == [
-        "accepted", "failed", "failed", "unfit", "failed", "failed", "accepted",
+        "accepted", "throttled", "failed", "unfit", "failed", "failed", "accepted",
     ]  # fmt: skip
 
 

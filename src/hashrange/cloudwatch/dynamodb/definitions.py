@@ -1,11 +1,12 @@
 """Which metrics does DynamoDB have? Name, unit, sets of dimensions, period and useful statistics of each that this server feeds.
 
-A metric that no feature feeds is not here (docs/metrics.md lists those). Source: global-tables-backup.md 9.
+A metric that no feature feeds is not here (docs/metrics.md lists those). Source: global-tables-backup.md 9. Which metrics have OperationType,
+Verb and Source: CloudWatch user guide, the supported metrics of the resource AWS::DynamoDB::Table.
 """
 
 from typing import Literal, NamedTuple
 
-from hashrange.cloudwatch.limits import METRIC_GAUGE_SECONDS, METRIC_MINUTE_SECONDS
+from hashrange.cloudwatch.limits import METRIC_DELEGATED_SECONDS, METRIC_GAUGE_SECONDS, METRIC_MINUTE_SECONDS
 
 DYNAMODB_NAMESPACE = "AWS/DynamoDB"
 USAGE_NAMESPACE = "AWS/Usage"
@@ -21,9 +22,11 @@ OPERATION: DimensionNames = ("Operation", "TableName")
 OPERATION_TYPE: DimensionNames = ("Operation", "OperationType", "TableName")
 OPERATION_VERB: DimensionNames = ("Operation", "TableName", "Verb")
 STREAM: DimensionNames = ("Operation", "StreamLabel", "TableName")
+TABLE_SOURCE: DimensionNames = ("Source", "TableName")
+INDEX_SOURCE: DimensionNames = ("GlobalSecondaryIndexName", "Source", "TableName")
+DELEGATED: DimensionNames = ("DelegatedOperation", "TableName")
 
 _OF_TABLES_AND_INDEXES = (TABLE, INDEX)
-_OF_OPERATIONS = (OPERATION, OPERATION_TYPE, OPERATION_VERB)
 _ALL = ("Minimum", "Maximum", "Average", "Sum", "SampleCount")
 _OF_GAUGES = ("Minimum", "Maximum", "Average")
 _OF_EVENTS = ("Sum", "SampleCount")
@@ -40,6 +43,8 @@ class MetricDefinition(NamedTuple):
     statistics: tuple[str, ...]
     """The statistics that mean something; all others are served too."""
     namespace: str = DYNAMODB_NAMESPACE
+    is_gauge: bool = False
+    """True if it shows a state; False if it counts or measures what happens."""
 
 
 def _each_minute(
@@ -55,7 +60,12 @@ def _gauge(
     unit: Unit = "Count",
     namespace: str = DYNAMODB_NAMESPACE,
 ) -> MetricDefinition:
-    return MetricDefinition(name, unit, dimensions, METRIC_GAUGE_SECONDS, statistics, namespace)
+    return MetricDefinition(name, unit, dimensions, METRIC_GAUGE_SECONDS, statistics, namespace, is_gauge=True)
+
+
+def _of_delegated(name: str, statistics: tuple[str, ...]) -> MetricDefinition:
+    """A metric of what DynamoDB does for the client: sending changes to Kinesis."""
+    return MetricDefinition(name, "Count", (DELEGATED,), METRIC_DELEGATED_SECONDS, statistics)
 
 
 LIMIT_NAMES = ("ProvisionedThroughput", "KeyRangeThroughput", "AccountLimit", "MaxOnDemandThroughput")
@@ -72,7 +82,7 @@ ALL_METRICS: tuple[MetricDefinition, ...] = (
     _gauge("MaxProvisionedTableWriteCapacityUtilization", (ACCOUNT,), unit="Percent"),
     _each_minute("ConditionalCheckFailedRequests", (TABLE,)),
     _each_minute("ConsumedReadCapacityUnits", _OF_TABLES_AND_INDEXES),
-    _each_minute("ConsumedWriteCapacityUnits", _OF_TABLES_AND_INDEXES),
+    _each_minute("ConsumedWriteCapacityUnits", (TABLE, TABLE_SOURCE, INDEX, INDEX_SOURCE)),
     _gauge("ProvisionedReadCapacityUnits", _OF_TABLES_AND_INDEXES),
     _gauge("ProvisionedWriteCapacityUnits", _OF_TABLES_AND_INDEXES),
     _gauge("OnDemandMaxReadRequestUnits", _OF_TABLES_AND_INDEXES),
@@ -84,11 +94,16 @@ ALL_METRICS: tuple[MetricDefinition, ...] = (
         for kind in ("Read", "Write")
         for limit in LIMIT_NAMES
     ],
-    _each_minute("ThrottledRequests", _OF_OPERATIONS, _OF_EVENTS),
+    _each_minute("ThrottledRequests", (OPERATION, OPERATION_VERB), _OF_EVENTS),
     _each_minute("UserErrors", (ACCOUNT,), _OF_EVENTS),
-    _each_minute("SystemErrors", _OF_OPERATIONS, _OF_EVENTS),
-    _each_minute("FaultInjectionServiceInducedErrors", _OF_OPERATIONS, _OF_EVENTS),
-    _each_minute("SuccessfulRequestLatency", (*_OF_OPERATIONS, STREAM), (*_ALL, "percentiles"), "Milliseconds"),
+    _each_minute("SystemErrors", (OPERATION,), _OF_EVENTS),
+    _each_minute("FaultInjectionServiceInducedErrors", (OPERATION,), _OF_EVENTS),
+    _each_minute(
+        "SuccessfulRequestLatency",
+        (OPERATION, OPERATION_TYPE, OPERATION_VERB, STREAM),
+        (*_ALL, "percentiles"),
+        "Milliseconds",
+    ),
     _each_minute("ReturnedItemCount", (OPERATION, OPERATION_VERB)),
     _each_minute("ReturnedBytes", (STREAM,), unit="Bytes"),
     _each_minute("ReturnedRecordsCount", (STREAM,)),
@@ -97,6 +112,10 @@ ALL_METRICS: tuple[MetricDefinition, ...] = (
     _gauge("OnlineIndexPercentageProgress", (INDEX,), _ALL),
     _gauge("OnlineIndexConsumedWriteCapacity", (INDEX,), _ALL),
     _gauge("OnlineIndexThrottleEvents", (INDEX,), _ALL),
+    _gauge("AgeOfOldestUnreplicatedRecord", (DELEGATED,), unit="Milliseconds"),
+    _of_delegated("ConsumedChangeDataCaptureUnits", _OF_GAUGES),
+    _of_delegated("ThrottledPutRecordCount", (*_OF_GAUGES, "SampleCount")),
+    _of_delegated("FailedToReplicateRecordCount", ("Sum",)),
     _gauge("AccountProvisionedReadCapacityUnits", (ACCOUNT,), namespace=USAGE_NAMESPACE),
     _gauge("AccountProvisionedWriteCapacityUnits", (ACCOUNT,), namespace=USAGE_NAMESPACE),
     _gauge("TableCount", (ACCOUNT,), namespace=USAGE_NAMESPACE),
@@ -104,6 +123,10 @@ ALL_METRICS: tuple[MetricDefinition, ...] = (
 
 UNITS: dict[str, Unit] = {one.name: one.unit for one in ALL_METRICS}
 """Name of a metric → its unit."""
+PERIODS_SECONDS: dict[str, int] = {one.name: one.period_seconds for one in ALL_METRICS}
+"""Name of a metric → its period: what is observed in a period is shown at its begin."""
+DIMENSIONS: dict[str, tuple[DimensionNames, ...]] = {one.name: one.dimensions for one in ALL_METRICS}
+"""Name of a metric → its sets of dimensions."""
 
 MEASURED_OPERATIONS = frozenset(
     {
@@ -126,3 +149,7 @@ MEASURED_OPERATIONS = frozenset(
 """Values of the dimension Operation. Requests of other operations count in no metric that has it."""
 TYPED_OPERATIONS = frozenset({"ExecuteTransaction", "BatchExecuteStatement"})
 """Operations whose metrics are told by the dimension OperationType too: `Read` or `Write`."""
+CUSTOMER = "Customer"
+"""The value of Source for writes of clients. Those of replicas have `GlobalTable`; there are none."""
+DELEGATED_OPERATION = "StreamRecords"
+"""The value of DelegatedOperation for sending changes to Kinesis (unconfirmed): public alarm templates have it, the documentation names no value."""

@@ -7,7 +7,14 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from hashrange.cloudwatch.dynamodb.definitions import UNITS, USAGE_NAMESPACE
-from hashrange.cloudwatch.dynamodb.metric_ids import CONSUMED, Place, account_metric, table_metric
+from hashrange.cloudwatch.dynamodb.metric_ids import (
+    CONSUMED,
+    WRITTEN,
+    Place,
+    account_metric,
+    customer_metric,
+    table_metric,
+)
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.limits import ACCOUNT_CAPACITY_UNITS_MAX, TABLE_CAPACITY_UNITS_MAX
 from hashrange.tables.schema import Index, Table, Throughput
@@ -39,7 +46,8 @@ def consumed_metrics(table: Table) -> list[MetricId]:
     """The metrics of consumed units of a table and its global indexes: those that are zero while nobody uses them."""
     place = place_of_table(table)
     names = [None, *[index.name for index in _global_indexes(table)]]
-    return [table_metric(place, name, table.name, index) for index in names for name in CONSUMED]
+    consumed = [table_metric(place, name, table.name, index) for index in names for name in CONSUMED]
+    return consumed + [customer_metric(metric) for metric in consumed if metric.name == WRITTEN]
 
 
 def table_gauges(table: Table) -> dict[MetricId, float]:

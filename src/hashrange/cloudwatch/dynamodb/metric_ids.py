@@ -4,12 +4,18 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from hashrange.cloudwatch.dynamodb.definitions import DYNAMODB_NAMESPACE
+from hashrange.cloudwatch.dynamodb.definitions import (
+    CUSTOMER,
+    DELEGATED_OPERATION,
+    DIMENSIONS,
+    DYNAMODB_NAMESPACE,
+    STREAM,
+)
 from hashrange.cloudwatch.metric_id import Dimensions, MetricId
 
 IDS_MAX = 4096
 """Identities of metrics that are remembered, because it takes a microsecond to make one."""
-CONSUMED = ("ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits")
+READ, WRITTEN = CONSUMED = ("ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits")
 """Names of the metrics of units that were read, and written."""
 
 
@@ -37,6 +43,18 @@ def consumed_metric(place: Place, table_name: str, index_name: str | None, *, is
 
 
 @lru_cache(maxsize=IDS_MAX)
+def customer_metric(metric: MetricId) -> MetricId:
+    """The metric of the same written units that says who has caused them: a client, not a replica."""
+    return metric._replace(dimensions=tuple(sorted([*metric.dimensions, ("Source", CUSTOMER)])))
+
+
+def delegated_metric(place: Place, name: str, table_name: str) -> MetricId:
+    """A metric of the changes of a table that are sent to Kinesis."""
+    dimensions = (("DelegatedOperation", DELEGATED_OPERATION), ("TableName", table_name))
+    return MetricId(*place, DYNAMODB_NAMESPACE, name, dimensions)
+
+
+@lru_cache(maxsize=IDS_MAX)
 def operation_metrics(
     name: str,
     place: Place,
@@ -47,12 +65,21 @@ def operation_metrics(
     verb: str | None = None,
     stream: str | None = None,
 ) -> Sequence[MetricId]:
-    """Each metric of this name in which a request counts: of table and operation, and one more if there is a `kind` or `verb`.
+    """Each metric of this name in which a request counts: of table and operation, and one more if there is a `kind` or `verb` that the metric has.
 
-    `kind`: OperationType. `stream`: the label of a stream, whose requests count with it alone.
+    `kind`: OperationType. `stream`: the label of a stream, whose requests count with it alone if the metric has it.
     """
-    sets = operation_dimensions(table_name, operation, kind=kind, verb=verb, stream=stream)
-    return tuple([MetricId(*place, DYNAMODB_NAMESPACE, name, dimensions) for dimensions in sets])
+    sets = operation_dimensions(table_name, operation, kind=kind, verb=verb)
+    if stream is not None and STREAM in DIMENSIONS[name]:
+        sets = [(("Operation", operation), ("StreamLabel", stream), ("TableName", table_name))]
+    known = DIMENSIONS[name]
+    return tuple(
+        [
+            MetricId(*place, DYNAMODB_NAMESPACE, name, dimensions)
+            for dimensions in sets
+            if tuple([dimension for dimension, _ in dimensions]) in known
+        ]
+    )
 
 
 def subject_dimensions(table_name: str, index_name: str | None = None) -> Dimensions:
@@ -62,12 +89,10 @@ def subject_dimensions(table_name: str, index_name: str | None = None) -> Dimens
 
 
 def operation_dimensions(
-    table_name: str, operation: str, *, kind: str | None = None, verb: str | None = None, stream: str | None = None
+    table_name: str, operation: str, *, kind: str | None = None, verb: str | None = None
 ) -> Sequence[Dimensions]:
-    """Each set of dimensions of `operation_metrics`."""
+    """Table and operation, and these with OperationType or Verb."""
     own, table = ("Operation", operation), ("TableName", table_name)
-    if stream is not None:
-        return ((own, ("StreamLabel", stream), table),)
     sets: list[Dimensions] = [(own, table)]
     if kind is not None:
         sets.append((own, ("OperationType", kind), table))

@@ -10,7 +10,6 @@ from typing import Literal, NamedTuple
 
 from hashrange import __version__
 from hashrange.cloudwatch.dynamodb.definitions import ALL_METRICS, UNITS
-from hashrange.cloudwatch.limits import METRIC_GAUGE_SECONDS
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.percentiles import upper_bound
 from hashrange.cloudwatch.totals import Total
@@ -19,8 +18,10 @@ from hashrange.server.exposition.server_state import ServerState
 FamilyKind = Literal["counter", "gauge", "histogram"]
 PREFIX = "hashrange_"
 SERVICE_NAMESPACES = "AWS/"
-GAUGES = frozenset(one.name for one in ALL_METRICS if one.period_seconds == METRIC_GAUGE_SECONDS)
+GAUGES = frozenset(one.name for one in ALL_METRICS if one.is_gauge)
 """Metrics that are read every five minutes."""
+REPEATING = "Source"
+"""A dimension whose metrics count again what those without it count."""
 LATENCY_BOUNDS_SECONDS = (
     0.0001,
     0.00025,
@@ -88,7 +89,8 @@ def _of_cloudwatch(state: ServerState) -> dict[str, Family]:
     families: dict[str, Family] = {}
     for metric, total in state.totals:
         # Names of a program's own metrics may be anything, and gauges are read, not counted.
-        if metric.namespace.startswith(SERVICE_NAMESPACES) and metric.name not in GAUGES:
+        is_counted = metric.namespace.startswith(SERVICE_NAMESPACES) and metric.name not in GAUGES
+        if is_counted and not any(name == REPEATING for name, _ in metric.dimensions):
             is_latency = total.unit == "Milliseconds"
             value = _histogram(total) if is_latency else total.statistics.sum
             _add(families, metric, total.unit, "histogram" if is_latency else "counter", value)

@@ -22,6 +22,8 @@ from hashrange.wire.outgoing_signature import OutgoingSigner, signed_headers
 
 UNFIT = frozenset(("InvalidArgumentException", "ValidationException", "SerializationException"))
 """Codes of errors that a record causes itself, and will cause again."""
+THROTTLED = "ProvisionedThroughputExceededException"
+"""Code of the error of a record, or of a request, for which the data stream's shards have no capacity left."""
 TOO_LARGE_STATUS = 413
 _SECRET_KEY = "hashrange"  # noqa: S105 - emulators check no signature
 _REPLY_BYTES_ERROR_SHOWN = 200
@@ -39,6 +41,11 @@ class KinesisRefusal(HashrangeError):
         self.code = code
         self.is_unfit = is_unfit
         """True if the content of the request is the reason, so that the same request would be refused again."""
+
+    @property
+    def is_throttling(self) -> bool:
+        """True if the data stream has no capacity left."""
+        return self.code == THROTTLED
 
 
 class DataStream(NamedTuple):
@@ -87,8 +94,8 @@ _decode_put = msgspec.json.Decoder(_PutReply).decode
 _decode_description = msgspec.json.Decoder(_DescribeReply).decode
 _decode_error = msgspec.json.Decoder(_ErrorReply).decode
 _encode = msgspec.json.Encoder().encode
-PutResult = Literal["accepted", "failed", "unfit"]
-"""What became of one record; `failed`: it may be accepted if it is sent again."""
+PutResult = Literal["accepted", "failed", "throttled", "unfit"]
+"""What became of one record; `failed` and `throttled`: it may be accepted if it is sent again."""
 
 
 class KinesisClient:
@@ -182,6 +189,8 @@ def encode_put(data_stream: DataStream, records: Sequence[OutgoingRecord]) -> by
 def _put_result(result: _Result) -> PutResult:
     if result.ErrorCode in UNFIT:
         return "unfit"
+    if result.ErrorCode == THROTTLED:
+        return "throttled"
     return "accepted" if result.ErrorCode is None and result.SequenceNumber is not None else "failed"
 
 

@@ -27,6 +27,7 @@ from hashrange.triggers.kinesis.client import KinesisClient, KinesisRefusal, NoA
 from hashrange.triggers.kinesis.enabling import Enabling
 from hashrange.triggers.kinesis.endpoint_pause import EndpointPause
 from hashrange.triggers.kinesis.feed_delivery import FeedDelivery
+from hashrange.triggers.kinesis.observation import DeliveryObservation, ObserveDelivery
 from hashrange.triggers.kinesis.shard_delivery import OutgoingPut, ShardDelivery
 
 Conclude = Callable[[], Coroutine[Any, Any, None]]
@@ -64,6 +65,8 @@ class KinesisDelivery:
         self._requests: dict[asyncio.Task[Any], Conclude] = {}
         """The requests under way, and those that have ended and are to be concluded."""
         self._passes = 0
+        self.observe: ObserveDelivery | None = None
+        """Told of every request that has ended, and of every change passed over; None: nobody is."""
 
     def on_work(self, wake: Callable[[], None]) -> None:
         """Register `wake`, called when the job has new work, so that a slice is run."""
@@ -237,6 +240,7 @@ class KinesisDelivery:
         """Send the next changes of a shard, if there are any."""
         put = await shard.next_put(feed.terms, self._store.streams, last_durable, now_seconds)
         self._check()
+        self._tell_passed_over(feed, shard)
         if put is not None:
             ask = self._client.put_records(feed.terms.data_stream, put.body, len(put.sequences))
             self._begin(shard, ask, partial(self._put, feed, shard, put))
@@ -277,19 +281,47 @@ class KinesisDelivery:
         """Conclude a request that sent changes."""
         shard.is_busy = False
         now_seconds, before = self._clock.service_time(), shard.position
+        age_seconds = shard.oldest_age_seconds(now_seconds)
         try:
             results = task.result()
         except NoAnswer as error:
             self._pause.unanswered(str(error), now_seconds)
             shard.rest()
+            self._tell_ages(now_seconds)
         except KinesisRefusal as error:
             self._pause.answered()
             shard.refused(feed.terms, put, error, now_seconds)
+            throttled = len(put.sequences) if error.is_throttling else 0
+            self._tell(DeliveryObservation(feed.terms.feed, age_seconds, throttled=throttled))
         else:
             self._pause.answered()
             shard.concluded(feed.terms, put, results, now_seconds)
+            units = [one for one, result in zip(put.units, results, strict=True) if result == "accepted"]
+            self._tell(DeliveryObservation(feed.terms.feed, age_seconds, units, results.count("throttled")))
+        self._tell_passed_over(feed, shard)
         if shard.position != before:
             self._unsaved[feed.terms.feed.stream_id, shard.shard.number] = shard.position
+
+    # --- observation ------------------------------------------------------------------------------
+
+    def _tell(self, observation: DeliveryObservation) -> None:
+        if self.observe is not None:
+            self.observe(observation)
+
+    def _tell_passed_over(self, feed: FeedDelivery, shard: ShardDelivery) -> None:
+        passed_over = shard.take_passed_over()
+        if passed_over:
+            self._tell(DeliveryObservation(feed.terms.feed, passed_over=passed_over))
+
+    def _tell_ages(self, now_seconds: float) -> None:
+        """While Kinesis does not answer, tell for how long each shard has waited, though only one of them has asked."""
+        if self.observe is None:
+            return
+        for feed in walk(self._feeds.values()):
+            for shard in feed.shards.values():
+                age_seconds = shard.oldest_age_seconds(now_seconds)
+                if age_seconds is not None:
+                    self.observe(DeliveryObservation(feed.terms.feed, age_seconds))
 
 
 def _conclude_sync(synced: "asyncio.Future[None]", error: StorageError | None) -> None:

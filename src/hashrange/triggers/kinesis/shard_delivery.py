@@ -12,17 +12,23 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from hashrange.items.steps import spend, spend_decoding
-from hashrange.limits import KINESIS_PUT_BYTES, KINESIS_PUT_RECORDS_MAX, KINESIS_RECORD_BYTES_MAX
+from hashrange.limits import (
+    CHANGE_DATA_CAPTURE_UNIT_BYTES,
+    KINESIS_PUT_BYTES,
+    KINESIS_PUT_RECORDS_MAX,
+    KINESIS_RECORD_BYTES_MAX,
+)
 from hashrange.messages import kinesis as messages
 from hashrange.store.streams import Streams
-from hashrange.tables.stream_records import keys_json_of, record_parts
+from hashrange.tables.stream_records import keys_json_of, largest_image_bytes, record_parts
+from hashrange.tables.streams import SEQUENCE_COUNTER_BITS, Shard, Stream, horizon
 from hashrange.tables.streams import Sequence as SequenceNumber
-from hashrange.tables.streams import Shard, Stream, horizon
 from hashrange.triggers.kinesis.change_records import ChangeTemplate, change_json, partition_key_of
 from hashrange.triggers.kinesis.client import DataStream, KinesisRefusal, OutgoingRecord, PutResult, encode_put
 from hashrange.triggers.retries import pause_seconds
 
 STEPS_PER_RECORD = 6
+MILLISECONDS_PER_SECOND = 1000
 FITTING_BYTES = KINESIS_PUT_BYTES
 """Every Kinesis data stream takes records of this many bytes, with their partition keys."""
 
@@ -46,6 +52,8 @@ class OutgoingPut(NamedTuple):
     """For each record in the body, the sequence number of its change."""
     records_bytes: int
     """Bytes of the records with their partition keys."""
+    units: Sequence[int]
+    """For each record, the change data capture units of its change."""
 
     @property
     def is_fitting(self) -> bool:
@@ -70,12 +78,28 @@ class ShardDelivery:
         """True once the shard is closed and nothing of it is left to be sent."""
         self.begun = 0
         """Number of the pass in which a request was last begun."""
+        self.passed_over = 0
+        """Changes that have been passed over since somebody looked."""
+        self._oldest_sent: SequenceNumber | None = None
+        """The oldest change of the last request; None before the first one."""
         self._accepted: set[SequenceNumber] = set()
         """Changes from the position on that need not be sent again; all of them are on one page."""
         self._page: Sequence[tuple[SequenceNumber, bytes]] = ()
         """Changes from the position on; kept while requests succeed."""
         self._seen: SequenceNumber = 0
         """Everything up to this sequence number has been read, and none of it is left to be sent."""
+
+    def oldest_age_seconds(self, now_seconds: float) -> float | None:
+        """Service time since the oldest change that is known to wait; None if none is known."""
+        oldest = self._oldest_sent
+        if oldest is None or oldest < self.position:
+            return None
+        return max(now_seconds - (oldest >> SEQUENCE_COUNTER_BITS) / MILLISECONDS_PER_SECOND, 0.0)
+
+    def take_passed_over(self) -> int:
+        """How many changes have been passed over since the last call."""
+        passed_over, self.passed_over = self.passed_over, 0
+        return passed_over
 
     async def next_put(
         self, terms: FeedTerms, streams: Streams, last_durable: SequenceNumber, now_seconds: float
@@ -115,6 +139,7 @@ class ShardDelivery:
         Returns None if all changes on the page were passed over.
         """
         chosen: list[OutgoingRecord] = []
+        units: list[int] = []
         items: set[str] = set()
         size_bytes = 0
         for sequence, record in self._page:
@@ -133,17 +158,20 @@ class ShardDelivery:
             if chosen and size_bytes + record_bytes > KINESIS_PUT_BYTES:
                 break
             chosen.append(OutgoingRecord(sequence, partition_key, data))
+            units.append(_units_of(record, terms.key_names))
             items.add(partition_key)
             size_bytes += record_bytes
         if not chosen:
             self._advance()
             return None
         body = encode_put(terms.data_stream, chosen)
-        return OutgoingPut(body, [one.sequence for one in chosen], size_bytes)
+        self._oldest_sent = chosen[0].sequence
+        return OutgoingPut(body, [one.sequence for one in chosen], size_bytes, units)
 
     def _pass_over(self, terms: FeedTerms, sequence: SequenceNumber, record_bytes: int) -> None:
         _log.warning(messages.LOG_UNFIT, terms.feed.table_name, terms.data_stream.arn, record_bytes)
         self._accepted.add(sequence)
+        self.passed_over += 1
 
     # --- what became of a request -----------------------------------------------------------------
 
@@ -197,3 +225,8 @@ class ShardDelivery:
     def rest(self) -> None:
         """Drop what is only kept so that the next request need not read it again."""
         self._page = ()
+
+
+def _units_of(record: bytes, key_names: tuple[str, ...]) -> int:
+    """The change data capture units of a change. Source: streams.md 7."""
+    return max(-(-largest_image_bytes(record, key_names) // CHANGE_DATA_CAPTURE_UNIT_BYTES), 1)
