@@ -109,28 +109,34 @@ class Settings(msgspec.Struct, frozen=True):
             description="URL that metrics are sent to over OTLP, such as http://localhost:4318/v1/metrics; needs the extra hashrange[otlp] (docs/metrics.md)."
         ),
     ] = None
-    dax_port: Annotated[
-        int | None,
-        Meta(
-            ge=0,
-            le=65_535,
-            description="Port of a DAX cluster named default, of one node, that is there at once (docs/dax.md); 0 takes a free one.",
-        ),
-    ] = None
+    dax_port: (
+        Annotated[
+            int,
+            Meta(
+                ge=0,
+                le=65_535,
+                description="Port of a DAX cluster named default, of one node, that is there at once (docs/dax.md); 0 takes a free one.",
+            ),
+        ]
+        | None
+    ) = None
     dax_advertise: Annotated[
         str | None,
         Meta(
             description="HOST or HOST:PORT at which DAX's clients reach the nodes, if not at the address that they connect to, as behind a port mapping; further nodes have the ports behind PORT."
         ),
     ] = None
-    dax_memory_bytes: Annotated[
-        int | None,
-        Meta(
-            ge=1024,
-            le=1024**5,
-            description="Memory of the caches of a DAX node; by default 1 GB, or that of the cluster's node type.",
-        ),
-    ] = None
+    dax_memory_bytes: (
+        Annotated[
+            int,
+            Meta(
+                ge=1024,
+                le=1024**5,
+                description="Memory of the caches of a DAX node; by default 1 GB, or that of the cluster's node type.",
+            ),
+        ]
+        | None
+    ) = None
     functions: Annotated[
         bool,
         Meta(
@@ -286,12 +292,13 @@ def options() -> list[Option]:
 
 def _option(field: msgspec.structs.FieldInfo) -> Option:
     """The option that a field of Settings declares."""
-    annotated, meta = field.type.__origin__, field.type.__metadata__[0]
+    described = field.type if hasattr(field.type, "__metadata__") else field.type.__args__[0]  # of a union with None
+    annotated, meta = described.__origin__, described.__metadata__[0]
     kind: OptionKind
     choices: tuple[str, ...] = ()
     if annotated is bool:
         kind = "switch"
-    elif annotated in {int, int | None}:
+    elif annotated is int:
         kind = "integer"
     elif annotated is float:
         kind = "number"

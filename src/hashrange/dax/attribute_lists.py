@@ -3,7 +3,7 @@
     dax-attribute-list/{id}    → the list's names
 
 A client keeps ids as long as it runs. So an id is sent only once its document is durable, and a list that was ever known stays known,
-also when the store's content is replaced: no other list may get its id. Source: dax.md 4.4.
+also when the store's content is replaced: no other list may get its id. Source: dax.md 1.
 """
 
 from collections.abc import Sequence

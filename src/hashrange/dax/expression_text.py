@@ -1,6 +1,6 @@
 """What does a binary expression of DAX's clients say? It is written as the text of the same expression, with tokens for all names and values, so that there is one parser and one evaluator.
 
-A client has parsed the expression, and sends its tree: operators by number, names instead of tokens, values by their place. Source: dax.md 4.5.
+A client has parsed the expression, and sends its tree: operators by number, names instead of tokens, values by their place. Source: dax.md 1.
 """
 
 from collections.abc import Callable, Sequence

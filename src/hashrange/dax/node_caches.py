@@ -1,6 +1,6 @@
 """What does one DAX node keep? Items by key, and replies to queries and scans by their parameters, in one memory; and it counts how it is used.
 
-The rules are the service's (dax.md 9): writes that pass through the node replace its items, and those of the cluster's other nodes a moment
+The rules are the service's (dax.md 3): writes that pass through the node replace its items, and those of the cluster's other nodes a moment
 later; nothing but time removes a query's reply.
 """
 

@@ -1,7 +1,7 @@
 """What does CloudWatch know of DAX's nodes? The metrics of AWS/DAX, by cluster and node, from what the nodes count.
 
 A minute's counts are recorded when it is over, when somebody reads, and when the clock is moved: what was counted before belongs to the time
-before. Source: dax.md 9. Metrics of what this server has not got (CPU credits, packets) are not recorded.
+before. Source: dax.md 3. Metrics of what this server has not got (CPU credits, packets) are not recorded.
 """
 
 from array import array

@@ -63,7 +63,9 @@ def test_attribute_lists_have_ids_that_stay(database: Database, dax: DaxClient) 
     first = dax.call("defineAttributeListId", ["a", "b"])
     assert dax.call("defineAttributeListId", ["a", "b"]) == first
     assert dax.call("defineAttributeList", first) == ["a", "b"]
-    assert dax.call("defineAttributeListId", cbor2.CBORTag(3321, ["a", "b"])) == first, "as the client for Java writes it"
+    assert dax.call("defineAttributeListId", cbor2.CBORTag(3321, ["a", "b"])) == first, (
+        "as the client for Java writes it"
+    )
     assert dax.call("defineAttributeListId", []) == 1
     assert dax.call("defineAttributeList", 1) == []
     assert dax.call("defineAttributeListId", ["c"]) not in (1, first)

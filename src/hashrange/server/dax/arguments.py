@@ -1,4 +1,4 @@
-"""What do a request's arguments ask? OperationMembers of the operation of DynamoDB that it stands for, as in that API's JSON. Source: dax.md 5."""
+"""What do a request's arguments ask? OperationMembers of the operation of DynamoDB that it stands for, as in that API's JSON. Source: dax.md 1."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,6 +1,6 @@
 """Who is a DAX client? It signs with SigV4 for the service `dax`, once for each connection and again every few minutes; checked as the HTTP side checks signatures.
 
-The string to sign is sent along; what it must say follows from its second and third line. Source: dax.md 3.2.
+The string to sign is sent along; what it must say follows from its second and third line. Source: dax.md 1.
 """
 
 import hmac

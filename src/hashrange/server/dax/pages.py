@@ -32,6 +32,7 @@ from hashrange.server.dax.connection import DaxAnswer
 from hashrange.server.dax.node import DaxNode, Method
 from hashrange.server.dax.tables import TableShape
 from hashrange.wire.dax.keys import read_index_key
+from hashrange.wire.dax.writing import BREAK
 
 _REDUNDANT = (1, 4, 5, CAPACITY)
 """Options that do not change the items of a reply: names and values that are in expressions already, and what is reported."""
@@ -134,11 +135,10 @@ def _write_page(
 
 
 def _with_capacity(content: bytes, consumed: bytes | None) -> bytes:
-    """A result, whose map has fewer than 23 members, with ConsumedCapacity behind its last one."""
+    """A result with ConsumedCapacity behind its last member."""
     if consumed is None:
         return content
-    place = len(results.SUCCESS)
-    return content[:place] + bytes((content[place] + 1,)) + content[place + 1 :] + bytes((results.CAPACITY,)) + consumed
+    return content.removesuffix(BREAK) + bytes((results.CAPACITY,)) + consumed + BREAK
 
 
 METHODS: Mapping[str, Method] = {"query": answer_query, "scan": answer_scan}

@@ -1,4 +1,4 @@
-"""How are results written? The members of a reply of DynamoDB as DAX's clients read them, after the empty array that says success. Source: dax.md 7, 8."""
+"""How are results written? The members of a reply of DynamoDB as DAX's clients read them, after the empty array that says success. Source: dax.md 1."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -10,11 +10,12 @@ from hashrange.wire.dax.attribute_values import write_attribute_value
 from hashrange.wire.dax.keys import IdOf, index_key_bytes
 from hashrange.wire.dax.writing import (
     ARRAY,
+    BREAK,
     MAP,
     NULL,
+    OPEN_MAP,
     head,
     write_bytes,
-    write_capacity,
     write_float,
     write_integer,
     write_text,
@@ -29,15 +30,14 @@ Parts = dict[int, bytes]
 
 
 def result(parts: Parts) -> bytes:
-    """The reply of a method with named results; nothing at all is null."""
+    """The reply of a method with named results; nothing at all is null. The client for Java reads no map of definite length here."""
     if not parts:
         return NOTHING
-    out = bytearray(SUCCESS)
-    out += head(MAP, len(parts))
+    out = bytearray(SUCCESS + OPEN_MAP)
     for part, content in parts.items():
-        out += head(0, part)
+        out.append(part)
         out += content
-    return bytes(out)
+    return bytes(out + BREAK)
 
 
 def as_bytes(content: bytes) -> bytes:
@@ -57,11 +57,11 @@ def as_integer(number: int) -> bytes:
 def projected(item: Item, paths: Sequence[Path]) -> bytes:
     """The values at paths, by the place of each path; paths that lead nowhere are left out."""
     found = [(place, value) for place, path in enumerate(paths) if (value := _value_at(item, path)) is not None]
-    out = bytearray(head(MAP, len(found)))
+    out = bytearray(OPEN_MAP)
     for place, value in found:
         write_integer(out, place)
         write_attribute_value(out, value)
-    return bytes(out)
+    return bytes(out + BREAK)
 
 
 def _value_at(item: Item, path: Path) -> Value | None:
@@ -103,11 +103,11 @@ def updated(attributes: Item, id_of: IdOf) -> bytes:
     names = tuple(sorted(attributes))
     out = bytearray()
     write_integer(out, id_of(names))
-    out += head(MAP, len(names))
+    out += OPEN_MAP
     for place, name in enumerate(names):
         write_integer(out, place)
         write_attribute_value(out, attributes[name])
-    return as_bytes(bytes(out))
+    return as_bytes(bytes(out + BREAK))
 
 
 def last_key(shape: TableShape, attributes: Item, *, is_index: bool) -> bytes:
@@ -122,12 +122,12 @@ def capacity(consumed: Mapping[str, Any]) -> bytes:
     """ConsumedCapacity of a single request or of a table of a batch, as a byte string."""
     out = bytearray()
     write_text(out, consumed["TableName"])
-    write_capacity(out, consumed["CapacityUnits"])
+    write_float(out, float(consumed["CapacityUnits"]))
     own = consumed.get("Table")
     if own is None:
         out += NULL
     else:
-        write_capacity(out, own["CapacityUnits"])
+        write_float(out, float(own["CapacityUnits"]))
     for name in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes"):
         indexes = consumed.get(name)
         if indexes is None:
@@ -136,7 +136,7 @@ def capacity(consumed: Mapping[str, Any]) -> bytes:
         out += head(MAP, len(indexes))
         for index, units in indexes.items():
             write_text(out, index)
-            write_capacity(out, units["CapacityUnits"])
+            write_float(out, float(units["CapacityUnits"]))
     return as_bytes(bytes(out))
 
 
@@ -154,7 +154,7 @@ _CAPACITY_MEMBERS = (
 def capacity_map(consumed: Mapping[str, Any]) -> bytes:
     """ConsumedCapacity of a table of a transaction."""
     members = [(number, consumed[name]) for name, number in _CAPACITY_MEMBERS if name in consumed]
-    out = bytearray(head(MAP, len(members)))
+    out = bytearray(OPEN_MAP)
     for number, value in members:
         write_integer(out, number)
         if number == 4:
@@ -167,8 +167,8 @@ def capacity_map(consumed: Mapping[str, Any]) -> bytes:
                 write_text(out, index)
                 out += capacity_map(units)
         else:
-            write_capacity(out, value)
-    return bytes(out)
+            write_float(out, float(value))
+    return bytes(out + BREAK)
 
 
 def collection_metrics_bytes(metrics: Mapping[str, Any]) -> bytes:

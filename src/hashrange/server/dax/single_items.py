@@ -31,9 +31,10 @@ from hashrange.server.dax.connection import DaxAnswer
 from hashrange.server.dax.node import DaxNode, Method
 from hashrange.server.dax.tables import TableShape
 from hashrange.wire.dax.keys import read_dax_item
+from hashrange.wire.dax.writing import BREAK, OPEN_MAP
 
-_FROM_CACHE = results.SUCCESS + b"\xa1\x00"
-"""Begin of the reply that holds an item and nothing else."""
+_FROM_CACHE, _ENDS = results.SUCCESS + OPEN_MAP + b"\x00", BREAK
+"""Begin and end of the reply that holds an item and nothing else."""
 
 
 def answer_get_item(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
@@ -47,7 +48,7 @@ def answer_get_item(node: DaxNode, scope: Scope, arguments: list[Any], answer: D
         known = caches.item(key)
         if known is not None and PROJECTION not in options and not wants_capacity(options):
             content = known.content
-            answer.send(results.NOTHING if content is None else _FROM_CACHE + results.as_bytes(content))
+            answer.send(results.NOTHING if content is None else _FROM_CACHE + results.as_bytes(content) + _ENDS)
             return
     shape = node.shapes.find(scope, name)
     paths = paths_of(options.get(PROJECTION))

@@ -1,4 +1,4 @@
-"""How are keys and items written in DAX's protocol? A key as bytes by its schema; an item as an attribute list's id and the values of its other attributes. Source: dax.md 4.2, 4.4."""
+"""How are keys and items written in DAX's protocol? A key as bytes by its schema; an item as an attribute list's id and the values of its other attributes. Source: dax.md 1."""
 
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Sequence

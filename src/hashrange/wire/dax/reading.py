@@ -1,7 +1,7 @@
 """How are DAX's bytes read? As CBOR (RFC 8949), value after value, as far as its clients use it. No sockets.
 
 Integers are read as int, or as `CborNumber` if they are bignums or decimal fractions; sets and list indices as `Tagged`. Frames have no
-length: who reads one that is cut off gets `CutOff`, and tries again when there is more. Source: dax.md 1, 4.
+length: who reads one that is cut off gets `CutOff`, and tries again when there is more. Source: dax.md 1.
 """
 
 import struct

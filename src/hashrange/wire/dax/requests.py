@@ -1,7 +1,7 @@
 """Where does a request of DAX's protocol end, and what does it ask? Frames of one connection: the handshake, then requests, each a method and its arguments.
 
 Frames have no length. A frame that is not complete is skimmed, value by value, and only what has come since, so that a slow sender costs
-no more than a quick one. Source: dax.md 1 to 3, 5.
+no more than a quick one. Source: dax.md 1.
 """
 
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""How are DAX's bytes written? Heads, numbers, text and byte strings as CBOR, appended to a bytearray. Source: dax.md 4."""
+"""How are DAX's bytes written? Heads, numbers, text and byte strings as CBOR, appended to a bytearray. Source: dax.md 1."""
 
 import struct
 
@@ -57,16 +57,8 @@ def write_number(out: bytearray, text: str) -> None:
     write_integer(out, int(whole + fraction))
 
 
-def write_capacity(out: bytearray, units: float) -> None:
-    """Append capacity units: an integer, or a float of 64 bits."""
-    if units == int(units):
-        write_integer(out, int(units))
-    else:
-        out += _FLOAT.pack(0xFB, units)
-
-
 def write_float(out: bytearray, number: float) -> None:
-    """Append a float of 64 bits; the clients in Go read no shorter ones."""
+    """Append a float of 64 bits. Clients read capacity units and sizes in no other form: that in Go no shorter one, that for Java no integer."""
     out += _FLOAT.pack(0xFB, number)
 
 

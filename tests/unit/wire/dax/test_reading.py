@@ -10,7 +10,7 @@ import pytest
 from hashrange.items.numbers import normalize_number
 from hashrange.wire.dax.attribute_values import attribute_value_of, write_attribute_value
 from hashrange.wire.dax.reading import BadBytes, CborNumber, CborReader, CutOff, Tagged
-from hashrange.wire.dax.writing import write_bytes, write_capacity, write_integer, write_number, write_text
+from hashrange.wire.dax.writing import write_bytes, write_float, write_integer, write_number, write_text
 
 
 def read(data: bytes) -> Any:
@@ -179,12 +179,12 @@ def test_numbers_are_written_as_a_library_reads_them(text: str, sent: Any) -> No
 def test_everything_else_is_written_as_a_library_reads_it() -> None:
     out = bytearray()
     write_integer(out, 70_000)
-    write_capacity(out, 0.5)
-    write_capacity(out, 3.0)
+    write_float(out, 0.5)
+    write_float(out, 3.0)
     write_bytes(out, bytes(70_000))
     write_text(out, "ä" * 300)
     reader = CborReader(bytes(out))
-    assert [reader.value() for _ in range(5)] == [70_000, 0.5, 3, bytes(70_000), "ä" * 300]
+    assert [reader.value() for _ in range(5)] == [70_000, 0.5, 3.0, bytes(70_000), "ä" * 300]
 
 
 @pytest.mark.parametrize("value", [{1: 2}, Tagged(3324, 1), [Tagged(3324, 1)]], ids=str)
