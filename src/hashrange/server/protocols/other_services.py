@@ -1,16 +1,20 @@
 """Which requests are CloudWatch's and Application Auto Scaling's? Known by their form; the protocol that answers them is loaded with the first."""
 
+import logging
 import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from hashrange.server.access import Access
 from hashrange.server.incoming import Respond
+from hashrange.server.protocols.dynamodb_json.errors import INTERNAL_ERROR_BODY
 from hashrange.service.service import Service
 from hashrange.wire.http import HttpRequest
 
 if TYPE_CHECKING:
     from hashrange.server.protocols.aws_forms.protocol import AwsForms
+
+_log = logging.getLogger("hashrange.server")
 
 OTHER_SIGNING_NAMES = ("monitoring", "application-autoscaling")
 _is_target = re.compile(rb"(?:GraniteServiceVersion20100801|AnyScaleFrontendService)\.").match
@@ -34,11 +38,22 @@ class OtherServices:
         if target is not None:
             return _is_target(target) is not None
         may_be_form = b"Action=" in request.url or (request.header(b"content-type") or b"").startswith(_FORM_TYPE)
-        return (may_be_form or _is_cbor_path(request.url) is not None) and self._load().claims(request)
+        if not may_be_form and _is_cbor_path(request.url) is None:
+            return False
+        try:
+            return self._load().claims(request)
+        except Exception:  # noqa: BLE001 - `prepare` meets it again, and answers
+            return True
 
     def prepare(self, request: HttpRequest, respond: Respond) -> None:
         """Refuse the request now, or run its operation and answer the request later. Returns None; may give way."""
-        self._load().prepare(request, respond)
+        try:
+            forms = self._load()
+        except Exception as error:  # noqa: BLE001 - a library that cannot be loaded leaves no request without a reply
+            _log.error("CloudWatch and Application Auto Scaling cannot be loaded.", exc_info=error)
+            respond(500, INTERNAL_ERROR_BODY)
+            return
+        forms.prepare(request, respond)
 
     def _load(self) -> "AwsForms":
         if self._forms is None:
