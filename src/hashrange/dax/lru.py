@@ -68,3 +68,8 @@ class LruCache(Generic[CachedContent]):
         entry = self._entries.pop(key, None)
         if entry is not None:
             self.size_bytes -= entry.size_bytes
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._entries.clear()
+        self.size_bytes = 0

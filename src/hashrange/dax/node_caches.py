@@ -64,6 +64,12 @@ class NodeCaches:
         """Memory of entries that gave way to others."""
         return self._lru.evicted_bytes
 
+    def clear(self) -> None:
+        """Forget all items and replies: the content of the store has been replaced."""
+        self.wrote()
+        self._lru.clear()
+        self._replicated.clear()
+
     # --- items ----------------------------------------------------------------------------------
 
     def item(self, key: ItemKey) -> CachedItem | None:

@@ -16,6 +16,11 @@ class NodeTerms(NamedTuple):
 class NodeHost(Protocol):
     """Runs nodes: endpoints on loopback ports, each with caches of its own."""
 
+    @property
+    def has_certificate(self) -> bool:
+        """True if nodes may be encrypted."""
+        ...
+
     async def start(
         self,
         account: str,
@@ -25,13 +30,22 @@ class NodeHost(Protocol):
         terms: NodeTerms,
         *,
         port: int | None,
+        zone: str,
         is_encrypted: bool,
+        must_have_port: bool,
     ) -> int:
-        """Open the node's endpoint, with empty caches; returns its port: `port` if that is free, otherwise another."""
+        """Open the node's endpoint, with empty caches; returns its port: `port` if that is free, otherwise another.
+
+        Raises OSError if there is none, or if `port` is taken and it must have that.
+        """
         ...
 
     async def stop(self, account: str, region: str, cluster: str, node_id: str) -> None:
         """Close the node's endpoint and its connections, and forget its caches. Does nothing if it does not run."""
+        ...
+
+    def forget(self) -> None:
+        """Empty the caches of all nodes: the content of the store has been replaced."""
         ...
 
     def address(self) -> str:

@@ -128,5 +128,13 @@ class Forks:
             await fork.service.store.close()
 
     async def _open_service(self, snapshot: ServiceSnapshot, connections: int) -> Service:
-        settings = msgspec.structs.replace(self._service.settings, host=HOST, port=0, max_connections=connections)
+        own = self._service.settings
+        settings = msgspec.structs.replace(
+            own,
+            host=HOST,
+            port=0,
+            max_connections=connections,
+            dax_port=None if own.dax_port is None else 0,
+            dax_advertise=None,
+        )
         return await open_fork(settings, snapshot, self._service.operations)

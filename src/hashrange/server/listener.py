@@ -26,6 +26,7 @@ from hashrange.service.service import Service
 from hashrange.settings import Settings, SettingUnusable
 
 if TYPE_CHECKING:
+    from hashrange.dax.records import SharedCluster
     from hashrange.server.dax.nodes import DaxNodes
     from hashrange.server.exposition.otlp import OtlpExport
 
@@ -145,23 +146,44 @@ class Server:
                 self._serve_functions(endpoint)
             if self._otlp is not None:
                 self._otlp.start()
-            if settings.dax_port is not None:
-                await self._serve_dax()
+            await self._serve_dax()
         except BaseException:
             await self.close()  # after a failed start, the open listener would keep the event loop from closing
             raise
         return endpoint
 
     async def _serve_dax(self) -> None:
-        """Start the nodes of DAX clusters. Raises ListenError and StorageError."""
+        """Start the nodes of DAX clusters, if there are any. Raises ListenError, SettingUnusable and StorageError."""
+        setup, settings = self.service.background.dax, self.settings
+        setup.run_nodes_by(self._make_dax_nodes)
+        if settings.dax_advertise is not None:
+            self._make_dax_nodes()  # so that the server does not start with one that cannot be used
+        if settings.dax_port is None and setup.found is None:
+            return
+        try:
+            await setup.clusters.serve(self._shared_cluster())
+        except OSError as error:
+            raise ListenError(listen_failure(settings, error, settings.dax_port, "--dax-port")) from error
+        port = setup.clusters.shared_port
+        if port is not None:
+            host = f"[{settings.host}]" if ":" in settings.host else settings.host
+            self.dax_endpoint = f"{'dax' if self._secrets.tls is None else 'daxs'}://{host}:{port}"
+
+    def _shared_cluster(self) -> "SharedCluster | None":
+        """What the settings say of the cluster `default`; None: there is none."""
+        # Imported here: most servers have no DAX clusters, and start time counts.
+        from hashrange.dax.records import SharedCluster  # noqa: PLC0415
+
+        port = self.settings.dax_port
+        return None if port is None else SharedCluster(port, "NONE" if self._secrets.tls is None else "TLS")
+
+    def _make_dax_nodes(self) -> "DaxNodes":
         # Imported here: most servers have no DAX clusters, and start time counts.
         from hashrange.server.dax.nodes import DaxNodes  # noqa: PLC0415
 
-        self.dax = DaxNodes(self.service, self._secrets.credentials, self._secrets.tls)
-        try:
-            self.dax_endpoint = await self.dax.start_default(self.settings.dax_port or 0)
-        except OSError as error:
-            raise ListenError(listen_failure(self.settings, error)) from error
+        if self.dax is None:
+            self.dax = DaxNodes(self.service, self._secrets.credentials, self._secrets.tls)
+        return self.dax
 
     def _serve_functions(self, endpoint: str) -> None:
         """Let zips in, let handlers find the server, and try the code of declared functions."""
@@ -209,6 +231,7 @@ class Server:
         self.snapshots.release_all()
         await self.forks.end_all()
         if self.dax is not None:
+            await self.service.background.dax.clusters.leave()
             await self.dax.close()
         if self._otlp is not None:
             await self._otlp.stop()
@@ -239,13 +262,15 @@ def bound_receive_buffer(descriptor: int) -> None:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
 
 
-def listen_failure(settings: Settings, error: OSError | UnicodeError) -> str:
-    """Message of a ListenError: why the server could not listen, and the remedy."""
-    address = f"{settings.host}:{settings.port}"
+def listen_failure(
+    settings: Settings, error: OSError | UnicodeError, port: int | None = None, option: str = "--port"
+) -> str:
+    """Message of a ListenError: why the server could not listen, and the remedy. `port`: that of `option`; None: the setting."""
+    address = f"{settings.host}:{settings.port if port is None else port}"
     if isinstance(error, UnicodeError):
         return f"the server cannot listen on {address}: that is no name of a host. Mend --host."
     if error.errno == errno.EADDRINUSE:
-        return f"{address} is taken by another program. Stop it, or choose another port with --port."
+        return f"{address} is taken by another program. Stop it, or choose another port with {option}."
     if error.errno == errno.EACCES:
-        return f"this user may not listen on {address}. Choose a port from 1024 up with --port."
-    return f"the server cannot listen on {address}: {error.strerror or error}. Mend --host or --port."
+        return f"this user may not listen on {address}. Choose a port from 1024 up with {option}."
+    return f"the server cannot listen on {address}: {error.strerror or error}. Mend --host or {option}."

@@ -2,10 +2,11 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from hashrange.aws_services.operation import ServiceApi
 from hashrange.clock import Clock
 from hashrange.errors import StorageError
 from hashrange.jobs.expiry import Expiry
@@ -20,6 +21,7 @@ from hashrange.messages.cloudwatch import LOG_METRICS_NOT_SAVED
 from hashrange.messages.kinesis import LOG_NO_ENDPOINT
 from hashrange.operations.operation import Scope
 from hashrange.service.cloudwatch_setup import CloudWatchSetup
+from hashrange.service.dax_setup import DaxSetup
 from hashrange.service.insight_setup import InsightSetup
 from hashrange.settings import Settings, SettingUnusable
 from hashrange.store.interface import WholeStore
@@ -56,9 +58,10 @@ class Background:
         """None if the settings ask for no functions and no triggers."""
         functions = None if self.triggers is None else self.triggers.functions
         self.cloudwatch = CloudWatchSetup(store, clock, settings, scope_of, insights, functions)
+        self.dax = DaxSetup(store, clock, settings)
         self._kinesis = _kinesis_of(store, clock, settings)
         self._followers: list[Follower] = [] if self._kinesis is None else [self._kinesis]
-        jobs = [*jobs_of(store, clock), *self.cloudwatch.jobs]
+        jobs = [*jobs_of(store, clock), *self.cloudwatch.jobs, self.dax]
         if self.triggers is not None:
             self._followers += self.triggers.followers
             jobs += self.triggers.jobs
@@ -81,7 +84,13 @@ class Background:
             self.triggers.triggers.job.is_awaited = self.runner.is_in_order
             self.triggers.functions.events.wake = partial(self.runner.wake_job, self.triggers.functions.events)
         self.cloudwatch.wake_by(self.runner.wake_job)
+        self.dax.wake_by(self.runner.wake_job)
         self.runner.start()
+
+    @property
+    def apis(self) -> Sequence[ServiceApi]:
+        """The APIs of the services beside DynamoDB that have no paths of their own."""
+        return [*self.cloudwatch.apis, *self.dax.apis]
 
     def observe_delivery(self, observe: "ObserveDelivery | None") -> None:
         """From now on, tell `observe` what becomes of changes that are sent to Kinesis; None: tell nobody."""
@@ -91,6 +100,7 @@ class Background:
     def _wake(self) -> None:
         if self.triggers is not None:
             self.triggers.functions.see_content()
+        self.dax.see_content()
         self.runner.wake()
         self._wake_followers()
 

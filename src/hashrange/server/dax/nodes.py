@@ -11,7 +11,8 @@ from hashrange.dax.attribute_lists import AttributeLists
 from hashrange.dax.node_caches import NodeCaches
 from hashrange.dax.node_host import NodeTerms
 from hashrange.dax.node_metrics import NodeMetrics, ObservedNode
-from hashrange.server.credentials import ACCOUNT, Credential
+from hashrange.dax.records import EVERYONE, SHARED_ACCOUNT, SHARED_REGION
+from hashrange.server.credentials import Credential
 from hashrange.server.dax import batches, pages, single_items, transactions
 from hashrange.server.dax.connection import BegunBytes, DaxConnection
 from hashrange.server.dax.node import METADATA, DaxNode, NodeEndpoint, NodeSurroundings
@@ -28,12 +29,7 @@ SWEEP_SECONDS = 5.0
 LATE_SWEEPS_MAX = 12
 """A client that has not completed a request for so many sweeps, a minute, is disconnected."""
 BACKLOG_CONNECTIONS = 1_024
-ZONES = ("a", "b", "c")
-
 HOTTEST_SHOWN = 10
-DEFAULT_TTL_MILLIS = 300_000
-DEFAULT_MEMORY_BYTES = 1024 * 1024 * 1024
-DEFAULT_REGION = "us-east-1"
 
 NodeName = tuple[str, str, str, str]
 """Account, Region, cluster, node id."""
@@ -54,8 +50,9 @@ def advertised_place(text: str | None) -> tuple[str, int | None] | None:
 class _Running:
     """A node that runs."""
 
-    def __init__(self, node: DaxNode, caches: NodeCaches, begun: BegunBytes) -> None:
+    def __init__(self, node: DaxNode, caches: NodeCaches, begun: BegunBytes, zone: str) -> None:
         self.node = node
+        self.zone = zone
         self.caches = caches
         self.connections: set[DaxConnection] = set()
         self.port = 0
@@ -104,32 +101,23 @@ class DaxNodes:
             service, AttributeLists(service.store), TableShapes(), credentials, self._do_later
         )
 
-    async def start_default(self, port: int) -> str:
-        """Start the cluster `default`, of one node, for clients of all accounts and Regions; returns its URL. Raises OSError."""
-        terms = NodeTerms(
-            DEFAULT_TTL_MILLIS, DEFAULT_TTL_MILLIS, self._service.settings.dax_memory_bytes or DEFAULT_MEMORY_BYTES
-        )
-        is_encrypted = self._tls is not None
-        port = await self.start(
-            ACCOUNT,
-            DEFAULT_REGION,
-            "default",
-            "default-a",
-            terms,
-            port=port,
-            is_encrypted=is_encrypted,
-            is_shared=True,
-        )
-        host = f"[{self._host}]" if ":" in self._host else self._host
-        return f"{'daxs' if is_encrypted else 'dax'}://{host}:{port}"
-
     def _do_later(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    @property
+    def has_certificate(self) -> bool:
+        """Implements `NodeHost.has_certificate`."""
+        return self._tls is not None
+
+    def forget(self) -> None:
+        """Implements `NodeHost.forget`."""
+        for running in self._running.values():
+            running.caches.clear()
+
     def address(self) -> str:
-        """Host that clients connect to."""
+        """Implements `NodeHost.address`."""
         return self._host if self._advertised is None else self._advertised[0]
 
     async def start(
@@ -141,24 +129,32 @@ class DaxNodes:
         terms: NodeTerms,
         *,
         port: int | None,
+        zone: str,
         is_encrypted: bool,
-        is_shared: bool = False,
+        must_have_port: bool,
     ) -> int:
-        """Implements `NodeHost.start`. `is_shared`: clients of all accounts and Regions may connect, and see their own tables. Raises OSError if `port` is taken."""
+        """Implements `NodeHost.start`. To a cluster of everyone, clients of all accounts and Regions may connect, and see their own tables."""
         await self.stop(account, region, cluster, node_id)
         caches = NodeCaches(terms, self._service.clock.service_time)
         name = (account, region, cluster, node_id)
         caches.peers = partial(self._peers, name)
-        owner = None if is_shared else (account, region)
+        owner = None if account == EVERYONE else (account, region)
         node = DaxNode(self._shared, caches, partial(self._endpoints, name[:3]), METHODS, owner)
-        running = _Running(node, caches, self._begun)
-        running.listener = await asyncio.get_running_loop().create_server(
+        running = _Running(node, caches, self._begun, zone)
+        loop = asyncio.get_running_loop()
+        listen = partial(
+            loop.create_server,
             running.connect,
             self._host,
-            port or 0,
             ssl=self._tls if is_encrypted else None,
             backlog=BACKLOG_CONNECTIONS,
         )
+        try:
+            running.listener = await loop.create_task(listen(port=port or 0))
+        except OSError:
+            if not port or must_have_port:
+                raise
+            running.listener = await loop.create_task(listen(port=0))  # another program has taken the former port
         running.port = running.listener.sockets[0].getsockname()[1]
         self._running[name] = running
         if self._sweep is None:
@@ -225,15 +221,21 @@ class DaxNodes:
                 "" if told is None else told[0],
                 running.port if told is None or told[1] is None else told[1] + number,
                 number == 0,
-                f"{name[1]}{ZONES[number % len(ZONES)]}",
+                running.zone,
             )
-            for number, (name, running) in enumerate(found)
+            for number, (_, running) in enumerate(found)
         ]
 
     def _observed(self) -> list[ObservedNode]:
         return [
-            ObservedNode(*name, running.caches, partial(len, running.connections))
-            for name, running in self._running.items()
+            ObservedNode(
+                *((SHARED_ACCOUNT, SHARED_REGION) if account == EVERYONE else (account, region)),
+                cluster,
+                node_id,
+                running.caches,
+                partial(len, running.connections),
+            )
+            for (account, region, cluster, node_id), running in self._running.items()
         ]
 
     def _turn(self) -> None:

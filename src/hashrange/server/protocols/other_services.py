@@ -1,4 +1,4 @@
-"""Which requests are CloudWatch's and Application Auto Scaling's? Known by their form; the protocol that answers them is loaded with the first."""
+"""Which requests are those of CloudWatch, Application Auto Scaling and DAX's clusters? Known by their form; the protocol that answers them is loaded with the first."""
 
 import logging
 import re
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("hashrange.server")
 
-OTHER_SIGNING_NAMES = ("monitoring", "application-autoscaling")
-_is_target = re.compile(rb"(?:GraniteServiceVersion20100801|AnyScaleFrontendService)\.").match
+OTHER_SIGNING_NAMES = ("monitoring", "application-autoscaling", "dax")
+_is_target = re.compile(rb"(?:GraniteServiceVersion20100801|AnyScaleFrontendService|AmazonDAXV3)\.").match
 _is_cbor_path = re.compile(rb"/service/GraniteServiceVersion20100801/").match
 _FORM_TYPE = b"application/x-www-form-urlencoded"
 
@@ -50,7 +50,7 @@ class OtherServices:
         try:
             forms = self._load()
         except Exception as error:  # noqa: BLE001 - a library that cannot be loaded leaves no request without a reply
-            _log.error("CloudWatch and Application Auto Scaling cannot be loaded.", exc_info=error)
+            _log.error("The APIs beside DynamoDB's cannot be loaded.", exc_info=error)
             respond(500, INTERNAL_ERROR_BODY)
             return
         forms.prepare(request, respond)
@@ -60,5 +60,5 @@ class OtherServices:
             # Imported here: most servers are never asked by these services' clients, and start time counts.
             from hashrange.server.protocols.aws_forms.protocol import AwsForms  # noqa: PLC0415
 
-            self._forms = AwsForms(self._service.background.cloudwatch.apis, self._access, self._service)
+            self._forms = AwsForms(self._service.background.apis, self._access, self._service)
         return self._forms

@@ -1,0 +1,66 @@
+"""DecreaseReplicationFactor: removes nodes from a cluster: those that are named, those of named zones, or the newest ones."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.dax.api.members import bad_value, described_cluster, idle_cluster, refuse_dax
+from hashrange.dax.clusters import Clusters
+from hashrange.dax.records import Cluster, Node
+from hashrange.messages import dax as sentences
+
+
+class DecreaseReplicationFactorRequest(msgspec.Struct, frozen=True):
+    """Request of DecreaseReplicationFactor."""
+
+    ClusterName: str
+    NewReplicationFactor: int
+    AvailabilityZones: list[str] | None = None
+    NodeIdsToRemove: list[str] | None = None
+
+
+async def decrease_replication_factor(
+    clusters: Clusters, caller: Caller, request: DecreaseReplicationFactorRequest
+) -> Mapping[str, Any]:
+    """Returns the cluster, some nodes of which are being removed. Raises ServiceError and StorageError."""
+    cluster = idle_cluster(clusters, caller, request.ClusterName)
+    count, wanted = len(cluster.nodes), request.NewReplicationFactor
+    if not 1 <= wanted < count:
+        bad_value(sentences.FEWER_NODES, factor=wanted, current=count)
+    removed = {node.node_id for node in _to_remove(cluster, request, count - wanted)}
+    nodes = [
+        msgspec.structs.replace(node, status="deleting") if node.node_id in removed else node for node in cluster.nodes
+    ]
+    changed = msgspec.structs.replace(cluster, status="modifying", nodes=nodes, until_seconds=clusters.until_seconds)
+    described = described_cluster(clusters, caller, changed)
+    await clusters.keep(changed)
+    return {"Cluster": described}
+
+
+def _to_remove(cluster: Cluster, request: DecreaseReplicationFactorRequest, count: int) -> Sequence[Node]:
+    """The nodes to remove. Raises ServiceError."""
+    named = request.NodeIdsToRemove
+    if named:
+        by_id = {node.node_id: node for node in cluster.nodes}
+        missing = [node_id for node_id in named if node_id not in by_id]
+        if missing:
+            refuse_dax("NodeNotFoundFault", sentences.NODE_NOT_FOUND, node=missing[0][:100], name=cluster.name)
+        if len(set(named)) != count:
+            refuse_dax(
+                "InvalidParameterCombinationException", sentences.NODES_COUNT, given=len(set(named)), wanted=count
+            )
+        return [by_id[node_id] for node_id in named]
+    newest_first = sorted(cluster.nodes, key=lambda node: (node.created_seconds, node.node_id), reverse=True)
+    if not request.AvailabilityZones:
+        return newest_first[:count]
+    removed: list[Node] = []
+    for zone in request.AvailabilityZones:
+        removed += [node for node in newest_first if node.zone == zone and node not in removed][:1]
+    if len(removed) != count:
+        refuse_dax("InvalidParameterCombinationException", sentences.NODES_COUNT, given=len(removed), wanted=count)
+    return removed
+
+
+OPERATION = ServiceOperation("DecreaseReplicationFactor", DecreaseReplicationFactorRequest, decrease_replication_factor)

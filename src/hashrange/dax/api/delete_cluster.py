@@ -1,0 +1,29 @@
+"""DeleteCluster: stops all nodes of a cluster, and forgets it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.dax.api.members import described_cluster, idle_cluster
+from hashrange.dax.clusters import Clusters
+
+
+class DeleteClusterRequest(msgspec.Struct, frozen=True):
+    """Request of DeleteCluster."""
+
+    ClusterName: str
+
+
+async def delete_cluster(clusters: Clusters, caller: Caller, request: DeleteClusterRequest) -> Mapping[str, Any]:
+    """Returns the cluster, which is being deleted. Raises ServiceError and StorageError."""
+    cluster = idle_cluster(clusters, caller, request.ClusterName)
+    nodes = [msgspec.structs.replace(node, status="deleting") for node in cluster.nodes]
+    deleting = msgspec.structs.replace(cluster, status="deleting", nodes=nodes, until_seconds=clusters.until_seconds)
+    described = described_cluster(clusters, caller, deleting)
+    await clusters.keep(deleting)
+    return {"Cluster": described}
+
+
+OPERATION = ServiceOperation("DeleteCluster", DeleteClusterRequest, delete_cluster)

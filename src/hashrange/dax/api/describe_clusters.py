@@ -1,0 +1,31 @@
+"""DescribeClusters: the clusters of an account and Region, and that of `--dax-port`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.dax.api.members import dax_page, described_cluster, found_cluster
+from hashrange.dax.clusters import Clusters
+
+
+class DescribeClustersRequest(msgspec.Struct, frozen=True):
+    """Request of DescribeClusters."""
+
+    ClusterNames: list[str] | None = None
+    MaxResults: int | None = None
+    NextToken: str | None = None
+
+
+async def describe_clusters(clusters: Clusters, caller: Caller, request: DescribeClustersRequest) -> Mapping[str, Any]:
+    """Returns a page of clusters. Raises ServiceError and StorageError."""
+    if request.ClusterNames:
+        every = [found_cluster(clusters, caller, name) for name in request.ClusterNames]
+    else:
+        every = list(clusters.clusters(caller.account, caller.region))
+    page, token = dax_page(every, request.NextToken, request.MaxResults)
+    return {"Clusters": [described_cluster(clusters, caller, one) for one in page], **token}
+
+
+OPERATION = ServiceOperation("DescribeClusters", DescribeClustersRequest, describe_clusters)

@@ -1,0 +1,314 @@
+"""Which members and checks do the operations of DAX share? Clusters as replies show them, names, pages, and how faults are worded."""
+
+import base64
+import binascii
+import re
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Any, NoReturn, TypeVar
+
+import msgspec
+
+from hashrange.aws_services.operation import Caller, ErrorShape, MemberFault, ServiceError
+from hashrange.dax.clusters import Clusters
+from hashrange.dax.limits import (
+    CLUSTER_NAME_LENGTH_MAX,
+    CLUSTER_TAGS_MAX,
+    DESCRIBED_MAX,
+    DESCRIBED_MIN,
+    DESCRIPTION_LENGTH_MAX,
+    GROUP_NAME_LENGTH_MAX,
+    MAINTENANCE_MINUTES_MIN,
+    TAG_KEY_LENGTH_MAX,
+    TAG_VALUE_LENGTH_MAX,
+)
+from hashrange.dax.records import EVERYONE, Cluster, Node, ParameterGroup, SubnetGroup
+from hashrange.messages import dax as sentences
+
+PageT = TypeVar("PageT")
+DAX_ERRORS = MappingProxyType({"InternalFailure": ErrorShape(500, "InternalFailure")})
+ZONE_LETTERS = "abc"
+_DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_is_cluster_name = re.compile(r"[A-Za-z](?:-?[A-Za-z0-9])*").fullmatch
+_is_group_name = re.compile(r"[A-Za-z][A-Za-z0-9.-]*").fullmatch
+_window = re.compile(r"([a-z]{3}):([0-2]\d):([0-5]\d)-([a-z]{3}):([0-2]\d):([0-5]\d)").fullmatch
+_is_topic = re.compile(r"arn:[\w-]+:sns:[\w-]*:\d{12}:[\w.-]+").fullmatch
+_cluster_arn = re.compile(r"arn:[\w-]+:dax:([\w-]+):(\d{12}):cache/([\w-]+)").fullmatch
+
+
+class TagMember(msgspec.Struct, frozen=True):
+    """A tag of a cluster."""
+
+    Key: str = ""
+    Value: str = ""
+
+
+def word_dax_fault(fault: MemberFault) -> ServiceError:
+    """The error for a request whose members are wrong."""
+    if fault.kind == "missing":
+        return ServiceError("InvalidParameterValueException", sentences.NULL.format(path=fault.path))
+    return ServiceError("InvalidParameterValueException", sentences.MALFORMED.format(detail=fault.detail))
+
+
+def refuse_dax(code: str, message: str, **values: Any) -> NoReturn:
+    """Raise an error of DAX's API."""
+    raise ServiceError(code, message.format(**values))
+
+
+def bad_value(message: str, **values: Any) -> NoReturn:
+    """Raise InvalidParameterValueException."""
+    refuse_dax("InvalidParameterValueException", message, **values)
+
+
+# --- clusters -----------------------------------------------------------------------------------
+
+
+def found_cluster(clusters: Clusters, caller: Caller, name: str) -> Cluster:
+    """The cluster of this name. Raises ServiceError."""
+    cluster = clusters.cluster(caller.account, caller.region, name)
+    if cluster is None:
+        refuse_dax("ClusterNotFoundFault", sentences.CLUSTER_NOT_FOUND, name=name[:100])
+    return cluster
+
+
+def idle_cluster(clusters: Clusters, caller: Caller, name: str) -> Cluster:
+    """The cluster of this name, which must be available. Raises ServiceError."""
+    cluster = found_cluster(clusters, caller, name)
+    busy = (
+        [cluster.status]
+        if cluster.status != "available"
+        else [n.status for n in cluster.nodes if n.status != "available"]
+    )
+    if busy:
+        refuse_dax("InvalidClusterStateFault", sentences.CLUSTER_STATE, name=cluster.name, status=busy[0])
+    return cluster
+
+
+def cluster_arn(caller: Caller, name: str) -> str:
+    """The ARN of a cluster, as the caller sees it."""
+    return f"arn:aws:dax:{caller.region}:{caller.account}:cache/{name}"
+
+
+def cluster_of_arn(clusters: Clusters, caller: Caller, arn: str) -> Cluster:
+    """The cluster of an ARN. Raises ServiceError."""
+    parts = _cluster_arn(arn)
+    if parts is None:
+        refuse_dax("InvalidARNFault", sentences.ARN, arn=arn[:200])
+    if (parts[1], parts[2]) != (caller.region, caller.account):
+        refuse_dax("ClusterNotFoundFault", sentences.CLUSTER_NOT_FOUND, name=parts[3])
+    return idle_cluster(clusters, caller, parts[3])
+
+
+def described_cluster(clusters: Clusters, caller: Caller, cluster: Cluster) -> dict[str, Any]:
+    """A cluster as replies show it."""
+    group = clusters.parameters_of(cluster)
+    to_reboot = [node.node_id for node in cluster.nodes if _is_outdated(node, group)]
+    host = clusters.host()
+    address, port = "127.0.0.1" if host is None else host.address(), cluster.nodes[0].port
+    scheme = "daxs" if cluster.encryption == "TLS" else "dax"
+    removed = [node.node_id for node in cluster.nodes if node.status == "deleting"]
+    described: dict[str, Any] = {
+        "ClusterName": cluster.name,
+        "Description": cluster.description,
+        "ClusterArn": cluster_arn(caller, cluster.name),
+        "TotalNodes": len(cluster.nodes),
+        "ActiveNodes": len([node for node in cluster.nodes if node.status == "available"]),
+        "NodeType": cluster.node_type,
+        "Status": cluster.status,
+        "NodeIdsToRemove": removed or None,
+        "Nodes": [_described_node(address, node, node.node_id in to_reboot) for node in cluster.nodes],
+        "PreferredMaintenanceWindow": cluster.maintenance_window,
+        "NotificationConfiguration": None
+        if cluster.topic_arn is None
+        else {"TopicArn": cluster.topic_arn, "TopicStatus": cluster.topic_status},
+        "SubnetGroup": cluster.subnet_group,
+        "SecurityGroups": [{"SecurityGroupIdentifier": one, "Status": "active"} for one in cluster.security_groups],
+        "IamRoleArn": cluster.role_arn,
+        "ParameterGroup": {
+            "ParameterGroupName": cluster.parameter_group,
+            "ParameterApplyStatus": "pending-reboot" if to_reboot else "in-sync",
+            "NodeIdsToReboot": to_reboot,
+        },
+        "SSEDescription": {"Status": "ENABLED" if cluster.is_encrypted_at_rest else "DISABLED"},
+        "ClusterEndpointEncryptionType": cluster.encryption,
+        "NetworkType": cluster.network_type,
+    }
+    if cluster.status != "creating":
+        described["ClusterDiscoveryEndpoint"] = {
+            "Address": address,
+            "Port": port,
+            "URL": f"{scheme}://{address}:{port}",
+        }
+    return {name: value for name, value in described.items() if value is not None}
+
+
+def _is_outdated(node: Node, group: ParameterGroup) -> bool:
+    """True if the node was started with other parameters than those of its group now."""
+    return node.status == "available" and (
+        (node.record_ttl_millis, node.query_ttl_millis) != (group.record_ttl_millis, group.query_ttl_millis)
+    )
+
+
+def _described_node(address: str, node: Node, is_outdated: bool) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "NodeId": node.node_id,
+        "NodeCreateTime": datetime.fromtimestamp(node.created_seconds, UTC),
+        "AvailabilityZone": node.zone,
+        "NodeStatus": node.status,
+        "ParameterGroupStatus": "pending-reboot" if is_outdated else "in-sync",
+    }
+    if node.status != "creating":
+        described["Endpoint"] = {"Address": address, "Port": node.port}
+    return described
+
+
+def new_nodes(
+    cluster_name: str, region: str, taken: Iterable[str], count: int, zones: Sequence[str] | None, now_seconds: float
+) -> list[Node]:
+    """So many nodes that are being created, with the first free letters. Raises ServiceError for zones that do not fit."""
+    if zones is not None and len(zones) != count:
+        refuse_dax("InvalidParameterCombinationException", sentences.ZONES_COUNT, zones=len(zones), nodes=count)
+    for zone in zones or ():
+        if zone[:-1] != region or zone[-1:] not in "abcdef":
+            bad_value(sentences.ZONE, zone=zone[:100])
+    used = set(taken)
+    letters = [letter for letter in "abcdefghijklmnopqrstuvwxyz" if f"{cluster_name}-{letter}" not in used]
+    return [
+        Node(
+            node_id=f"{cluster_name}-{letters[place]}",
+            zone=zones[place]
+            if zones is not None
+            else f"{region}{ZONE_LETTERS[(len(used) + place) % len(ZONE_LETTERS)]}",
+            created_seconds=now_seconds,
+            status="creating",
+        )
+        for place in range(count)
+    ]
+
+
+def region_of(cluster: Cluster, caller: Caller) -> str:
+    """The Region in which a cluster has its nodes."""
+    return caller.region if cluster.region == EVERYONE else cluster.region
+
+
+# --- groups -------------------------------------------------------------------------------------
+
+
+def found_parameter_group(clusters: Clusters, caller: Caller, name: str) -> ParameterGroup:
+    """The parameter group of this name. Raises ServiceError."""
+    group = clusters.parameter_group(caller.account, caller.region, name)
+    if group is None:
+        refuse_dax("ParameterGroupNotFoundFault", sentences.PARAMETER_GROUP_NOT_FOUND, name=name[:100])
+    return group
+
+
+def found_subnet_group(clusters: Clusters, caller: Caller, name: str) -> SubnetGroup:
+    """The subnet group of this name. Raises ServiceError."""
+    group = clusters.subnet_group(caller.account, caller.region, name)
+    if group is None:
+        refuse_dax("SubnetGroupNotFoundFault", sentences.SUBNET_GROUP_NOT_FOUND, name=name[:100])
+    return group
+
+
+def described_subnet_group(group: SubnetGroup) -> dict[str, Any]:
+    """A subnet group as replies show it. All subnets are in one zone: they have no effect here."""
+    return {
+        "SubnetGroupName": group.name,
+        **({} if group.description is None else {"Description": group.description}),
+        "VpcId": "vpc-default",
+        "Subnets": [
+            {
+                "SubnetIdentifier": subnet,
+                "SubnetAvailabilityZone": f"{group.region}a",
+                "SupportedNetworkTypes": ["ipv4"],
+            }
+            for subnet in group.subnets
+        ],
+        "SupportedNetworkTypes": ["ipv4"],
+    }
+
+
+def described_parameter_group(group: ParameterGroup) -> dict[str, Any]:
+    """A parameter group as replies show it."""
+    return {
+        "ParameterGroupName": group.name,
+        **({} if group.description is None else {"Description": group.description}),
+    }
+
+
+# --- checks -------------------------------------------------------------------------------------
+
+
+def check_cluster_name(name: str) -> None:
+    """Raise ServiceError unless a cluster may have this name."""
+    if _is_cluster_name(name) is None or len(name) > CLUSTER_NAME_LENGTH_MAX:
+        bad_value(sentences.CLUSTER_NAME, name=name[:100])
+
+
+def check_group_name(path: str, name: str) -> None:
+    """Raise ServiceError unless a group may have this name."""
+    if _is_group_name(name) is None or len(name) > GROUP_NAME_LENGTH_MAX:
+        bad_value(sentences.GROUP_NAME, path=path, name=name[:100])
+
+
+def check_description(text: str | None) -> None:
+    """Raise ServiceError for a description that is too long."""
+    if text is not None and len(text) > DESCRIPTION_LENGTH_MAX:
+        bad_value(sentences.TOO_LONG, name="Description", most=DESCRIPTION_LENGTH_MAX)
+
+
+def check_topic(arn: str | None) -> None:
+    """Raise ServiceError for a topic that is none."""
+    if arn is not None and _is_topic(arn) is None:
+        bad_value(sentences.TOPIC, arn=arn[:200])
+
+
+def check_window(window: str) -> None:
+    """Raise ServiceError unless this is a maintenance window of an hour at least."""
+    parts = _window(window.lower())
+    ends: list[int] = []
+    if parts is not None and parts[1] in _DAYS and parts[4] in _DAYS and int(parts[2]) < 24 and int(parts[5]) < 24:
+        ends = [_DAYS.index(parts[at]) * 1440 + int(parts[at + 1]) * 60 + int(parts[at + 2]) for at in (1, 4)]
+    if not ends or (ends[1] - ends[0]) % (7 * 1440) < MAINTENANCE_MINUTES_MIN:
+        bad_value(sentences.WINDOW, window=window[:100])
+
+
+def check_cluster_tags(tags: Sequence[TagMember], before: dict[str, str]) -> dict[str, str]:
+    """The tags of a cluster with these added. Raises ServiceError."""
+    for tag in tags:
+        if not 1 <= len(tag.Key) <= TAG_KEY_LENGTH_MAX or len(tag.Value) > TAG_VALUE_LENGTH_MAX:
+            bad_value(sentences.TAG, key=TAG_KEY_LENGTH_MAX, value=TAG_VALUE_LENGTH_MAX)
+    after = before | {tag.Key: tag.Value for tag in tags}
+    if len(after) > CLUSTER_TAGS_MAX:
+        refuse_dax("TagQuotaPerResourceExceeded", sentences.TAG_QUOTA, most=CLUSTER_TAGS_MAX)
+    return after
+
+
+def described_tags(cluster: Cluster) -> list[dict[str, str]]:
+    """The tags of a cluster as replies show them."""
+    return [{"Key": key, "Value": value} for key, value in sorted(cluster.tags.items())]
+
+
+def dax_page(records: Sequence[PageT], token: str | None, size: int | None) -> tuple[Sequence[PageT], dict[str, str]]:
+    """A page of records, and the reply's NextToken if there is a next one. Raises ServiceError."""
+    most = DESCRIBED_MAX if size is None else size
+    if not DESCRIBED_MIN <= most <= DESCRIBED_MAX:
+        bad_value(sentences.MAX_RESULTS, least=DESCRIBED_MIN, most=DESCRIBED_MAX)
+    begin = _place_of(token)
+    end = begin + most
+    if end >= len(records):
+        return records[begin:end], {}
+    return records[begin:end], {"NextToken": base64.urlsafe_b64encode(b"%d" % end).decode()}
+
+
+def _place_of(token: str | None) -> int:
+    if token is None:
+        return 0
+    try:
+        text = base64.b64decode(token, altchars=b"-_", validate=True).decode("ascii")
+    except (binascii.Error, UnicodeDecodeError, ValueError):
+        text = ""
+    if not text.isdecimal() or len(text) > 9:
+        bad_value(sentences.NEXT_TOKEN)
+    return int(text)

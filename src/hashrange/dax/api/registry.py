@@ -1,0 +1,61 @@
+"""Which operations of DAX's control plane are served? All twenty-one."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hashrange.aws_services.operation import Caller, ServiceApi, ServiceOperation
+from hashrange.dax.api import (
+    create_cluster,
+    decrease_replication_factor,
+    delete_cluster,
+    describe_clusters,
+    describe_events,
+    increase_replication_factor,
+    parameter_groups,
+    reboot_node,
+    subnet_groups,
+    tags,
+    update_cluster,
+)
+from hashrange.dax.api.members import DAX_ERRORS, word_dax_fault
+from hashrange.dax.clusters import Clusters
+
+CLUSTER_OPERATIONS = (
+    create_cluster.OPERATION,
+    delete_cluster.OPERATION,
+    describe_clusters.OPERATION,
+    update_cluster.OPERATION,
+    increase_replication_factor.OPERATION,
+    decrease_replication_factor.OPERATION,
+    reboot_node.OPERATION,
+    describe_events.OPERATION,
+    *parameter_groups.OPERATIONS,
+    *subnet_groups.OPERATIONS,
+    *tags.OPERATIONS,
+)
+
+
+def _after_catching_up(operation: ServiceOperation) -> ServiceOperation:
+    """An operation that finds the nodes as the records say, also when the store's content has just been replaced."""
+
+    async def run(clusters: Clusters, caller: Caller, request: Any) -> Mapping[str, Any] | None:
+        await clusters.catch_up()
+        return await operation.run(clusters, caller, request)
+
+    return operation._replace(run=run)
+
+
+def dax_api(clusters: Clusters) -> ServiceApi:
+    """The API over these clusters."""
+    return ServiceApi(
+        name="DAX",
+        signing_name="dax",
+        target_prefix="AmazonDAXV3",
+        json_version="1.1",
+        version="2017-04-19",
+        operations=[(_after_catching_up(operation), clusters) for operation in CLUSTER_OPERATIONS],
+        unserved=frozenset(),
+        word=word_dax_fault,
+        errors=DAX_ERRORS,
+        internal_error="InternalFailure",
+    )

@@ -1,0 +1,362 @@
+"""Which clusters are there? `Clusters` has those of all accounts with their groups and events, kept as documents, and starts and stops their nodes.
+
+Whatever takes time in the service ends at a time of service time, when the job `dax-clusters` looks; without a delay of the settings, at once.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from hashrange.clock import Clock
+from hashrange.dax.limits import EVENT_SECONDS, EVENTS_MAX
+from hashrange.dax.node_host import NodeHost, NodeTerms
+from hashrange.dax.node_types import NODE_MEMORY_BYTES, SMALLEST_TYPE
+from hashrange.dax.records import (
+    DEFAULT_PARAMETER_GROUP,
+    DEFAULT_SUBNET_GROUP,
+    EVERYONE,
+    SHARED_NAME,
+    SHARED_REGION,
+    Cluster,
+    Event,
+    Node,
+    ParameterGroup,
+    SharedCluster,
+    SourceType,
+    SubnetGroup,
+)
+from hashrange.store.documents import Documents
+
+CLUSTER_PREFIX = "dax-cluster/"
+PARAMETERS_PREFIX = "dax-parameter-group/"
+SUBNETS_PREFIX = "dax-subnet-group/"
+EVENTS_PREFIX = "dax-events/"
+NodePlace = tuple[str, str, str, str]
+"""Account, Region, cluster and node id."""
+_encode = msgspec.json.encode
+_read_cluster = msgspec.json.Decoder(Cluster).decode
+_read_parameters = msgspec.json.Decoder(ParameterGroup).decode
+_read_subnets = msgspec.json.Decoder(SubnetGroup).decode
+_read_events = msgspec.json.Decoder(list[Event]).decode
+
+
+class _Running(NamedTuple):
+    """A node that the host runs."""
+
+    port: int
+    terms: NodeTerms
+    encryption: str
+
+
+class Clusters:
+    """The clusters of one store."""
+
+    def __init__(self, documents: Documents, clock: Clock, delay_seconds: float, memory_bytes: int | None) -> None:
+        """`delay_seconds`: service time for which a cluster is creating, modifying or deleting, and a node rebooting. `memory_bytes`: of each node; None: that of its type."""
+        self._documents = documents
+        self._clock = clock
+        self._delay_seconds = delay_seconds
+        self._memory_bytes = memory_bytes
+        self._host: NodeHost | None = None
+        self.make_host: Callable[[], NodeHost] | None = None
+        """Makes what runs the nodes, once there is one."""
+        self._shared: SharedCluster | None = None
+        self._running: dict[NodePlace, _Running] = {}
+        """The nodes that the host runs."""
+        self._generation = documents.generation
+        self._settling = asyncio.Lock()
+        """A lock that is held while nodes are started and stopped."""
+        self.wake: Callable[[], None] = lambda: None
+        """Called when the job has work."""
+
+    def now_seconds(self) -> float:
+        """Service time."""
+        return self._clock.service_time()
+
+    @property
+    def until_seconds(self) -> float:
+        """Service time at which something that begins now is done."""
+        return self.now_seconds() + self._delay_seconds
+
+    def host(self) -> NodeHost | None:
+        """Who runs the nodes; None without a server. Raises StorageError."""
+        if self._host is None and self.make_host is not None:
+            self._host = self.make_host()
+        return self._host
+
+    # --- what there is --------------------------------------------------------------------------
+
+    def clusters(self, account: str, region: str) -> Sequence[Cluster]:
+        """The clusters that a caller sees, in order of their names: its own, and that of everyone. Raises StorageError."""
+        own = self._documents.below(f"{CLUSTER_PREFIX}{account}/{region}/")
+        shared = [] if account == EVERYONE else self._documents.below(f"{CLUSTER_PREFIX}{EVERYONE}/{EVERYONE}/")
+        return sorted([_read_cluster(value) for _, value in (*own, *shared)], key=lambda cluster: cluster.name)
+
+    def cluster(self, account: str, region: str, name: str) -> Cluster | None:
+        """The cluster of this name that a caller sees; None if there is none. Raises StorageError."""
+        return next((one for one in self.clusters(account, region) if one.name == name.lower()), None)
+
+    def parameter_groups(self, account: str, region: str) -> Sequence[ParameterGroup]:
+        """The parameter groups of an account and Region, that of the service first. Raises StorageError."""
+        own = self._documents.below(f"{PARAMETERS_PREFIX}{account}/{region}/")
+        usual = ParameterGroup(
+            account=account,
+            region=region,
+            name=DEFAULT_PARAMETER_GROUP,
+            description="Default parameter group for dax1.0",
+        )
+        return [usual, *[_read_parameters(value) for _, value in own]]
+
+    def parameter_group(self, account: str, region: str, name: str) -> ParameterGroup | None:
+        """The parameter group of this name; None if there is none. Raises StorageError."""
+        return next((one for one in self.parameter_groups(account, region) if one.name == name), None)
+
+    def subnet_groups(self, account: str, region: str) -> Sequence[SubnetGroup]:
+        """The subnet groups of an account and Region, the default one first. Raises StorageError."""
+        own = self._documents.below(f"{SUBNETS_PREFIX}{account}/{region}/")
+        usual = SubnetGroup(account=account, region=region, name=DEFAULT_SUBNET_GROUP, subnets=["subnet-default"])
+        return [usual, *[_read_subnets(value) for _, value in own]]
+
+    def subnet_group(self, account: str, region: str, name: str) -> SubnetGroup | None:
+        """The subnet group of this name; None if there is none. Raises StorageError."""
+        return next((one for one in self.subnet_groups(account, region) if one.name == name), None)
+
+    def events(self, account: str, region: str) -> Sequence[Event]:
+        """The events of the last 14 days, oldest first. Raises StorageError."""
+        value = self._documents.get(f"{EVENTS_PREFIX}{account}/{region}")
+        oldest_seconds = self.now_seconds() - EVENT_SECONDS
+        return [] if value is None else [one for one in _read_events(value) if one.at_seconds >= oldest_seconds]
+
+    # --- changes --------------------------------------------------------------------------------
+
+    async def keep(self, cluster: Cluster, message: str | None = None) -> None:
+        """Create or replace a cluster, note an event, and do what is due. Raises StorageError."""
+        changes: dict[str, bytes | None] = {_document(CLUSTER_PREFIX, cluster): _encode(cluster)}
+        if message is not None:
+            changes |= self._with_event(cluster.account, cluster.region, "CLUSTER", cluster.name, message)
+        await self._documents.write(changes)
+        try:
+            left_seconds = await self.settle()
+        except OSError:  # a node has found no port; the job tries again
+            left_seconds = 0.0
+        if left_seconds is not None:
+            self.wake()
+
+    async def keep_parameter_group(self, group: ParameterGroup, message: str) -> None:
+        """Create or replace a parameter group. Raises StorageError."""
+        event = self._with_event(group.account, group.region, "PARAMETER_GROUP", group.name, message)
+        await self._documents.write({_document(PARAMETERS_PREFIX, group): _encode(group), **event})
+
+    async def keep_subnet_group(self, group: SubnetGroup, message: str) -> None:
+        """Create or replace a subnet group. Raises StorageError."""
+        event = self._with_event(group.account, group.region, "SUBNET_GROUP", group.name, message)
+        await self._documents.write({_document(SUBNETS_PREFIX, group): _encode(group), **event})
+
+    async def remove_group(self, group: ParameterGroup | SubnetGroup, message: str) -> None:
+        """Delete a group. Raises StorageError."""
+        is_parameters = isinstance(group, ParameterGroup)
+        kind: SourceType = "PARAMETER_GROUP" if is_parameters else "SUBNET_GROUP"
+        event = self._with_event(group.account, group.region, kind, group.name, message)
+        prefix = PARAMETERS_PREFIX if is_parameters else SUBNETS_PREFIX
+        await self._documents.write({_document(prefix, group): None, **event})
+
+    def _with_event(
+        self, account: str, region: str, kind: SourceType, source: str, message: str
+    ) -> dict[str, bytes | None]:
+        events = [*self.events(account, region), Event(self._event_seconds(), kind, source, message)]
+        return {f"{EVENTS_PREFIX}{account}/{region}": _encode(events[-EVENTS_MAX:])}
+
+    def _event_seconds(self) -> float:
+        """Service time of an event, in whole milliseconds as replies show it."""
+        return int(self.now_seconds() * 1000) / 1000
+
+    # --- nodes ----------------------------------------------------------------------------------
+
+    async def serve(self, shared: SharedCluster | None) -> None:
+        """Let the nodes run. `shared`: the cluster that everyone may use. Raises StorageError, and OSError if its port is taken."""
+        self._shared = shared
+        await self._keep_shared()
+        await self.settle()
+        if shared is not None and (port := self.shared_port) is not None:
+            self._shared = shared._replace(port=port)  # it is found there after a reset too
+
+    async def leave(self) -> None:
+        """From now on, let no nodes run; those that do are the host's to stop."""
+        async with self._settling:
+            self._host = self.make_host = None
+            self._running.clear()
+
+    @property
+    def shared_port(self) -> int | None:
+        """Port of the first node of the cluster that everyone may use; None while there is none."""
+        ports = [running.port for place, running in sorted(self._running.items()) if place[0] == EVERYONE]
+        return ports[0] if ports else None
+
+    async def _keep_shared(self) -> None:
+        """Let there be the cluster that everyone may use, or not. Its further nodes, its groups and tags are kept."""
+        name = f"{CLUSTER_PREFIX}{EVERYONE}/{EVERYONE}/{SHARED_NAME}"
+        value, shared = self._documents.get(name), self._shared
+        if shared is None:
+            changed = None
+        elif value is None:
+            node = Node(
+                node_id=f"{SHARED_NAME}-a",
+                zone=f"{SHARED_REGION}a",
+                created_seconds=self.now_seconds(),
+                status="available",
+            )
+            changed = Cluster(
+                account=EVERYONE,
+                region=EVERYONE,
+                name=SHARED_NAME,
+                node_type=SMALLEST_TYPE,
+                status="available",
+                until_seconds=0.0,
+                nodes=[node],
+                created_seconds=self.now_seconds(),
+                security_groups=["sg-default"],
+                encryption=shared.encryption,
+            )
+        else:
+            changed = msgspec.structs.replace(_read_cluster(value), encryption=shared.encryption)
+        content = None if changed is None else _encode(changed)
+        if content != value:
+            await self._documents.write({name: content})
+
+    async def catch_up(self) -> None:
+        """Let nodes run as the records say if the store's content has been replaced. Raises StorageError."""
+        if self._generation != self._documents.generation:
+            await self.settle()
+
+    async def settle(self) -> float | None:
+        """End what is due, and start and stop nodes accordingly; returns the service time until something else is due. Raises StorageError."""
+        async with self._settling:
+            return await self._settle()
+
+    async def _settle(self) -> float | None:
+        if self._generation != self._documents.generation:
+            self._generation = self._documents.generation
+            if self.make_host is not None:
+                await self._keep_shared()
+        left: list[float] = []
+        wanted: set[NodePlace] = set()
+        for name, _ in self._documents.below(CLUSTER_PREFIX):
+            value = self._documents.get(name)  # anew, as what comes before this one may have waited
+            cluster = None if value is None else _read_cluster(value)
+            if cluster is not None and _is_busy(cluster):
+                left_seconds = cluster.until_seconds - self.now_seconds()
+                if left_seconds > 0:
+                    left.append(left_seconds)
+                else:
+                    cluster = await self._end(cluster)
+            if cluster is not None:
+                await self._run_nodes(cluster)
+                wanted |= {_place(cluster, node) for node in cluster.nodes if node.status == "available"}
+        for place in self._running.keys() - wanted:
+            await self._stop(place)
+        return min(left, default=None)
+
+    async def _end(self, cluster: Cluster) -> Cluster | None:
+        """End what is under way in a cluster; None if it was its deletion."""
+        name = _document(CLUSTER_PREFIX, cluster)
+        account, region = cluster.account, cluster.region
+        if cluster.status == "deleting":
+            event = self._with_event(account, region, "CLUSTER", cluster.name, "Cluster deleted.")
+            await self._documents.write({name: None, **event})
+            return None
+        group = self.parameters_of(cluster)
+        nodes = []
+        messages = (
+            []
+            if cluster.status == "available"
+            else [f"Cluster {'created' if cluster.status == 'creating' else 'modified'}."]
+        )
+        for node in cluster.nodes:
+            if node.status == "deleting":
+                messages.append(f"Removed node {node.node_id}.")
+                continue
+            changed = node
+            if node.status != "available":
+                await self._stop(_place(cluster, node))  # with it, its caches are forgotten
+                messages.append(f"{'Added' if node.status == 'creating' else 'Rebooted'} node {node.node_id}.")
+                changed = msgspec.structs.replace(
+                    node,
+                    status="available",
+                    record_ttl_millis=group.record_ttl_millis,
+                    query_ttl_millis=group.query_ttl_millis,
+                )
+            nodes.append(changed)
+        ended = msgspec.structs.replace(cluster, status="available", nodes=nodes)
+        changes: dict[str, bytes | None] = {name: _encode(ended)}
+        events = [
+            *self.events(account, region),
+            *[Event(self._event_seconds(), "CLUSTER", cluster.name, message) for message in messages],
+        ]
+        changes[f"{EVENTS_PREFIX}{account}/{region}"] = _encode(events[-EVENTS_MAX:])
+        await self._documents.write(changes)
+        return ended
+
+    def parameters_of(self, cluster: Cluster) -> ParameterGroup:
+        """The parameter group of a cluster. Raises StorageError."""
+        account, region = cluster.group_owner or (cluster.account, cluster.region)
+        found = self.parameter_group(account, region, cluster.parameter_group)
+        return found or self.parameter_groups(account, region)[0]
+
+    async def _run_nodes(self, cluster: Cluster) -> None:
+        """Start the nodes that are available and do not run, and stop the others; note their ports."""
+        for number, node in enumerate(cluster.nodes):
+            place = _place(cluster, node)
+            if node.status != "available":
+                await self._stop(place)
+                continue
+            wanted = (self._terms(cluster, node), cluster.encryption)
+            running = self._running.get(place)
+            if running is not None and (running.terms, running.encryption) != wanted:
+                await self._stop(place)  # a snapshot knows this node otherwise
+                running = None
+            if running is None and (host := self.host()) is not None:
+                is_first_of_all = cluster.account == EVERYONE and not number and self._shared is not None
+                port = self._shared.port if is_first_of_all and self._shared is not None else node.port
+                port = await host.start(
+                    *place,
+                    wanted[0],
+                    port=port or None,
+                    zone=node.zone,
+                    is_encrypted=cluster.encryption == "TLS",
+                    must_have_port=is_first_of_all,
+                )
+                self._running[place] = _Running(port, *wanted)
+        name = _document(CLUSTER_PREFIX, cluster)
+        value = self._documents.get(name)
+        if value is not None:  # read anew, as starting a node takes time
+            now = _read_cluster(value)
+            nodes = [
+                msgspec.structs.replace(node, port=running.port)
+                if (running := self._running.get(_place(now, node))) is not None
+                else node
+                for node in now.nodes
+            ]
+            if nodes != now.nodes:
+                await self._documents.write({name: _encode(msgspec.structs.replace(now, nodes=nodes))})
+
+    def _terms(self, cluster: Cluster, node: Node) -> NodeTerms:
+        memory_bytes = self._memory_bytes or NODE_MEMORY_BYTES[cluster.node_type]
+        return NodeTerms(node.record_ttl_millis, node.query_ttl_millis, memory_bytes)
+
+    async def _stop(self, place: NodePlace) -> None:
+        if self._running.pop(place, None) is not None and self._host is not None:
+            await self._host.stop(*place)
+
+
+def _is_busy(cluster: Cluster) -> bool:
+    return cluster.status != "available" or any(node.status != "available" for node in cluster.nodes)
+
+
+def _place(cluster: Cluster, node: Node) -> NodePlace:
+    return (cluster.account, cluster.region, cluster.name, node.node_id)
+
+
+def _document(prefix: str, record: Cluster | ParameterGroup | SubnetGroup) -> str:
+    return f"{prefix}{record.account}/{record.region}/{record.name}"
