@@ -132,7 +132,7 @@ class Settings(msgspec.Struct, frozen=True):
             Meta(
                 ge=1024,
                 le=1024**5,
-                description="Memory of the caches of a DAX node; by default 1 GB, or that of the cluster's node type.",
+                description="Memory of the caches of a DAX node; by default that of the cluster's node type, which is 2 GB for `default`.",
             ),
         ]
         | None

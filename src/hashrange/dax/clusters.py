@@ -20,11 +20,11 @@ from hashrange.dax.records import (
     SHARED_NAME,
     SHARED_REGION,
     Cluster,
+    ClusterNode,
     Event,
-    Node,
+    EventSubject,
     ParameterGroup,
     SharedCluster,
-    SourceType,
     SubnetGroup,
 )
 from hashrange.store.documents import Documents
@@ -157,13 +157,13 @@ class Clusters:
     async def remove_group(self, group: ParameterGroup | SubnetGroup, message: str) -> None:
         """Delete a group. Raises StorageError."""
         is_parameters = isinstance(group, ParameterGroup)
-        kind: SourceType = "PARAMETER_GROUP" if is_parameters else "SUBNET_GROUP"
+        kind: EventSubject = "PARAMETER_GROUP" if is_parameters else "SUBNET_GROUP"
         event = self._with_event(group.account, group.region, kind, group.name, message)
         prefix = PARAMETERS_PREFIX if is_parameters else SUBNETS_PREFIX
         await self._documents.write({_document(prefix, group): None, **event})
 
     def _with_event(
-        self, account: str, region: str, kind: SourceType, source: str, message: str
+        self, account: str, region: str, kind: EventSubject, source: str, message: str
     ) -> dict[str, bytes | None]:
         events = [*self.events(account, region), Event(self._event_seconds(), kind, source, message)]
         return {f"{EVENTS_PREFIX}{account}/{region}": _encode(events[-EVENTS_MAX:])}
@@ -201,7 +201,7 @@ class Clusters:
         if shared is None:
             changed = None
         elif value is None:
-            node = Node(
+            node = ClusterNode(
                 node_id=f"{SHARED_NAME}-a",
                 zone=f"{SHARED_REGION}a",
                 created_seconds=self.now_seconds(),
@@ -341,7 +341,7 @@ class Clusters:
             if nodes != now.nodes:
                 await self._documents.write({name: _encode(msgspec.structs.replace(now, nodes=nodes))})
 
-    def _terms(self, cluster: Cluster, node: Node) -> NodeTerms:
+    def _terms(self, cluster: Cluster, node: ClusterNode) -> NodeTerms:
         memory_bytes = self._memory_bytes or NODE_MEMORY_BYTES[cluster.node_type]
         return NodeTerms(node.record_ttl_millis, node.query_ttl_millis, memory_bytes)
 
@@ -354,7 +354,7 @@ def _is_busy(cluster: Cluster) -> bool:
     return cluster.status != "available" or any(node.status != "available" for node in cluster.nodes)
 
 
-def _place(cluster: Cluster, node: Node) -> NodePlace:
+def _place(cluster: Cluster, node: ClusterNode) -> NodePlace:
     return (cluster.account, cluster.region, cluster.name, node.node_id)
 
 

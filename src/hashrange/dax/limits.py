@@ -18,8 +18,8 @@ EVENT_SECONDS = 14 * 86_400
 """Service time for which events are kept."""
 EVENTS_MAX = 1_000
 """Events of an account and Region that are kept: our own bound."""
-EVENT_HOUR_SECONDS = 3_600
-"""Without times, DescribeEvents returns those of the last hour. Source: DAX's API reference, DescribeEvents."""
+EVENT_DAY_SECONDS = 86_400
+"""Without times, DescribeEvents returns those of the last day. Source: DAX's API reference, DescribeEvents."""
 EVENT_MINUTES_MAX = 14 * 24 * 60
 TTL_MILLIS_MAX = 2**31 - 1
 """Our own bound of the two parameters."""

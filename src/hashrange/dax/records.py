@@ -24,10 +24,10 @@ PARAMETERS = ("query-ttl-millis", "record-ttl-millis")
 
 ClusterStatus = Literal["creating", "available", "modifying", "deleting"]
 NodeStatus = Literal["creating", "available", "deleting", "rebooting"]
-SourceType = Literal["CLUSTER", "PARAMETER_GROUP", "SUBNET_GROUP"]
+EventSubject = Literal["CLUSTER", "PARAMETER_GROUP", "SUBNET_GROUP"]
 
 
-class Node(msgspec.Struct, frozen=True, kw_only=True):
+class ClusterNode(msgspec.Struct, frozen=True, kw_only=True):
     """One node of a cluster."""
 
     node_id: str
@@ -52,7 +52,7 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
     status: ClusterStatus
     until_seconds: float
     """Service time at which whatever is under way is done."""
-    nodes: list[Node]
+    nodes: list[ClusterNode]
     created_seconds: float
     description: str | None = None
     parameter_group: str = DEFAULT_PARAMETER_GROUP
@@ -105,6 +105,6 @@ class Event(msgspec.Struct, frozen=True):
     """Something that has happened to a cluster or group."""
 
     at_seconds: float
-    source_type: SourceType
+    source_type: EventSubject
     source: str
     message: str

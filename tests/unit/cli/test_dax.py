@@ -31,7 +31,7 @@ def test_hits_and_the_hottest_items_are_shown(capsys: pytest.CaptureFixture[str]
             lines = ask(database, capsys)
     assert lines[0].startswith("default, node default-a, port ")
     assert lines[0].endswith(": 1 connection, 41 requests, 0 failed")
-    assert "of 1,073,741,824 bytes, 0 evicted" in lines[1]
+    assert "of 2,147,483,648 bytes, 0 evicted" in lines[1]
     assert lines[2:4] == [
         "  item  cache   29 hits, 11 misses: 72.5 % hits",
         "  scan  cache   0 hits, 1 misses: 0.0 % hits",

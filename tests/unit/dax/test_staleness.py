@@ -1,20 +1,21 @@
 """What a cluster answers is exactly what the rules say, however stale: random operations through its nodes and past them, against a slow simulation."""
 
 import random
-from functools import partial
 from typing import Any
 
 import pytest
 
 from hashrange.dax.node_caches import REPLICATION_SECONDS
-from hashrange.dax.node_host import NodeTerms
 from hashrange.settings import Settings
 from hashrange.testing import Database, server
 from tests.support.dax_client import DaxClient, all_values, expression
 
-ACCOUNT, REGION = "000000000000", "eu-west-1"
+REGION = "eu-west-1"
 RECORD_SECONDS, QUERY_SECONDS = 20.0, 7.0
-TERMS = NodeTerms(int(RECORD_SECONDS * 1000), int(QUERY_SECONDS * 1000), 1_000_000)
+PARAMETERS = [
+    {"ParameterName": "record-ttl-millis", "ParameterValue": str(int(RECORD_SECONDS * 1000))},
+    {"ParameterName": "query-ttl-millis", "ParameterValue": str(int(QUERY_SECONDS * 1000))},
+]
 NAMES = ["a", "b", "c"]
 
 
@@ -31,14 +32,19 @@ class Cluster:
             AttributeDefinitions=[{"AttributeName": "name", "AttributeType": "S"}],
             BillingMode="PAY_PER_REQUEST",
         )
-        host: Any = database._process._server
-        self.clients = []
-        for number in range(nodes):
-            node_id = f"shop-{'abc'[number]}"
-            port = database._process.run(
-                partial(host.dax.start, ACCOUNT, REGION, "shop", node_id, TERMS, port=None, is_encrypted=False)
-            )
-            self.clients.append(DaxClient(f"dax://127.0.0.1:{port}"))
+        control = database.client("dax", region_name=REGION)
+        control.create_parameter_group(ParameterGroupName="short")
+        control.update_parameter_group(ParameterGroupName="short", ParameterNameValues=PARAMETERS)
+        control.create_cluster(
+            ClusterName="shop",
+            NodeType="dax.t3.small",
+            ReplicationFactor=nodes,
+            IamRoleArn="arn:aws:iam::000000000000:role/dax",
+            ParameterGroupName="short",
+        )
+        (cluster,) = control.describe_clusters(ClusterNames=["shop"])["Clusters"]
+        endpoints = [node["Endpoint"] for node in cluster["Nodes"]]
+        self.clients = [DaxClient(f"dax://{one['Address']}:{one['Port']}") for one in endpoints]
         self.stored: dict[str, int] = {}
         self.items: list[dict[str, tuple[int | None, float]]] = [{} for _ in range(nodes)]
         """Of each node: name → value, or None for no item, and the end of its life."""

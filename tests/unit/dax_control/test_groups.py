@@ -109,19 +109,19 @@ def test_life_of_a_subnet_group(dax: Any) -> None:
     )
 
 
-def test_events_are_those_of_the_last_hour_unless_asked_otherwise(dax: Any, database: Database) -> None:
+def test_events_are_those_of_the_last_day_unless_asked_otherwise(dax: Any, database: Database) -> None:
     database.clock.freeze()
     dax.create_parameter_group(ParameterGroupName="early")
-    database.clock.advance(2 * 3600)
+    database.clock.advance(25 * 3600)
     create(dax, "shop")
     assert messages(dax) == ["Cluster created.", "Added node shop-a."]
     every = ["Parameter group created.", *messages(dax)]
-    assert messages(dax, Duration=121) == every
-    begin = dax.describe_events(Duration=121)["Events"][0]["Date"]
+    assert messages(dax, Duration=25 * 60 + 1) == every
+    begin = dax.describe_events(Duration=25 * 60 + 1)["Events"][0]["Date"]
     assert messages(dax, StartTime=begin) == every
     assert messages(dax, StartTime=begin, EndTime=begin) == every[:1]
     assert messages(dax, StartTime=begin, Duration=60) == every[:1]
-    assert messages(dax, SourceType="PARAMETER_GROUP", Duration=121) == every[:1]
+    assert messages(dax, SourceType="PARAMETER_GROUP", Duration=25 * 60 + 1) == every[:1]
     for members in ({"SourceName": "shop"}, {"StartTime": begin, "EndTime": begin.replace(year=begin.year - 1)}):
         assert code_of(dax.describe_events, **members) == "InvalidParameterCombinationException"
     for more in ({"SourceType": "TABLE"}, {"Duration": 0}, {"Duration": MINUTES_OF_15_DAYS}):

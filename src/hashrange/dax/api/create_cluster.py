@@ -8,7 +8,7 @@ import msgspec
 
 from hashrange.aws_services.operation import Caller, ServiceOperation
 from hashrange.dax.api.members import (
-    TagMember,
+    ClusterTagMember,
     bad_value,
     check_cluster_name,
     check_cluster_tags,
@@ -52,7 +52,7 @@ class CreateClusterRequest(msgspec.Struct, frozen=True):
     PreferredMaintenanceWindow: str | None = None
     NotificationTopicArn: str | None = None
     ParameterGroupName: str | None = None
-    Tags: list[TagMember] | None = None
+    Tags: list[ClusterTagMember] | None = None
     SSESpecification: SseMember | None = None
     ClusterEndpointEncryptionType: str | None = None
     NetworkType: str | None = None

@@ -8,7 +8,7 @@ import msgspec
 from hashrange.aws_services.operation import Caller, ServiceOperation
 from hashrange.dax.api.members import bad_value, described_cluster, idle_cluster, refuse_dax
 from hashrange.dax.clusters import Clusters
-from hashrange.dax.records import Cluster, Node
+from hashrange.dax.records import Cluster, ClusterNode
 from hashrange.messages import dax as sentences
 
 
@@ -39,7 +39,7 @@ async def decrease_replication_factor(
     return {"Cluster": described}
 
 
-def _to_remove(cluster: Cluster, request: DecreaseReplicationFactorRequest, count: int) -> Sequence[Node]:
+def _to_remove(cluster: Cluster, request: DecreaseReplicationFactorRequest, count: int) -> Sequence[ClusterNode]:
     """The nodes to remove. Raises ServiceError."""
     named = request.NodeIdsToRemove
     if named:
@@ -55,7 +55,7 @@ def _to_remove(cluster: Cluster, request: DecreaseReplicationFactorRequest, coun
     newest_first = sorted(cluster.nodes, key=lambda node: (node.created_seconds, node.node_id), reverse=True)
     if not request.AvailabilityZones:
         return newest_first[:count]
-    removed: list[Node] = []
+    removed: list[ClusterNode] = []
     for zone in request.AvailabilityZones:
         removed += [node for node in newest_first if node.zone == zone and node not in removed][:1]
     if len(removed) != count:

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from hashrange.aws_services.operation import Caller, ServiceOperation
-from hashrange.dax.api.members import dax_page, described_cluster, found_cluster
+from hashrange.dax.api.members import described_cluster, found_cluster, part_of_records
 from hashrange.dax.clusters import Clusters
 
 
@@ -24,7 +24,7 @@ async def describe_clusters(clusters: Clusters, caller: Caller, request: Describ
         every = [found_cluster(clusters, caller, name) for name in request.ClusterNames]
     else:
         every = list(clusters.clusters(caller.account, caller.region))
-    page, token = dax_page(every, request.NextToken, request.MaxResults)
+    page, token = part_of_records(every, request.NextToken, request.MaxResults)
     return {"Clusters": [described_cluster(clusters, caller, one) for one in page], **token}
 
 

@@ -1,4 +1,4 @@
-"""DescribeEvents: what has happened to clusters and groups: of the last hour, unless asked otherwise."""
+"""DescribeEvents: what has happened to clusters and groups: of the last day, unless asked otherwise."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -7,10 +7,10 @@ from typing import Any, get_args
 import msgspec
 
 from hashrange.aws_services.operation import Caller, ServiceOperation
-from hashrange.dax.api.members import bad_value, dax_page, refuse_dax
+from hashrange.dax.api.members import bad_value, part_of_records, refuse_dax
 from hashrange.dax.clusters import Clusters
-from hashrange.dax.limits import EVENT_HOUR_SECONDS, EVENT_MINUTES_MAX
-from hashrange.dax.records import EVERYONE, SourceType
+from hashrange.dax.limits import EVENT_DAY_SECONDS, EVENT_MINUTES_MAX
+from hashrange.dax.records import EVERYONE, EventSubject
 from hashrange.messages import dax as sentences
 
 
@@ -28,7 +28,7 @@ class DescribeEventsRequest(msgspec.Struct, frozen=True):
 
 async def describe_events(clusters: Clusters, caller: Caller, request: DescribeEventsRequest) -> Mapping[str, Any]:
     """Returns a page of events, oldest first. Raises ServiceError and StorageError."""
-    kinds = get_args(SourceType)
+    kinds = get_args(EventSubject)
     if request.SourceType is not None and request.SourceType not in kinds:
         bad_value(sentences.ONE_OF, name="SourceType", values=", ".join(kinds), value=request.SourceType[:100])
     if request.SourceName is not None and request.SourceType is None:
@@ -47,7 +47,7 @@ async def describe_events(clusters: Clusters, caller: Caller, request: DescribeE
         and request.SourceType in (None, event.source_type)
         and request.SourceName in (None, event.source)
     ]
-    page, token = dax_page(every, request.NextToken, request.MaxResults)
+    page, token = part_of_records(every, request.NextToken, request.MaxResults)
     return {"Events": page, **token}
 
 
@@ -57,7 +57,7 @@ def _times(request: DescribeEventsRequest, now_seconds: float) -> tuple[float, f
         bad_value(sentences.EVENT_DURATION, most=EVENT_MINUTES_MAX)
     if begin is not None and end is not None and minutes is not None:
         refuse_dax("InvalidParameterCombinationException", sentences.EVENT_TIMES)
-    seconds = EVENT_HOUR_SECONDS if minutes is None else minutes * 60
+    seconds = EVENT_DAY_SECONDS if minutes is None else minutes * 60
     if begin is not None:
         begin_seconds = begin.timestamp()
         end_seconds = end.timestamp() if end is not None else begin_seconds + seconds if minutes else now_seconds

@@ -7,7 +7,7 @@ import msgspec
 
 from hashrange.aws_services.operation import Caller, ServiceOperation
 from hashrange.dax.api.create_cluster import check_node_quotas
-from hashrange.dax.api.members import bad_value, described_cluster, idle_cluster, new_nodes, region_of
+from hashrange.dax.api.members import bad_value, described_cluster, idle_cluster, new_nodes, region_of_nodes
 from hashrange.dax.clusters import Clusters
 from hashrange.messages import dax as sentences
 
@@ -30,7 +30,7 @@ async def increase_replication_factor(
         bad_value(sentences.MORE_NODES, factor=wanted, current=count)
     check_node_quotas(clusters, caller, wanted, wanted - count)
     taken = [node.node_id for node in cluster.nodes]
-    region = region_of(cluster, caller)
+    region = region_of_nodes(cluster, caller)
     added = new_nodes(cluster.name, region, taken, wanted - count, request.AvailabilityZones, clusters.now_seconds())
     nodes = sorted([*cluster.nodes, *added], key=lambda node: node.node_id)
     changed = msgspec.structs.replace(cluster, status="modifying", nodes=nodes, until_seconds=clusters.until_seconds)

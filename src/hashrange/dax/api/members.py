@@ -23,10 +23,10 @@ from hashrange.dax.limits import (
     TAG_KEY_LENGTH_MAX,
     TAG_VALUE_LENGTH_MAX,
 )
-from hashrange.dax.records import EVERYONE, Cluster, Node, ParameterGroup, SubnetGroup
+from hashrange.dax.records import EVERYONE, Cluster, ClusterNode, ParameterGroup, SubnetGroup
 from hashrange.messages import dax as sentences
 
-PageT = TypeVar("PageT")
+DaxRecordT = TypeVar("DaxRecordT")
 DAX_ERRORS = MappingProxyType({"InternalFailure": ErrorShape(500, "InternalFailure")})
 ZONE_LETTERS = "abc"
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -37,7 +37,7 @@ _is_topic = re.compile(r"arn:[\w-]+:sns:[\w-]*:\d{12}:[\w.-]+").fullmatch
 _cluster_arn = re.compile(r"arn:[\w-]+:dax:([\w-]+):(\d{12}):cache/([\w-]+)").fullmatch
 
 
-class TagMember(msgspec.Struct, frozen=True):
+class ClusterTagMember(msgspec.Struct, frozen=True):
     """A tag of a cluster."""
 
     Key: str = ""
@@ -143,14 +143,14 @@ def described_cluster(clusters: Clusters, caller: Caller, cluster: Cluster) -> d
     return {name: value for name, value in described.items() if value is not None}
 
 
-def _is_outdated(node: Node, group: ParameterGroup) -> bool:
+def _is_outdated(node: ClusterNode, group: ParameterGroup) -> bool:
     """True if the node was started with other parameters than those of its group now."""
     return node.status == "available" and (
         (node.record_ttl_millis, node.query_ttl_millis) != (group.record_ttl_millis, group.query_ttl_millis)
     )
 
 
-def _described_node(address: str, node: Node, is_outdated: bool) -> dict[str, Any]:
+def _described_node(address: str, node: ClusterNode, is_outdated: bool) -> dict[str, Any]:
     described: dict[str, Any] = {
         "NodeId": node.node_id,
         "NodeCreateTime": datetime.fromtimestamp(node.created_seconds, UTC),
@@ -165,7 +165,7 @@ def _described_node(address: str, node: Node, is_outdated: bool) -> dict[str, An
 
 def new_nodes(
     cluster_name: str, region: str, taken: Iterable[str], count: int, zones: Sequence[str] | None, now_seconds: float
-) -> list[Node]:
+) -> list[ClusterNode]:
     """So many nodes that are being created, with the first free letters. Raises ServiceError for zones that do not fit."""
     if zones is not None and len(zones) != count:
         refuse_dax("InvalidParameterCombinationException", sentences.ZONES_COUNT, zones=len(zones), nodes=count)
@@ -175,7 +175,7 @@ def new_nodes(
     used = set(taken)
     letters = [letter for letter in "abcdefghijklmnopqrstuvwxyz" if f"{cluster_name}-{letter}" not in used]
     return [
-        Node(
+        ClusterNode(
             node_id=f"{cluster_name}-{letters[place]}",
             zone=zones[place]
             if zones is not None
@@ -187,7 +187,7 @@ def new_nodes(
     ]
 
 
-def region_of(cluster: Cluster, caller: Caller) -> str:
+def region_of_nodes(cluster: Cluster, caller: Caller) -> str:
     """The Region in which a cluster has its nodes."""
     return caller.region if cluster.region == EVERYONE else cluster.region
 
@@ -274,7 +274,7 @@ def check_window(window: str) -> None:
         bad_value(sentences.WINDOW, window=window[:100])
 
 
-def check_cluster_tags(tags: Sequence[TagMember], before: dict[str, str]) -> dict[str, str]:
+def check_cluster_tags(tags: Sequence[ClusterTagMember], before: dict[str, str]) -> dict[str, str]:
     """The tags of a cluster with these added. Raises ServiceError."""
     for tag in tags:
         if not 1 <= len(tag.Key) <= TAG_KEY_LENGTH_MAX or len(tag.Value) > TAG_VALUE_LENGTH_MAX:
@@ -290,7 +290,9 @@ def described_tags(cluster: Cluster) -> list[dict[str, str]]:
     return [{"Key": key, "Value": value} for key, value in sorted(cluster.tags.items())]
 
 
-def dax_page(records: Sequence[PageT], token: str | None, size: int | None) -> tuple[Sequence[PageT], dict[str, str]]:
+def part_of_records(
+    records: Sequence[DaxRecordT], token: str | None, size: int | None
+) -> tuple[Sequence[DaxRecordT], dict[str, str]]:
     """A page of records, and the reply's NextToken if there is a next one. Raises ServiceError."""
     most = DESCRIBED_MAX if size is None else size
     if not DESCRIBED_MIN <= most <= DESCRIBED_MAX:

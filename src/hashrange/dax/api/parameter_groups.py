@@ -10,9 +10,9 @@ from hashrange.dax.api.members import (
     bad_value,
     check_description,
     check_group_name,
-    dax_page,
     described_parameter_group,
     found_parameter_group,
+    part_of_records,
     refuse_dax,
 )
 from hashrange.dax.clusters import Clusters
@@ -152,7 +152,7 @@ async def describe_parameter_groups(
         every = [found_parameter_group(clusters, caller, name) for name in request.ParameterGroupNames]
     else:
         every = list(clusters.parameter_groups(caller.account, caller.region))
-    page, token = dax_page(every, request.NextToken, request.MaxResults)
+    page, token = part_of_records(every, request.NextToken, request.MaxResults)
     return {"ParameterGroups": [described_parameter_group(group) for group in page], **token}
 
 
@@ -164,7 +164,7 @@ async def describe_parameters(
     if request.Source is not None and request.Source not in SOURCES:
         bad_value(sentences.SOURCE, source=request.Source[:100])
     every = [one for one in _parameters(group) if request.Source in (None, one["Source"])]
-    page, token = dax_page(every, request.NextToken, request.MaxResults)
+    page, token = part_of_records(every, request.NextToken, request.MaxResults)
     return {"Parameters": page, **token}
 
 
@@ -174,7 +174,7 @@ async def describe_default_parameters(
     """Returns the parameters of a group that nobody has changed. Raises ServiceError."""
     del clusters
     usual = ParameterGroup(account=caller.account, region=caller.region, name=DEFAULT_PARAMETER_GROUP)
-    page, token = dax_page(_parameters(usual), request.NextToken, request.MaxResults)
+    page, token = part_of_records(_parameters(usual), request.NextToken, request.MaxResults)
     return {"Parameters": page, **token}
 
 

@@ -11,9 +11,9 @@ from hashrange.dax.api.members import (
     bad_value,
     check_description,
     check_group_name,
-    dax_page,
     described_subnet_group,
     found_subnet_group,
+    part_of_records,
     refuse_dax,
 )
 from hashrange.dax.clusters import Clusters
@@ -130,7 +130,7 @@ async def describe_subnet_groups(
         every = [found_subnet_group(clusters, caller, name) for name in request.SubnetGroupNames]
     else:
         every = list(clusters.subnet_groups(caller.account, caller.region))
-    page, token = dax_page(every, request.NextToken, request.MaxResults)
+    page, token = part_of_records(every, request.NextToken, request.MaxResults)
     return {"SubnetGroups": [described_subnet_group(group) for group in page], **token}
 
 

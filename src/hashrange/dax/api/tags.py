@@ -7,11 +7,11 @@ import msgspec
 
 from hashrange.aws_services.operation import Caller, ServiceOperation
 from hashrange.dax.api.members import (
-    TagMember,
+    ClusterTagMember,
     check_cluster_tags,
     cluster_of_arn,
-    dax_page,
     described_tags,
+    part_of_records,
     refuse_dax,
 )
 from hashrange.dax.clusters import Clusters
@@ -22,7 +22,7 @@ class TagClusterRequest(msgspec.Struct, frozen=True):
     """Request of TagResource."""
 
     ResourceName: str
-    Tags: list[TagMember]
+    Tags: list[ClusterTagMember]
 
 
 class UntagClusterRequest(msgspec.Struct, frozen=True):
@@ -62,7 +62,7 @@ async def untag_cluster(clusters: Clusters, caller: Caller, request: UntagCluste
 async def list_cluster_tags(clusters: Clusters, caller: Caller, request: ListClusterTagsRequest) -> Mapping[str, Any]:
     """Returns the tags of the cluster. Raises ServiceError and StorageError."""
     cluster = cluster_of_arn(clusters, caller, request.ResourceName)
-    page, token = dax_page(described_tags(cluster), request.NextToken, None)
+    page, token = part_of_records(described_tags(cluster), request.NextToken, None)
     return {"Tags": page, **token}
 
 
