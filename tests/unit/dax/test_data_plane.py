@@ -5,6 +5,7 @@ from typing import Any
 
 import cbor2
 import pytest
+from botocore.exceptions import ClientError
 
 from hashrange.testing import Database
 from hashrange.wire.dax.lex_decimal import write_lex_decimal
@@ -382,3 +383,17 @@ def test_a_malformed_part_is_answered_and_the_connection_goes_on(dax: DaxClient)
     assert refused(dax, "putItem", TABLE, key(), b"\x01\x01", None).info[1] == "ValidationException"
     assert refused(dax, "transactWriteItems", [2], [TABLE], [], [], None, [], [], [], None).codes[0] == 4
     assert dax.call("defineKeySchema", TABLE)
+
+
+@pytest.mark.parametrize("name", ["a b", "ab", "x" * 1_025, "arn:aws:dynamodb:a"])
+def test_a_name_that_no_table_may_have_is_refused_as_directly(dax: DaxClient, direct: Any, name: str) -> None:
+    with pytest.raises(ClientError) as refused:
+        direct.get_item(TableName=name, Key={"artist": {"S": "a"}})
+    for method, arguments in (
+        ("defineKeySchema", [name.encode()]),
+        ("getItem", [name.encode(), b"a", None]),
+        ("batchGetItem", [{name.encode(): [False, None, b"a"]}, None]),
+    ):
+        with pytest.raises(DaxError) as caught:
+            dax.call(method, *arguments)
+        assert caught.value.message == refused.value.response["Error"]["Message"]

@@ -1,15 +1,20 @@
 """What must a DAX node know of a table? How its keys are written: the key schema, and whether equal keys may be written in several ways."""
 
-from hashrange.errors import ResourceNotFoundException
+import msgspec
+
+from hashrange.errors import Malformed, ResourceNotFoundException, ValidationException
 from hashrange.items.types import Item
 from hashrange.items.values import check_item
 from hashrange.messages.reads import TABLE_NOT_FOUND
+from hashrange.operations.items import get_item
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.operation import Scope
 from hashrange.tables.open_table import OpenTable
 from hashrange.wire.dax.keys import KeyAttribute, key_bytes, read_key
+from hashrange.wire.faults import find_fault
 
 KNOWN_MAX = 1_000
+MALFORMED_NAME = "Invalid table name"
 
 
 class TableShape:
@@ -49,8 +54,13 @@ class TableShapes:
         self._known: dict[OpenTable, TableShape] = {}
 
     def find(self, scope: Scope, name: str) -> TableShape:
-        """The shape of an active table. Raises ResourceNotFoundException, and Malformed for a name that no table may have."""
-        table = find_active_table(scope, name)
+        """The shape of an active table. Raises ResourceNotFoundException, and ValidationException for a name that no table may have."""
+        try:
+            table = find_active_table(scope, name)
+        except Malformed:
+            body = msgspec.json.encode({"TableName": name, "Key": {"key": {"S": "value"}}})
+            find_fault(get_item.OPERATION.request, get_item.OPERATION.rules, body)
+            raise ValidationException(MALFORMED_NAME) from None
         if table is None:
             raise ResourceNotFoundException(TABLE_NOT_FOUND)
         return self.of(table)
