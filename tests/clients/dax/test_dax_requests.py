@@ -44,14 +44,16 @@ pytestmark = pytest.mark.packaging
 
 @pytest.fixture
 def faulty(tmp_path: Path) -> Iterator[ServerProcess]:
-    """A server with a DAX cluster, which fails requests for some items of the tables `busy`."""
+    """A server with a DAX cluster, which checks signatures, and fails requests for some items of the tables `busy`."""
     faults = [
         f'[[fault]]\ntable = "{side}.busy"\nkey = {{ name = {{ S = "{key}" }} }}\n{kind}\n'
         for side in ("through", "direct")
         for key, kind in FAULTY_KEYS.items()
     ]
     (tmp_path / "faults.toml").write_text("seed = 1\n\n" + "\n".join(faults))
-    running = ServerProcess(None, "--dax-port", "0", "--faults", str(tmp_path / "faults.toml"))
+    (tmp_path / "credentials.toml").write_text('[[credential]]\naccess_key = "AKIDEXAMPLE"\nsecret_key = "secret"\n')
+    files = [("--faults", tmp_path / "faults.toml"), ("--credentials", tmp_path / "credentials.toml")]
+    running = ServerProcess(None, "--dax-port", "0", *(str(part) for file in files for part in file))
     yield running
     running.stop()
 

@@ -11,9 +11,12 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-dax-go-v2/dax"
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -184,7 +187,14 @@ func main() {
 	ctx := context.Background()
 	config := aws.Config{Region: "eu-west-1", Credentials: credentials.NewStaticCredentialsProvider("AKIDEXAMPLE", "secret", "")}
 	direct := dynamodb.NewFromConfig(config, func(o *dynamodb.Options) {
-		o.BaseEndpoint, o.RetryMaxAttempts = aws.String(endpoint), 1
+		o.BaseEndpoint = aws.String(endpoint)
+		o.Retryer = retry.NewStandard(func(r *retry.StandardOptions) {
+			r.MaxAttempts, r.MaxBackoff, r.RateLimiter = 10, time.Millisecond, ratelimit.None
+			// The SDK closes a connection now and then before it has read a long reply, whatever server it is from.
+			r.Retryables = append(r.Retryables, retry.IsErrorRetryableFunc(func(err error) aws.Ternary {
+				return aws.BoolTernary(strings.Contains(err.Error(), "use of closed network connection"))
+			}))
+		})
 	})
 	through, err := dax.New(dax.NewConfig(config, daxEndpoint))
 	if err != nil {
