@@ -1,10 +1,11 @@
 """The requests of requests.json, which touch every corner of the data plane, through each client of DAX and directly: both hear the same.
 
-What a client itself changes is undone before the comparison; the functions below say what that is. `except` in a step names clients whose own
+The cluster is encrypted, and checks signatures; each client is told in its own way which certificate to trust. What a client itself changes is undone before the comparison; the functions below say what that is. `except` in a step names clients whose own
 faults keep it from being compared. Source: the clients' code.
 """
 
 import json
+import subprocess
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -13,10 +14,11 @@ from typing import Any
 import pytest
 
 from tests.clients.dax.conftest import JAVA_OPTIONS
-from tests.clients.programs import go, heard, java, node, python
+from tests.clients.programs import go, heard, java, node, program, python
 from tests.clients.serving import ServerProcess
 
 HERE = Path(__file__).parent
+CERTIFICATE = HERE.parents[1] / "data" / "tls" / "localhost.pem"
 STEPS = json.loads((HERE / "requests.json").read_text(encoding="utf-8"))["steps"]
 FAULTY_KEYS = {
     "left": 'kind = "unprocessed"',
@@ -43,8 +45,8 @@ pytestmark = pytest.mark.packaging
 
 
 @pytest.fixture
-def faulty(tmp_path: Path) -> Iterator[ServerProcess]:
-    """A server with a DAX cluster, which checks signatures, and fails requests for some items of the tables `busy`."""
+def faulty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ServerProcess]:
+    """A server with an encrypted DAX cluster, which checks signatures, and fails requests for some items of the tables `busy`."""
     faults = [
         f'[[fault]]\ntable = "{side}.busy"\nkey = {{ name = {{ S = "{key}" }} }}\n{kind}\n'
         for side in ("through", "direct")
@@ -52,43 +54,62 @@ def faulty(tmp_path: Path) -> Iterator[ServerProcess]:
     ]
     (tmp_path / "faults.toml").write_text("seed = 1\n\n" + "\n".join(faults))
     (tmp_path / "credentials.toml").write_text('[[credential]]\naccess_key = "AKIDEXAMPLE"\nsecret_key = "secret"\n')
-    files = [("--faults", tmp_path / "faults.toml"), ("--credentials", tmp_path / "credentials.toml")]
-    running = ServerProcess(None, "--dax-port", "0", *(str(part) for file in files for part in file))
+    files = {
+        "--faults": tmp_path / "faults.toml",
+        "--credentials": tmp_path / "credentials.toml",
+        "--tls-cert": CERTIFICATE,
+        "--tls-key": CERTIFICATE.with_suffix(".key"),
+    }
+    for variable in ("AWS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"):
+        monkeypatch.setenv(variable, str(CERTIFICATE))
+    running = ServerProcess(
+        None, "--dax-port", "0", *(word for name, file in files.items() for word in (name, str(file)))
+    )
     yield running
     running.stop()
 
 
-def in_python() -> list[str]:
+def in_python(folder: Path) -> list[str]:
     return [python(HERE / "python"), "requests_told.py"]
 
 
-def in_javascript(version: str) -> Callable[[], list[str]]:
-    return lambda: [node(HERE / "javascript"), "--no-warnings", f"requests_{version}.mjs"]
+def in_javascript_v2(folder: Path) -> list[str]:
+    return [node(HERE / "javascript"), "--no-warnings", "requests_v2.mjs"]
 
 
-def in_go() -> list[str]:
+def in_javascript_v3(folder: Path) -> list[str]:
+    return [node(HERE / "javascript"), "--no-warnings", "requests_v3.mjs"]
+
+
+def in_go(folder: Path) -> list[str]:
     return [go(HERE / "go")]
 
 
-def in_java() -> list[str]:
-    return [java(HERE / "java"), *JAVA_OPTIONS, "dax.Requests"]
+def in_java(folder: Path) -> list[str]:
+    """Java trusts what is in a key store, which is made in `folder`."""
+    store, word = folder / "trusted.p12", "not-secret"
+    command = [program("keytool"), "-importcert", "-noprompt", "-alias", "server", "-file", str(CERTIFICATE)]
+    subprocess.run([*command, "-keystore", str(store), "-storepass", word], capture_output=True, timeout=30, check=True)
+    trust = [f"-Djavax.net.ssl.trustStore={store}", f"-Djavax.net.ssl.trustStorePassword={word}"]
+    return [java(HERE / "java"), *trust, *JAVA_OPTIONS, "dax.Requests"]
 
 
 @pytest.mark.parametrize(
     ("client", "command", "more"),
     [
         pytest.param("python", in_python, [], id="python"),
-        pytest.param("javascript", in_javascript("v2"), [], id="javascript-v2"),
-        pytest.param("javascript", in_javascript("v3"), [], id="javascript-v3"),
+        pytest.param("javascript", in_javascript_v2, [], id="javascript-v2"),
+        pytest.param("javascript", in_javascript_v3, [], id="javascript-v3"),
         pytest.param("go", in_go, ["../requests.json"], id="go"),
         pytest.param("java", in_java, ["blocking", "../requests.json"], id="java"),
         pytest.param("java", in_java, ["async", "../requests.json"], id="java-async"),
     ],
 )
 def test_every_request_is_answered_as_directly(
-    client: str, command: Callable[[], list[str]], more: list[str], faulty: ServerProcess
+    client: str, command: Callable[[Path], list[str]], more: list[str], faulty: ServerProcess, tmp_path: Path
 ) -> None:
-    told = heard([*command(), faulty.endpoint, str(faulty.dax_endpoint), *more], HERE / client)
+    assert str(faulty.dax_endpoint).startswith("daxs://")
+    told = heard([*command(tmp_path), faulty.endpoint, str(faulty.dax_endpoint), *more], HERE / client)
     assert len(told["through"]) == len(told["direct"]) == len(STEPS)
     different = [
         f"step {place}: {json.dumps(step)[:300]}\n  through DAX: {through}\n  directly: {direct}"
