@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletionException;
+import java.util.logging.LogManager;
 import java.util.stream.Collectors;
 import software.amazon.awssdk.auth.credentials.AwsBasicCredentials;
 import software.amazon.awssdk.auth.credentials.StaticCredentialsProvider;
@@ -58,6 +59,7 @@ public final class Shop {
   }
 
   public static void main(String[] arguments) throws Exception {
+    LogManager.getLogManager().reset(); // the client tells on standard error that it has connected
     var credentials = StaticCredentialsProvider.create(AwsBasicCredentials.create("AKIDEXAMPLE", "secret"));
     var endpoint = URI.create(arguments[0]);
     var configuration = Configuration.builder().region(Region.EU_WEST_1).credentialsProvider(credentials).url(arguments[1]).build();
