@@ -153,19 +153,19 @@ def canonical(value: Any) -> Any:
     Clients return the key as it was in the request (1.50), and numbers as their language shows them (1E-7, 125E-2). Go and Java send the
     tables of a batch in any order, which is that of their ConsumedCapacity.
     """
-    if isinstance(value, dict):
-        if set(value) == {"N"}:
-            return {"N": number(value["N"])}
-        if set(value) == {"NS"}:
-            return {"NS": sorted(map(number, value["NS"]))}
-        is_item = all(isinstance(inner, dict) and len(inner) == 1 for inner in value.values())
-        found = {name: canonical(inner) for name, inner in value.items()}
-        return found if is_item else {name: inner for name, inner in found.items() if inner not in ({}, [], None)}
     if isinstance(value, list):
-        found = [canonical(one) for one in value]
-        is_by_table = all(isinstance(one, dict) and isinstance(one.get("TableName"), str) for one in found)
-        return sorted(found, key=lambda one: one["TableName"]) if is_by_table else found
-    return value
+        elements = [canonical(one) for one in value]
+        is_by_table = all(isinstance(one, dict) and isinstance(one.get("TableName"), str) for one in elements)
+        return sorted(elements, key=lambda one: str(one["TableName"])) if is_by_table else elements
+    if not isinstance(value, dict):
+        return value
+    if set(value) == {"N"}:
+        return {"N": number(value["N"])}
+    if set(value) == {"NS"}:
+        return {"NS": sorted(map(number, value["NS"]))}
+    is_item = all(isinstance(inner, dict) and len(inner) == 1 for inner in value.values())
+    found = {name: canonical(inner) for name, inner in value.items()}
+    return found if is_item else {name: inner for name, inner in found.items() if inner not in ({}, [], None)}
 
 
 def number(text: str) -> str:
