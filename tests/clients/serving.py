@@ -30,7 +30,7 @@ class ServerProcess:
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment)
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
-        found = re.search(r"(http://127\.0\.0\.1:(\d+))", line)
+        found = re.search(r"(https?://127\.0\.0\.1:(\d+))", line)
         assert found, line or self.process.communicate()[1] or self.problems()
         self.endpoint, self.port = found[1], int(found[2])
         dax = re.search(r"(daxs?://127\.0\.0\.1:\d+)", line)

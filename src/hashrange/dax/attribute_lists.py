@@ -3,10 +3,12 @@
     dax-attribute-list/{id}    → the list's names
 
 A client keeps ids as long as it runs. So an id is sent only once its document is durable, and a list that was ever known stays known,
-also when the store's content is replaced: no other list may get its id. Source: dax.md 1.
+also when the store's content is replaced: no other list may get its id. Ids follow from the names, so that a server that has lost its
+lists, such as one in memory after a restart, refuses an id from before and does not take it for another list. Source: dax.md 1.
 """
 
 from collections.abc import Sequence
+from hashlib import sha256
 
 import msgspec
 
@@ -20,6 +22,10 @@ EMPTY_ID = 1
 LISTS_BYTES_MAX = 64 * 1024 * 1024
 """Memory of all lists: as many as come from a client that names its attributes at random."""
 _LIST_BYTES = 200
+
+
+_IDS = 2**30
+"""Clients take an id for a signed integer of 32 bits at least."""
 
 
 class TooManyLists(HashrangeError):
@@ -54,8 +60,8 @@ class AttributeLists:
             return found
         if self._size_bytes > LISTS_BYTES_MAX:
             raise TooManyLists
-        list_id = len(self._names) + 1
-        while list_id in self._names:  # a list was not written before the store was closed
+        list_id = _first_id(names)
+        while list_id in self._names:
             list_id += 1
         self._add(list_id, names)
         self._unwritten[list_id] = names
@@ -81,3 +87,9 @@ class AttributeLists:
         self._names[list_id] = names
         self._ids[names] = list_id
         self._size_bytes += _LIST_BYTES + sum([len(name) + 60 for name in names])
+
+
+def _first_id(names: tuple[str, ...]) -> int:
+    """The id of these names, unless another list has it already."""
+    digest = sha256(msgspec.json.encode(names)).digest()
+    return EMPTY_ID + 1 + int.from_bytes(digest[:8], "big") % _IDS

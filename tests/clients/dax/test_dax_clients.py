@@ -1,13 +1,13 @@
 """A shop through each client of DAX, unmodified, and directly: what both hear is equal, byte for byte where the client shows it so."""
 
 import json
-from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 from urllib.request import urlopen
 
 import pytest
 
+from tests.clients.dax.conftest import JAVA_OPTIONS
 from tests.clients.programs import go, heard, java, node, python
 from tests.clients.serving import ServerProcess
 from tests.clients.stories import HERE
@@ -15,14 +15,6 @@ from tests.clients.stories import HERE
 FOLDER = HERE / "dax"
 
 pytestmark = pytest.mark.packaging
-
-
-@pytest.fixture
-def cluster() -> Iterator[ServerProcess]:
-    """A server in memory with a DAX cluster."""
-    running = ServerProcess(None, "--dax-port", "0", "--admin")
-    yield running
-    running.stop()
 
 
 def both(command: list[str], folder: Any, cluster: ServerProcess, *more: str) -> tuple[list[Any], list[Any]]:
@@ -58,7 +50,7 @@ def test_go(cluster: ServerProcess) -> None:
 @pytest.mark.parametrize("way", ["blocking", "async"])
 def test_java(cluster: ServerProcess, way: str) -> None:
     folder = FOLDER / "java"
-    command = [java(folder), "-XX:TieredStopAtLevel=1", "-cp", "target/classes:target/lib/*", "dax.Shop"]
+    command = [java(folder), *JAVA_OPTIONS, "dax.Shop"]
     through, directly = both(command, folder, cluster, way)
     assert [without_codes(one) for one in through] == directly
     assert len(through) == 33

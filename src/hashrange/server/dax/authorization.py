@@ -15,7 +15,8 @@ from hashrange.wire.canonical_request import signing_key
 from hashrange.wire.sigv4 import ALGORITHM, TERMINATOR, is_region, seconds_of
 
 SIGNING_NAME = "dax"
-_HOST = "dax.amazonaws.com"
+_HOSTS = ("dax.amazonaws.com", "https://dax.amazonaws.com")
+"""What clients sign as their host; only the client for Go leaves the scheme on it."""
 _EMPTY_HASH = sha256(b"").hexdigest()
 
 
@@ -75,8 +76,9 @@ def _verified(
     day, region, _, _ = lines[2].split("/")
     if credential.regions is not None and region not in credential.regions:
         return DaxRefusal("InvalidSignatureException", sentences.SCOPE_REGION.format(region=region))
-    canonical = f"POST\n/\n\nhost:{_HOST}\nx-amz-date:{lines[1]}\n\nhost;x-amz-date\n{_EMPTY_HASH}"
-    to_sign = "\n".join([*lines[:3], sha256(canonical.encode()).hexdigest()])
+    canonicals = {_canonical_hash(one): one for one in (_canonical(host, lines[1]) for host in _HOSTS)}
+    canonical = canonicals.get(lines[3], _canonical(_HOSTS[0], lines[1]))
+    to_sign = "\n".join([*lines[:3], _canonical_hash(canonical)])
     key = signing_key(credential.secret_key, day, region, SIGNING_NAME)
     right = hmac.new(key, to_sign.encode("latin-1"), sha256).hexdigest()
     if not hmac.compare_digest(right.encode(), signature.encode()):
@@ -86,3 +88,12 @@ def _verified(
     if credential.expires_seconds is not None and now_seconds >= credential.expires_seconds:
         return DaxRefusal("ExpiredTokenException", sentences.EXPIRED_SESSION_TOKEN)
     return Authorized(credential.account, region)
+
+
+def _canonical(host: str, date: str) -> str:
+    """The canonical request, which is always the same but for its host and date."""
+    return f"POST\n/\n\nhost:{host}\nx-amz-date:{date}\n\nhost;x-amz-date\n{_EMPTY_HASH}"
+
+
+def _canonical_hash(canonical: str) -> str:
+    return sha256(canonical.encode()).hexdigest()

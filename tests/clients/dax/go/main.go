@@ -1,4 +1,5 @@
-// A shop through DAX with aws-dax-go-v2, and directly with the AWS SDK v2. Arguments: the endpoint of DynamoDB, that of DAX.
+// A shop through DAX with aws-dax-go-v2, and directly with the AWS SDK v2. Arguments: the endpoint of DynamoDB, that of DAX, and
+// the file of requests to send in the place of the shop's, if any.
 //
 // The same requests go through both, each on a table of its own; what each heard is printed as JSON.
 package main
@@ -10,9 +11,12 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-dax-go-v2/dax"
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -114,7 +118,7 @@ func steps(ctx context.Context, client data, table string) []step {
 		update(dynamodb.UpdateItemInput{UpdateExpression: aws.String("SET absent = gone + :one"), ExpressionAttributeValues: item{":one": n("1")}}),
 		get(dynamodb.GetItemInput{Key: known()}),
 		query(dynamodb.QueryInput{KeyConditionExpression: aws.String("pk = :p AND sk BETWEEN :a AND :b"),
-			FilterExpression: aws.String("contains(tags, :t) AND cents IN (:x, :y)"),
+			FilterExpression:          aws.String("contains(tags, :t) AND cents IN (:x, :y)"),
 			ExpressionAttributeValues: item{":p": s("product-1"), ":a": n("1"), ":b": n("7"), ":t": s("desk"), ":x": n("4.25"), ":y": n("7.25")}}),
 		query(dynamodb.QueryInput{KeyConditionExpression: aws.String("pk = :p"), ExpressionAttributeValues: item{":p": s("product-0")},
 			Limit: aws.Int32(2), ScanIndexForward: aws.Bool(false)}),
@@ -182,12 +186,25 @@ func main() {
 	endpoint, daxEndpoint := os.Args[1], os.Args[2]
 	ctx := context.Background()
 	config := aws.Config{Region: "eu-west-1", Credentials: credentials.NewStaticCredentialsProvider("AKIDEXAMPLE", "secret", "")}
-	direct := dynamodb.NewFromConfig(config, func(o *dynamodb.Options) { o.BaseEndpoint = aws.String(endpoint) })
+	direct := dynamodb.NewFromConfig(config, func(o *dynamodb.Options) {
+		o.BaseEndpoint = aws.String(endpoint)
+		o.Retryer = retry.NewStandard(func(r *retry.StandardOptions) {
+			r.MaxAttempts, r.MaxBackoff, r.RateLimiter = 10, time.Millisecond, ratelimit.None
+			// The SDK closes a connection now and then before it has read a long reply, whatever server it is from.
+			r.Retryables = append(r.Retryables, retry.IsErrorRetryableFunc(func(err error) aws.Ternary {
+				return aws.BoolTernary(strings.Contains(err.Error(), "use of closed network connection"))
+			}))
+		})
+	})
 	through, err := dax.New(dax.NewConfig(config, daxEndpoint))
 	if err != nil {
 		panic(err)
 	}
 	defer through.Close()
+	if len(os.Args) > 3 {
+		tell(ctx, os.Args[3], through, direct)
+		return
+	}
 	part := func(name string, kind types.KeyType) types.KeySchemaElement {
 		return types.KeySchemaElement{AttributeName: aws.String(name), KeyType: kind}
 	}
@@ -198,7 +215,7 @@ func main() {
 	for _, table := range tables {
 		_, err := direct.CreateTable(ctx, &dynamodb.CreateTableInput{
 			TableName: aws.String(table), BillingMode: types.BillingModePayPerRequest,
-			KeySchema: []types.KeySchemaElement{part("pk", types.KeyTypeHash), part("sk", types.KeyTypeRange)},
+			KeySchema:            []types.KeySchemaElement{part("pk", types.KeyTypeHash), part("sk", types.KeyTypeRange)},
 			AttributeDefinitions: []types.AttributeDefinition{typed("pk", "S"), typed("sk", "N"), typed("kind", "S")},
 			GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{{IndexName: aws.String("kinds"),
 				KeySchema:  []types.KeySchemaElement{part("kind", types.KeyTypeHash), part("sk", types.KeyTypeRange)},
