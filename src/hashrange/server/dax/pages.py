@@ -32,10 +32,13 @@ from hashrange.server.dax.connection import DaxAnswer
 from hashrange.server.dax.node import DaxNode, Method
 from hashrange.server.dax.tables import TableShape
 from hashrange.wire.dax.keys import read_index_key
+from hashrange.wire.dax.reading import BadBytes
 from hashrange.wire.dax.writing import BREAK
 
 _REDUNDANT = (1, 4, 5, CAPACITY)
 """Options that do not change the items of a reply: names and values that are in expressions already, and what is reported."""
+_PLAIN = frozenset([bytes, str, int, bool, type(None)])
+"""Types of conditions and of the other options."""
 
 
 def answer_query(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
@@ -62,8 +65,10 @@ def _page(
     name, caches = text_of(raw_name), node.caches
     cache_key = None
     if not options.get(CONSISTENT_READ):
-        asked = tuple(sorted([(option, value) for option, value in options.items() if option not in _REDUNDANT]))
-        cache_key = (scope.account, scope.region, operation, name, key_condition, asked)
+        asked = [(option, value) for option, value in options.items() if option not in _REDUNDANT]
+        if not {value.__class__ for pair in asked for value in pair} | {key_condition.__class__} <= _PLAIN:
+            raise BadBytes("a condition or an option of an unexpected type")
+        cache_key = (scope.account, scope.region, operation, name, key_condition, _in_order(asked))
         known = caches.reply(cache_key, operation)
         if known is not None:
             consumed = None
@@ -81,6 +86,14 @@ def _page(
         answer,
         partial(_write_page, node, shape, paths, cache_key, is_index=INDEX_NAME in options),
     )
+
+
+def _in_order(asked: list[tuple[Any, Any]]) -> tuple[tuple[Any, Any], ...]:
+    """Options in an order of their own. Raises BadBytes."""
+    try:
+        return tuple(sorted(asked))
+    except TypeError:
+        raise BadBytes("an option whose name is no integer") from None
 
 
 def _members(
