@@ -236,10 +236,9 @@ class Clusters:
             return await self._settle()
 
     async def _settle(self) -> float | None:
-        if self._generation != self._documents.generation:
-            self._generation = self._documents.generation
-            if self.make_host is not None:
-                await self._keep_shared()
+        generation = self._documents.generation
+        if self._generation != generation and self.make_host is not None:
+            await self._keep_shared()
         left: list[float] = []
         wanted: set[NodePlace] = set()
         for name, _ in self._documents.below(CLUSTER_PREFIX):
@@ -256,6 +255,7 @@ class Clusters:
                 wanted |= {_place(cluster, node) for node in cluster.nodes if node.status == "available"}
         for place in self._running.keys() - wanted:
             await self._stop(place)
+        self._generation = generation  # last, as `catch_up` waits for all of this
         return min(left, default=None)
 
     async def _end(self, cluster: Cluster) -> Cluster | None:

@@ -399,7 +399,7 @@ def test_a_name_that_no_table_may_have_is_refused_as_directly(dax: DaxClient, di
         assert caught.value.message == refused.value.response["Error"]["Message"]
 
 
-@pytest.mark.parametrize("options", [{9: [1]}, {9: {}}, {"a": 1, 9: 1}, {None: 1, 9: 1}])
+@pytest.mark.parametrize("options", [{9: [1]}, {9: {}}, {"a": 1, 9: 1}])
 def test_options_of_unexpected_types_are_refused(dax: DaxClient, options: Any) -> None:
     with pytest.raises(DaxError, match="malformed"):
         dax.call("scan", TABLE, options)
