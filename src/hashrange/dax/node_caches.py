@@ -17,6 +17,10 @@ REPLICATION_SECONDS = 0.1
 """Service time after which other nodes of a cluster know of a write: a model, as the guide says just that it is usually within a second."""
 
 
+REPLY_KEY_BYTES = 150
+"""Memory of the key of a reply beside its bytes: it names all that was asked."""
+
+
 class CachedItem(NamedTuple):
     """What a node knows of an item."""
 
@@ -135,7 +139,7 @@ class NodeCaches:
     def keep_reply(self, key: Hashable, size_bytes: int, reply: bytes) -> None:
         """Keep the reply to a query or scan. `size_bytes`: of the key. Does nothing if the life of replies is 0."""
         if self._query_life_seconds:
-            self._lru.put(key, reply, size_bytes + len(reply), self._query_life_seconds)
+            self._lru.put(key, reply, size_bytes + REPLY_KEY_BYTES + len(reply), self._query_life_seconds)
 
 
 def _item_size_bytes(key: ItemKey, content: bytes | None) -> int:

@@ -1,0 +1,96 @@
+"""How much memory do DAX's caches and connections take? `python -m benchmarks.dax_capacity`: caches that are full, and 10,000 connections to a server.
+
+Measured: a process with full caches of 200 MB has grown by 99 to 101 % of that with items of any size, by 105 % with replies of 500 bytes. 10,000 connections take 5.5 KB each of the server's
+memory, and a GetItem through each of them is answered.
+"""
+
+import gc
+import os
+import re
+import resource
+import subprocess
+import sys
+from multiprocessing import get_context
+from pathlib import Path
+
+import boto3
+
+from benchmarks.tables import number, table
+from hashrange.dax.node_caches import NodeCaches
+from hashrange.dax.node_host import NodeTerms
+from tests.support.dax_client import DaxClient
+
+MEMORY_BYTES = 200_000_000
+CONNECTIONS = 10_000
+PAGE_BYTES = resource.getpagesize()
+
+
+def resident_bytes(process: int | str = "self") -> int:
+    """Memory of a process."""
+    return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * PAGE_BYTES
+
+
+def growth_share(kind: str, size_bytes: int) -> float:
+    """Growth of this process by full caches, as a share of their memory, after as much again has been evicted."""
+    gc.disable()
+    before = resident_bytes()
+    caches = NodeCaches(NodeTerms(300_000, 300_000, MEMORY_BYTES), lambda: 0.0)
+    place = 0
+    while caches.evicted_bytes < MEMORY_BYTES:
+        place += 1
+        if kind == "item":
+            caches.keep_item(("000000000000", "eu-west-1", "music", b"key-%020d" % place), os.urandom(size_bytes))
+        else:
+            key = ("000000000000", "eu-west-1", "Query", "music", b"key-%020d" % place, ((9, 5), (12, place)))
+            caches.keep_reply(key, len(repr(key)), os.urandom(size_bytes))
+    return (resident_bytes() - before) / MEMORY_BYTES
+
+
+def bytes_of_a_connection() -> float:
+    """Memory that the server takes for each of many connections that have asked for an item."""
+    command = [sys.executable, "-m", "hashrange", "serve", "--in-memory", "--port", "0", "--dax-port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        line = server.stdout.readline()
+        endpoint, dax = re.findall(r"(?:http|dax)://[\d.:]+", line)
+        try:
+            client = boto3.client(
+                "dynamodb",
+                endpoint_url=endpoint,
+                region_name="eu-west-1",
+                aws_access_key_id="AKIDEXAMPLE",
+                aws_secret_access_key="secret",
+            )
+            client.create_table(
+                TableName="music",
+                KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+                AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+                BillingMode="PAY_PER_REQUEST",
+            )
+            before = resident_bytes(server.pid)
+            connections = [DaxClient(dax) for _ in range(CONNECTIONS)]
+            for one in connections:
+                assert one.call("getItem", b"music", b"a", None) == {}
+            grown = resident_bytes(server.pid) - before
+            for one in connections:
+                one.close()
+        finally:
+            server.terminate()
+    return grown / CONNECTIONS
+
+
+def main() -> None:
+    """Measure and print."""
+    rows = []
+    for kind, size in (("item", 0), ("item", 100), ("item", 1_000), ("item", 10_000), ("reply", 500), ("reply", 5_000)):
+        with get_context("spawn").Pool(1) as pool:
+            share = pool.apply(growth_share, (kind, size))
+        rows.append((kind, f"{size:,}", number(share * 100)))
+    print(table(("entries", "bytes each", "growth, % of the caches' memory"), rows))
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, CONNECTIONS * 3)), hard))
+    print(f"{CONNECTIONS:,} connections: {bytes_of_a_connection():,.0f} bytes each")
+
+
+if __name__ == "__main__":
+    main()

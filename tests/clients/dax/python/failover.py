@@ -1,0 +1,32 @@
+"""Reads through a cluster, as often as a line comes: each time until an item was read 30 times, and prints how many of these were right.
+
+A read that meets a node that has just gone fails: this client does not try it again by itself, and learns of the node from it.
+
+Argument: the URL of the cluster.
+"""
+
+import sys
+
+import botocore.session
+from amazondax import AmazonDaxClient
+
+READS, TRIES = 30, 1_000
+
+
+def main() -> None:
+    session = botocore.session.Session()
+    session.set_credentials("AKIDEXAMPLE", "secret")
+    with AmazonDaxClient(session, region_name="eu-west-1", endpoint_url=sys.argv[1]) as dax:
+        for _ in sys.stdin:
+            found = []
+            for _ in range(TRIES):
+                try:
+                    found.append(dax.get_item(TableName="music", Key={"artist": {"S": "Nina"}})["Item"])
+                except OSError:
+                    continue
+                if len(found) == READS:
+                    break
+            print(len([item for item in found if item["year"] == {"N": "1958"}]), flush=True)
+
+
+main()
