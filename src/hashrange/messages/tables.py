@@ -63,6 +63,7 @@ TTL_CHANGED_LATELY = "Time to live has been modified multiple times within a fix
 THROUGHPUT_MISSING = (
     _INVALID + "ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED"
 )
+THROUGHPUT_WITH_SWITCH = _INVALID + "ProvisionedThroughput cannot be specified when BillingMode is PAY_PER_REQUEST"
 THROUGHPUT_ON_DEMAND = (
     _INVALID + "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST"
 )
@@ -81,10 +82,20 @@ ON_DEMAND_MAXIMUM_PROVISIONED_UPDATE = (
     _INVALID + "{member} for OnDemandThroughput cannot be specified when the table BillingMode is PROVISIONED"
 )
 ON_DEMAND_MAXIMUM_RANGE = _INVALID + "Requested {member} for OnDemandThroughput for {subject} is outside of valid range"
-# Our own wording of WARM_THROUGHPUT_LOW and WARM_THROUGHPUT_RANGE: the service's is not captured.
-WARM_THROUGHPUT_LOW = (
-    _INVALID + "Requested {member} for WarmThroughput for {subject} is lower than the current value {current}"
+WARM_BELOW_CURRENT = (
+    _INVALID
+    + "Requested {member} for WarmThroughput for {subject} is lower than current WarmThroughput, "
+    + "decreasing WarmThroughput is not supported"
 )
+WARM_BELOW_INITIAL = (
+    _INVALID
+    + "Requested {member} for WarmThroughput for {subject} is lower than initial throughput for OnDemand. See: "
+    + "https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html#on-demand-capacity-mode-initial"
+)
+WARM_BELOW_PROVISIONED = (
+    _INVALID + "Requested {member} for WarmThroughput for {subject} is lower than {units} of ProvisionedThroughput"
+)
+# Our own limit and wording.
 WARM_THROUGHPUT_RANGE = _INVALID + "Requested {member} for WarmThroughput for {subject} is outside of valid range"
 
 # --- changes ------------------------------------------------------------------------------------
@@ -99,15 +110,18 @@ THROUGHPUT_UNCHANGED = (
     "Current WriteCapacityUnits provisioned for the {kind}: {write}. Requested WriteCapacityUnits: {write}. "
     "Refer to the Amazon DynamoDB Developer Guide for current limits and how to request higher limits."
 )
-# TOO_MANY_DECREASES and TOO_MANY_SWITCHES: the service's wording as users report it, with times in UTC.
+# TOO_MANY_SWITCHES: the service's wording as a user reports it, of a time when one switch a day was allowed.
 TOO_MANY_DECREASES = (
     "Subscriber limit exceeded: Provisioned throughput decreases are limited within a given UTC day. After the first "
-    "{held} decreases, each subsequent decrease in the same UTC day can be performed at most once every 3600 seconds. "
+    "{limit} decreases, each subsequent decrease in the same UTC day can be performed at most once every 3600 seconds. "
     "Number of decreases today: {count}. Last decrease at {last}. Next decrease can be made at {next}"
 )
 TOO_MANY_SWITCHES = (
     "Subscriber limit exceeded: Update to PayPerRequest mode are limited to {limit} times in 1 day(s). "
     "Last update at {last}. Next update can be made at {next}"
+)
+TOO_MANY_CLASS_CHANGES = (
+    "Subscriber limit exceeded: Updates to TableClass are limited to {limit} times in {days} day(s)."
 )
 INDEX_UPDATE_EMPTY = (
     _INVALID
@@ -185,6 +199,9 @@ PROJECTION_WITHOUT_ATTRIBUTES = _INVALID + "ProjectionType is INCLUDE, but NonKe
 DUPLICATE_INDEX = _INVALID + "Duplicate index name: {index}"
 TOO_MANY_LOCAL_INDEXES = _INVALID + "Number of LocalSecondaryIndexes exceeds per-table limit of {limit}"
 TOO_MANY_GLOBAL_INDEXES = _INVALID + "GlobalSecondaryIndex count exceeds the per-table limit of {limit}"
+TOO_MANY_ADDED_INDEXES = (
+    "Subscriber limit exceeded: Number of global secondary indexes exceeds per-table limit of {limit}"
+)
 # Our own limit and wording: the service has no such limit.
 INDEX_IDS_USED_UP = (
     "Subscriber limit exceeded: {limit} indexes have been created on table {table}, and that is as many as Hashrange gives one "
