@@ -74,7 +74,7 @@ ACCOUNT_CAPACITY_UNITS_MAX = 80_000
 TABLE_CAPACITY_UNITS_MAX = 40_000
 """Read capacity units of one table or global index, as many write capacity units: provisioned, or used in a second on demand."""
 TABLE_CHANGES_MAX = 500
-"""Tables of one account and Region that are CREATING, UPDATING or DELETING at the same time."""
+"""Tables of one account and Region that are CREATING, UPDATING or DELETING, or whose time to live changes, at the same time."""
 INDEXED_CREATIONS_MAX = 250
 """Tables with secondary indexes among them that are CREATING."""
 ENDPOINT_CACHE_MINUTES = 1_440

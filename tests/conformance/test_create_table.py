@@ -44,7 +44,7 @@ def test_every_setting_is_described(client: Any) -> None:
             DeletionProtectionEnabled=True,
             StreamSpecification=stream,
             SSESpecification={"Enabled": True},
-            OnDemandThroughput={"MaxReadRequestUnits": 7, "MaxWriteRequestUnits": -1},
+            OnDemandThroughput={"MaxReadRequestUnits": 7},
             WarmThroughput={"ReadUnitsPerSecond": 15000, "WriteUnitsPerSecond": 4000},
             LocalSecondaryIndexes=[index("local", "id", "at")],
             GlobalSecondaryIndexes=[index("global", "at")],
@@ -58,7 +58,7 @@ def test_every_setting_is_described(client: Any) -> None:
     assert table["LatestStreamArn"] == f"{table['TableArn']}/stream/{table['LatestStreamLabel']}"
     assert table["SSEDescription"]["SSEType"] == "KMS"
     assert table["SSEDescription"]["KMSMasterKeyArn"].startswith("arn:aws:kms:us-east-1:")
-    assert table["OnDemandThroughput"] == {"MaxReadRequestUnits": 7, "MaxWriteRequestUnits": -1}
+    assert table["OnDemandThroughput"] == {"MaxReadRequestUnits": 7}
     assert table["WarmThroughput"] == {"ReadUnitsPerSecond": 15000, "WriteUnitsPerSecond": 4000, "Status": "ACTIVE"}
     assert [one["IndexName"] for one in table["LocalSecondaryIndexes"]] == ["local"]
     assert [one["IndexName"] for one in table["GlobalSecondaryIndexes"]] == ["global"]
@@ -109,6 +109,33 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
     "on-demand maximum of zero": (
         {"OnDemandThroughput": {"MaxReadRequestUnits": 0}},
         INVALID + "Requested MaxReadRequestUnits for OnDemandThroughput for table is outside of valid range",
+    ),
+    "on-demand maximum of nothing": (
+        {"OnDemandThroughput": {"MaxReadRequestUnits": 5, "MaxWriteRequestUnits": -1}},
+        INVALID + "Requested MaxWriteRequestUnits for OnDemandThroughput for table is outside of valid range",
+    ),
+    "on-demand maximum of an index": (
+        {"GlobalSecondaryIndexes": [index("ggg", OnDemandThroughput={"MaxReadRequestUnits": 0})]},
+        INVALID + "Requested MaxReadRequestUnits for OnDemandThroughput for index : ggg is outside of valid range",
+    ),
+    "little warm throughput, on demand": (
+        {"WarmThroughput": {"ReadUnitsPerSecond": 11_999}},
+        INVALID
+        + "Requested ReadUnitsPerSecond for WarmThroughput for table is lower than initial throughput for OnDemand. See: "
+        + "https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html"
+        + "#on-demand-capacity-mode-initial",
+    ),
+    "warm throughput of an index below nothing": (
+        {"GlobalSecondaryIndexes": [index("ggg", WarmThroughput={"WriteUnitsPerSecond": -1})]},
+        INVALID
+        + "Requested WriteUnitsPerSecond for WarmThroughput for index ggg is lower than initial throughput for OnDemand. "
+        + "See: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html"
+        + "#on-demand-capacity-mode-initial",
+    ),
+    "little warm throughput, provisioned": (
+        PROVISIONED | {"WarmThroughput": {"ReadUnitsPerSecond": 0}},
+        INVALID
+        + "Requested ReadUnitsPerSecond for WarmThroughput for table is lower than ReadCapacityUnits of ProvisionedThroughput",
     ),
     "one of two keys undefined": (
         {"KeySchema": keys("id", "at")},
