@@ -61,9 +61,9 @@ class CloudWatchSetup:
     def found(self) -> "AlarmSetup | None":
         """Alarms and scaling, if somebody has asked for them, or the store has some. Raises StorageError."""
         if self._set_up is None and self._looked_generation != (generation := self._documents.generation):
-            self._looked_generation = generation
             if any(self._documents.below(prefix) for prefix in DOCUMENTS):
                 self.set_up()
+            self._looked_generation = generation  # last, so that whoever asks after a failure looks again
         return self._set_up
 
     @property
