@@ -66,7 +66,12 @@ def go(folder: Path) -> str:
 
 
 def aws_cli(folder: Path) -> list[str]:
-    """The words that run the AWS CLI, which is installed into `folder`/.venv, an environment of its own."""
+    """The words that run the AWS CLI, which is installed into `folder`/.venv."""
+    return [python(folder), "-m", "awscli"]
+
+
+def python(folder: Path) -> str:
+    """Path of the Python of `folder`/.venv, an environment of its own with the packages of requirements.txt."""
     path = folder / ".venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     if not path.exists():
         venv.create(folder / ".venv", with_pip=True)
@@ -74,7 +79,7 @@ def aws_cli(folder: Path) -> list[str]:
     prepare(
         folder, [str(path), "-m", "pip", "install", *options, "-r", "requirements.txt"], ["requirements.txt"], ".venv"
     )
-    return [str(path), "-m", "awscli"]
+    return str(path)
 
 
 def heard(command: list[str], folder: Path) -> Any:

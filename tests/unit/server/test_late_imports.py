@@ -68,7 +68,7 @@ def database() -> Iterator[Database]:
 def unloadable(module: str) -> Iterator[None]:
     """Every import of a module fails within the context."""
     with pytest.MonkeyPatch.context() as blocked:
-        blocked.setitem(sys.modules, module, None)  # type: ignore[arg-type] # what makes `import` fail
+        blocked.setitem(sys.modules, module, None)  # what makes `import` fail
         yield
 
 
