@@ -11,7 +11,6 @@ import msgspec
 from hashrange.tables.source_id import SourceId, make_source_id
 
 KeyType = Literal["S", "N", "B"]
-TableClass = Literal["STANDARD", "STANDARD_INFREQUENT_ACCESS"]
 SseType = Literal["AES256", "KMS"]
 StreamViewType = Literal["NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_ONLY"]
 
@@ -133,7 +132,7 @@ class Table(msgspec.Struct, frozen=True):
     deleted_at_seconds: float | None = None
     """If set, the table is DELETING until this time and gone afterwards."""
     tags: dict[str, str] = {}
-    table_class: TableClass = "STANDARD"
+    table_class: Literal["STANDARD", "STANDARD_INFREQUENT_ACCESS"] = "STANDARD"
     table_class_changed_at_seconds: float | None = None
     is_deletion_protected: bool = False
     sse_type: SseType | None = None

@@ -15,7 +15,7 @@ from hashrange.messages import tables as say
 from hashrange.operations.tables.created_table import encryption, on_demand_maximum, throughput
 from hashrange.operations.tables.index_changes import index_changes
 from hashrange.operations.tables.index_members import UpdateGlobalSecondaryIndexAction
-from hashrange.operations.tables.members import ProvisionedThroughput
+from hashrange.operations.tables.members import ProvisionedThroughput, TableClass
 from hashrange.operations.tables.requests import UpdateTableRequest
 from hashrange.tables.change_quotas import (
     decreases_today,
@@ -26,7 +26,7 @@ from hashrange.tables.change_quotas import (
     recent_switches,
 )
 from hashrange.tables.description import stream_label, warm_units
-from hashrange.tables.schema import Index, Table, TableClass, Throughput
+from hashrange.tables.schema import Index, Table, Throughput
 
 
 def updated_table(request: UpdateTableRequest, table: Table, now_seconds: float, until_seconds: float) -> Table:
