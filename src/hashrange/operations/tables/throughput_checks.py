@@ -106,7 +106,7 @@ def check_warm(warm: WarmThroughput | None, floor: Throughput, subject: str, tex
 
 
 def check_warm_bounds(warm: WarmThroughput | None, subject: str) -> None:
-    """Refuse warm throughput of more than 10^12 units; `subject`: the table or index in the message."""
+    """Refuse warm throughput far from 0, by more than 10^12 units; `subject`: the table or index in the message."""
     for member, units, _, _ in _each_warm(warm, Throughput(0, 0)):
         _check_warm_bound(member, units, subject)
 
@@ -132,7 +132,7 @@ def _each_warm(warm: WarmThroughput | None, floor: Throughput) -> Iterator[tuple
 
 
 def _check_warm_bound(member: str, units: int, subject: str) -> None:
-    if units > limits.THROUGHPUT_UNITS_MAX:
+    if abs(units) > limits.THROUGHPUT_UNITS_MAX:
         _refuse(say.WARM_THROUGHPUT_RANGE.format(member=member, subject=subject))
 
 

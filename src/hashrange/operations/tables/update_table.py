@@ -2,18 +2,13 @@
 
 Order of checks: name → a change is requested → checks of the request alone (`update_table_checks`) → the table exists →
 it is ACTIVE → checks against the table (`update_table_checks`, then `updated_table` for decreases of throughput, switches to
-on-demand and changes of class) → the account's quotas (`account_quotas`) → unimplemented members. The reply says UPDATING, and shows
-provisioned units, warm throughput and the number of decreases as they were. Source of the latter: service behaviour, captures to October
-2026.
+on-demand and changes of class) → the account's quotas (`account_quotas`) → unimplemented members. The reply says UPDATING (`update_reply`).
 
 A created index is CREATING, and a job makes its entries. Without a state delay this request makes the first entries, so
 that a small table's index is ACTIVE in the next call.
 """
 
-from typing import Any
-
 from hashrange.errors import ResourceNotFoundException
-from hashrange.items.steps import walk
 from hashrange.messages import tables as say
 from hashrange.operations.busy_tables import require_active
 from hashrange.operations.lookup import find_table, table_name
@@ -23,12 +18,12 @@ from hashrange.operations.reply import Reply
 from hashrange.operations.streams.labels import with_free_label
 from hashrange.operations.tables.account_quotas import check_capacity, check_changes
 from hashrange.operations.tables.index_changes import created_index
-from hashrange.operations.tables.members import OnDemandThroughput
 from hashrange.operations.tables.requests import UpdateTableRequest
 from hashrange.operations.tables.settings_checks import refuse_unimplemented_members
+from hashrange.operations.tables.update_reply import described_update
 from hashrange.operations.tables.update_table_checks import check_against_table, check_table_update
-from hashrange.operations.tables.updated_table import updated_table, with_former_units
-from hashrange.tables.description import described_sources, table_description
+from hashrange.operations.tables.updated_table import updated_table
+from hashrange.tables.description import described_sources
 from hashrange.tables.source_id import make_source_id
 from hashrange.tables.states import may_backfill, without_gone_indexes
 
@@ -55,37 +50,13 @@ async def update_table(scope: Scope, request: UpdateTableRequest) -> Reply:
             new = with_free_label(scope, new, now_seconds)
         refuse_unimplemented_members(_later_members(request))
         statistics = await scope.store.statistics(described_sources(new))
-        shown = with_former_units(new, table, now_seconds)
-        description = table_description(shown, now_seconds, statistics, "UPDATING")
-        _show_ended_maxima(description, request)
+        description = described_update(request, table, new, now_seconds, statistics)
         stored = without_gone_indexes(new, now_seconds)
         if await scope.store.catalog.replace(table, stored):
             created = created_index(request, stored)
             if created is not None and may_backfill(stored, now_seconds):
                 await _backfill_first(scope, make_source_id(stored.table_id, created.index_id))
             return {"TableDescription": description}
-
-
-def _show_ended_maxima(description: dict[str, Any], request: UpdateTableRequest) -> None:
-    """Show each on-demand maximum that the request has ended as -1; only the reply does so."""
-    ended = _ended_maxima(request.OnDemandThroughput)
-    if ended:
-        description["OnDemandThroughput"] = description.get("OnDemandThroughput", {}) | ended
-    for update in walk(request.GlobalSecondaryIndexUpdates or ()):
-        ended = {} if update.Update is None else _ended_maxima(update.Update.OnDemandThroughput)
-        for index in description.get("GlobalSecondaryIndexes", ()) if ended else ():
-            if update.Update is not None and index["IndexName"] == update.Update.IndexName:
-                index["OnDemandThroughput"] = index.get("OnDemandThroughput", {}) | ended
-
-
-def _ended_maxima(given: OnDemandThroughput | None) -> dict[str, int]:
-    if given is None:
-        return {}
-    members = {
-        "MaxReadRequestUnits": given.MaxReadRequestUnits,
-        "MaxWriteRequestUnits": given.MaxWriteRequestUnits,
-    }
-    return {member: units for member, units in members.items() if units == -1}
 
 
 async def _backfill_first(scope: Scope, source_id: bytes) -> None:

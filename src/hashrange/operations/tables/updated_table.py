@@ -100,29 +100,6 @@ def throughput_changes(subject: Table | Index, given: ProvisionedThroughput, now
     return changes
 
 
-def with_former_units(new: Table, old: Table, now_seconds: float) -> Table:
-    """`new` with the provisioned units, the warm throughput and the decreases of today that `old` has: as the reply shows it.
-
-    With another billing mode, the units of `new` stay. Indexes that `old` lacks stay as they are.
-    """
-    former = {index.name: index for index in old.indexes}
-    is_switched = new.billing_mode != old.billing_mode
-
-    def changes(subject: Table | Index) -> dict[str, Any]:
-        shown: dict[str, Any] = {
-            "warm_read_units": subject.warm_read_units,
-            "warm_write_units": subject.warm_write_units,
-            "decreases_today": decreases_today(subject, now_seconds),
-        }
-        return shown if is_switched else shown | {"throughput": subject.throughput}
-
-    indexes = tuple(
-        msgspec.structs.replace(index, **changes(former[index.name])) if index.name in former else index
-        for index in new.indexes
-    )
-    return msgspec.structs.replace(new, indexes=indexes, **changes(old))
-
-
 def _long_time(at_seconds: float) -> str:
     """A time as the service writes it: `Thursday, October 8, 2026 at 11:20:48 PM Coordinated Universal Time`."""
     at = datetime.fromtimestamp(at_seconds, UTC)
