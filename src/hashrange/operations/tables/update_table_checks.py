@@ -123,7 +123,7 @@ def _check_index_updates(updates: Sequence[GlobalSecondaryIndexUpdate]) -> None:
         ):
             raise ValidationException(say.INDEX_UPDATE_NOTHING.format(index=name))
         if update.Create is not None:
-            check_global_keys(name, update.Create.KeySchema)
+            check_global_keys(update.Create.KeySchema)
             check_projection(update.Create.Projection)
 
 
@@ -202,7 +202,7 @@ def _check_indexes(
             _check_index_change(update.Update, index, table)
         elif update.Create is not None:
             if update.Create.IndexName in indexes:
-                raise ValidationException(say.INDEX_EXISTS.format(index=update.Create.IndexName))
+                raise ValidationException(say.INDEX_EXISTS)
             check_index_definitions(update.Create.KeySchema, defined)
             if billing_mode == "PROVISIONED" and update.Create.ProvisionedThroughput is None:
                 raise ValidationException(say.INDEX_THROUGHPUT_MISSING.format(index=update.Create.IndexName))
@@ -260,7 +260,7 @@ def _check_stream(request: UpdateTableRequest, table: Table) -> None:
         return
     is_on = table.stream_view_type is not None
     if stream.StreamEnabled and is_on:
-        raise ValidationException(say.STREAM_ALREADY_ON.format(arn=f"{table.arn}/stream/{table.stream_label}"))
+        raise ValidationException(say.STREAM_ALREADY_ON.format(name=table.name))
     if not stream.StreamEnabled and not is_on:
         raise ValidationException(say.STREAM_ALREADY_OFF.format(name=table.name))
 
