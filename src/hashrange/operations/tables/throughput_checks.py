@@ -99,6 +99,8 @@ def check_first_warm(warm: WarmThroughput | None, provisioned: ProvisionedThroug
 
 def check_warm(warm: WarmThroughput | None, floor: Throughput, subject: str, text: str) -> None:
     """Refuse warm throughput below `floor` with the message `text`; `subject`: the table or index in the message."""
+    if warm is None:
+        return
     for member, units, least, provisioned in _each_warm(warm, floor):
         if units < least:
             _refuse(text.format(member=member, subject=subject, units=provisioned))
@@ -107,6 +109,8 @@ def check_warm(warm: WarmThroughput | None, floor: Throughput, subject: str, tex
 
 def check_warm_bounds(warm: WarmThroughput | None, subject: str) -> None:
     """Refuse warm throughput far from 0, by more than 10^12 units; `subject`: the table or index in the message."""
+    if warm is None:
+        return
     for member, units, _, _ in _each_warm(warm, Throughput(0, 0)):
         _check_warm_bound(member, units, subject)
 
@@ -121,10 +125,8 @@ def maximum_subject(name: str) -> str:
     return f"index : {name}"
 
 
-def _each_warm(warm: WarmThroughput | None, floor: Throughput) -> Iterator[tuple[str, int, int, str]]:
+def _each_warm(warm: WarmThroughput, floor: Throughput) -> Iterator[tuple[str, int, int, str]]:
     """Name and units of each member of `warm` that is given, the units of `floor`, and the name of its provisioned units."""
-    if warm is None:
-        return
     if warm.ReadUnitsPerSecond is not None:
         yield "ReadUnitsPerSecond", warm.ReadUnitsPerSecond, floor.read_units, "ReadCapacityUnits"
     if warm.WriteUnitsPerSecond is not None:
