@@ -105,9 +105,9 @@ def check_global_keys(keys: Sequence[KeySchemaElement]) -> None:
     hash_count = kinds.count("HASH")
     if "HASH" in kinds[hash_count:]:
         raise ValidationException(say.INDEX_KEY_ORDER)
-    for kind, count in (("HASH", hash_count), ("RANGE", len(kinds) - hash_count)):
-        if count > limits.INDEX_KEY_ELEMENTS_MAX:
-            raise ValidationException(say.INDEX_KEY_COUNT.format(kind=kind))
+    if hash_count > limits.INDEX_KEY_ELEMENTS_MAX or len(kinds) - hash_count > limits.INDEX_KEY_ELEMENTS_MAX:
+        kind = "HASH" if hash_count > limits.INDEX_KEY_ELEMENTS_MAX else "RANGE"
+        raise ValidationException(say.INDEX_KEY_COUNT.format(kind=kind))
     names = _names(keys)
     for position, attribute in enumerate(names):
         if attribute in names[:position]:
