@@ -49,11 +49,14 @@ THROUGHPUT_UNITS_MAX = 10**12
 """Units per second to which a request may set provisioned, maximum on-demand or warm throughput."""
 ON_DEMAND_WARM_READ_UNITS = 12_000
 ON_DEMAND_WARM_WRITE_UNITS = 4_000
-DECREASES_HELD_MAX = 4
-"""Decreases of throughput that a table or global index may have left: this many when a UTC day begins; each full hour
-adds one, up to this number."""
+DECREASES_AT_ONCE_MAX = 4
+"""Decreases of throughput of a table or global index on one UTC day after which each further one must be an hour after the last one.
+Source: service behaviour, captures to October 2026."""
 SWITCHES_TO_ON_DEMAND_MAX = 4
 """Switches of one table from provisioned to on-demand within 24 hours."""
+TABLE_CLASS_CHANGES_MAX = 2
+"""Changes of one table's class within TABLE_CLASS_CHANGES_DAYS."""
+TABLE_CLASS_CHANGES_DAYS = 30
 LIST_TABLES_MAX = 100
 """Table names on one page of ListTables."""
 LISTED_MAX = 100
@@ -71,7 +74,7 @@ ACCOUNT_CAPACITY_UNITS_MAX = 80_000
 TABLE_CAPACITY_UNITS_MAX = 40_000
 """Read capacity units of one table or global index, as many write capacity units: provisioned, or used in a second on demand."""
 TABLE_CHANGES_MAX = 500
-"""Tables of one account and Region that are CREATING, UPDATING or DELETING at the same time."""
+"""Tables of one account and Region that are CREATING, UPDATING or DELETING, or whose time to live changes, at the same time."""
 INDEXED_CREATIONS_MAX = 250
 """Tables with secondary indexes among them that are CREATING."""
 ENDPOINT_CACHE_MINUTES = 1_440

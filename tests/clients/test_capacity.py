@@ -1,7 +1,6 @@
 """Throttling with the retries of SDKs, CloudWatch and Application Auto Scaling, in JavaScript, Java, Go and on the command line: all hear the same.
 
-JavaScript, Java and Go ask CloudWatch in CBOR, botocore and the AWS CLI in CBOR or JSON, as they choose; the Query form of older ones is in
-tests/unit/aws_forms.
+JavaScript, Java and Go ask CloudWatch in CBOR, the AWS CLI in JSON; boto3 in JSON and, an older one, in the Query form: `test_cloudwatch.py`.
 """
 
 import json

@@ -390,7 +390,7 @@ UPDATE_TABLE: list[list[Fault]] = [
                 "BillingMode": "PAY_PER_REQUEST",
                 "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1},
             },
-            "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST",
+            "ProvisionedThroughput cannot be specified when BillingMode is PAY_PER_REQUEST",
         ),
         Fault(
             "index updates", {"GlobalSecondaryIndexUpdates": [{}]},

@@ -44,7 +44,7 @@ def test_every_setting_is_described(client: Any) -> None:
             DeletionProtectionEnabled=True,
             StreamSpecification=stream,
             SSESpecification={"Enabled": True},
-            OnDemandThroughput={"MaxReadRequestUnits": 7, "MaxWriteRequestUnits": -1},
+            OnDemandThroughput={"MaxReadRequestUnits": 7},
             WarmThroughput={"ReadUnitsPerSecond": 15000, "WriteUnitsPerSecond": 4000},
             LocalSecondaryIndexes=[index("local", "id", "at")],
             GlobalSecondaryIndexes=[index("global", "at")],
@@ -58,7 +58,7 @@ def test_every_setting_is_described(client: Any) -> None:
     assert table["LatestStreamArn"] == f"{table['TableArn']}/stream/{table['LatestStreamLabel']}"
     assert table["SSEDescription"]["SSEType"] == "KMS"
     assert table["SSEDescription"]["KMSMasterKeyArn"].startswith("arn:aws:kms:us-east-1:")
-    assert table["OnDemandThroughput"] == {"MaxReadRequestUnits": 7, "MaxWriteRequestUnits": -1}
+    assert table["OnDemandThroughput"] == {"MaxReadRequestUnits": 7}
     assert table["WarmThroughput"] == {"ReadUnitsPerSecond": 15000, "WriteUnitsPerSecond": 4000, "Status": "ACTIVE"}
     assert [one["IndexName"] for one in table["LocalSecondaryIndexes"]] == ["local"]
     assert [one["IndexName"] for one in table["GlobalSecondaryIndexes"]] == ["global"]
@@ -110,13 +110,40 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
         {"OnDemandThroughput": {"MaxReadRequestUnits": 0}},
         INVALID + "Requested MaxReadRequestUnits for OnDemandThroughput for table is outside of valid range",
     ),
+    "on-demand maximum of nothing": (
+        {"OnDemandThroughput": {"MaxReadRequestUnits": 5, "MaxWriteRequestUnits": -1}},
+        INVALID + "Requested MaxWriteRequestUnits for OnDemandThroughput for table is outside of valid range",
+    ),
+    "on-demand maximum of an index": (
+        {"GlobalSecondaryIndexes": [index("ggg", OnDemandThroughput={"MaxReadRequestUnits": 0})]},
+        INVALID + "Requested MaxReadRequestUnits for OnDemandThroughput for index : ggg is outside of valid range",
+    ),
+    "little warm throughput, on demand": (
+        {"WarmThroughput": {"ReadUnitsPerSecond": 11_999}},
+        INVALID
+        + "Requested ReadUnitsPerSecond for WarmThroughput for table is lower than initial throughput for OnDemand. See: "
+        + "https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html"
+        + "#on-demand-capacity-mode-initial",
+    ),
+    "warm throughput of an index below nothing": (
+        {"GlobalSecondaryIndexes": [index("ggg", WarmThroughput={"WriteUnitsPerSecond": -1})]},
+        INVALID
+        + "Requested WriteUnitsPerSecond for WarmThroughput for index ggg is lower than initial throughput for OnDemand. "
+        + "See: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html"
+        + "#on-demand-capacity-mode-initial",
+    ),
+    "little warm throughput, provisioned": (
+        PROVISIONED | {"WarmThroughput": {"ReadUnitsPerSecond": 0}},
+        INVALID
+        + "Requested ReadUnitsPerSecond for WarmThroughput for table is lower than ReadCapacityUnits of ProvisionedThroughput",
+    ),
     "one of two keys undefined": (
         {"KeySchema": keys("id", "at")},
         "Invalid KeySchema: Some index key attribute have no definition",
     ),
     "an attribute defined twice": (
         {"AttributeDefinitions": definitions("id", "id")},
-        "Invalid KeySchema: Some index key attribute have no definition",
+        "Attribute Name is duplicated: id",
     ),
     "only key undefined": (
         {"AttributeDefinitions": definitions("b")},
@@ -368,5 +395,53 @@ def test_four_and_four_keys_of_a_global_index_are_the_most(raw: RawClient) -> No
         )
 
     assert raw("CreateTable", request(4, 4)).status == 200
-    assert "at most 4 HASH and 4 RANGE" in str(validation(raw, "CreateTable", request(5, 3)))
-    assert "at most 4 HASH and 4 RANGE" in str(validation(raw, "CreateTable", request(3, 5)))
+    text = INVALID + "The KeySchema exceeds the maximum allowed number of {} key attributes"
+    assert validation(raw, "CreateTable", request(5, 3)) == text.format("HASH")
+    assert validation(raw, "CreateTable", request(3, 5)) == text.format("RANGE")
+
+
+def test_keys_of_a_global_index_are_ordered_and_different(raw: RawClient) -> None:
+    def refused(*keys: tuple[str, str]) -> str | None:
+        schema = [{"AttributeName": name, "KeyType": kind} for name, kind in keys]
+        names = dict.fromkeys(["id", *[name for name, _ in keys]])
+        request = create_request(
+            fresh_name(),
+            AttributeDefinitions=definitions(*names),
+            GlobalSecondaryIndexes=[index(KeySchema=schema)],
+        )
+        return validation(raw, "CreateTable", request)
+
+    assert refused(("a", "HASH"), ("b", "RANGE"), ("c", "HASH")) == (
+        INVALID + "All HASH key attributes must precede RANGE key attributes in the KeySchema"
+    )
+    assert refused(("a", "HASH"), ("b", "HASH"), ("a", "RANGE")) == (
+        "The KeySchema contains multiple key attributes with the same name"
+    )
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({"SSESpecification": {"Enabled": True, "SSEType": "AES256"}}, INVALID + "SSEType AES256 is not supported"),
+        (
+            {"SSESpecification": {"Enabled": False, "SSEType": "KMS"}},
+            INVALID + "SSEType can not be specified if Enabled is false",
+        ),
+        (
+            {"SSESpecification": {"KMSMasterKeyId": "alias/mine"}},
+            INVALID + "KMSMasterKeyId can not be specified if Enabled is false",
+        ),
+        (
+            {"StreamSpecification": {"StreamEnabled": True}},
+            INVALID + "Table is being created with a stream enabled, UpdateViewType is required",
+        ),
+        (
+            {"Tags": [{"Key": "a", "Value": "1"}, {"Key": "a", "Value": "2"}]},
+            "Duplicate Tag Keys provided as input: Duplicate Tag Key found a",
+        ),
+    ],
+)
+def test_settings_are_refused_in_the_words_of_the_service(
+    raw: RawClient, members: dict[str, Any], message: str
+) -> None:
+    assert validation(raw, "CreateTable", create_request(fresh_name(), **members)) == message

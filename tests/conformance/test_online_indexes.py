@@ -185,8 +185,9 @@ def test_limits_count_what_is_there(raw: RawClient) -> None:
         "GlobalSecondaryIndexUpdates": [{"Create": index("another")}],
         "AttributeDefinitions": definitions("id"),
     }
-    assert validation(raw, "UpdateTable", request) == (
-        "One or more parameter values were invalid: GlobalSecondaryIndex count exceeds the per-table limit of 20"
+    assert fault(raw, "UpdateTable", request) == (
+        "LimitExceededException",
+        "Subscriber limit exceeded: Number of global secondary indexes exceeds per-table limit of 20",
     )
 
 

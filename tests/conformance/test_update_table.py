@@ -50,6 +50,63 @@ def test_the_reply_says_updating_and_the_next_call_active(client: Any, provision
     assert throughput["LastIncreaseDateTime"] == throughput["LastDecreaseDateTime"]
 
 
+def test_the_reply_shows_the_units_as_they_were(client: Any, provisioned: str) -> None:
+    update = {"IndexName": "index", "ProvisionedThroughput": units(3, 9)}
+    reply = client.update_table(
+        TableName=provisioned,
+        ProvisionedThroughput=units(4, 6),
+        GlobalSecondaryIndexUpdates=[{"Update": update}],
+    )["TableDescription"]
+    for shown in (reply, reply["GlobalSecondaryIndexes"][0]):
+        throughput = shown["ProvisionedThroughput"]
+        assert (throughput["ReadCapacityUnits"], throughput["WriteCapacityUnits"]) == (5, 5)
+        assert throughput["NumberOfDecreasesToday"] == 0
+        assert throughput["LastIncreaseDateTime"] == throughput["LastDecreaseDateTime"]
+        assert warm(shown) == (5, 5)
+    table = described(client, provisioned)
+    assert table["GlobalSecondaryIndexes"][0]["ProvisionedThroughput"]["NumberOfDecreasesToday"] == 1
+    assert warm(table["GlobalSecondaryIndexes"][0]) == (5, 9)
+
+
+def test_the_reply_of_a_switch_shows_the_other_mode(client: Any, provisioned: str) -> None:
+    reply = client.update_table(TableName=provisioned, BillingMode="PAY_PER_REQUEST")["TableDescription"]
+    assert reply["BillingModeSummary"]["BillingMode"] == "PAY_PER_REQUEST"
+    assert reply["ProvisionedThroughput"]["ReadCapacityUnits"] == 0
+
+
+def test_a_maximum_ends_with_minus_one_which_only_the_reply_shows(client: Any, on_demand: str) -> None:
+    def update(**maxima: int) -> tuple[Any, Any]:
+        index_update = {"Update": {"IndexName": "index", "OnDemandThroughput": maxima}}
+        reply = client.update_table(TableName=on_demand, OnDemandThroughput=maxima)["TableDescription"]
+        second = client.update_table(TableName=on_demand, GlobalSecondaryIndexUpdates=[index_update])
+        table = described(client, on_demand)
+        of_index = second["TableDescription"]["GlobalSecondaryIndexes"][0].get("OnDemandThroughput")
+        assert of_index == reply.get("OnDemandThroughput")
+        assert table["GlobalSecondaryIndexes"][0].get("OnDemandThroughput") == table.get("OnDemandThroughput")
+        return reply.get("OnDemandThroughput"), table.get("OnDemandThroughput")
+
+    both = {"MaxReadRequestUnits": 1000, "MaxWriteRequestUnits": 500}
+    assert update(**both) == (both, both)
+    assert update(MaxReadRequestUnits=-1) == (both | {"MaxReadRequestUnits": -1}, {"MaxWriteRequestUnits": 500})
+    assert update(MaxWriteRequestUnits=-1) == ({"MaxWriteRequestUnits": -1}, None)
+    assert update(MaxReadRequestUnits=300) == ({"MaxReadRequestUnits": 300}, {"MaxReadRequestUnits": 300})
+    none = {"MaxReadRequestUnits": -1, "MaxWriteRequestUnits": -1}
+    assert update(**none) == (none, None)
+
+
+def test_the_class_changes_twice_in_thirty_days(client: Any, raw: RawClient, on_demand: str) -> None:
+    client.update_table(TableName=on_demand, TableClass="STANDARD")
+    client.update_table(TableName=on_demand, TableClass="STANDARD_INFREQUENT_ACCESS")
+    client.update_table(TableName=on_demand, TableClass="STANDARD_INFREQUENT_ACCESS")
+    client.update_table(TableName=on_demand, TableClass="STANDARD")
+    for table_class in ("STANDARD", "STANDARD_INFREQUENT_ACCESS"):
+        assert fault(raw, "UpdateTable", {"TableName": on_demand, "TableClass": table_class}) == (
+            "LimitExceededException",
+            "Subscriber limit exceeded: Updates to TableClass are limited to 2 times in 30 day(s).",
+        )
+    assert described(client, on_demand)["TableClassSummary"]["TableClass"] == "STANDARD"
+
+
 def test_an_index_gets_other_throughput(client: Any, provisioned: str) -> None:
     update = {"IndexName": "index", "ProvisionedThroughput": units(9, 9)}
     client.update_table(TableName=provisioned, GlobalSecondaryIndexUpdates=[{"Update": update}])
@@ -97,13 +154,10 @@ def test_settings_change_together(client: Any, on_demand: str) -> None:
 def test_a_stream_goes_on_once_and_off_once(client: Any, raw: RawClient, on_demand: str) -> None:
     off = {"TableName": on_demand, "StreamSpecification": {"StreamEnabled": False}}
     on = {"TableName": on_demand, "StreamSpecification": STREAM}
-    assert "disable" in str(validation(raw, "UpdateTable", off))
+    assert validation(raw, "UpdateTable", off) == f"Table has no stream to disable: TableName: {on_demand}"
     arn = client.update_table(**on)["TableDescription"]["LatestStreamArn"]
-    message = str(
-        validation(raw, "UpdateTable", on | {"StreamSpecification": STREAM | {"StreamViewType": "OLD_IMAGE"}})
-    )
-    assert "already" in message
-    assert "enabled" in message
+    other = on | {"StreamSpecification": STREAM | {"StreamViewType": "OLD_IMAGE"}}
+    assert validation(raw, "UpdateTable", other) == f"Table already has an enabled stream: TableName: {on_demand}"
     client.update_table(**off)
     table = described(client, on_demand)
     assert "StreamSpecification" not in table
@@ -117,25 +171,25 @@ def test_encryption_changes_only_to_something_else(raw: RawClient, on_demand: st
     assert validation(raw, "UpdateTable", request(Enabled=False)) == INVALID + "Table is already encrypted by default"
     assert raw("UpdateTable", request(Enabled=True)).status == 200
     assert validation(raw, "UpdateTable", request(Enabled=True)) == (
-        INVALID + "Table is already encrypted by given KMSMasterKey"
+        INVALID
+        + "Table is already encrypted with given KMSMasterKeyId. Use KMSMasterKeyId parameter if you want to change Master Key"
     )
     assert raw("UpdateTable", request(Enabled=True, KMSMasterKeyId="other")).status == 200
 
 
+NOTHING = (
+    "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates, SSESpecification, "
+    "ReplicaUpdates, MultiAccountReplicaReady, ReplicaTransitRoleArn, MultiRegionConsistency, DeletionProtectionEnabled, "
+    "OnDemandThroughput, WarmThroughput or TableClass is required"
+)
 PROVISIONED_CASES: dict[str, tuple[dict[str, Any], str]] = {
     "nothing": (
         {},
-        (
-            "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates or "
-            "SSESpecification or ReplicaUpdates is required"
-        ),
+        NOTHING,
     ),
     "definitions alone": (
         {"AttributeDefinitions": definitions("id")},
-        (
-            "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates or "
-            "SSESpecification or ReplicaUpdates is required"
-        ),
+        NOTHING,
     ),
     "same throughput": (
         {"ProvisionedThroughput": units(5, 5)},
@@ -152,8 +206,7 @@ PROVISIONED_CASES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "throughput and on demand": (
         {"BillingMode": "PAY_PER_REQUEST", "ProvisionedThroughput": units(1, 1)},
-        INVALID
-        + "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST",
+        INVALID + "ProvisionedThroughput cannot be specified when BillingMode is PAY_PER_REQUEST",
     ),
     "on-demand maximum": (
         {"OnDemandThroughput": {"MaxWriteRequestUnits": 5}},
@@ -165,6 +218,18 @@ PROVISIONED_CASES: dict[str, tuple[dict[str, Any], str]] = {
         INVALID
         + "One of GlobalSecondaryIndexUpdate.Update, GlobalSecondaryIndexUpdate.Create, "
         + "GlobalSecondaryIndexUpdate.Delete must not be null",
+    ),
+    "two actions in one index update": (
+        {"GlobalSecondaryIndexUpdates": [CREATE_INDEX | {"Delete": {"IndexName": "index"}}]},
+        INVALID + "Only one global secondary index action is allowed per GlobalSecondaryIndexUpdate object",
+    ),
+    "stream without a view": (
+        {"StreamSpecification": {"StreamEnabled": True}},
+        INVALID + "If stream is being enabled then UpdateViewType is required",
+    ),
+    "no stream, with a view": (
+        {"StreamSpecification": STREAM | {"StreamEnabled": False}},
+        INVALID + "If stream is being disabled, then UpdateViewType must not be specified",
     ),
     "index twice": (
         {
@@ -184,7 +249,7 @@ PROVISIONED_CASES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "index exists": (
         {"GlobalSecondaryIndexUpdates": [{"Create": index(ProvisionedThroughput=units(1, 1))}]},
-        INVALID + "Index already exists: index",
+        "Attempting to create an index which already exists",
     ),
     "attribute redefined": (
         {
@@ -225,10 +290,7 @@ PROVISIONED_CASES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "no maximum of anything": (
         {"OnDemandThroughput": {}, "WarmThroughput": {}},
-        (
-            "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates or "
-            "SSESpecification or ReplicaUpdates is required"
-        ),
+        NOTHING,
     ),
     "no maximum of an index": (
         {"GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "index", "OnDemandThroughput": {}}}]},
@@ -316,7 +378,20 @@ def test_refusals_on_a_table_on_demand(raw: RawClient, on_demand: str, case: str
 
 def test_warm_throughput_only_rises(raw: RawClient, on_demand: str) -> None:
     request = {"TableName": on_demand, "WarmThroughput": {"WriteUnitsPerSecond": 3999}}
-    assert "lower than the current value 4000" in str(validation(raw, "UpdateTable", request))
+    assert validation(raw, "UpdateTable", request) == (
+        INVALID
+        + "Requested WriteUnitsPerSecond for WarmThroughput for table is lower than current WarmThroughput, "
+        + "decreasing WarmThroughput is not supported"
+    )
+    for value in (0, -1):
+        update = {"Update": {"IndexName": "index", "WarmThroughput": {"ReadUnitsPerSecond": value}}}
+        assert validation(raw, "UpdateTable", {"TableName": on_demand, "GlobalSecondaryIndexUpdates": [update]}) == (
+            INVALID
+            + "Requested ReadUnitsPerSecond for WarmThroughput for index index is lower than current WarmThroughput, "
+            + "decreasing WarmThroughput is not supported"
+        )
+    equal = {"TableName": on_demand, "WarmThroughput": {"ReadUnitsPerSecond": 12_000, "WriteUnitsPerSecond": 4_000}}
+    assert raw("UpdateTable", equal).status == 200
 
 
 def test_two_online_index_changes_are_one_too_many(raw: RawClient, on_demand: str) -> None:
@@ -353,7 +428,7 @@ def test_throughput_is_reported_before_index_updates(raw: RawClient, on_demand: 
         "ProvisionedThroughput": units(1, 1),
         "GlobalSecondaryIndexUpdates": [{}],
     }
-    assert "Neither ReadCapacityUnits" in str(validation(raw, "UpdateTable", request))
+    assert "ProvisionedThroughput cannot be specified" in str(validation(raw, "UpdateTable", request))
 
 
 def test_index_names_have_few_characters(raw: RawClient, on_demand: str) -> None:

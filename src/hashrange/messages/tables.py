@@ -63,6 +63,7 @@ TTL_CHANGED_LATELY = "Time to live has been modified multiple times within a fix
 THROUGHPUT_MISSING = (
     _INVALID + "ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED"
 )
+THROUGHPUT_WITH_SWITCH = _INVALID + "ProvisionedThroughput cannot be specified when BillingMode is PAY_PER_REQUEST"
 THROUGHPUT_ON_DEMAND = (
     _INVALID + "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST"
 )
@@ -81,17 +82,28 @@ ON_DEMAND_MAXIMUM_PROVISIONED_UPDATE = (
     _INVALID + "{member} for OnDemandThroughput cannot be specified when the table BillingMode is PROVISIONED"
 )
 ON_DEMAND_MAXIMUM_RANGE = _INVALID + "Requested {member} for OnDemandThroughput for {subject} is outside of valid range"
-# Our own wording of WARM_THROUGHPUT_LOW and WARM_THROUGHPUT_RANGE: the service's is not captured.
-WARM_THROUGHPUT_LOW = (
-    _INVALID + "Requested {member} for WarmThroughput for {subject} is lower than the current value {current}"
+WARM_BELOW_CURRENT = (
+    _INVALID
+    + "Requested {member} for WarmThroughput for {subject} is lower than current WarmThroughput, "
+    + "decreasing WarmThroughput is not supported"
 )
+WARM_BELOW_INITIAL = (
+    _INVALID
+    + "Requested {member} for WarmThroughput for {subject} is lower than initial throughput for OnDemand. See: "
+    + "https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html#on-demand-capacity-mode-initial"
+)
+WARM_BELOW_PROVISIONED = (
+    _INVALID + "Requested {member} for WarmThroughput for {subject} is lower than {units} of ProvisionedThroughput"
+)
+# Our own limit and wording.
 WARM_THROUGHPUT_RANGE = _INVALID + "Requested {member} for WarmThroughput for {subject} is outside of valid range"
 
 # --- changes ------------------------------------------------------------------------------------
 
 NOTHING_TO_UPDATE = (
-    "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates or "
-    "SSESpecification or ReplicaUpdates is required"
+    "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates, SSESpecification, "
+    "ReplicaUpdates, MultiAccountReplicaReady, ReplicaTransitRoleArn, MultiRegionConsistency, DeletionProtectionEnabled, "
+    "OnDemandThroughput, WarmThroughput or TableClass is required"
 )
 THROUGHPUT_UNCHANGED = (
     "The provisioned throughput for the {subject} will not change. The requested value equals the current value. "
@@ -99,15 +111,18 @@ THROUGHPUT_UNCHANGED = (
     "Current WriteCapacityUnits provisioned for the {kind}: {write}. Requested WriteCapacityUnits: {write}. "
     "Refer to the Amazon DynamoDB Developer Guide for current limits and how to request higher limits."
 )
-# TOO_MANY_DECREASES and TOO_MANY_SWITCHES: the service's wording as users report it, with times in UTC.
+# TOO_MANY_SWITCHES: the service's wording as a user reports it, of a time when one switch a day was allowed.
 TOO_MANY_DECREASES = (
     "Subscriber limit exceeded: Provisioned throughput decreases are limited within a given UTC day. After the first "
-    "{held} decreases, each subsequent decrease in the same UTC day can be performed at most once every 3600 seconds. "
+    "{limit} decreases, each subsequent decrease in the same UTC day can be performed at most once every 3600 seconds. "
     "Number of decreases today: {count}. Last decrease at {last}. Next decrease can be made at {next}"
 )
 TOO_MANY_SWITCHES = (
     "Subscriber limit exceeded: Update to PayPerRequest mode are limited to {limit} times in 1 day(s). "
     "Last update at {last}. Next update can be made at {next}"
+)
+TOO_MANY_CLASS_CHANGES = (
+    "Subscriber limit exceeded: Updates to TableClass are limited to {limit} times in {days} day(s)."
 )
 INDEX_UPDATE_EMPTY = (
     _INVALID
@@ -121,7 +136,14 @@ INDEX_UPDATE_BLOCKED = (
     "This operation cannot be performed with given input values. "
     "Please contact DynamoDB service team for more info: Action Blocked: IndexUpdate"
 )
-INDEX_EXISTS = _INVALID + "Index already exists: {index}"
+INDEX_EXISTS = "Attempting to create an index which already exists"
+INDEX_UPDATE_SEVERAL = (
+    _INVALID + "Only one global secondary index action is allowed per GlobalSecondaryIndexUpdate object"
+)
+STREAM_OFF_WITH_VIEW = _INVALID + "If stream is being disabled, then UpdateViewType must not be specified"
+STREAM_ON_WITHOUT_VIEW = _INVALID + "If stream is being enabled then UpdateViewType is required"
+STREAM_ALREADY_ON = "Table already has an enabled stream: TableName: {name}"
+STREAM_ALREADY_OFF = "Table has no stream to disable: TableName: {name}"
 TWO_INDEX_CHANGES = "Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously per table"
 ATTRIBUTE_REDEFINED = (
     _INVALID
@@ -129,17 +151,14 @@ ATTRIBUTE_REDEFINED = (
     + "Existing schema: Schema:[{existing}] New schema: Schema:[{new}]"
 )
 SCHEMA_ELEMENT = "SchemaElement: key{{{name}:{type}:{kind}}}"
-# Our own wording, from INDEX_UPDATE_SEVERAL to STREAM_ALREADY_OFF: the service's is not captured. The service's
-# two messages about streams are known to contain "already", "enabled" and "disable".
-INDEX_UPDATE_SEVERAL = _INVALID + "Only one of Update, Create and Delete may stand in one GlobalSecondaryIndexUpdate"
+# Our own wording: the service's is not captured.
 INDEX_UPDATE_NOTHING = (
     _INVALID + "One of ProvisionedThroughput, OnDemandThroughput or WarmThroughput must be specified for index: {index}"
 )
-STREAM_OFF_WITH_VIEW = _INVALID + "StreamViewType must not be specified when StreamEnabled is false"
-STREAM_ALREADY_ON = "Table already has an enabled stream: {arn}"
-STREAM_ALREADY_OFF = "Table has no stream to disable: {name}"
-# ALREADY_ENCRYPTED and ALREADY_DEFAULT_ENCRYPTED: the service's wording as users report it.
-ALREADY_ENCRYPTED = _INVALID + "Table is already encrypted by given KMSMasterKey"
+ALREADY_ENCRYPTED = (
+    _INVALID
+    + "Table is already encrypted with given KMSMasterKeyId. Use KMSMasterKeyId parameter if you want to change Master Key"
+)
 ALREADY_DEFAULT_ENCRYPTED = _INVALID + "Table is already encrypted by default"
 
 # --- key schemas and attribute definitions ------------------------------------------------------
@@ -160,12 +179,10 @@ DEFINITIONS_NOT_USED = (
 FIRST_KEY_NOT_HASH = "Invalid KeySchema: The first KeySchemaElement is not a HASH key type"
 SECOND_KEY_NOT_RANGE = "Invalid KeySchema: The second KeySchemaElement is not a RANGE key type"
 SAME_KEY_TWICE = "Both the Hash Key and the Range Key element in the KeySchema have the same name"
-# Our own wording, from INDEX_KEY_ORDER to INDEX_KEY_COUNT: multi-attribute index keys are newer than the captures.
-INDEX_KEY_ORDER = "Invalid KeySchema: HASH elements must come before RANGE elements for index: {index}"
-INDEX_KEY_TWICE = "Invalid KeySchema: Attribute {name} is used more than once for index: {index}"
-INDEX_KEY_COUNT = (
-    _INVALID + "KeySchema of a global secondary index allows at most 4 HASH and 4 RANGE elements. Index: {index}"
-)
+ATTRIBUTE_DEFINED_TWICE = "Attribute Name is duplicated: {name}"
+INDEX_KEY_ORDER = _INVALID + "All HASH key attributes must precede RANGE key attributes in the KeySchema"
+INDEX_KEY_TWICE = "The KeySchema contains multiple key attributes with the same name"
+INDEX_KEY_COUNT = _INVALID + "The KeySchema exceeds the maximum allowed number of {kind} key attributes"
 
 # --- indexes ------------------------------------------------------------------------------------
 
@@ -185,6 +202,9 @@ PROJECTION_WITHOUT_ATTRIBUTES = _INVALID + "ProjectionType is INCLUDE, but NonKe
 DUPLICATE_INDEX = _INVALID + "Duplicate index name: {index}"
 TOO_MANY_LOCAL_INDEXES = _INVALID + "Number of LocalSecondaryIndexes exceeds per-table limit of {limit}"
 TOO_MANY_GLOBAL_INDEXES = _INVALID + "GlobalSecondaryIndex count exceeds the per-table limit of {limit}"
+TOO_MANY_ADDED_INDEXES = (
+    "Subscriber limit exceeded: Number of global secondary indexes exceeds per-table limit of {limit}"
+)
 # Our own limit and wording: the service has no such limit.
 INDEX_IDS_USED_UP = (
     "Subscriber limit exceeded: {limit} indexes have been created on table {table}, and that is as many as Hashrange gives one "
@@ -198,10 +218,10 @@ TOO_MANY_PROJECTED = _INVALID + "Number of NonKeyAttributes over all indexes exc
 STREAM_DISABLED_WITH_VIEW = (
     _INVALID + "Table is being created with a stream disabled, UpdateViewType should not be specified"
 )
-# Our own wording, from STREAM_WITHOUT_VIEW to NOT_SUPPORTED_YET: the service's is not captured.
-STREAM_WITHOUT_VIEW = _INVALID + "StreamViewType must be specified when StreamEnabled is true"
-SSE_AES256 = _INVALID + "SSEType AES256 is not supported; the only supported value is KMS"
-SSE_DISABLED_WITH_KEY = _INVALID + "SSEType and KMSMasterKeyId cannot be specified when SSE is not enabled"
+STREAM_WITHOUT_VIEW = _INVALID + "Table is being created with a stream enabled, UpdateViewType is required"
+SSE_AES256 = _INVALID + "SSEType AES256 is not supported"
+SSE_DISABLED_WITH = _INVALID + "{member} can not be specified if Enabled is false"
+# Our own.
 NOT_SUPPORTED_YET = "Hashrange does not support {member} yet."
 
 # --- tags ---------------------------------------------------------------------------------------
@@ -215,8 +235,8 @@ ARN_NOT_TABLE = "Invalid TableArn: Invalid ResourceArn provided as input {arn}"
 ARN_NOT_FOUND = "Requested resource not found: ResourcArn: {arn} not found"
 TAGS_EMPTY = "Atleast one Tag needs to be provided as Input."
 TAG_KEYS_EMPTY = "Atleast one Tag Key needs to be provided as Input."
-# Our own wording, from TOO_MANY_TAGS to TAGS_TOKEN_INVALID: the service's is not captured.
-TOO_MANY_TAGS = _INVALID + "Number of Tags exceeds the per-resource limit of {limit}"
-DUPLICATE_TAG = _INVALID + "Duplicate tag key: {key}"
-RESERVED_TAG = _INVALID + "Tag keys must not start with the reserved prefix aws: {key}"
+TOO_MANY_TAGS = "Number of Tags exceed the current limit for the provided ResourceArn"
+DUPLICATE_TAG = "Duplicate Tag Keys provided as input: Duplicate Tag Key found {key}"
+RESERVED_TAG = "Tag Key cannot be prefixed with aws:, Key: {key}"
+# Our own wording: the service's is not captured.
 TAGS_TOKEN_INVALID = _INVALID + "NextToken is not valid"

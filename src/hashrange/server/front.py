@@ -10,8 +10,10 @@ hundred transactions that arrive together take half a second, and no GetItem wai
 of other requests that have begun is limited, because a decoded request may take thirty times the memory of its body.
 """
 
+import logging
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Protocol
 
 import msgspec
@@ -20,6 +22,9 @@ from hashrange.server.incoming import Respond
 from hashrange.service.call import Call
 from hashrange.service.service import Service
 from hashrange.wire.http import HttpRequest
+from hashrange.wire.identifiers import request_id_of
+
+_log = logging.getLogger("hashrange.server")
 
 QUICK_BYTES = 8 * 1024
 """Longest body of a quick request: one for a target in `quick_targets`, not compressed. It begins before others."""
@@ -51,12 +56,23 @@ class WireProtocol(Protocol):
     def prepare(self, request: HttpRequest, respond: Respond) -> Call | None:
         """Return the call that a request of this protocol becomes; None if it is answered without a call, now or later.
 
-        Never raises; may give way.
+        May give way. Raises only if code that it loads when it is first needed cannot be loaded; the request is not answered then.
         """
 
 
 Prepare = Callable[[HttpRequest, Respond], Call | None]
 Arrived = tuple[Prepare, HttpRequest, Respond]
+
+
+def refuse_unserved(request: HttpRequest, respond: Respond, error: Exception) -> None:
+    """Answer a request that no code could be loaded for. The reply has no body: clients of every form take it for an internal error."""
+    request_id = request_id_of(request.number).decode()
+    _log.error("request %s met an error of ours; please report it", request_id, exc_info=error)
+    respond(500, b"")
+
+
+def _fail(error: Exception, request: HttpRequest, respond: Respond) -> None:
+    raise error
 
 
 class _Target(msgspec.Struct, frozen=True, gc=False):
@@ -141,8 +157,14 @@ class Front:
         return self._count_behind() > CROWD
 
     def _choose(self, request: HttpRequest) -> Prepare:
-        """Return `prepare` of the first protocol that claims the request, whose target no protocol names."""
-        return next(protocol.prepare for protocol in self._protocols if protocol.claims(request))
+        """Return `prepare` of the first protocol that claims the request, whose target no protocol names.
+
+        If a protocol cannot load what it needs to tell, return a function that raises its error.
+        """
+        try:
+            return next(protocol.prepare for protocol in self._protocols if protocol.claims(request))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the request gets an answer
+            return partial(_fail, error)
 
     # --- quick requests -------------------------------------------------------------------------
 
@@ -235,6 +257,9 @@ class Front:
             workers.running = request
             try:
                 call = prepare(request, respond)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the request gets an answer
+                call = None
+                refuse_unserved(request, respond, error)
             finally:
                 workers.running = None
             if call is not None:

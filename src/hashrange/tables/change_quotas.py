@@ -1,11 +1,17 @@
-"""How often may throughput decrease, and a table switch to on-demand? Decreases: four at the start of a UTC day, one more each hour.
+"""How often may throughput decrease, a table switch to on-demand, and its class change? Pure functions of the earlier changes and the time.
 
-At most four decreases are saved up, so that there are at most 27 a day, counted separately for a table and each global
-index. A table is switched to on-demand at most four times within 24 hours. Pure functions of the earlier changes and
-the time. Source: developer guide, quotas page of 2026.
+Decreases are counted separately for a table and each global index: four on a UTC day, then one more an hour after the last one, so at
+most 27 a day. A table is switched to on-demand at most four times within 24 hours, and its class changes at most twice within 30 days.
+Changes that seem to be in the future count for nothing: they were made before the clock was set back. Source: service behaviour, captures
+to October 2026 (decreases, class); developer guide, quotas page of 2026 (switches).
 """
 
-from hashrange.limits import DECREASES_HELD_MAX, SWITCHES_TO_ON_DEMAND_MAX
+from hashrange.limits import (
+    DECREASES_AT_ONCE_MAX,
+    SWITCHES_TO_ON_DEMAND_MAX,
+    TABLE_CLASS_CHANGES_DAYS,
+    TABLE_CLASS_CHANGES_MAX,
+)
 from hashrange.tables.schema import Index, Table
 
 SECONDS_PER_DAY = 86_400
@@ -15,31 +21,23 @@ SECONDS_PER_HOUR = 3_600
 def decreases_today(subject: Table | Index, now_seconds: float) -> int:
     """Decreases of provisioned throughput on the UTC day of `now_seconds`."""
     last = subject.throughput_decreased_at_seconds
-    if last is None or not _is_same_day(last, now_seconds):
+    if last is None or last // SECONDS_PER_DAY != now_seconds // SECONDS_PER_DAY:
         return 0
     return subject.decreases_today
 
 
-def decreases_left(subject: Table | Index, now_seconds: float) -> int:
-    """Decreases of provisioned throughput that are still allowed at `now_seconds`.
-
-    Each UTC day begins with DECREASES_HELD_MAX; each full hour of UTC adds one, up to this number.
-    """
+def next_decrease_at_seconds(subject: Table | Index, now_seconds: float) -> float:
+    """Time from which one more decrease of provisioned throughput is allowed; `now_seconds` if it is allowed now."""
     last = subject.throughput_decreased_at_seconds
-    if last is None or not _is_same_day(last, now_seconds):
-        return DECREASES_HELD_MAX
-    hours = int(now_seconds // SECONDS_PER_HOUR - last // SECONDS_PER_HOUR)
-    return min(DECREASES_HELD_MAX, subject.decreases_left + hours)
-
-
-def next_decrease_at_seconds(now_seconds: float) -> float:
-    """Time of the next full hour of UTC, which allows one more decrease."""
-    return (now_seconds // SECONDS_PER_HOUR + 1) * SECONDS_PER_HOUR
+    if last is None or decreases_today(subject, now_seconds) < DECREASES_AT_ONCE_MAX:
+        return now_seconds
+    midnight = (now_seconds // SECONDS_PER_DAY + 1) * SECONDS_PER_DAY
+    return max(now_seconds, min(last + SECONDS_PER_HOUR, midnight))
 
 
 def recent_switches(table: Table, now_seconds: float) -> tuple[float, ...]:
     """Times of the table's switches to on-demand within the last 24 hours, oldest first."""
-    return tuple([at for at in table.switches_to_on_demand_seconds if at > now_seconds - SECONDS_PER_DAY])
+    return _within(table.switches_to_on_demand_seconds, SECONDS_PER_DAY, now_seconds)
 
 
 def next_switch_at_seconds(recent: tuple[float, ...], now_seconds: float) -> float:
@@ -51,5 +49,15 @@ def next_switch_at_seconds(recent: tuple[float, ...], now_seconds: float) -> flo
     )
 
 
-def _is_same_day(first_seconds: float, second_seconds: float) -> bool:
-    return first_seconds // SECONDS_PER_DAY == second_seconds // SECONDS_PER_DAY
+def recent_class_changes(table: Table, now_seconds: float) -> tuple[float, ...]:
+    """Times of the changes of the table's class within the last 30 days, oldest first."""
+    return _within(table.class_changes_seconds, TABLE_CLASS_CHANGES_DAYS * SECONDS_PER_DAY, now_seconds)
+
+
+def may_set_class(recent: tuple[float, ...]) -> bool:
+    """True if a request may set the table's class, even to what it is; `recent` as `recent_class_changes` returns it."""
+    return len(recent) < TABLE_CLASS_CHANGES_MAX
+
+
+def _within(times_seconds: tuple[float, ...], window_seconds: float, now_seconds: float) -> tuple[float, ...]:
+    return tuple([at for at in times_seconds if now_seconds - window_seconds < at <= now_seconds])

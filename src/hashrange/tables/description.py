@@ -116,13 +116,13 @@ def _warm(table: Table, index: Index | None, shown_status: str) -> dict[str, Any
 
 
 def _on_demand(subject: Table | Index) -> dict[str, int] | None:
-    """OnDemandThroughput in wire form, with -1 for no maximum; None if neither maximum is set."""
-    if subject.on_demand_max_read_units is None and subject.on_demand_max_write_units is None:
-        return None
-    return {
-        "MaxReadRequestUnits": -1 if subject.on_demand_max_read_units is None else subject.on_demand_max_read_units,
-        "MaxWriteRequestUnits": -1 if subject.on_demand_max_write_units is None else subject.on_demand_max_write_units,
-    }
+    """OnDemandThroughput in wire form, without a maximum that is not set; None if neither is set."""
+    described: dict[str, int] = {}
+    if subject.on_demand_max_read_units is not None:
+        described["MaxReadRequestUnits"] = subject.on_demand_max_read_units
+    if subject.on_demand_max_write_units is not None:
+        described["MaxWriteRequestUnits"] = subject.on_demand_max_write_units
+    return described or None
 
 
 def _add_billing(description: dict[str, Any], table: Table, current: Status) -> None:

@@ -57,7 +57,6 @@ class Index(msgspec.Struct, frozen=True):
     throughput_increased_at_seconds: float | None = None
     throughput_decreased_at_seconds: float | None = None
     decreases_today: int = 0
-    decreases_left: int = 4
     updating_until_seconds: float = 0.0
     state: Literal["CREATING", "ACTIVE", "DELETING"] = "ACTIVE"
     """CREATING until every item with the index's key attributes has an entry; a DELETING index has no entries."""
@@ -147,10 +146,10 @@ class Table(msgspec.Struct, frozen=True):
     throughput_decreased_at_seconds: float | None = None
     decreases_today: int = 0
     """Throughput decreases on the UTC day of the last decrease."""
-    decreases_left: int = 4
-    """Throughput decreases that were still allowed right after the last decrease."""
     switches_to_on_demand_seconds: tuple[float, ...] = ()
     """Times of the latest switch from provisioned to on-demand, and of switches up to a day before it; oldest first."""
+    class_changes_seconds: tuple[float, ...] = ()
+    """Times of the latest change of the table's class, and of changes up to 30 days before it; oldest first."""
     next_index_id: int = 1
     """The id of the next index to be created; a table never reuses an index id."""
     stream_view_type: StreamViewType | None = None

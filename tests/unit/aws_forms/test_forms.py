@@ -191,6 +191,15 @@ def test_a_compressed_body_is_read(database: Database) -> None:
     assert len(found["Metrics"]) == 1
 
 
+def test_a_compressed_form_is_read(database: Database) -> None:
+    text = "Action=PutMetricData&Namespace=own/form&MetricData.member.1.MetricName=a&MetricData.member.1.Value=1"
+    headers = {"Content-Type": "application/x-www-form-urlencoded", "Content-Encoding": "gzip"}
+    assert send(database, "/", gzip.compress(text.encode()), **headers).status == 200
+    _, found, _ = ask(database, "json", "ListMetrics", {"Namespace": "own/form"})
+    assert len(found["Metrics"]) == 1
+    assert send(database, "/", text.encode(), **headers).status != 200
+
+
 def test_an_empty_cbor_request_has_no_body(database: Database) -> None:
     assert send_cbor(database, "ListMetrics", b"").status == 200
 

@@ -1,7 +1,8 @@
 """A process that forks ends the engine's threads before, and has them again after; a forked process that lost some opens no engine."""
 
+import gc
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -30,6 +31,22 @@ def test_the_threads_are_as_before_after_a_fork() -> None:
     assert engine_threads() == {}
     forked_process._start_threads()
     assert sorted((engine_threads() or {}).values()) == before
+
+
+@pytest.mark.usefixtures("as_if_forked")
+@pytest.mark.parametrize("collects", [True, False])
+@pytest.mark.parametrize("after", [forked_process._start_threads, forked_process._note_loss])
+def test_no_garbage_is_collected_while_the_threads_are_gone(after: Callable[[], None], *, collects: bool) -> None:
+    """An engine that nobody has closed would wait for a thread, and with it the process that forks."""
+    was_enabled = gc.isenabled()
+    try:
+        (gc.enable if collects else gc.disable)()
+        forked_process._end_threads()
+        assert not gc.isenabled()
+        after()
+        assert gc.isenabled() == collects
+    finally:
+        (gc.enable if was_enabled else gc.disable)()
 
 
 @pytest.mark.usefixtures("as_if_forked")

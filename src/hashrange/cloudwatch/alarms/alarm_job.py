@@ -42,7 +42,9 @@ class AlarmEvaluation:
         self._minute: int | None = None
         """Number since 1970 of the last minute whose end has been evaluated; None while there are no alarms."""
         self._left: list[tuple[str, str, str]] = []
-        """Alarms that have not been evaluated at the end of `_minute`."""
+        """Alarms that have not been evaluated at the end of `_minute`, in reverse order."""
+        self._are_composites_left = False
+        """True if composite alarms have not been evaluated at the end of `_minute`."""
 
     async def run_slice(self) -> float | None:
         """Evaluate some alarms; returns the seconds until the next minute ends. Raises StorageError."""
@@ -53,19 +55,22 @@ class AlarmEvaluation:
         now_seconds = self._clock.service_time()
         current = int(now_seconds // MINUTE_SECONDS)
         if self._minute is None or self._minute > current:
-            self._minute, self._left = current, []
-        if not self._left:
+            self._minute, self._left, self._are_composites_left = current, [], False
+        if not self._left and not self._are_composites_left:
             if self._minute >= current:
                 return (current + 1) * MINUTE_SECONDS - now_seconds
             self._minute = max(self._minute + 1, current - MINUTES_CAUGHT_UP_MAX)
-            self._left = [(one.account, one.region, one.name) for one in alarms]
+            self._left = [(one.account, one.region, one.name) for one in reversed(alarms)]
+            self._are_composites_left = True
         end_seconds = float(self._minute * MINUTE_SECONDS)
-        some, self._left = self._left[:ALARMS_TOGETHER], self._left[ALARMS_TOGETHER:]
-        for place in some:
-            alarm = self._alarms.get(*place)
+        for _ in range(min(ALARMS_TOGETHER, len(self._left))):
+            alarm = self._alarms.get(
+                *self._left.pop()
+            )  # before its evaluation, which holds up no other alarm if it fails
             if alarm is not None and not alarm.definition.is_composite:
                 await self._evaluate(alarm, end_seconds)
         if not self._left:
+            self._are_composites_left = False
             await self._evaluate_composites(end_seconds)
         return AT_ONCE
 

@@ -44,6 +44,7 @@ async def update_contributor_insights(scope: Scope, request: UpdateContributorIn
     mode = request.ContributorInsightsMode or USUAL_MODE
     was_on = before is not None and before.is_on
     if is_on == was_on and (not is_on or (before is not None and before.mode == mode)):
+        scope.see_watches()  # the request that switched it may have failed before this
         return insights_status(scope, table, request.IndexName, before)
     watch = Watch(
         table.account,

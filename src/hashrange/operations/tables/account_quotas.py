@@ -13,7 +13,7 @@ from hashrange.errors import LimitExceededException
 from hashrange.messages import tables as say
 from hashrange.operations.operation import Scope
 from hashrange.tables.schema import Index, Table, Throughput
-from hashrange.tables.states import is_gone, status
+from hashrange.tables.states import is_gone, status, time_to_live_status
 
 Kind = Literal["Read", "Write"]
 KINDS: tuple[Kind, Kind] = ("Read", "Write")
@@ -60,6 +60,8 @@ def check_capacity(scope: Scope, old: Table | None, new: Table) -> None:
 def check_changes(scope: Scope, created: Table | None = None) -> None:
     """Raise LimitExceededException if so many tables change now that no other may. `created`: the table, if it is to be created.
 
+    A table changes while it is CREATING, UPDATING or DELETING, and while its time to live is shown as ENABLING or DISABLING.
+
     Needs a look at each table, but only if there are as many as may change at the same time.
     """
     least = limits.INDEXED_CREATIONS_MAX if created is not None and created.indexes else limits.TABLE_CHANGES_MAX
@@ -68,12 +70,19 @@ def check_changes(scope: Scope, created: Table | None = None) -> None:
     now_seconds = scope.clock.service_time()
     tables = [table.schema for table in scope.tables.values()]
     states = [(table, status(table, now_seconds)) for table in tables if not is_gone(table, now_seconds)]
-    if sum(state != "ACTIVE" for _, state in states) >= limits.TABLE_CHANGES_MAX:
+    if (
+        sum(state != "ACTIVE" or _changes_expiry(table, now_seconds) for table, state in states)
+        >= limits.TABLE_CHANGES_MAX
+    ):
         raise LimitExceededException(say.TOO_MANY_CHANGES.format(limit=limits.TABLE_CHANGES_MAX))
     if created is not None and created.indexes:
         indexed = sum(state == "CREATING" and bool(table.indexes) for table, state in states)
         if indexed >= limits.INDEXED_CREATIONS_MAX:
             raise LimitExceededException(say.TOO_MANY_INDEXED.format(limit=limits.INDEXED_CREATIONS_MAX))
+
+
+def _changes_expiry(table: Table, now_seconds: float) -> bool:
+    return time_to_live_status(table.time_to_live, now_seconds) in ("ENABLING", "DISABLING")
 
 
 def _subjects(table: Table) -> Iterator[Table | Index]:

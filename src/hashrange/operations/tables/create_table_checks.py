@@ -64,9 +64,11 @@ def _names(keys: Iterable[KeySchemaElement]) -> list[str]:
 
 def _defined(definitions: Sequence[AttributeDefinition]) -> Defined:
     """Names of the defined attributes; raises ValidationException for an attribute that is defined twice."""
-    defined = dict.fromkeys(definition.AttributeName for definition in walk(definitions))
-    if len(defined) < len(definitions):
-        raise ValidationException(say.KEY_WITHOUT_DEFINITION)
+    defined: dict[str, object] = {}
+    for definition in walk(definitions):
+        if definition.AttributeName in defined:
+            raise ValidationException(say.ATTRIBUTE_DEFINED_TWICE.format(name=definition.AttributeName))
+        defined[definition.AttributeName] = None
     return defined
 
 
@@ -95,22 +97,23 @@ def _check_table_keys(keys: Sequence[KeySchemaElement]) -> None:
         raise ValidationException(say.SAME_KEY_TWICE)
 
 
-def check_global_keys(name: str, keys: Sequence[KeySchemaElement]) -> None:
-    """Require one to four HASH elements, then up to four RANGE elements, with different names. `name`: the index."""
+def check_global_keys(keys: Sequence[KeySchemaElement]) -> None:
+    """Require one to four HASH elements, then up to four RANGE elements, with different names."""
     kinds = [key.KeyType for key in keys]
     if kinds[0] != "HASH":
         raise ValidationException(say.FIRST_KEY_NOT_HASH)
     hash_count = kinds.count("HASH")
     if "HASH" in kinds[hash_count:]:
-        raise ValidationException(say.INDEX_KEY_ORDER.format(index=name))
+        raise ValidationException(say.INDEX_KEY_ORDER)
     if hash_count > limits.INDEX_KEY_ELEMENTS_MAX or len(kinds) - hash_count > limits.INDEX_KEY_ELEMENTS_MAX:
-        raise ValidationException(say.INDEX_KEY_COUNT.format(index=name))
+        kind = "HASH" if hash_count > limits.INDEX_KEY_ELEMENTS_MAX else "RANGE"
+        raise ValidationException(say.INDEX_KEY_COUNT.format(kind=kind))
     names = _names(keys)
     for position, attribute in enumerate(names):
         if attribute in names[:position]:
             if len(names) == 2:
                 raise ValidationException(say.SAME_KEY_TWICE)
-            raise ValidationException(say.INDEX_KEY_TWICE.format(name=attribute, index=name))
+            raise ValidationException(say.INDEX_KEY_TWICE)
 
 
 def check_index_definitions(keys: Sequence[KeySchemaElement], defined: Defined) -> None:
@@ -136,7 +139,7 @@ def _check_global(indexes: Sequence[GlobalSecondaryIndex], defined: Defined) -> 
         raise ValidationException(say.INDEX_LIST_EMPTY.format(kind="GlobalSecondaryIndexes"))
     for index in walk(indexes):
         check_index_definitions(index.KeySchema, defined)
-        check_global_keys(index.IndexName, index.KeySchema)
+        check_global_keys(index.KeySchema)
         check_projection(index.Projection)
 
 

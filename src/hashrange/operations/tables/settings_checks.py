@@ -33,7 +33,7 @@ def check_stream_change(stream: StreamSpecification | None) -> None:
     if not stream.StreamEnabled and stream.StreamViewType is not None:
         raise ValidationException(say.STREAM_OFF_WITH_VIEW)
     if stream.StreamEnabled and stream.StreamViewType is None:
-        raise ValidationException(say.STREAM_WITHOUT_VIEW)
+        raise ValidationException(say.STREAM_ON_WITHOUT_VIEW)
 
 
 def check_encryption(encryption: SSESpecification | None) -> None:
@@ -42,8 +42,11 @@ def check_encryption(encryption: SSESpecification | None) -> None:
         return
     if encryption.SSEType == "AES256":
         raise ValidationException(say.SSE_AES256)
-    if not encryption.Enabled and (encryption.SSEType is not None or encryption.KMSMasterKeyId is not None):
-        raise ValidationException(say.SSE_DISABLED_WITH_KEY)
+    if encryption.Enabled:
+        return
+    for member, value in (("SSEType", encryption.SSEType), ("KMSMasterKeyId", encryption.KMSMasterKeyId)):
+        if value is not None:
+            raise ValidationException(say.SSE_DISABLED_WITH.format(member=member))
 
 
 def check_tags(tags: Collection[Tag]) -> None:
@@ -61,7 +64,7 @@ def check_tags(tags: Collection[Tag]) -> None:
 def check_tag_count(count: int) -> None:
     """Refuse more tags than a table may carry."""
     if count > limits.TAGS_MAX:
-        raise ValidationException(say.TOO_MANY_TAGS.format(limit=limits.TAGS_MAX))
+        raise ValidationException(say.TOO_MANY_TAGS)
 
 
 def refuse_unimplemented_members(members: dict[str, object]) -> None:

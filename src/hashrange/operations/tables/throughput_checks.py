@@ -3,7 +3,7 @@
 Source: service behaviour, captures to October 2026; `messages.tables` marks messages whose wording is our own.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 
 from hashrange import limits
 from hashrange.errors import ValidationException
@@ -44,12 +44,10 @@ def check_creation_throughput(request: CreateTableRequest) -> None:
     for index in walk(indexes):
         check_bounds(index.ProvisionedThroughput, index.IndexName)
     check_maximum(request.OnDemandThroughput, TABLE)
-    is_on_demand = request.BillingMode == "PAY_PER_REQUEST"
-    check_warm(request.WarmThroughput, _warm_floor(is_on_demand, request.ProvisionedThroughput), TABLE)
+    check_first_warm(request.WarmThroughput, request.ProvisionedThroughput, TABLE)
     for index in walk(indexes):
-        subject = index_subject(index.IndexName)
-        check_maximum(index.OnDemandThroughput, subject)
-        check_warm(index.WarmThroughput, _warm_floor(is_on_demand, index.ProvisionedThroughput), subject)
+        check_maximum(index.OnDemandThroughput, maximum_subject(index.IndexName))
+        check_first_warm(index.WarmThroughput, index.ProvisionedThroughput, warm_subject(index.IndexName))
 
 
 def check_on_demand(throughput: ProvisionedThroughput | None, indexes: Collection[HasThroughput]) -> None:
@@ -79,41 +77,65 @@ def refuse_maximum(maximum: OnDemandThroughput | None, text: str) -> None:
     _each_maximum(maximum, lambda member, units: None if units == -1 else _refuse(text.format(member=member)))
 
 
-def check_maximum(maximum: OnDemandThroughput | None, subject: str) -> None:
-    """Require an on-demand maximum of -1 (none) or 1 to 10^12 units. `subject`: the table or index in the message."""
+def check_maximum(maximum: OnDemandThroughput | None, subject: str, *, may_end: bool = False) -> None:
+    """Require an on-demand maximum of 1 to 10^12 units, or with `may_end` -1 (none). `subject`: the table or index in the message."""
 
     def check(member: str, units: int) -> None:
-        if units != -1 and not 1 <= units <= limits.THROUGHPUT_UNITS_MAX:
+        if not 1 <= units <= limits.THROUGHPUT_UNITS_MAX and not (may_end and units == -1):
             _refuse(say.ON_DEMAND_MAXIMUM_RANGE.format(member=member, subject=subject))
 
     _each_maximum(maximum, check)
 
 
-def check_warm(warm: WarmThroughput | None, floor: Throughput, subject: str) -> None:
-    """Require warm throughput of 1 to 10^12 units, and at least `floor`: what `subject` has or begins with, or 0."""
+def check_first_warm(warm: WarmThroughput | None, provisioned: ProvisionedThroughput | None, subject: str) -> None:
+    """Require that a new table or index begins with at least the warm throughput that it has anyway. `provisioned`: None on demand."""
+    if provisioned is None:
+        floor = Throughput(limits.ON_DEMAND_WARM_READ_UNITS, limits.ON_DEMAND_WARM_WRITE_UNITS)
+        check_warm(warm, floor, subject, say.WARM_BELOW_INITIAL)
+    else:
+        floor = Throughput(provisioned.ReadCapacityUnits, provisioned.WriteCapacityUnits)
+        check_warm(warm, floor, subject, say.WARM_BELOW_PROVISIONED)
+
+
+def check_warm(warm: WarmThroughput | None, floor: Throughput, subject: str, text: str) -> None:
+    """Refuse warm throughput below `floor` with the message `text`; `subject`: the table or index in the message."""
     if warm is None:
         return
-    for member, units, current in (
-        ("ReadUnitsPerSecond", warm.ReadUnitsPerSecond, floor.read_units),
-        ("WriteUnitsPerSecond", warm.WriteUnitsPerSecond, floor.write_units),
-    ):
-        if units is None:
-            continue
-        if not 1 <= units <= limits.THROUGHPUT_UNITS_MAX:
-            _refuse(say.WARM_THROUGHPUT_RANGE.format(member=member, subject=subject))
-        if units < current:
-            _refuse(say.WARM_THROUGHPUT_LOW.format(member=member, subject=subject, current=current))
+    for member, units, least, provisioned in _each_warm(warm, floor):
+        if units < least:
+            _refuse(text.format(member=member, subject=subject, units=provisioned))
+        _check_warm_bound(member, units, subject)
 
 
-def index_subject(name: str) -> str:
-    """How messages name an index where they may also name a table."""
+def check_warm_bounds(warm: WarmThroughput | None, subject: str) -> None:
+    """Refuse warm throughput far from 0, by more than 10^12 units; `subject`: the table or index in the message."""
+    if warm is None:
+        return
+    for member, units, _, _ in _each_warm(warm, Throughput(0, 0)):
+        _check_warm_bound(member, units, subject)
+
+
+def warm_subject(name: str) -> str:
+    """How messages about warm throughput name an index."""
     return f"index {name}"
 
 
-def _warm_floor(is_on_demand: bool, throughput: ProvisionedThroughput | None) -> Throughput:
-    if is_on_demand or throughput is None:
-        return Throughput(limits.ON_DEMAND_WARM_READ_UNITS, limits.ON_DEMAND_WARM_WRITE_UNITS)
-    return Throughput(throughput.ReadCapacityUnits, throughput.WriteCapacityUnits)
+def maximum_subject(name: str) -> str:
+    """How messages about on-demand maxima name an index."""
+    return f"index : {name}"
+
+
+def _each_warm(warm: WarmThroughput, floor: Throughput) -> Iterator[tuple[str, int, int, str]]:
+    """Name and units of each member of `warm` that is given, the units of `floor`, and the name of its provisioned units."""
+    if warm.ReadUnitsPerSecond is not None:
+        yield "ReadUnitsPerSecond", warm.ReadUnitsPerSecond, floor.read_units, "ReadCapacityUnits"
+    if warm.WriteUnitsPerSecond is not None:
+        yield "WriteUnitsPerSecond", warm.WriteUnitsPerSecond, floor.write_units, "WriteCapacityUnits"
+
+
+def _check_warm_bound(member: str, units: int, subject: str) -> None:
+    if abs(units) > limits.THROUGHPUT_UNITS_MAX:
+        _refuse(say.WARM_THROUGHPUT_RANGE.format(member=member, subject=subject))
 
 
 def _each_maximum(maximum: OnDemandThroughput | None, check: Callable[[str, int], None]) -> None:

@@ -1,8 +1,8 @@
 """UpdateTable: change a table's billing mode, throughput, indexes, stream, encryption, class and protection.
 
 Order of checks: name → a change is requested → checks of the request alone (`update_table_checks`) → the table exists →
-it is ACTIVE → checks against the table (`update_table_checks`, then `updated_table` for decreases of throughput and
-switches to on-demand) → the account's quotas (`account_quotas`) → unimplemented members. The reply says UPDATING.
+it is ACTIVE → checks against the table (`update_table_checks`, then `updated_table` for decreases of throughput, switches to
+on-demand and changes of class) → the account's quotas (`account_quotas`) → unimplemented members. The reply says UPDATING (`update_reply`).
 
 A created index is CREATING, and a job makes its entries. Without a state delay this request makes the first entries, so
 that a small table's index is ACTIVE in the next call.
@@ -20,9 +20,10 @@ from hashrange.operations.tables.account_quotas import check_capacity, check_cha
 from hashrange.operations.tables.index_changes import created_index
 from hashrange.operations.tables.requests import UpdateTableRequest
 from hashrange.operations.tables.settings_checks import refuse_unimplemented_members
+from hashrange.operations.tables.update_reply import described_update
 from hashrange.operations.tables.update_table_checks import check_against_table, check_table_update
 from hashrange.operations.tables.updated_table import updated_table
-from hashrange.tables.description import described_sources, table_description
+from hashrange.tables.description import described_sources
 from hashrange.tables.source_id import make_source_id
 from hashrange.tables.states import may_backfill, without_gone_indexes
 
@@ -49,7 +50,7 @@ async def update_table(scope: Scope, request: UpdateTableRequest) -> Reply:
             new = with_free_label(scope, new, now_seconds)
         refuse_unimplemented_members(_later_members(request))
         statistics = await scope.store.statistics(described_sources(new))
-        description = table_description(new, now_seconds, statistics, "UPDATING")
+        description = described_update(request, table, new, now_seconds, statistics)
         stored = without_gone_indexes(new, now_seconds)
         if await scope.store.catalog.replace(table, stored):
             created = created_index(request, stored)

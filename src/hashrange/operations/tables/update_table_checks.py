@@ -34,8 +34,10 @@ from hashrange.operations.tables.throughput_checks import (
     check_maximum,
     check_on_demand,
     check_warm,
-    index_subject,
+    check_warm_bounds,
+    maximum_subject,
     refuse_maximum,
+    warm_subject,
 )
 from hashrange.tables.description import warm_units
 from hashrange.tables.schema import Index, KeySchema, Table, Throughput
@@ -44,7 +46,6 @@ IndexAction = UpdateGlobalSecondaryIndexAction | CreateGlobalSecondaryIndexActio
 
 _MEMBERS_WITHOUT_CHANGES = {"TableName", "AttributeDefinitions"}
 _NO_CHANGE: Sequence[object] = (None, [], OnDemandThroughput(), WarmThroughput())
-_NOTHING_WARM = Throughput(0, 0)
 
 
 def check_table_update(request: UpdateTableRequest) -> None:
@@ -58,15 +59,17 @@ def check_table_update(request: UpdateTableRequest) -> None:
     throughput = request.ProvisionedThroughput
     check_bounds(throughput, None)
     if request.BillingMode == "PAY_PER_REQUEST":
-        check_on_demand(throughput, subjects)
+        if throughput is not None:
+            raise ValidationException(say.THROUGHPUT_WITH_SWITCH)
+        check_on_demand(None, subjects)
     elif request.BillingMode == "PROVISIONED" and throughput is None:
         raise ValidationException(say.SWITCH_WITHOUT_THROUGHPUT)
-    check_maximum(request.OnDemandThroughput, TABLE)
-    check_warm(request.WarmThroughput, _NOTHING_WARM, TABLE)
+    check_maximum(request.OnDemandThroughput, TABLE, may_end=True)
+    check_warm_bounds(request.WarmThroughput, TABLE)
     for change in walk(subjects):
         check_bounds(change.ProvisionedThroughput, change.IndexName)
-        check_maximum(change.OnDemandThroughput, index_subject(change.IndexName))
-        check_warm(change.WarmThroughput, _NOTHING_WARM, index_subject(change.IndexName))
+        check_maximum(change.OnDemandThroughput, maximum_subject(change.IndexName), may_end=True)
+        check_warm_bounds(change.WarmThroughput, warm_subject(change.IndexName))
     _check_index_updates(updates)
     _check_definitions_agree(request.AttributeDefinitions or [])
     check_stream_change(request.StreamSpecification)
@@ -77,7 +80,7 @@ def check_against_table(request: UpdateTableRequest, table: Table) -> None:
     """Raise the first fault of the request against the table; needs a request that `check_table_update` accepts."""
     updates = request.GlobalSecondaryIndexUpdates or []
     _check_mode(request, table, updates)
-    check_warm(request.WarmThroughput, warm_units(table), TABLE)
+    check_warm(request.WarmThroughput, warm_units(table), TABLE, say.WARM_BELOW_CURRENT)
     if all(update.Create is None for update in walk(updates)):
         _check_definitions(request.AttributeDefinitions or [], table)
     _check_indexes(updates, request.AttributeDefinitions or [], table, request.BillingMode or table.billing_mode)
@@ -120,7 +123,7 @@ def _check_index_updates(updates: Sequence[GlobalSecondaryIndexUpdate]) -> None:
         ):
             raise ValidationException(say.INDEX_UPDATE_NOTHING.format(index=name))
         if update.Create is not None:
-            check_global_keys(name, update.Create.KeySchema)
+            check_global_keys(update.Create.KeySchema)
             check_projection(update.Create.Projection)
 
 
@@ -199,7 +202,7 @@ def _check_indexes(
             _check_index_change(update.Update, index, table)
         elif update.Create is not None:
             if update.Create.IndexName in indexes:
-                raise ValidationException(say.INDEX_EXISTS.format(index=update.Create.IndexName))
+                raise ValidationException(say.INDEX_EXISTS)
             check_index_definitions(update.Create.KeySchema, defined)
             if billing_mode == "PROVISIONED" and update.Create.ProvisionedThroughput is None:
                 raise ValidationException(say.INDEX_THROUGHPUT_MISSING.format(index=update.Create.IndexName))
@@ -229,7 +232,7 @@ def _check_index_limits(created: Sequence[CreateGlobalSecondaryIndexAction], tab
     if not created:
         return
     if len(created) + sum(index.is_global for index in table.indexes) > limits.GLOBAL_INDEXES_MAX:
-        raise ValidationException(say.TOO_MANY_GLOBAL_INDEXES.format(limit=limits.GLOBAL_INDEXES_MAX))
+        raise LimitExceededException(say.TOO_MANY_ADDED_INDEXES.format(limit=limits.GLOBAL_INDEXES_MAX))
     if table.next_index_id > limits.INDEX_CREATIONS_MAX:
         raise LimitExceededException(
             say.INDEX_IDS_USED_UP.format(limit=f"{limits.INDEX_CREATIONS_MAX:,}", table=table.name)
@@ -245,8 +248,9 @@ def _check_index_change(change: HasThroughput, index: Index, table: Table) -> No
     given = change.ProvisionedThroughput
     if given is not None and index.throughput == Throughput(given.ReadCapacityUnits, given.WriteCapacityUnits):
         assert index.throughput is not None
-        raise ValidationException(_unchanged(index_subject(index.name), "index", index.throughput))
-    check_warm(change.WarmThroughput, warm_units(table, index), index_subject(index.name))
+        raise ValidationException(_unchanged(warm_subject(index.name), "index", index.throughput))
+    subject = warm_subject(index.name)
+    check_warm(change.WarmThroughput, warm_units(table, index), subject, say.WARM_BELOW_CURRENT)
 
 
 def _check_stream(request: UpdateTableRequest, table: Table) -> None:
@@ -256,7 +260,7 @@ def _check_stream(request: UpdateTableRequest, table: Table) -> None:
         return
     is_on = table.stream_view_type is not None
     if stream.StreamEnabled and is_on:
-        raise ValidationException(say.STREAM_ALREADY_ON.format(arn=f"{table.arn}/stream/{table.stream_label}"))
+        raise ValidationException(say.STREAM_ALREADY_ON.format(name=table.name))
     if not stream.StreamEnabled and not is_on:
         raise ValidationException(say.STREAM_ALREADY_OFF.format(name=table.name))
 

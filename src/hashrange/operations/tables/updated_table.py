@@ -1,7 +1,7 @@
 """What is a table like after an UpdateTable, and does the change come too soon after earlier ones?
 
-Refuses only requests that come too soon after earlier changes: too many decreases of throughput, too many switches to
-on-demand. Source: developer guide, throughput rules of 2026.
+Refuses only requests that come too soon after earlier changes: too many decreases of throughput, switches to on-demand, or changes of
+class. Source: service behaviour, captures to October 2026; developer guide, throughput rules of 2026.
 """
 
 from datetime import UTC, datetime
@@ -15,13 +15,14 @@ from hashrange.messages import tables as say
 from hashrange.operations.tables.created_table import encryption, on_demand_maximum, throughput
 from hashrange.operations.tables.index_changes import index_changes
 from hashrange.operations.tables.index_members import UpdateGlobalSecondaryIndexAction
-from hashrange.operations.tables.members import ProvisionedThroughput
+from hashrange.operations.tables.members import ProvisionedThroughput, TableClass
 from hashrange.operations.tables.requests import UpdateTableRequest
 from hashrange.tables.change_quotas import (
-    decreases_left,
     decreases_today,
+    may_set_class,
     next_decrease_at_seconds,
     next_switch_at_seconds,
+    recent_class_changes,
     recent_switches,
 )
 from hashrange.tables.description import stream_label, warm_units
@@ -31,7 +32,7 @@ from hashrange.tables.schema import Index, Table, Throughput
 def updated_table(request: UpdateTableRequest, table: Table, now_seconds: float, until_seconds: float) -> Table:
     """The new table, UPDATING until `until_seconds`.
 
-    Raises LimitExceededException for too many decreases of throughput or switches to on-demand.
+    Raises LimitExceededException for too many decreases of throughput, switches to on-demand, or changes of class.
     """
     changes: dict[str, Any] = {"updating_until_seconds": until_seconds}
     changes["indexes"] = _indexes(request, table, now_seconds, until_seconds)
@@ -83,27 +84,31 @@ def throughput_changes(subject: Table | Index, given: ProvisionedThroughput, now
     if new.read_units > old.read_units or new.write_units > old.write_units:
         changes["throughput_increased_at_seconds"] = now_seconds
     if new.read_units < old.read_units or new.write_units < old.write_units:
-        left = decreases_left(subject, now_seconds)
         count = decreases_today(subject, now_seconds)
-        if left == 0:
+        next_at_seconds = next_decrease_at_seconds(subject, now_seconds)
+        if next_at_seconds > now_seconds:
             raise LimitExceededException(
                 say.TOO_MANY_DECREASES.format(
-                    held=limits.DECREASES_HELD_MAX,
+                    limit=limits.DECREASES_AT_ONCE_MAX,
                     count=count,
-                    last=time_text(subject.throughput_decreased_at_seconds or now_seconds),
-                    next=time_text(next_decrease_at_seconds(now_seconds)),
+                    last=_long_time(subject.throughput_decreased_at_seconds or now_seconds),
+                    next=_long_time(next_at_seconds),
                 )
             )
         changes["throughput_decreased_at_seconds"] = now_seconds
         changes["decreases_today"] = count + 1
-        changes["decreases_left"] = left - 1
     return changes
 
 
-def time_text(at_seconds: float) -> str:
-    """A time as the service writes it: `Wednesday, July 25, 2018 8:48:14 PM UTC`."""
+def _long_time(at_seconds: float) -> str:
+    """A time as the service writes it: `Thursday, October 8, 2026 at 11:20:48 PM Coordinated Universal Time`."""
     at = datetime.fromtimestamp(at_seconds, UTC)
-    return f"{at:%A, %B} {at.day}, {at.year} {at.hour % 12 or 12}:{at:%M:%S %p} UTC"
+    return f"{at:%A, %B} {at.day}, {at.year} at {at.hour % 12 or 12}:{at:%M:%S %p} Coordinated Universal Time"
+
+
+def _short_time(at_seconds: float) -> str:
+    """A time as the service writes it: `Sat Feb 23 03:07:45 UTC 2019`."""
+    return f"{datetime.fromtimestamp(at_seconds, UTC):%a %b %d %H:%M:%S UTC %Y}"
 
 
 def _mode_changes(request: UpdateTableRequest, table: Table, now_seconds: float) -> dict[str, Any]:
@@ -124,8 +129,8 @@ def _mode_changes(request: UpdateTableRequest, table: Table, now_seconds: float)
         raise LimitExceededException(
             say.TOO_MANY_SWITCHES.format(
                 limit=limits.SWITCHES_TO_ON_DEMAND_MAX,
-                last=time_text(recent[-1]),
-                next=time_text(next_at_seconds),
+                last=_short_time(recent[-1]),
+                next=_short_time(next_at_seconds),
             )
         )
     return {
@@ -138,7 +143,7 @@ def _mode_changes(request: UpdateTableRequest, table: Table, now_seconds: float)
 
 def _setting_changes(request: UpdateTableRequest, table: Table, now_seconds: float) -> dict[str, Any]:
     """Field → value of each table field of on-demand maximum, warm throughput, class, protection, encryption and stream
-    that the request sets.
+    that the request sets. Raises LimitExceededException for a class after too many changes of it.
     """
     changes: dict[str, Any] = {}
     if request.OnDemandThroughput is not None and (request.BillingMode or table.billing_mode) == "PAY_PER_REQUEST":
@@ -150,9 +155,8 @@ def _setting_changes(request: UpdateTableRequest, table: Table, now_seconds: flo
         changes["warm_read_units"] = warm.ReadUnitsPerSecond
     if warm is not None and warm.WriteUnitsPerSecond is not None:
         changes["warm_write_units"] = warm.WriteUnitsPerSecond
-    if request.TableClass is not None and request.TableClass != table.table_class:
-        changes["table_class"] = request.TableClass
-        changes["table_class_changed_at_seconds"] = now_seconds
+    if request.TableClass is not None:
+        changes |= _class_changes(request.TableClass, table, now_seconds)
     if request.DeletionProtectionEnabled is not None:
         changes["is_deletion_protected"] = request.DeletionProtectionEnabled
     if request.SSESpecification is not None:
@@ -163,6 +167,24 @@ def _setting_changes(request: UpdateTableRequest, table: Table, now_seconds: flo
         if stream.StreamEnabled:
             changes["stream_label"] = stream_label(now_seconds)
     return changes
+
+
+def _class_changes(given: TableClass, table: Table, now_seconds: float) -> dict[str, Any]:
+    """Field → value of each table field that changes with the class; none if it is the same, but that is refused too after too many."""
+    recent = recent_class_changes(table, now_seconds)
+    if not may_set_class(recent):
+        raise LimitExceededException(
+            say.TOO_MANY_CLASS_CHANGES.format(
+                limit=limits.TABLE_CLASS_CHANGES_MAX, days=limits.TABLE_CLASS_CHANGES_DAYS
+            )
+        )
+    if given == table.table_class:
+        return {}
+    return {
+        "table_class": given,
+        "table_class_changed_at_seconds": now_seconds,
+        "class_changes_seconds": (*recent, now_seconds),
+    }
 
 
 def _indexes(request: UpdateTableRequest, table: Table, now_seconds: float, until_seconds: float) -> tuple[Index, ...]:

@@ -2,7 +2,7 @@
 
 Order of checks: name, member constraints → the table exists → it is ACTIVE → its time to live is off (to turn it on),
 or on with the same attribute (to turn it off) → time to live was not changed within the last hour of service time
-(`--ttl-cooldown`).
+(`--ttl-cooldown`) → not too many tables change now.
 
 A job fills the queue of expiries; this request adds the queue's first rows, so that, without a state delay, a small
 table's time to live is ENABLED in the next call.
@@ -20,6 +20,7 @@ from hashrange.operations.described_table import TableRequest, described_table
 from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
+from hashrange.operations.tables.account_quotas import check_changes
 from hashrange.tables.schema import TimeToLive
 
 FIRST_FILLED_ROWS = 256
@@ -47,6 +48,7 @@ async def update_time_to_live(scope: Scope, request: UpdateTimeToLiveRequest) ->
         now_seconds = scope.clock.service_time()
         require_active(table, now_seconds)
         _refuse(wanted, table.time_to_live, now_seconds, scope.settings.ttl_cooldown_seconds)
+        check_changes(scope)
         until_seconds = now_seconds + scope.state_delay(table.name)
         new = TimeToLive(wanted.AttributeName, "ENABLING" if wanted.Enabled else "DISABLED", now_seconds, until_seconds)
         if await scope.store.catalog.replace(table, msgspec.structs.replace(table, time_to_live=new)):

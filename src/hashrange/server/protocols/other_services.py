@@ -1,20 +1,16 @@
 """Which requests are those of CloudWatch, Application Auto Scaling and DAX's clusters? Known by their form; the protocol that answers them is loaded with the first."""
 
-import logging
 import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from hashrange.server.access import Access
 from hashrange.server.incoming import Respond
-from hashrange.server.protocols.dynamodb_json.errors import INTERNAL_ERROR_BODY
 from hashrange.service.service import Service
 from hashrange.wire.http import HttpRequest
 
 if TYPE_CHECKING:
     from hashrange.server.protocols.aws_forms.protocol import AwsForms
-
-_log = logging.getLogger("hashrange.server")
 
 OTHER_SIGNING_NAMES = ("monitoring", "application-autoscaling", "dax")
 _is_target = re.compile(rb"(?:GraniteServiceVersion20100801|AnyScaleFrontendService|AmazonDAXV3)\.").match
@@ -40,20 +36,11 @@ class OtherServices:
         may_be_form = b"Action=" in request.url or (request.header(b"content-type") or b"").startswith(_FORM_TYPE)
         if not may_be_form and _is_cbor_path(request.url) is None:
             return False
-        try:
-            return self._load().claims(request)
-        except Exception:  # noqa: BLE001 - `prepare` meets it again, and answers
-            return True
+        return self._load().claims(request)
 
     def prepare(self, request: HttpRequest, respond: Respond) -> None:
         """Refuse the request now, or run its operation and answer the request later. Returns None; may give way."""
-        try:
-            forms = self._load()
-        except Exception as error:  # noqa: BLE001 - a library that cannot be loaded leaves no request without a reply
-            _log.error("The APIs beside DynamoDB's cannot be loaded.", exc_info=error)
-            respond(500, INTERNAL_ERROR_BODY)
-            return
-        forms.prepare(request, respond)
+        self._load().prepare(request, respond)
 
     def _load(self) -> "AwsForms":
         if self._forms is None:

@@ -3,8 +3,11 @@
 All engines of a process share their threads. A forked process inherits the list of these threads, but not the threads: a
 flush that its own engine asked for would never be done, and closing that engine would wait for ever. If the list is empty
 when the process forks, the next engine that is opened fills it. Idle threads end within a millisecond.
+
+Meanwhile no garbage is collected: among it may be an engine that nobody has closed, whose end waits for a thread.
 """
 
+import gc
 import os
 from collections import Counter
 from threading import Lock
@@ -33,6 +36,8 @@ _fork = Lock()
 """Held while the process forks."""
 _ended: Counter[str] = Counter()
 """Names of the threads that were ended for the latest fork, each with their number."""
+_collects_garbage = False
+"""True if garbage was collected before the latest fork, and is to be after it."""
 _are_left = False
 """True if the latest fork came before the threads had ended, or if this system does not list threads."""
 _are_lost = False
@@ -50,8 +55,10 @@ def prepare_for_forks() -> None:
 
 
 def _end_threads() -> None:
-    global _ended, _are_left
+    global _ended, _are_left, _collects_garbage
     _fork.acquire()
+    _collects_garbage = gc.isenabled()
+    gc.disable()
     _ended = Counter((engine_threads() or {}).values())
     for name in _ended:
         _set_number(name, 0)
@@ -67,6 +74,7 @@ def _start_threads() -> None:
     for name, number in _ended.items():
         _set_number(name, number)
     let_the_loop_go_first()
+    _collect_garbage_again()
     _fork.release()
 
 
@@ -74,7 +82,13 @@ def _note_loss() -> None:
     """In the forked process: find out whether it may open engines."""
     global _are_lost
     _are_lost = _are_left
+    _collect_garbage_again()
     _fork.release()
+
+
+def _collect_garbage_again() -> None:
+    if _collects_garbage:
+        gc.enable()
 
 
 def _set_number(name: str, number: int) -> None:

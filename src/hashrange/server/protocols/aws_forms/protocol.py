@@ -117,7 +117,13 @@ def _refuse(wire: WireForm, respond: Respond, error: BaseException) -> None:
         known = ServiceError(wire.api.internal_error, SERVICE_FAILED)
     if len(known.message) > MESSAGE_CHARACTERS_MAX:
         known = ServiceError(known.code, known.message[:MESSAGE_CHARACTERS_MAX] + "...", **known.members)
-    _send(respond, form_error(wire, known))
+    try:
+        reply = form_error(wire, known)
+    except Exception as mistake:  # noqa: BLE001 - the library of the form may be missing
+        _log.error("request %s met an error of ours; please report it", wire.request_id, exc_info=mistake)
+        respond(500, b"")
+        return
+    _send(respond, reply)
 
 
 def _known_error(api: ServiceApi, error: BaseException) -> ServiceError | None:

@@ -22,7 +22,7 @@ from hashrange.server.protocols.aws_forms.shapes import (
     tree_of,
     with_times,
 )
-from hashrange.wire.content_codings import decode_body
+from hashrange.wire.content_codings import BodyTooLargeError, ContentEncodingError, decode_body
 from hashrange.wire.http import HttpRequest
 
 _cbor_path = re.compile(rb"/service/([A-Za-z0-9_]+)/operation/([A-Za-z0-9_]+)/?(?:\?|$)").match
@@ -79,7 +79,8 @@ class Requests:
             return None
         if request.method == b"POST":
             is_form = (request.header(b"content-type") or b"").partition(b";")[0].strip().lower() == _FORM_TYPE
-            return self._name_in_form(request.body) if is_form else None
+            text = _plain_form(request) if is_form else None
+            return None if text is None else self._name_in_form(text)
         return self._name_in_form(query) if request.method == b"GET" else None
 
     def _name_in_form(self, text: bytes) -> Named | None:
@@ -114,6 +115,16 @@ class Requests:
             raise MembersWrong(MemberFault("value", "", f"the body has more than {SERVICE_BODY_BYTES_MAX:,} bytes"))
         node = _json(body) if named.form == "json" else _cbor(body)
         return struct_of(with_times(node, shape), struct, strict=True)
+
+
+def _plain_form(request: HttpRequest) -> bytes | None:
+    """The body without its content codings; None if it cannot be decoded. Botocore compresses PutMetricData from 10 KB on."""
+    if request.layout.content_encoding < 0:
+        return request.body
+    try:
+        return decode_body(request.body, request.header(b"content-encoding") or b"")
+    except (ContentEncodingError, BodyTooLargeError):
+        return None
 
 
 def _json(body: bytes) -> Any:

@@ -1,0 +1,70 @@
+"""How does UpdateTable describe the table that it has changed? As UPDATING: with some members as they were, and ended maxima as -1.
+
+Source: service behaviour, captures to October 2026.
+"""
+
+from typing import Any
+
+import msgspec
+
+from hashrange.items.steps import walk
+from hashrange.operations.tables.members import OnDemandThroughput
+from hashrange.operations.tables.requests import UpdateTableRequest
+from hashrange.tables.change_quotas import decreases_today
+from hashrange.tables.description import StatisticsBySource, table_description
+from hashrange.tables.schema import Index, Table
+
+
+def described_update(
+    request: UpdateTableRequest, old: Table, new: Table, now_seconds: float, statistics: StatisticsBySource
+) -> dict[str, Any]:
+    """TableDescription of the reply to `request`, which has made `new` of `old`."""
+    shown = _with_former_units(new, old, now_seconds)
+    description = table_description(shown, now_seconds, statistics, "UPDATING")
+    _show_ended_maxima(description, request)
+    return description
+
+
+def _with_former_units(new: Table, old: Table, now_seconds: float) -> Table:
+    """`new` with the provisioned units, the warm throughput and the decreases of today that `old` has.
+
+    With another billing mode, the units of `new` stay. Indexes that `old` lacks stay as they are.
+    """
+    former = {index.name: index for index in old.indexes}
+    is_switched = new.billing_mode != old.billing_mode
+
+    def changes(subject: Table | Index) -> dict[str, Any]:
+        shown: dict[str, Any] = {
+            "warm_read_units": subject.warm_read_units,
+            "warm_write_units": subject.warm_write_units,
+            "decreases_today": decreases_today(subject, now_seconds),
+        }
+        return shown if is_switched else shown | {"throughput": subject.throughput}
+
+    indexes = tuple(
+        msgspec.structs.replace(index, **changes(former[index.name])) if index.name in former else index
+        for index in new.indexes
+    )
+    return msgspec.structs.replace(new, indexes=indexes, **changes(old))
+
+
+def _show_ended_maxima(description: dict[str, Any], request: UpdateTableRequest) -> None:
+    """Show each on-demand maximum that the request has ended as -1; only the reply does so."""
+    ended = _ended_maxima(request.OnDemandThroughput)
+    if ended:
+        description["OnDemandThroughput"] = description.get("OnDemandThroughput", {}) | ended
+    for update in walk(request.GlobalSecondaryIndexUpdates or ()):
+        ended = {} if update.Update is None else _ended_maxima(update.Update.OnDemandThroughput)
+        for index in description.get("GlobalSecondaryIndexes", ()) if ended else ():
+            if update.Update is not None and index["IndexName"] == update.Update.IndexName:
+                index["OnDemandThroughput"] = index.get("OnDemandThroughput", {}) | ended
+
+
+def _ended_maxima(given: OnDemandThroughput | None) -> dict[str, int]:
+    if given is None:
+        return {}
+    members = {
+        "MaxReadRequestUnits": given.MaxReadRequestUnits,
+        "MaxWriteRequestUnits": given.MaxWriteRequestUnits,
+    }
+    return {member: units for member, units in members.items() if units == -1}
