@@ -87,6 +87,7 @@ def test_a_cluster_is_described_as_it_was_asked_for(dax: Any) -> None:
         ({"PreferredMaintenanceWindow": "sun:01:00-sun:01:59"}, "InvalidParameterValueException"),
         ({"NotificationTopicArn": "news"}, "InvalidParameterValueException"),
         ({"Tags": [{"Key": str(number), "Value": ""} for number in range(51)]}, "TagQuotaPerResourceExceeded"),
+        ({"Tags": [{"Key": "AWS:team", "Value": ""}]}, "InvalidParameterValueException"),
         ({"Tags": [{"Key": "k" * 129, "Value": ""}]}, "InvalidParameterValueException"),
         ({"ClusterEndpointEncryptionType": "SSL"}, "InvalidParameterValueException"),
         ({"ClusterEndpointEncryptionType": "TLS"}, "InvalidParameterCombinationException"),

@@ -70,7 +70,8 @@ def test_life_of_a_parameter_group(dax: Any) -> None:
     create(dax, ParameterGroupName="short")
     assert code_of(dax.delete_parameter_group, ParameterGroupName="short") == "InvalidParameterGroupStateFault"
     dax.delete_cluster(ClusterName="shop")
-    assert dax.delete_parameter_group(ParameterGroupName="short")["DeletionMessage"]
+    gone = dax.delete_parameter_group(ParameterGroupName="short")["DeletionMessage"]
+    assert gone == "Parameter group short has been deleted."
     assert code_of(dax.delete_parameter_group, ParameterGroupName="short") == "ParameterGroupNotFoundFault"
     for call in (dax.delete_parameter_group, dax.update_parameter_group):
         members = {"ParameterNameValues": [{"ParameterName": "query-ttl-millis", "ParameterValue": "1"}]}
@@ -100,7 +101,10 @@ def test_life_of_a_subnet_group(dax: Any) -> None:
     create(dax, SubnetGroupName="inner")
     assert code_of(dax.delete_subnet_group, SubnetGroupName="inner") == "SubnetGroupInUseFault"
     dax.delete_cluster(ClusterName="shop")
-    dax.delete_subnet_group(SubnetGroupName="inner")
+    gone = dax.delete_subnet_group(SubnetGroupName="inner")["DeletionMessage"]
+    assert gone == "Subnet group inner has been deleted."
+    with pytest.raises(dax.exceptions.SubnetGroupInUseFault, match="default is reserved and cannot be modified"):
+        dax.delete_subnet_group(SubnetGroupName="default")
     assert code_of(dax.describe_subnet_groups, SubnetGroupNames=["inner"]) == "SubnetGroupNotFoundFault"
     for number in range(50):
         dax.create_subnet_group(SubnetGroupName=f"g{number}", SubnetIds=["subnet-1"])

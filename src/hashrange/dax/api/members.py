@@ -279,6 +279,8 @@ def check_cluster_tags(tags: Sequence[ClusterTagMember], before: dict[str, str])
     for tag in tags:
         if not 1 <= len(tag.Key) <= TAG_KEY_LENGTH_MAX or len(tag.Value) > TAG_VALUE_LENGTH_MAX:
             bad_value(sentences.TAG, key=TAG_KEY_LENGTH_MAX, value=TAG_VALUE_LENGTH_MAX)
+        if tag.Key.lower().startswith("aws:"):
+            bad_value(sentences.TAG_PREFIX, key=tag.Key)
     after = before | {tag.Key: tag.Value for tag in tags}
     if len(after) > CLUSTER_TAGS_MAX:
         refuse_dax("TagQuotaPerResourceExceeded", sentences.TAG_QUOTA, most=CLUSTER_TAGS_MAX)

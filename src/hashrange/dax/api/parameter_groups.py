@@ -98,7 +98,7 @@ async def create_parameter_group(
 def _own_group(clusters: Clusters, caller: Caller, name: str) -> ParameterGroup:
     group = found_parameter_group(clusters, caller, name)
     if name == DEFAULT_PARAMETER_GROUP:
-        refuse_dax("InvalidParameterGroupStateFault", sentences.PARAMETER_GROUP_DEFAULT, name=name)
+        refuse_dax("InvalidParameterGroupStateFault", sentences.RESERVED, name=name)
     return group
 
 
@@ -116,7 +116,7 @@ async def delete_parameter_group(
                 cluster=cluster.name,
             )
     await clusters.remove_group(group, "Parameter group deleted.")
-    return {"DeletionMessage": f"Parameter Group {group.name} has been deleted."}
+    return {"DeletionMessage": sentences.PARAMETER_GROUP_GONE.format(name=group.name)}
 
 
 async def update_parameter_group(

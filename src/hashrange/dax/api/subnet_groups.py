@@ -91,7 +91,7 @@ def _checked(subnets: Sequence[str]) -> list[str]:
 def _own_group(clusters: Clusters, caller: Caller, name: str) -> SubnetGroup:
     group = found_subnet_group(clusters, caller, name)
     if name == DEFAULT_SUBNET_GROUP:
-        refuse_dax("SubnetGroupInUseFault", sentences.SUBNET_GROUP_DEFAULT, name=name)
+        refuse_dax("SubnetGroupInUseFault", sentences.RESERVED, name=name)
     return group
 
 
@@ -104,7 +104,7 @@ async def delete_subnet_group(
         if cluster.subnet_group == group.name:
             refuse_dax("SubnetGroupInUseFault", sentences.SUBNET_GROUP_USED, name=group.name, cluster=cluster.name)
     await clusters.remove_group(group, "Subnet group deleted.")
-    return {"DeletionMessage": f"Subnet Group {group.name} has been deleted."}
+    return {"DeletionMessage": sentences.SUBNET_GROUP_GONE.format(name=group.name)}
 
 
 async def update_subnet_group(
