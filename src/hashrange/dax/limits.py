@@ -1,4 +1,4 @@
-"""Which limits do clusters have? Those of DAX; bounds of our own say so. Source: limits.md, DAX; operations.md 4."""
+"""Which limits do clusters have? Those of DAX; bounds of our own say so. Source: DAX's API reference."""
 
 CLUSTER_NODES_MAX = 11
 """Nodes of a cluster: a primary and ten replicas by the guide."""

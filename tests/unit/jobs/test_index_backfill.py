@@ -235,7 +235,7 @@ def test_capacity_of_a_new_index_is_stored_and_described(world: World) -> None:
         WarmThroughput={"ReadUnitsPerSecond": 13000},
     )
     index = world.index()
-    assert index["OnDemandThroughput"] == {"MaxReadRequestUnits": 7, "MaxWriteRequestUnits": -1}
+    assert index["OnDemandThroughput"] == {"MaxReadRequestUnits": 7}
     assert index["WarmThroughput"] == {
         "ReadUnitsPerSecond": 13000,
         "WriteUnitsPerSecond": 4000,
