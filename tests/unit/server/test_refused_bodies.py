@@ -22,12 +22,14 @@ REFUSED = {
 
 @pytest.fixture
 def garbage() -> Iterator[list[object]]:
-    """What the collector finds, instead of freeing it."""
+    """What the collector finds, instead of freeing it; without frames of earlier tests, which logged errors may hold until now."""
     gc.collect()
     gc.disable()
+    earlier = [one for one in gc.get_objects() if isinstance(one, FrameType)]
     gc.set_debug(gc.DEBUG_SAVEALL)
     yield gc.garbage
     gc.set_debug(0)
+    earlier.clear()
     gc.garbage.clear()
     gc.enable()
 
