@@ -59,6 +59,10 @@ class Server:
         """Handlers, what they have started, and the guardian."""
         return [pid for pid in processes() if pid != self.process.pid and self._entry in environment_of(pid)]
 
+    def handlers(self) -> list[int]:
+        """The processes with a mark. One that has only just been started has none yet: its environment is empty until its program is loaded."""
+        return [pid for pid in self.others() if any(one.startswith(MARK.encode()) for one in environment_of(pid))]
+
     def end(self, number: signal.Signals | None) -> None:
         """Kill it, or let it end."""
         if number is not None:
@@ -77,7 +81,8 @@ def test_a_killed_server_leaves_nothing(tmp_path: Path, number: signal.Signals) 
 
 def test_a_server_that_ends_does_all_itself(tmp_path: Path) -> None:
     server = Server(tmp_path, "import time; time.sleep(1e6)")
-    (left,) = [pid for pid in server.others() if any(one.startswith(MARK.encode()) for one in environment_of(pid))]
+    wait_until(server.handlers)
+    (left,) = server.handlers()
     server.end(None)
     assert server.others() == [left]
     assert server.folder.exists()
