@@ -6,7 +6,7 @@ from typing import Any
 from hashrange.cli.main import DONE, count
 from hashrange.cli.output import say
 from hashrange.cli.parsing import CommandParser, command_parser, parse
-from hashrange.cli.remote import DEFAULT_ENDPOINT, DEFAULT_REGION, Remote
+from hashrange.cli.remote import DEFAULT_REGION, Remote, add_endpoint, endpoint_of
 from hashrange.cli.settings_sources import current_environment
 
 EXAMPLE = """example:
@@ -15,7 +15,6 @@ EXAMPLE = """example:
 Counts begin when a node is started or rebooted. The keys that are read most are known from a sample. The server needs its admin API
 (--admin).
 """
-ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL")
 NONE_RUNS = "No DAX node runs. Start the server with --dax-port, or make a cluster with the API of DAX."
 CACHES = (("item", "ItemCache"), ("query", "QueryCache"), ("scan", "ScanCache"))
 
@@ -24,9 +23,7 @@ def run(words: list[str]) -> int:
     """Print the state of all nodes; returns the exit code. Raises RemoteError."""
     options = parse(build_parser(), words)
     environment = current_environment()
-    first = next((environment[name] for name in ENDPOINT_VARIABLES if environment.get(name)), DEFAULT_ENDPOINT)
-    endpoint: str = options.endpoint or first
-    server = Remote(endpoint.removesuffix("/"), DEFAULT_REGION, environment)
+    server = Remote(endpoint_of(options.endpoint, environment), DEFAULT_REGION, environment)
     try:
         nodes = server.operate("GET", "dax")["nodes"]
     finally:
@@ -42,12 +39,7 @@ def run(words: list[str]) -> int:
 def build_parser() -> CommandParser:
     """The parser of `hashrange dax`."""
     parser = command_parser("dax", "Print how the DAX clusters of a running server are used.", EXAMPLE)
-    parser.set_defaults(endpoint=None)
-    parser.add_argument(
-        "--endpoint",
-        metavar="URL",
-        help=f"Where the server is; AWS_ENDPOINT_URL_DYNAMODB and AWS_ENDPOINT_URL are heard too. [{DEFAULT_ENDPOINT}]",
-    )
+    add_endpoint(parser)
     return parser
 
 

@@ -13,7 +13,7 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-from hashrange.cli.parsing import UsageError
+from hashrange.cli.parsing import CommandParser, UsageError
 from hashrange.clock import SystemClock
 from hashrange.errors import HashrangeError
 from hashrange.wire.canonical_request import signing_key
@@ -23,6 +23,7 @@ TARGETS = {"dynamodb": "DynamoDB_20120810", "streams": "DynamoDBStreams_20120810
 SERVICE = "dynamodb"
 ADMIN_PREFIX = "/_hashrange/v1/"
 DEFAULT_ENDPOINT = "http://127.0.0.1:8000"
+ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL")
 DEFAULT_REGION = "us-east-1"
 PLACEHOLDER_KEY = "hashrange"
 REPLY_SECONDS_MAX = 60.0
@@ -34,6 +35,22 @@ _KEY_FAULTS = {
     "ExpiredTokenException",
     "MissingAuthenticationTokenException",
 }
+
+
+def add_endpoint(parser: CommandParser) -> None:
+    """Let a command take the option `--endpoint`; see `endpoint_of`."""
+    parser.set_defaults(endpoint=None)
+    parser.add_argument(
+        "--endpoint",
+        metavar="URL",
+        help=f"Where the server is; AWS_ENDPOINT_URL_DYNAMODB and AWS_ENDPOINT_URL are heard too. [{DEFAULT_ENDPOINT}]",
+    )
+
+
+def endpoint_of(option: str | None, environment: Mapping[str, str]) -> str:
+    """Where the server is, by the option `--endpoint` or else the environment."""
+    first = next((environment[name] for name in ENDPOINT_VARIABLES if environment.get(name)), DEFAULT_ENDPOINT)
+    return (option or first).removesuffix("/")
 
 
 class RemoteError(HashrangeError):

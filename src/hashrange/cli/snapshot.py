@@ -6,7 +6,7 @@ from typing import Any
 from hashrange.cli.main import DONE, FAILED, count, refuse
 from hashrange.cli.output import say
 from hashrange.cli.parsing import CommandParser, command_parser, parse
-from hashrange.cli.remote import DEFAULT_ENDPOINT, DEFAULT_REGION, Remote
+from hashrange.cli.remote import DEFAULT_REGION, Remote, add_endpoint, endpoint_of
 from hashrange.cli.settings_sources import current_environment
 from hashrange.store.snapshot_file import SnapshotWriter, StoredRow, replaced_file
 
@@ -18,16 +18,13 @@ A server that begins with the file: hashrange serve --in-memory --snapshot shop.
 The file holds all tables, items, streams and tokens of all accounts and Regions, as of one moment; it replaces a file of the
 same name. The server goes on meanwhile. It needs its admin API (--admin).
 """
-ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL")
 
 
 def run(words: list[str]) -> int:
     """Write the snapshot; returns the exit code. Raises RemoteError."""
     options = parse(build_parser(), words)
     environment = current_environment()
-    first = next((environment[name] for name in ENDPOINT_VARIABLES if environment.get(name)), DEFAULT_ENDPOINT)
-    endpoint: str = options.endpoint or first
-    server = Remote(endpoint.removesuffix("/"), DEFAULT_REGION, environment)
+    server = Remote(endpoint_of(options.endpoint, environment), DEFAULT_REGION, environment)
     try:
         taken = server.operate("POST", "snapshots")
         try:
@@ -45,13 +42,8 @@ def run(words: list[str]) -> int:
 def build_parser() -> CommandParser:
     """The parser of `hashrange snapshot`."""
     parser = command_parser("snapshot", "Write the whole content of a running server to a file.", EXAMPLE)
-    parser.set_defaults(endpoint=None)
     parser.add_argument("file", metavar="FILE", help="The file to write.")
-    parser.add_argument(
-        "--endpoint",
-        metavar="URL",
-        help=f"Where the server is; AWS_ENDPOINT_URL_DYNAMODB and AWS_ENDPOINT_URL are heard too. [{DEFAULT_ENDPOINT}]",
-    )
+    add_endpoint(parser)
     return parser
 
 

@@ -10,7 +10,7 @@ from hashrange.cli.following import Following, Record, ShardTrimmed, StreamGone
 from hashrange.cli.main import DONE, FAILED, refuse
 from hashrange.cli.output import OutputError, say
 from hashrange.cli.parsing import CommandParser, command_parser, parse
-from hashrange.cli.remote import DEFAULT_ENDPOINT, DEFAULT_REGION, RefusedRequest, Remote
+from hashrange.cli.remote import DEFAULT_REGION, RefusedRequest, Remote, add_endpoint, endpoint_of
 from hashrange.cli.settings_sources import current_environment
 
 EXAMPLE = """example:
@@ -20,7 +20,6 @@ A line tells when (UTC), what happened, to which item, and what is different. Th
 NEW_AND_OLD_IMAGES it tells what was changed into what. A stream keeps changes for 24 hours. Requests are signed with
 AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, which only a server with a credentials file asks for.
 """
-ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL")
 REGION_VARIABLES = ("AWS_REGION", "AWS_DEFAULT_REGION")
 
 PAUSE_SECONDS = 0.25
@@ -36,12 +35,10 @@ def run(words: list[str]) -> int:
     """Print changes until interrupted or the stream ends, or with `--once` those it holds; returns the exit code."""
     options = parse(build_parser(), words)
     environment = current_environment()
-    first = next((environment[name] for name in ENDPOINT_VARIABLES if environment.get(name)), DEFAULT_ENDPOINT)
-    endpoint: str = options.endpoint or first
     region: str = options.region or next(
         (environment[name] for name in REGION_VARIABLES if environment.get(name)), DEFAULT_REGION
     )
-    server = Remote(endpoint.removesuffix("/"), region, environment)
+    server = Remote(endpoint_of(options.endpoint, environment), region, environment)
     reconfigure: Any = getattr(sys.stdout, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="backslashreplace")  # a terminal may lack characters that items have
@@ -69,13 +66,9 @@ def run(words: list[str]) -> int:
 def build_parser() -> CommandParser:
     """The parser of `hashrange tail`."""
     parser = command_parser("tail", "Print the changes of a running server's table, as they come.", EXAMPLE)
-    parser.set_defaults(endpoint=None, region=None, is_from_start=False, is_once=False, is_json=False)
+    parser.set_defaults(region=None, is_from_start=False, is_once=False, is_json=False)
     parser.add_argument("table", metavar="TABLE", help="Name of the table.")
-    parser.add_argument(
-        "--endpoint",
-        metavar="URL",
-        help=f"Where the server is; AWS_ENDPOINT_URL_DYNAMODB and AWS_ENDPOINT_URL are heard too. [{DEFAULT_ENDPOINT}]",
-    )
+    add_endpoint(parser)
     parser.add_argument(
         "--region",
         metavar="NAME",

@@ -64,9 +64,8 @@ class AlarmEvaluation:
             self._are_composites_left = True
         end_seconds = float(self._minute * MINUTE_SECONDS)
         for _ in range(min(ALARMS_TOGETHER, len(self._left))):
-            alarm = self._alarms.get(
-                *self._left.pop()
-            )  # before its evaluation, which holds up no other alarm if it fails
+            place = self._left.pop()  # before its evaluation, which holds up no other alarm if it fails
+            alarm = self._alarms.get(*place)
             if alarm is not None and not alarm.definition.is_composite:
                 await self._evaluate(alarm, end_seconds)
         if not self._left:
