@@ -22,10 +22,8 @@ EMPTY_ID = 1
 LISTS_BYTES_MAX = 64 * 1024 * 1024
 """Memory of all lists: as many as come from a client that names its attributes at random."""
 _LIST_BYTES = 200
-
-
 _IDS = 2**30
-"""Clients take an id for a signed integer of 32 bits at least."""
+"""So many ids are given; clients take an id for a signed integer of 32 bits at least."""
 
 
 class TooManyLists(HashrangeError):
@@ -69,8 +67,8 @@ class AttributeLists:
 
     @property
     def is_durable(self) -> bool:
-        """True if every id may be sent."""
-        return not self._unwritten
+        """True if every id may be sent: the store knows its list."""
+        return not self._unwritten and self._generation == self._store.documents.generation
 
     async def write(self) -> None:
         """Write the lists that are not written yet. Their ids may be sent once the store's position after this is durable. Raises StorageError."""

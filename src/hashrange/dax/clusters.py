@@ -11,7 +11,7 @@ import msgspec
 
 from hashrange.clock import Clock
 from hashrange.dax.limits import EVENT_SECONDS, EVENTS_MAX
-from hashrange.dax.node_host import NodeHost, NodeTerms
+from hashrange.dax.node_host import NodeHost, NodePlace, NodeTerms
 from hashrange.dax.node_types import NODE_MEMORY_BYTES, SMALLEST_TYPE
 from hashrange.dax.records import (
     DEFAULT_PARAMETER_GROUP,
@@ -33,8 +33,6 @@ CLUSTER_PREFIX = "dax-cluster/"
 PARAMETERS_PREFIX = "dax-parameter-group/"
 SUBNETS_PREFIX = "dax-subnet-group/"
 EVENTS_PREFIX = "dax-events/"
-NodePlace = tuple[str, str, str, str]
-"""Account, Region, cluster and node id."""
 _encode = msgspec.json.encode
 _read_cluster = msgspec.json.Decoder(Cluster).decode
 _read_parameters = msgspec.json.Decoder(ParameterGroup).decode
@@ -135,7 +133,7 @@ class Clusters:
         """Create or replace a cluster, note an event, and do what is due. Raises StorageError."""
         changes: dict[str, bytes | None] = {_document(CLUSTER_PREFIX, cluster): _encode(cluster)}
         if message is not None:
-            changes |= self._with_event(cluster.account, cluster.region, "CLUSTER", cluster.name, message)
+            changes |= self._with_events(cluster.account, cluster.region, "CLUSTER", cluster.name, message)
         await self._documents.write(changes)
         try:
             left_seconds = await self.settle()
@@ -146,31 +144,30 @@ class Clusters:
 
     async def keep_parameter_group(self, group: ParameterGroup, message: str) -> None:
         """Create or replace a parameter group. Raises StorageError."""
-        event = self._with_event(group.account, group.region, "PARAMETER_GROUP", group.name, message)
+        event = self._with_events(group.account, group.region, "PARAMETER_GROUP", group.name, message)
         await self._documents.write({_document(PARAMETERS_PREFIX, group): _encode(group), **event})
 
     async def keep_subnet_group(self, group: SubnetGroup, message: str) -> None:
         """Create or replace a subnet group. Raises StorageError."""
-        event = self._with_event(group.account, group.region, "SUBNET_GROUP", group.name, message)
+        event = self._with_events(group.account, group.region, "SUBNET_GROUP", group.name, message)
         await self._documents.write({_document(SUBNETS_PREFIX, group): _encode(group), **event})
 
     async def remove_group(self, group: ParameterGroup | SubnetGroup, message: str) -> None:
         """Delete a group. Raises StorageError."""
         is_parameters = isinstance(group, ParameterGroup)
         kind: EventSubject = "PARAMETER_GROUP" if is_parameters else "SUBNET_GROUP"
-        event = self._with_event(group.account, group.region, kind, group.name, message)
+        event = self._with_events(group.account, group.region, kind, group.name, message)
         prefix = PARAMETERS_PREFIX if is_parameters else SUBNETS_PREFIX
         await self._documents.write({_document(prefix, group): None, **event})
 
-    def _with_event(
-        self, account: str, region: str, kind: EventSubject, source: str, message: str
+    def _with_events(
+        self, account: str, region: str, kind: EventSubject, source: str, *messages: str
     ) -> dict[str, bytes | None]:
-        events = [*self.events(account, region), Event(self._event_seconds(), kind, source, message)]
+        """The document of events with these added. They have happened in whole milliseconds, as replies show it."""
+        at_seconds = int(self.now_seconds() * 1000) / 1000
+        added = [Event(at_seconds, kind, source, message) for message in messages]
+        events = [*self.events(account, region), *added]
         return {f"{EVENTS_PREFIX}{account}/{region}": _encode(events[-EVENTS_MAX:])}
-
-    def _event_seconds(self) -> float:
-        """Service time of an event, in whole milliseconds as replies show it."""
-        return int(self.now_seconds() * 1000) / 1000
 
     # --- nodes ----------------------------------------------------------------------------------
 
@@ -191,7 +188,7 @@ class Clusters:
     @property
     def shared_port(self) -> int | None:
         """Port of the first node of the cluster that everyone may use; None while there is none."""
-        ports = [running.port for place, running in sorted(self._running.items()) if place[0] == EVERYONE]
+        ports = [running.port for place, running in sorted(self._running.items()) if place.account == EVERYONE]
         return ports[0] if ports else None
 
     async def _keep_shared(self) -> None:
@@ -263,7 +260,7 @@ class Clusters:
         name = _document(CLUSTER_PREFIX, cluster)
         account, region = cluster.account, cluster.region
         if cluster.status == "deleting":
-            event = self._with_event(account, region, "CLUSTER", cluster.name, "Cluster deleted.")
+            event = self._with_events(account, region, "CLUSTER", cluster.name, "Cluster deleted.")
             await self._documents.write({name: None, **event})
             return None
         group = self.parameters_of(cluster)
@@ -289,13 +286,8 @@ class Clusters:
                 )
             nodes.append(changed)
         ended = msgspec.structs.replace(cluster, status="available", nodes=nodes)
-        changes: dict[str, bytes | None] = {name: _encode(ended)}
-        events = [
-            *self.events(account, region),
-            *[Event(self._event_seconds(), "CLUSTER", cluster.name, message) for message in messages],
-        ]
-        changes[f"{EVENTS_PREFIX}{account}/{region}"] = _encode(events[-EVENTS_MAX:])
-        await self._documents.write(changes)
+        events = self._with_events(account, region, "CLUSTER", cluster.name, *messages)
+        await self._documents.write({name: _encode(ended), **events})
         return ended
 
     def parameters_of(self, cluster: Cluster) -> ParameterGroup:
@@ -317,15 +309,14 @@ class Clusters:
                 await self._stop(place)  # a snapshot knows this node otherwise
                 running = None
             if running is None and (host := self.host()) is not None:
-                is_first_of_all = cluster.account == EVERYONE and not number and self._shared is not None
-                port = self._shared.port if is_first_of_all and self._shared is not None else node.port
+                shared = self._shared if cluster.account == EVERYONE and not number else None
                 port = await host.start(
-                    *place,
+                    place,
                     wanted[0],
-                    port=port or None,
+                    port=(node.port if shared is None else shared.port) or None,
                     zone=node.zone,
                     is_encrypted=cluster.encryption == "TLS",
-                    must_have_port=is_first_of_all,
+                    must_have_port=shared is not None,
                 )
                 self._running[place] = _Running(port, *wanted)
         name = _document(CLUSTER_PREFIX, cluster)
@@ -347,7 +338,7 @@ class Clusters:
 
     async def _stop(self, place: NodePlace) -> None:
         if self._running.pop(place, None) is not None and self._host is not None:
-            await self._host.stop(*place)
+            await self._host.stop(place)
 
 
 def _is_busy(cluster: Cluster) -> bool:
@@ -355,7 +346,7 @@ def _is_busy(cluster: Cluster) -> bool:
 
 
 def _place(cluster: Cluster, node: ClusterNode) -> NodePlace:
-    return (cluster.account, cluster.region, cluster.name, node.node_id)
+    return NodePlace(cluster.account, cluster.region, cluster.name, node.node_id)
 
 
 def _document(prefix: str, record: Cluster | ParameterGroup | SubnetGroup) -> str:

@@ -10,13 +10,13 @@ from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
 from hashrange.dax.hot_keys import HotKeys, ItemKey
-from hashrange.dax.lru import LruCache
+from hashrange.dax.lru import ENTRY_BYTES, LruCache
 from hashrange.dax.node_host import NodeTerms
 
 REPLICATION_SECONDS = 0.1
 """Service time after which other nodes of a cluster know of a write: a model, as the guide says just that it is usually within a second."""
-
-
+REPLICATED_SHARE_MAX = 0.05
+"""Share of a node's memory that writes through other nodes may take while they wait; then the first ones are known earlier."""
 REPLY_KEY_BYTES = 150
 """Memory of the key of a reply beside its bytes: it names all that was asked."""
 
@@ -34,7 +34,7 @@ class _Replicated(NamedTuple):
     due_seconds: float
     key: ItemKey
     content: bytes | None
-    is_deleted: bool
+    """None: deleted."""
 
 
 class NodeCaches:
@@ -47,13 +47,15 @@ class NodeCaches:
         self._query_life_seconds = terms.query_ttl_millis / 1000
         self._lru: LruCache[bytes | None] = LruCache(terms.memory_bytes, now)
         self._replicated: deque[_Replicated] = deque()
+        self.waiting_bytes = 0
+        """Memory of `_replicated`."""
         self.peers: Callable[[], list[NodeCaches]] = list
         """The caches of the cluster's other nodes."""
         self.writes = 0
         """Number of writes so far: a read that began before the last one does not know its item."""
         self.received_bytes = self.sent_bytes = 0
-        self.latencies_seconds = array("d")
-        """How long each request took, since somebody last looked."""
+        self.latencies_seconds: array[float] | None = array("d")
+        """How long each request took, since somebody last looked; None: nobody does."""
         self.hot_keys = HotKeys()
         self.counts: Counter[str] = Counter()
         """By name of AWS/DAX's metric: what has happened since the node was started."""
@@ -73,13 +75,14 @@ class NodeCaches:
         self.wrote()
         self._lru.clear()
         self._replicated.clear()
+        self.waiting_bytes = 0
 
     # --- items ----------------------------------------------------------------------------------
 
     def item(self, key: ItemKey) -> CachedItem | None:
         """What is known of an item; None if nothing is."""
         if self._replicated:
-            self._take_replicated()
+            self._take_replicated(self.waiting_bytes)
         self.hot_keys.see(key)
         entry = self._lru.get(key)
         if entry is None:
@@ -98,7 +101,7 @@ class NodeCaches:
         self._put_or_drop(key, content)
         due_seconds = self._now() + REPLICATION_SECONDS
         for peer in self.peers():
-            peer.replicate(_Replicated(due_seconds, key, content, content is None))
+            peer.replicate(_Replicated(due_seconds, key, content))
 
     def wrote(self) -> None:
         """Note that something is written: no read that has begun before may be kept."""
@@ -111,12 +114,16 @@ class NodeCaches:
     def replicate(self, write: _Replicated) -> None:
         """Take over a write through another node once it is due."""
         self._replicated.append(write)
+        self.waiting_bytes += _waiting_bytes(write)
+        self._take_replicated(int(self.memory_bytes * REPLICATED_SHARE_MAX))
 
-    def _take_replicated(self) -> None:
-        now_seconds = self._now()
-        while self._replicated and self._replicated[0].due_seconds <= now_seconds:
-            write = self._replicated.popleft()
-            if write.is_deleted or self._lru.knows(write.key):
+    def _take_replicated(self, waiting_bytes_max: int) -> None:
+        """Take over the writes that are due, and the first others if all together take more memory than this."""
+        now_seconds, waiting = self._now(), self._replicated
+        while waiting and (waiting[0].due_seconds <= now_seconds or self.waiting_bytes > waiting_bytes_max):
+            write = waiting.popleft()
+            self.waiting_bytes -= _waiting_bytes(write)
+            if write.content is None or self._lru.knows(write.key):
                 self._put_or_drop(write.key, write.content)
 
     def _put_or_drop(self, key: ItemKey, content: bytes | None) -> None:
@@ -140,6 +147,10 @@ class NodeCaches:
         """Keep the reply to a query or scan. `size_bytes`: of the key. Does nothing if the life of replies is 0."""
         if self._query_life_seconds:
             self._lru.put(key, reply, size_bytes + REPLY_KEY_BYTES + len(reply), self._query_life_seconds)
+
+
+def _waiting_bytes(write: _Replicated) -> int:
+    return ENTRY_BYTES + _item_size_bytes(write.key, write.content)
 
 
 def _item_size_bytes(key: ItemKey, content: bytes | None) -> int:

@@ -3,6 +3,15 @@
 from typing import NamedTuple, Protocol
 
 
+class NodePlace(NamedTuple):
+    """Which node of which cluster."""
+
+    account: str
+    region: str
+    cluster: str
+    node_id: str
+
+
 class NodeTerms(NamedTuple):
     """How a node's caches behave. New terms take effect when the node starts again."""
 
@@ -23,10 +32,7 @@ class NodeHost(Protocol):
 
     async def start(
         self,
-        account: str,
-        region: str,
-        cluster: str,
-        node_id: str,
+        place: NodePlace,
         terms: NodeTerms,
         *,
         port: int | None,
@@ -40,7 +46,7 @@ class NodeHost(Protocol):
         """
         ...
 
-    async def stop(self, account: str, region: str, cluster: str, node_id: str) -> None:
+    async def stop(self, place: NodePlace) -> None:
         """Close the node's endpoint and its connections, and forget its caches. Does nothing if it does not run."""
         ...
 

@@ -68,8 +68,8 @@ class NodeMetrics:
         self._metrics = metrics
         self._now = now
         self._nodes = nodes
-        self._recorded: dict[int, dict[str, int]] = {}
-        """By identity of a node's caches: what has been recorded of its counts."""
+        self._recorded: dict[NodeCaches, dict[str, int]] = {}
+        """What has been recorded of the counts of each node. A node that starts again has new caches."""
         self._minute_seconds = self._minute_of(now())
 
     @staticmethod
@@ -84,7 +84,7 @@ class NodeMetrics:
     def record(self, now_seconds: float) -> None:
         """Record what has been counted since the last call, in the minute of that, and what gauges show. A `RecordCounts`."""
         minute_seconds, self._minute_seconds = self._minute_seconds, self._minute_of(now_seconds)
-        known: dict[int, dict[str, int]] = {}
+        known: dict[NodeCaches, dict[str, int]] = {}
         for node in self._nodes():
             caches = node.caches
             counts = dict(
@@ -93,12 +93,12 @@ class NodeMetrics:
                 NetworkBytesIn=caches.received_bytes,
                 NetworkBytesOut=caches.sent_bytes,
             )
-            before = self._recorded.get(id(node.caches), {})
+            before = self._recorded.get(caches, {})
             self._record_counts(node, counts, before, minute_seconds)
             if minute_seconds != self._minute_seconds or not before:
                 self._record_gauges(node, self._minute_seconds)
             self._record_latencies(node, minute_seconds)
-            known[id(node.caches)] = counts
+            known[caches] = counts
         self._recorded = known
 
     def _record_counts(
@@ -112,9 +112,10 @@ class NodeMetrics:
                 self._record(node, name, "Count" if name in COUNTED else "Bytes", at_seconds, observed)
 
     def _record_latencies(self, node: ObservedNode, at_seconds: int) -> None:
-        latencies, node.caches.latencies_seconds = node.caches.latencies_seconds, array("d")
+        latencies = node.caches.latencies_seconds
         if not latencies:
             return
+        node.caches.latencies_seconds = array("d")
         milliseconds = Counter([round(seconds * 1000, 3) for seconds in latencies])
         observed = StatisticSet(float(len(latencies)), sum(latencies) * 1000, min(milliseconds), max(milliseconds))
         metric = MetricId(node.account, node.region, OWN_NAMESPACE, LATENCY, _node_dimensions(node))

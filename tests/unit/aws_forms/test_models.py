@@ -1,4 +1,4 @@
-"""Operations of CloudWatch and Application Auto Scaling against botocore's service models: names, members, required ones, errors."""
+"""Operations of CloudWatch, Application Auto Scaling and DAX against botocore's service models: names, members, required ones, errors."""
 
 from typing import Any
 
@@ -9,16 +9,19 @@ from botocore.loaders import Loader
 from hashrange.autoscaling.api.registry import autoscaling_api
 from hashrange.aws_services.operation import ServiceApi, ServiceOperation
 from hashrange.cloudwatch.api.registry import cloudwatch_api
+from hashrange.dax.api.registry import dax_api
 from hashrange.insights.api.registry import insight_operations
 
 NOTHING: Any = None
 APIS: dict[str, ServiceApi] = {
     "cloudwatch": cloudwatch_api(NOTHING, NOTHING, insight_operations(NOTHING)),
     "application-autoscaling": autoscaling_api(NOTHING),
+    "dax": dax_api(NOTHING),
 }
 MODELS: dict[str, dict[str, Any]] = {
     "cloudwatch": Loader().load_service_model("cloudwatch", "service-2", "2010-08-01"),
     "application-autoscaling": Loader().load_service_model("application-autoscaling", "service-2", "2016-02-06"),
+    "dax": Loader().load_service_model("dax", "service-2", "2017-04-19"),
 }
 WORDED_BY_OPERATIONS = {
     ("PutMetricData", "Namespace"),

@@ -6,7 +6,7 @@ import pytest
 
 from hashrange.dax.hot_keys import ItemKey
 from hashrange.dax.lru import ENTRY_BYTES, LruCache
-from hashrange.dax.node_caches import REPLICATION_SECONDS, NodeCaches
+from hashrange.dax.node_caches import REPLICATED_SHARE_MAX, REPLICATION_SECONDS, NodeCaches
 from hashrange.dax.node_host import NodeTerms
 
 
@@ -141,3 +141,33 @@ def test_writes_are_counted_so_that_no_older_read_is_kept() -> None:
     before = node.writes
     node.written(key_of(1), b"a")
     assert node.writes > before
+
+
+def test_writes_of_other_nodes_do_not_pile_up_in_a_node_that_nobody_asks() -> None:
+    now = Now()
+    caches = NodeCaches(NodeTerms(300_000, 300_000, 1_000_000), now)
+    peer = NodeCaches(NodeTerms(300_000, 300_000, 1_000_000), now)
+    caches.peers = lambda: [peer]
+    for number in range(5_000):
+        caches.written(key_of(number), bytes(1_000))
+        assert peer.waiting_bytes <= 1_000_000 * REPLICATED_SHARE_MAX + 2_000
+    now.seconds += REPLICATION_SECONDS
+    caches.written(key_of(0), b"")
+    assert peer.waiting_bytes < 2_000
+
+
+def test_what_waits_too_long_in_line_is_known_early_and_in_order() -> None:
+    now = Now()
+    caches = NodeCaches(NodeTerms(0, 0, 20_000), now)
+    peer = NodeCaches(NodeTerms(0, 0, 20_000), now)
+    caches.peers = lambda: [peer]
+    peer.keep_item(key_of(1), b"before")
+    for number in range(10):
+        caches.written(key_of(1), bytes([number]) * 500)
+    found = peer.item(key_of(1))
+    assert found is not None
+    assert found.content != b"before"
+    now.seconds += REPLICATION_SECONDS
+    last = peer.item(key_of(1))
+    assert last is not None
+    assert last.content == bytes([9]) * 500

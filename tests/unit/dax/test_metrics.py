@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from hashrange.testing import Database
+from hashrange.settings import Settings
+from hashrange.testing import Database, server
 from tests.support.dax_client import DaxClient, DaxError
 from tests.unit.dax.test_data_plane import TABLE, get, key, put
 
@@ -66,3 +67,13 @@ def test_a_count_belongs_to_its_minute(database: Database, direct: Any, dax: Dax
             dax.call("getItem", TABLE, key(), None)
         database.clock.advance(60)
     assert sums(database)["GetItemRequestCount"] == [1, 2, 3]
+
+
+def test_without_metrics_nothing_is_kept_of_requests() -> None:
+    with server(Settings(data_dir=None, port=0, dax_port=0, metrics="off")) as database:
+        with DaxClient(str(database.dax_endpoint)) as client:
+            for _ in range(5):
+                client.call("endpoints")
+        (caches,) = [running.caches for running in database._process._server.dax._running.values()]  # type: ignore[union-attr]
+        assert caches.counts["TotalRequestCount"] == 5
+        assert not caches.latencies_seconds

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from hashrange.dax.api.registry import CLUSTER_OPERATIONS
 from hashrange.testing import Database
 from tests.unit.dax_control.conftest import REGION, ROLE, code_of, create, described, messages
 
@@ -188,14 +187,6 @@ def test_tags(dax: Any) -> None:
     assert code_of(dax.list_tags, ResourceName=arn + "s") == "ClusterNotFoundFault"
     many = [{"Key": f"k{number}", "Value": ""} for number in range(50)]
     assert code_of(dax.tag_resource, ResourceName=arn, Tags=many) == "TagQuotaPerResourceExceeded"
-
-
-def test_all_operations_of_the_model_are_served(dax: Any) -> None:
-    model = dax.meta.service_model
-    assert {operation.name for operation in CLUSTER_OPERATIONS} == set(model.operation_names)
-    for operation in CLUSTER_OPERATIONS:
-        known = set(model.operation_model(operation.name).input_shape.members)
-        assert set(operation.request.__struct_fields__) == known, operation.name
 
 
 def test_errors_are_those_of_the_model(dax: Any) -> None:

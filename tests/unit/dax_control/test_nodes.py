@@ -1,6 +1,7 @@
 """The nodes of clusters: each an endpoint with caches of its own, through replication, reboots, states, restarts, copies."""
 
 import random
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -246,3 +247,43 @@ def test_random_changes_leave_the_nodes_that_a_simulation_has(dax: Any, seed: in
             with DaxClient(node_url(cluster, chance.randrange(len(cluster["Nodes"])))) as client:
                 ports = [one[3] for one in client.call("endpoints")]
             assert sorted(ports) == sorted(node["Endpoint"]["Port"] for node in cluster["Nodes"])
+
+
+def requests_counted(database: Database) -> float:
+    """GetItem requests of the cluster `shop` in the last minutes, by CloudWatch."""
+    now = datetime.fromtimestamp(database.clock.now(), UTC)
+    reply = database.client("cloudwatch", region_name=REGION).get_metric_statistics(
+        Namespace="AWS/DAX",
+        MetricName="GetItemRequestCount",
+        Dimensions=[{"Name": "ClusterId", "Value": "shop"}],
+        StartTime=now - timedelta(minutes=5),
+        EndTime=now + timedelta(minutes=1),
+        Period=60,
+        Statistics=["Sum"],
+    )
+    return float(sum(point["Sum"] for point in reply["Datapoints"]))
+
+
+def test_what_a_node_has_counted_before_it_stops_is_not_lost(dax: Any, database: Database) -> None:
+    database.clock.freeze()
+    make_table(database)
+    create(dax, nodes=2)
+    for _ in range(3):
+        assert year_at(urls(dax)[0]) == 1958
+    dax.reboot_node(ClusterName="shop", NodeId="shop-a")
+    assert year_at(urls(dax)[0]) == 1958
+    assert year_at(urls(dax)[1]) == 1958
+    dax.decrease_replication_factor(ClusterName="shop", NewReplicationFactor=1)
+    assert requests_counted(database) == 5
+
+
+def test_attribute_lists_are_written_again_after_a_reset(tmp_path: Path) -> None:
+    settings = Settings(data_dir=str(tmp_path), port=0, dax_port=0)
+    with server(settings) as database:
+        with DaxClient(str(database.dax_endpoint)) as client:
+            list_id = client.call("defineAttributeListId", ["x", "y"])
+        database.reset()
+        with DaxClient(str(database.dax_endpoint)) as client:
+            assert client.call("defineAttributeListId", ["x", "y"]) == list_id
+    with server(settings) as database, DaxClient(str(database.dax_endpoint)) as client:
+        assert client.call("defineAttributeList", list_id) == ["x", "y"]

@@ -115,11 +115,6 @@ class DaxConnection(asyncio.Protocol):
         name = None if self._transport is None else self._transport.get_extra_info("sockname")
         return "127.0.0.1" if not name else str(name[0])
 
-    @property
-    def held_bytes(self) -> int:
-        """Bytes of replies that the client has not yet taken."""
-        return 0 if self._transport is None else self._transport.get_write_buffer_size()
-
     # --- what the loop calls --------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -205,7 +200,8 @@ class DaxConnection(asyncio.Protocol):
                 content = framed(content)
             caches = self._handler.caches
             caches.sent_bytes += len(content)
-            caches.latencies_seconds.append(self._now() - self._began_seconds)
+            if caches.latencies_seconds is not None:
+                caches.latencies_seconds.append(self._now() - self._began_seconds)
             self._transport.write(content)
             self._go_on()
 

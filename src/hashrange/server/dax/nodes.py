@@ -3,13 +3,13 @@
 import asyncio
 import ssl
 from base64 import b64encode
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any
 
 from hashrange.dax.attribute_lists import AttributeLists
 from hashrange.dax.node_caches import NodeCaches
-from hashrange.dax.node_host import NodeTerms
+from hashrange.dax.node_host import NodePlace, NodeTerms
 from hashrange.dax.node_metrics import NodeMetrics, ObservedNode
 from hashrange.dax.records import EVERYONE, SHARED_ACCOUNT, SHARED_REGION
 from hashrange.server.credentials import Credential
@@ -30,9 +30,6 @@ LATE_SWEEPS_MAX = 12
 """A client that has not completed a request for so many sweeps, a minute, is disconnected."""
 BACKLOG_CONNECTIONS = 1_024
 HOTTEST_SHOWN = 10
-
-NodeName = tuple[str, str, str, str]
-"""Account, Region, cluster, node id."""
 
 
 def advertised_place(text: str | None) -> tuple[str, int | None] | None:
@@ -88,7 +85,7 @@ class DaxNodes:
         self._host = service.settings.host
         self._advertised = advertised_place(service.settings.dax_advertise)
         self._begun = BegunBytes(BEGUN_BYTES_MAX)
-        self._running: dict[NodeName, _Running] = {}
+        self._running: dict[NodePlace, _Running] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._sweep: asyncio.TimerHandle | None = None
         metrics, clock = service.background.cloudwatch.metrics, service.clock
@@ -96,7 +93,7 @@ class DaxNodes:
         self._stop_listening: Callable[[], None] = lambda: None
         if service.settings.metrics == "on":
             metrics.add_source(self._metrics.record)
-            self._stop_listening = clock.on_advance(lambda: self._metrics.record(clock.service_time()))
+            self._stop_listening = clock.on_advance(self._record)
         self._shared = NodeSurroundings(
             service, AttributeLists(service.store), TableShapes(), credentials, self._do_later
         )
@@ -105,6 +102,11 @@ class DaxNodes:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    def _record(self) -> None:
+        """Record in CloudWatch what the nodes have counted."""
+        if self._service.settings.metrics == "on":
+            self._metrics.record(self._service.clock.service_time())
 
     @property
     def has_certificate(self) -> bool:
@@ -122,10 +124,7 @@ class DaxNodes:
 
     async def start(
         self,
-        account: str,
-        region: str,
-        cluster: str,
-        node_id: str,
+        place: NodePlace,
         terms: NodeTerms,
         *,
         port: int | None,
@@ -134,12 +133,13 @@ class DaxNodes:
         must_have_port: bool,
     ) -> int:
         """Implements `NodeHost.start`. To a cluster of everyone, clients of all accounts and Regions may connect, and see their own tables."""
-        await self.stop(account, region, cluster, node_id)
+        await self.stop(place)
         caches = NodeCaches(terms, self._service.clock.service_time)
-        name = (account, region, cluster, node_id)
-        caches.peers = partial(self._peers, name)
-        owner = None if account == EVERYONE else (account, region)
-        node = DaxNode(self._shared, caches, partial(self._endpoints, name[:3]), METHODS, owner)
+        if self._service.settings.metrics == "off":
+            caches.latencies_seconds = None
+        caches.peers = partial(self._peers, place)
+        owner = None if place.account == EVERYONE else (place.account, place.region)
+        node = DaxNode(self._shared, caches, partial(self._endpoints, place), METHODS, owner)
         running = _Running(node, caches, self._begun, zone)
         loop = asyncio.get_running_loop()
         listen = partial(
@@ -156,35 +156,30 @@ class DaxNodes:
                 raise
             running.listener = await loop.create_task(listen(port=0))  # another program has taken the former port
         running.port = running.listener.sockets[0].getsockname()[1]
-        self._running[name] = running
+        self._running[place] = running
         if self._sweep is None:
             self._turn()
         return running.port
 
-    async def stop(self, account: str, region: str, cluster: str, node_id: str) -> None:
+    async def stop(self, place: NodePlace) -> None:
         """Implements `NodeHost.stop`."""
-        running = self._running.pop((account, region, cluster, node_id), None)
-        if running is not None and running.listener is not None:
-            running.listener.close()
+        if place in self._running:
+            self._record()  # what it has counted
+            running = self._running.pop(place)
+            if running.listener is not None:
+                running.listener.close()
             for connection in list(running.connections):
                 connection.abort()
 
     async def close(self) -> None:
         """Stop all nodes, and record what they have counted."""
         self._stop_listening()
-        if self._service.settings.metrics == "on":
-            self._metrics.record(self._service.clock.service_time())
         if self._sweep is not None:
             self._sweep.cancel()
-        for name in list(self._running):
-            await self.stop(*name)
+        for place in list(self._running):
+            await self.stop(place)
         if self._tasks:
             await asyncio.wait(self._tasks)
-
-    def caches_of(self, account: str, region: str, cluster: str) -> Mapping[str, NodeCaches]:
-        """The caches of a cluster's nodes, by node id."""
-        wanted = (account, region, cluster)
-        return {name[3]: running.caches for name, running in self._running.items() if name[:3] == wanted}
 
     def describe(self) -> list[dict[str, object]]:
         """State of each node, for the admin API: what it has counted, its memory, the keys that are read most."""
@@ -208,12 +203,12 @@ class DaxNodes:
             for (account, region, cluster, node_id), running in sorted(self._running.items())
         ]
 
-    def _peers(self, name: NodeName) -> list[NodeCaches]:
-        return [running.caches for other, running in self._running.items() if other[:3] == name[:3] and other != name]
+    def _peers(self, one: NodePlace) -> list[NodeCaches]:
+        return [running.caches for place, running in self._running.items() if place != one and place[:3] == one[:3]]
 
-    def _endpoints(self, cluster: Sequence[str]) -> list[NodeEndpoint]:
+    def _endpoints(self, one: NodePlace) -> list[NodeEndpoint]:
         """The nodes of a cluster; the first one is the leader."""
-        found = sorted([(name, running) for name, running in self._running.items() if name[:3] == tuple(cluster)])
+        nodes = sorted([(place, running) for place, running in self._running.items() if place[:3] == one[:3]])
         told = self._advertised
         return [
             NodeEndpoint(
@@ -223,7 +218,7 @@ class DaxNodes:
                 number == 0,
                 running.zone,
             )
-            for number, (_, running) in enumerate(found)
+            for number, (_, running) in enumerate(nodes)
         ]
 
     def _observed(self) -> list[ObservedNode]:
@@ -242,7 +237,6 @@ class DaxNodes:
         """Disconnect slow clients; record metrics when a minute of service time is over, if the clock passes by itself."""
         for running in self._running.values():
             running.sweep()
-        if self._service.settings.metrics == "on":
-            self._metrics.record(self._service.clock.service_time())
+        self._record()
         pause_seconds = min(SWEEP_SECONDS, self._metrics.seconds_left + 0.001)
         self._sweep = asyncio.get_running_loop().call_later(pause_seconds, self._turn)

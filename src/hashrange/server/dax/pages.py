@@ -68,7 +68,7 @@ def _page(
         asked = [(option, value) for option, value in options.items() if option not in _REDUNDANT]
         if not {value.__class__ for pair in asked for value in pair} | {key_condition.__class__} <= _PLAIN:
             raise BadBytes("a condition or an option of an unexpected type")
-        cache_key = (scope.account, scope.region, operation, name, key_condition, _in_order(asked))
+        cache_key = (scope.account, scope.region, operation, name, key_condition, frozenset(asked))
         known = caches.reply(cache_key, operation)
         if known is not None:
             consumed = None
@@ -86,14 +86,6 @@ def _page(
         answer,
         partial(_write_page, node, shape, paths, cache_key, is_index=INDEX_NAME in options),
     )
-
-
-def _in_order(asked: list[tuple[Any, Any]]) -> tuple[tuple[Any, Any], ...]:
-    """Options in an order of their own. Raises BadBytes."""
-    try:
-        return tuple(sorted(asked))
-    except TypeError:
-        raise BadBytes("an option whose name is no integer") from None
 
 
 def _members(

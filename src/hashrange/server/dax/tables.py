@@ -2,7 +2,7 @@
 
 import msgspec
 
-from hashrange.errors import Malformed, ResourceNotFoundException, ValidationException
+from hashrange.errors import Malformed, ResourceNotFoundException
 from hashrange.items.types import Item
 from hashrange.items.values import check_item
 from hashrange.messages.reads import TABLE_NOT_FOUND
@@ -14,20 +14,18 @@ from hashrange.wire.dax.keys import KeyAttribute, key_bytes, read_key
 from hashrange.wire.faults import find_fault
 
 KNOWN_MAX = 1_000
-MALFORMED_NAME = "Invalid table name"
 
 
 class TableShape:
     """The keys of one table."""
 
-    __slots__ = ("_has_spellings", "key_names", "layouts", "schema", "table")
+    __slots__ = ("_has_spellings", "layouts", "schema", "table")
 
     def __init__(self, table: OpenTable) -> None:
         keys = table.keys
         names, types = keys.partition_names + keys.sort_names, keys.partition_types + keys.sort_types
         self.table = table
         self.schema = [KeyAttribute(name, kind) for name, kind in zip(names, types, strict=True)]
-        self.key_names = frozenset(names)
         self.layouts: dict[tuple[str, ...], tuple[bytes, list[str]]] = {}
         """Names of an item in its order → its attribute list's id as CBOR, and the names of that."""
         self._has_spellings = "N" in types or len(names) > 1
@@ -60,7 +58,7 @@ class TableShapes:
         except Malformed:
             body = msgspec.json.encode({"TableName": name, "Key": {"key": {"S": "value"}}})
             find_fault(get_item.OPERATION.request, get_item.OPERATION.rules, body)
-            raise ValidationException(MALFORMED_NAME) from None
+            raise
         if table is None:
             raise ResourceNotFoundException(TABLE_NOT_FOUND)
         return self.of(table)

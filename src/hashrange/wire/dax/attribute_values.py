@@ -10,7 +10,6 @@ from hashrange.wire.dax.reading import (
     TAG_STRING_SET,
     BadBytes,
     CborNumber,
-    CborReader,
     Tagged,
 )
 from hashrange.wire.dax.writing import (
@@ -28,11 +27,6 @@ from hashrange.wire.dax.writing import (
 
 _SETS = {TAG_STRING_SET: "SS", TAG_NUMBER_SET: "NS", TAG_BINARY_SET: "BS"}
 _SET_TAGS = {name: tag for tag, name in _SETS.items()}
-
-
-def read_attribute_value(reader: CborReader) -> Value:
-    """The next attribute value, as JSON would give it: numbers are not canonical, sets not sorted, nothing is checked. Raises CutOff, BadBytes."""
-    return attribute_value_of(reader.value())
 
 
 def attribute_value_of(value: Any) -> Value:

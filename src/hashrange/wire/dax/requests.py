@@ -58,7 +58,7 @@ class DaxRequest(NamedTuple):
 class Frames:
     """What one client sends. After BadBytes, nothing more can be read."""
 
-    __slots__ = ("_begun", "_skim", "is_open", "user_agent", "wants_frames")
+    __slots__ = ("_begun", "_skim", "is_open", "wants_frames")
 
     def __init__(self) -> None:
         self.is_open = False
@@ -66,7 +66,6 @@ class Frames:
         self._begun: bytearray | None = None
         """The bytes of a frame that is not complete."""
         self._skim = Skim(_HANDSHAKE_VALUES)
-        self.user_agent = ""
         self.wants_frames = False
         """True if the client reads replies in frames (`framed`), as that for Java does."""
 
@@ -119,7 +118,6 @@ class Frames:
         if magic != MAGIC or layering not in (0, 1) or mode != 0 or headers.__class__ is not dict:
             raise BadBytes("no handshake of DAX")
         self.wants_frames = layering == 1
-        self.user_agent = str(headers.get("UserAgent", ""))
         self.is_open = True
 
 
