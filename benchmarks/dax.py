@@ -14,9 +14,10 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from hashlib import sha256
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import boto3
 
@@ -27,7 +28,7 @@ from hashrange.wire.dax.writing import NULL, TRUE, head, write_bytes, write_inte
 ITEMS, ITEM_BYTES = 1_000, 1_000
 READS, WRITES = 30_000, 10_000
 IDS = {name: number for number, (name, _) in METHODS.items()}
-REGION = "eu-west-1"
+REGION, TABLE = "eu-west-1", "music"
 CLIENT = """
 import sys, time, botocore.session
 from amazondax import AmazonDaxClient
@@ -59,47 +60,59 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--client", metavar="PYTHON", help="a Python that has amazon-dax-client")
     options = parser.parse_args()
-    command = [sys.executable, "-m", "hashrange", "serve", "--in-memory", "--port", "0", "--dax-port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdout is not None
-        line = server.stdout.readline()
-        endpoint, dax = (
-            re.findall(r"(?:http|dax)://127\.0\.0\.1:\d+", line)[0],
-            re.findall(r"dax://[\d.]+:\d+", line)[0],
-        )
-        try:
-            prepare(endpoint)
-            rows = []
-            for connections in (1, 16):
-                for name, requests, count in kinds():
-                    found = measure(server.pid, dax, requests, connections, count)
-                    rows.append([name, str(connections), *map(number, found)])
-            print(table(["request", "connections", "median, µs", "99 %, µs", "a second", "server's CPU, µs"], rows))
-            if options.client:
-                ran = subprocess.run([options.client, "-c", CLIENT, dax], capture_output=True, text=True, check=True)
-                print(f"GetItem through amazon-dax-client, a hit: median {float(ran.stdout):.0f} µs")
-        finally:
-            server.terminate()
+    with dax_server() as server:
+        for place in range(ITEMS):
+            item = {"pk": {"S": f"key-{place}"}, "text": {"S": "x" * ITEM_BYTES}}
+            server.dynamodb.put_item(TableName=TABLE, Item=item)
+        rows = []
+        for connections in (1, 16):
+            for name, requests, count in kinds():
+                found = measure(server, requests, connections, count)
+                rows.append([name, str(connections), *map(number, found)])
+        print(table(["request", "connections", "median, µs", "99 %, µs", "a second", "server's CPU, µs"], rows))
+        if options.client:
+            ran = subprocess.run([options.client, "-c", CLIENT, server.dax], capture_output=True, text=True, check=True)
+            print(f"GetItem through amazon-dax-client, a hit: median {float(ran.stdout):.0f} µs")
     return 0
 
 
-def prepare(endpoint: str) -> None:
-    """Make the table and its items."""
-    client = boto3.client(
-        "dynamodb",
-        endpoint_url=endpoint,
-        region_name=REGION,
-        aws_access_key_id="AKIDEXAMPLE",
-        aws_secret_access_key="x",
-    )
-    client.create_table(
-        TableName="music",
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-        BillingMode="PAY_PER_REQUEST",
-    )
-    for place in range(ITEMS):
-        client.put_item(TableName="music", Item={"pk": {"S": f"key-{place}"}, "text": {"S": "x" * ITEM_BYTES}})
+class DaxServer(NamedTuple):
+    """A server with a cluster of one node, and an empty table."""
+
+    pid: int
+    dax: str
+    """Such as dax://127.0.0.1:8111."""
+    dynamodb: Any
+    """A boto3 client."""
+
+    def connect(self) -> socket.socket:
+        """An authorized connection to the node."""
+        connection = socket.create_connection(("127.0.0.1", int(self.dax.rpartition(":")[2])))
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.sendall(hello())
+        return connection
+
+
+@contextmanager
+def dax_server() -> Iterator[DaxServer]:
+    """Start one in memory, and end it."""
+    command = [sys.executable, "-m", "hashrange", "serve", "--in-memory", "--port", "0", "--dax-port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        try:
+            endpoint, *_, dax = re.findall(r"(?:http|dax)://[\d.]+:\d+", server.stdout.readline())
+            client = boto3.client(
+                "dynamodb", endpoint_url=endpoint, region_name=REGION, aws_access_key_id="AKIDEXAMPLE", aws_secret_access_key="x"
+            )  # fmt: skip
+            client.create_table(
+                TableName=TABLE,
+                KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+                AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+                BillingMode="PAY_PER_REQUEST",
+            )
+            yield DaxServer(server.pid, dax, client)
+        finally:
+            server.terminate()
 
 
 def kinds() -> list[tuple[str, Sequence[bytes], int]]:
@@ -124,7 +137,7 @@ def request(method: str, place: int, rest: bytes) -> bytes:
     """A request for one item."""
     out = bytearray(head(0, 1))
     write_integer(out, IDS[method])
-    return bytes(out) + as_bytes(b"music") + as_bytes(f"key-{place}".encode()) + rest
+    return bytes(out) + as_bytes(TABLE.encode()) + as_bytes(f"key-{place}".encode()) + rest
 
 
 def hello() -> bytes:
@@ -140,18 +153,14 @@ def hello() -> bytes:
     return bytes(out) + as_bytes(to_sign.encode()) + NULL + NULL
 
 
-def measure(pid: int, dax: str, requests: Sequence[bytes], connections: int, count: int) -> Measured:
+def measure(server: DaxServer, requests: Sequence[bytes], connections: int, count: int) -> Measured:
     """Send so many requests over some connections, one at a time on each."""
-    port = int(dax.rpartition(":")[2])
     selector = selectors.DefaultSelector()
     began = [0.0] * connections
     for place in range(connections):
-        connection = socket.create_connection(("127.0.0.1", port))
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        connection.sendall(hello())
-        selector.register(connection, selectors.EVENT_READ, place)
+        selector.register(server.connect(), selectors.EVENT_READ, place)
     took: list[float] = []
-    cpu_seconds, begin_seconds, sent = cpu_of(pid), time.perf_counter(), 0
+    cpu_seconds, begin_seconds, sent = cpu_of(server.pid), time.perf_counter(), 0
     for key in list(selector.get_map().values()):
         began[key.data] = time.perf_counter()
         key.fileobj.sendall(requests[sent % len(requests)])  # type: ignore[union-attr]
@@ -164,7 +173,7 @@ def measure(pid: int, dax: str, requests: Sequence[bytes], connections: int, cou
             began[key.data] = time.perf_counter()
             connection.sendall(requests[sent % len(requests)])
             sent += 1
-    passed, cpu = time.perf_counter() - begin_seconds, cpu_of(pid) - cpu_seconds
+    passed, cpu = time.perf_counter() - begin_seconds, cpu_of(server.pid) - cpu_seconds
     for key in list(selector.get_map().values()):
         key.fileobj.close()  # type: ignore[union-attr]
     took.sort()

@@ -6,19 +6,15 @@ the server's memory, and a GetItem through each of them is answered.
 
 import gc
 import os
-import re
 import resource
-import subprocess
-import sys
 from multiprocessing import get_context
 from pathlib import Path
 
-import boto3
-
+from benchmarks.dax import dax_server, request
 from benchmarks.tables import number, table
 from hashrange.dax.node_caches import NodeCaches
 from hashrange.dax.node_host import NodeTerms
-from tests.support.dax_client import DaxClient
+from hashrange.wire.dax.writing import NULL
 
 MEMORY_BYTES = 200_000_000
 CONNECTIONS = 10_000
@@ -48,34 +44,15 @@ def growth_share(kind: str, size_bytes: int) -> float:
 
 def bytes_of_a_connection() -> float:
     """Memory that the server takes for each of many connections that have asked for an item."""
-    command = [sys.executable, "-m", "hashrange", "serve", "--in-memory", "--port", "0", "--dax-port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdout is not None
-        try:
-            found = re.findall(r"(?:http|dax)://[\d.]+:\d+", server.stdout.readline())
-            endpoint, dax = found[0], found[-1]
-            client = boto3.client(
-                "dynamodb",
-                endpoint_url=endpoint,
-                region_name="eu-west-1",
-                aws_access_key_id="AKIDEXAMPLE",
-                aws_secret_access_key="secret",
-            )
-            client.create_table(
-                TableName="music",
-                KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-                AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-                BillingMode="PAY_PER_REQUEST",
-            )
-            before = resident_bytes(server.pid)
-            connections = [DaxClient(dax) for _ in range(CONNECTIONS)]
-            for one in connections:
-                one.call("getItem", b"music", b"a", None)
-            grown = resident_bytes(server.pid) - before
-            for one in connections:
-                one.close()
-        finally:
-            server.terminate()
+    with dax_server() as server:
+        before = resident_bytes(server.pid)
+        connections = [server.connect() for _ in range(CONNECTIONS)]
+        for place, one in enumerate(connections):
+            one.sendall(request("getItem", place, NULL))
+            assert one.recv(4096), "there is no reply"
+        grown = resident_bytes(server.pid) - before
+        for one in connections:
+            one.close()
     return grown / CONNECTIONS
 
 
