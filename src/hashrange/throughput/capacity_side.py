@@ -9,7 +9,7 @@
 Where the service publishes no rule, this is a model: docs/throughput.md.
 """
 
-from bisect import bisect_left
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import ceil
@@ -47,6 +47,7 @@ class CapacitySide:
 
     __slots__ = (
         "_adaptive",
+        "_begins",
         "_bucket",
         "_buckets",
         "_growing",
@@ -55,7 +56,6 @@ class CapacitySide:
         "_index",
         "_is_write",
         "_isolated",
-        "_lasts",
         "_only",
         "_partitions",
         "_table",
@@ -87,8 +87,8 @@ class CapacitySide:
         """The bucket that goes with `_growth`."""
         self._partitions: dict[int, Bucket] = {}
         """By number of the partition, in order of hashes."""
-        self._lasts: list[bytes] = []
-        """The last hash of each, as in keys; `_buckets` are those of the same places."""
+        self._begins: list[bytes] = []
+        """The first hash of each but the first, as in keys; `_buckets` are those of all."""
         self._buckets: list[Bucket] = []
         self._only: Bucket | None = None
         """The bucket of the only partition; None if there are several, or none."""
@@ -173,7 +173,7 @@ class CapacitySide:
         }
         self._buckets = [*self._partitions.values()]
         self._only = self._buckets[0] if len(self._buckets) == 1 else None
-        self._lasts = [one.hashes.last.to_bytes(HASH_BYTES, "big") for one in partitions]
+        self._begins = [one.hashes.first.to_bytes(HASH_BYTES, "big") for one in partitions[1:]]
 
     def admit(self, key: Key, now_seconds: float) -> None:
         """Raise the error of a throttled request for the item at `key` unless all buckets admit one now."""
@@ -214,8 +214,9 @@ class CapacitySide:
             self._take_on_demand(units, now_seconds)
         if key is None:
             return
-        only = self._only
-        partition = self._partition(key) if only is None or self._isolated else only
+        partition = self._only
+        if partition is None or self._isolated:
+            partition = self._partition(key)
         if partition is not None:
             full_at_seconds = partition.full_at_seconds  # as `take_of_partition` does
             begin_seconds = full_at_seconds if full_at_seconds > now_seconds else now_seconds  # noqa: FURB136 - `max` takes twice as long
@@ -236,9 +237,9 @@ class CapacitySide:
         if not buckets:
             return
         low, high = lower[:HASH_BYTES].ljust(HASH_BYTES, b"\0"), upper[:HASH_BYTES].ljust(HASH_BYTES, b"\xff")
-        first = min(bisect_left(self._lasts, low), len(buckets) - 1)
-        last = min(max(bisect_left(self._lasts, high), first), len(buckets) - 1)
-        ends = [int.from_bytes(end, "big") for end in (low, *self._lasts[first:last], high)]
+        first = bisect_right(self._begins, low)
+        last = max(bisect_right(self._begins, high), first)
+        ends = [int.from_bytes(end, "big") for end in (low, *self._begins[first:last], high)]
         width = max(ends[-1] - ends[0], 1)
         for bucket, (begin, end) in zip(buckets[first : last + 1], pairwise(ends), strict=True):
             bucket.take(units if first == last else units * (end - begin) / width, now_seconds)
@@ -266,7 +267,9 @@ class CapacitySide:
         """The bucket of the partition that the key falls into, or of its item alone; None if partitions are not looked at."""
         if not self._buckets:
             return None
-        return self._isolated.get(key) or self._buckets[bisect_left(self._lasts, key[:HASH_BYTES])]
+        if self._isolated and (own := self._isolated.get(key)) is not None:
+            return own
+        return self._buckets[bisect_right(self._begins, key)]
 
     def _refuse(self, limit: ThroughputLimit, key: Key | None) -> None:
         name = None if self._index is None else self._index.name
