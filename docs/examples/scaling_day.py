@@ -18,7 +18,7 @@ from hashrange.testing import server
 from hashrange.testing.database import Database
 
 DAY_MINUTES = 24 * 60
-UNITS_MIN, UNITS_MAX = 2, 40
+UNITS_MIN, UNITS_MAX = 1, 20
 """Bounds of the table's capacity, in read units per second."""
 LARGE_UNITS = 100
 """Read units of a large item, which has 400 KB. A minute's reads are large items, and small ones for the rest."""
@@ -45,7 +45,7 @@ class Minute(NamedTuple):
 def wanted_units(minute: int) -> int:
     """Read units that programs want in a minute of the day: few at night, most in the afternoon, and a peak at eight in the evening."""
     hour = minute / 60
-    a_second = 6 - 4 * math.cos((hour - 3) / 24 * 2 * math.pi) + 50 * math.exp(-(((hour - 20) / 0.5) ** 2))
+    a_second = 3 - 2 * math.cos((hour - 3) / 24 * 2 * math.pi) + 25 * math.exp(-(((hour - 20) / 0.5) ** 2))
     return round(a_second * 60)
 
 
@@ -156,7 +156,7 @@ def draw(minutes: list[Minute]) -> str:
     provisioned = steps([one.provisioned for one in minutes])
     shapes = [
         f'<rect width="100%" height="100%" fill="{PAPER}"/>',
-        *(_rule(at(0, units), at(DAY_MINUTES, units), f"{units}") for units in range(0, top + 1, 10)),
+        *(_rule(at(0, units), at(DAY_MINUTES, units), f"{units}") for units in range(0, top + 1, 5)),
         *(_hour(at(60 * hour, 0), f"{hour}:00") for hour in range(0, 25, 3)),
         f'<polygon fill="{THROTTLED}" points="{" ".join([*wanted, *reversed(consumed)])}"/>',
         f'<polygon fill="{CONSUMED}" points="{" ".join([*consumed, at(DAY_MINUTES, 0), at(0, 0)])}"/>',

@@ -49,6 +49,8 @@ class _RunningJob:
         """An event that is set when there may be new work for the job."""
         self.rest = asyncio.Event()
         """An event that is set while the job rests."""
+        self.turn = asyncio.Event()
+        """An event that is set when it may be the job's turn. Cleared by the job, before it waits."""
         self.failure: Exception | None = None
         """The error of the job's last slice; None if the slice succeeded."""
         self.due_seconds: float | None = None
@@ -83,8 +85,6 @@ class Runner:
         """A lock that is held while jobs run in order."""
         self._orders = 0
         """How often jobs have begun to run in order."""
-        self._order_changed = asyncio.Event()
-        """An event that is set and cleared at once when it may be another job's turn, or jobs no longer run in order."""
 
     def start(self) -> None:
         """Start all jobs on the running event loop; each looks for work at once."""
@@ -103,6 +103,12 @@ class Runner:
         """Let every job look for work, because there is new work or time was moved."""
         for running in self._running:
             running.look()
+
+    def wake_untimed(self) -> None:
+        """Let every job look for work that goes by real time, because there may be new work after time was moved."""
+        for running in self._running:
+            if not running.job.waits_for_service_time:
+                running.look()
 
     def wake_job(self, job: Job) -> None:
         """Let one job look for work, because there is new work for it."""
@@ -170,7 +176,7 @@ class Runner:
             finally:
                 for running in self._running:
                     running.is_given_up = False
-                self._order_changes()  # those who wait check after this coroutine has released the lock
+                self._order_changes()
 
     async def stop(self) -> None:
         """Cancel the tasks of all jobs, between slices or at an `await` in a slice; returns when they have ended. May be called again."""
@@ -187,7 +193,8 @@ class Runner:
         """Run one job's slices until the task is cancelled."""
         while True:
             while self._is_behind(running):
-                await self._order_changed.wait()
+                running.turn.clear()
+                await running.turn.wait()
             running.wake.clear()
             running.due_seconds = None
             running.is_in_slice = True
@@ -204,7 +211,7 @@ class Runner:
                 running.failure = None
             finally:
                 running.is_in_slice = False
-                self._order_changes()  # those who wait check when this job rests or gives way
+                self._order_changes()
             if running.failure is not None:
                 await self._rest_after_failure(running)
             elif pause_seconds is not None and pause_seconds <= AT_ONCE:
@@ -222,9 +229,17 @@ class Runner:
         return any(one.is_in_slice for one in self._timed) or not all(one.rest.is_set() for one in self._timed[:place])
 
     def _order_changes(self) -> None:
-        """Let all jobs that wait for their turn check whether it has come."""
-        self._order_changed.set()
-        self._order_changed.clear()
+        """Let the job run whose turn comes when the code that runs now gives way: when a job rests, or jobs no longer run in order."""
+        asyncio.get_running_loop().call_soon(self._give_turn)
+
+    def _give_turn(self) -> None:
+        if not self._order.locked():
+            for running in self._running:
+                running.turn.set()
+        elif not any(running.is_in_slice for running in self._timed):
+            first = next((running for running in self._timed if not running.rest.is_set()), None)
+            if first is not None:
+                first.turn.set()
 
     async def _rest_after_failure(self, running: _RunningJob) -> None:
         """Let a failed job rest. If jobs run in order, it rests at least until they no longer do."""
@@ -233,7 +248,8 @@ class Runner:
             running.wake.clear()
             running.rest.set()
             while running.is_given_up:
-                await self._order_changed.wait()
+                running.turn.clear()
+                await running.turn.wait()
         await self._rest(running, RETRY_SECONDS)
 
     async def _rest_for_service_time(self, running: _RunningJob, seconds: float | None) -> None:

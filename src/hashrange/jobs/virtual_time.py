@@ -44,7 +44,7 @@ async def advance(clock: VirtualClock | MovableClock, jobs: Runner, seconds: flo
         await _stop_on_the_way(clock, jobs, end_seconds, returns)
         if clock.returns == returns:
             clock.advance_to(end_seconds)
-        jobs.wake()
+        jobs.wake_untimed()
         await jobs.until_at_rest()
 
 
