@@ -57,6 +57,13 @@ SWITCHES_TO_ON_DEMAND_MAX = 4
 TABLE_CLASS_CHANGES_MAX = 2
 """Changes of one table's class within TABLE_CLASS_CHANGES_DAYS."""
 TABLE_CLASS_CHANGES_DAYS = 30
+ENCRYPTION_CHANGES_AT_ONCE_MAX = 4
+"""Changes of one table's encryption within ENCRYPTION_WINDOW_SECONDS of the first one, after which each further one must be
+ENCRYPTION_CHANGE_SECONDS after the last one. Source: service behaviour, captures to October 2026."""
+ENCRYPTION_WINDOW_SECONDS = 86_400
+ENCRYPTION_CHANGE_SECONDS = 21_600
+PROTECTION_CHANGE_SECONDS = 15
+"""Between two changes of one table's deletion protection, if tables take time to change."""
 LIST_TABLES_MAX = 100
 """Table names on one page of ListTables."""
 LISTED_MAX = 100

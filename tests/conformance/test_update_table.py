@@ -1,10 +1,21 @@
 """UpdateTable: which changes it makes, which it refuses, and which of two faults it reports."""
 
+import re
 from typing import Any
 
 import pytest
 
-from tests.conformance.tables import INVALID, create_request, definitions, fault, fresh_name, index, units, validation
+from tests.conformance.tables import (
+    INVALID,
+    create_request,
+    definitions,
+    fault,
+    fresh_name,
+    index,
+    keys,
+    units,
+    validation,
+)
 from tests.support.raw_client import RawClient
 
 STREAM = {"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"}
@@ -131,16 +142,16 @@ def test_billing_mode_goes_there_and_back(client: Any, provisioned: str) -> None
     assert table["GlobalSecondaryIndexes"][0]["ProvisionedThroughput"]["WriteCapacityUnits"] == 5
 
 
-def test_settings_change_together(client: Any, on_demand: str) -> None:
-    client.update_table(
-        TableName=on_demand,
-        TableClass="STANDARD_INFREQUENT_ACCESS",
-        DeletionProtectionEnabled=True,
-        SSESpecification={"Enabled": True},
-        StreamSpecification=STREAM,
-        OnDemandThroughput={"MaxReadRequestUnits": 100},
-        WarmThroughput={"ReadUnitsPerSecond": 13000},
-    )
+def test_settings_change_one_after_the_other(client: Any, on_demand: str) -> None:
+    for change in (
+        {"TableClass": "STANDARD_INFREQUENT_ACCESS"},
+        {"DeletionProtectionEnabled": True},
+        {"SSESpecification": {"Enabled": True}},
+        {"StreamSpecification": STREAM},
+        {"OnDemandThroughput": {"MaxReadRequestUnits": 100}},
+        {"WarmThroughput": {"ReadUnitsPerSecond": 13000}},
+    ):
+        client.update_table(TableName=on_demand, **change)
     table = described(client, on_demand)
     assert table["TableClassSummary"]["TableClass"] == "STANDARD_INFREQUENT_ACCESS"
     assert table["DeletionProtectionEnabled"] is True
@@ -164,17 +175,45 @@ def test_a_stream_goes_on_once_and_off_once(client: Any, raw: RawClient, on_dema
     assert table["LatestStreamArn"] == arn
 
 
-def test_encryption_changes_only_to_something_else(raw: RawClient, on_demand: str) -> None:
-    def request(**members: Any) -> dict[str, Any]:
-        return {"TableName": on_demand, "SSESpecification": members}
+def encrypt(name: str, **members: Any) -> dict[str, Any]:
+    """An UpdateTable that changes the encryption."""
+    return {"TableName": name, "SSESpecification": members}
 
-    assert validation(raw, "UpdateTable", request(Enabled=False)) == INVALID + "Table is already encrypted by default"
-    assert raw("UpdateTable", request(Enabled=True)).status == 200
-    assert validation(raw, "UpdateTable", request(Enabled=True)) == (
+
+def test_encryption_changes_unless_the_same_key_is_named_by_its_arn(raw: RawClient, on_demand: str) -> None:
+    off = encrypt(on_demand, Enabled=False)
+    assert validation(raw, "UpdateTable", off) == INVALID + "Table is already encrypted by default"
+    reply = raw("UpdateTable", encrypt(on_demand, Enabled=True)).json()["TableDescription"]
+    assert (reply["TableStatus"], reply["SSEDescription"]["Status"]) == ("ACTIVE", "UPDATING")
+    assert raw("UpdateTable", encrypt(on_demand, Enabled=True)).status == 200
+    same = encrypt(on_demand, Enabled=True, SSEType="KMS", KMSMasterKeyId=reply["SSEDescription"]["KMSMasterKeyArn"])
+    assert validation(raw, "UpdateTable", same) == (
         INVALID
         + "Table is already encrypted with given KMSMasterKeyId. Use KMSMasterKeyId parameter if you want to change Master Key"
     )
-    assert raw("UpdateTable", request(Enabled=True, KMSMasterKeyId="other")).status == 200
+    keyless = encrypt(on_demand, Enabled=True, KMSMasterKeyId="other")
+    assert validation(raw, "UpdateTable", keyless) == (
+        INVALID + "SSEType KMS is required if KMSMasterKeyId is specified"
+    )
+    assert raw("UpdateTable", encrypt(on_demand, Enabled=True, SSEType="KMS", KMSMasterKeyId="other")).status == 200
+    reply = raw("UpdateTable", off).json()["TableDescription"]
+    assert reply["SSEDescription"]["KMSMasterKeyArn"].endswith("key/other")
+
+
+def test_a_fifth_change_of_encryption_waits(client: Any, raw: RawClient, on_demand: str) -> None:
+    for enabled in (True, False, True, False):
+        client.update_table(**encrypt(on_demand, Enabled=enabled))
+    for refused in (encrypt(on_demand, Enabled=True), encrypt(on_demand, Enabled=False)):
+        code, message = fault(raw, "UpdateTable", refused)
+        assert code == "LimitExceededException"
+        time = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
+        assert re.fullmatch(
+            rf"Subscriber limit exceeded: Encryption mode changes are limited in the 24h window ending at {time}\. After the "
+            r"first 4 change, each subsequent change in the same window can be performed at most once every 21600 seconds\. "
+            rf"Number of updates today: 4\. Last change at {time}\. Next changes can be made at {time}\.",
+            str(message),
+        )
+    assert "SSEDescription" not in described(client, on_demand)
 
 
 NOTHING = (
@@ -240,25 +279,9 @@ PROVISIONED_CASES: dict[str, tuple[dict[str, Any], str]] = {
         },
         INVALID + "Only one global secondary index update per index is allowed simultaneously. Index: index",
     ),
-    "unknown index": (
-        {"GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "other", "ProvisionedThroughput": units(1, 1)}}]},
-        (
-            "This operation cannot be performed with given input values. "
-            "Please contact DynamoDB service team for more info: Action Blocked: IndexUpdate"
-        ),
-    ),
     "index exists": (
         {"GlobalSecondaryIndexUpdates": [{"Create": index(ProvisionedThroughput=units(1, 1))}]},
         "Attempting to create an index which already exists",
-    ),
-    "attribute redefined": (
-        {
-            "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "N"}],
-            "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "index"}}],
-        },
-        INVALID
-        + "Attributes cannot be redefined. Please check that your attribute has the same type as previously defined. "
-        + "Existing schema: Schema:[SchemaElement: key{id:S:HASH}] New schema: Schema:[SchemaElement: key{id:N:HASH}]",
     ),
     "index key undefined": (
         {"GlobalSecondaryIndexUpdates": [{"Create": index("added", "user", ProvisionedThroughput=units(1, 1))}]},
@@ -294,8 +317,12 @@ PROVISIONED_CASES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "no maximum of an index": (
         {"GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "index", "OnDemandThroughput": {}}}]},
+        INVALID + "Both ReadCapacityUnits and WriteCapacityUnits must be specified for index: index",
+    ),
+    "no warm throughput of any index": (
+        {"GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "other", "WarmThroughput": {}}}]},
         INVALID
-        + "One of ProvisionedThroughput, OnDemandThroughput or WarmThroughput must be specified for index: index",
+        + "WarmThroughput must have at least one of ReadUnitsPerSecond or WriteUnitsPerSecond specified for index: other",
     ),
     "replicas": (
         {"ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]},
@@ -353,7 +380,15 @@ ON_DEMAND_CASES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "index throughput": (
         {"GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "index", "ProvisionedThroughput": units(1, 1)}}]},
-        INVALID + "ProvisionedThroughput should not be specified for index: index when BillingMode is PAY_PER_REQUEST",
+        INVALID
+        + "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified for index: index "
+        + "when BillingMode is PAY_PER_REQUEST",
+    ),
+    "index without change": (
+        {"GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "index"}}]},
+        INVALID
+        + "The only Updates for index: index when TableThroughputMode is PAY_PER_REQUEST can be to "
+        + "OnDemandThroughput, WarmThroughput",
     ),
     "switch without throughput": (
         {"BillingMode": "PROVISIONED"},
@@ -406,9 +441,42 @@ def test_two_online_index_changes_are_one_too_many(raw: RawClient, on_demand: st
     )
 
 
-def test_a_missing_index_cannot_be_deleted(raw: RawClient, on_demand: str) -> None:
-    request = {"TableName": on_demand, "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "other"}}]}
-    assert fault(raw, "UpdateTable", request)[0] == "ResourceNotFoundException"
+@pytest.mark.parametrize("action", ["Update", "Delete"])
+def test_a_missing_index_is_not_found(raw: RawClient, on_demand: str, action: str) -> None:
+    request = {"TableName": on_demand, "GlobalSecondaryIndexUpdates": [{action: {"IndexName": "other"}}]}
+    assert fault(raw, "UpdateTable", request) == (
+        "ResourceNotFoundException",
+        f"Requested resource not found: Index other for table {on_demand}",
+    )
+
+
+@pytest.mark.parametrize("action", ["Update", "Delete"])
+def test_a_local_index_stays_as_it_is(client: Any, raw: RawClient, action: str) -> None:
+    name = fresh_name()
+    local = {
+        "IndexName": "local",
+        "KeySchema": keys("id", "user"),
+        "Projection": {"ProjectionType": "ALL"},
+    }
+    client.create_table(
+        **create_request(
+            name,
+            KeySchema=keys("id", "at"),
+            AttributeDefinitions=definitions("id", "at", "user"),
+            LocalSecondaryIndexes=[local],
+        )
+    )
+    request = {"TableName": name, "GlobalSecondaryIndexUpdates": [{action: {"IndexName": "local"}}]}
+    assert validation(raw, "UpdateTable", request) == (
+        f"Cannot {action.lower()} an index that is not a GlobalSecondaryIndex: local"
+    )
+
+
+def test_types_of_attributes_that_are_there_are_ignored(client: Any, on_demand: str) -> None:
+    before = described(client, on_demand)["AttributeDefinitions"]
+    definition = {"AttributeName": "id", "AttributeType": "N"}
+    client.update_table(TableName=on_demand, AttributeDefinitions=[definition], DeletionProtectionEnabled=True)
+    assert described(client, on_demand)["AttributeDefinitions"] == before
 
 
 def test_a_missing_table_comes_after_the_request_and_before_the_index_rules(raw: RawClient) -> None:

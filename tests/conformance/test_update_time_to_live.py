@@ -74,7 +74,7 @@ def test_on_when_it_is_on(client: Any, raw: RawClient, name: str) -> None:
     assert validation(raw, "UpdateTimeToLive", change(name)) == "TimeToLive is already enabled"
     assert (
         validation(raw, "UpdateTimeToLive", change(name, "other"))
-        == "TimeToLive is already enabled with a different attribute name"
+        == "TimeToLive is active on a different AttributeName: current AttributeName is expires"
     )
 
 
@@ -86,7 +86,7 @@ def test_off_with_another_name(client: Any, raw: RawClient, name: str) -> None:
     client.update_time_to_live(**change(name))
     assert (
         validation(raw, "UpdateTimeToLive", change(name, "other", is_on=False))
-        == "TimeToLive is already enabled with a different attribute name"
+        == "TimeToLive is active on a different AttributeName: current AttributeName is expires"
     )
 
 

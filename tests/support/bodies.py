@@ -214,7 +214,6 @@ BODIES: dict[str, list[dict[str, Any]]] = {
             "TableName": TABLE,
             "BillingMode": "PROVISIONED",
             "ProvisionedThroughput": {"ReadCapacityUnits": 2, "WriteCapacityUnits": 3},
-            "DeletionProtectionEnabled": False,
         },
         {
             "TableName": TABLE,

@@ -9,8 +9,15 @@ _INVALID = "One or more parameter values were invalid: "
 
 TABLE_NOT_FOUND = "Requested resource not found: Table: {name} not found"
 RESOURCE_NOT_FOUND = "Requested resource not found"
+INDEX_NOT_FOUND = "Requested resource not found: Index {index} for table {table}"
 TABLE_EXISTS = "Table already exists: {name}"
 TABLE_IN_USE = "Attempt to change a resource which is still in use: Table is being {doing}: {name}"
+TABLE_BEING_UPDATED = (
+    "Attempt to change a resource which is still in use: Table: {name} is in the process of being updated."
+)
+UNITS_BEING_UPDATED = (
+    "Attempt to change a resource which is still in use: Table IOPS are currently being updated. Table: {name}"
+)
 TABLE_INDEXES_IN_USE = (
     "Attempt to change a resource which is still in use: Cannot delete table while indexes are being created, updated,"
     " or deleted."
@@ -52,10 +59,8 @@ WARM_QUOTA = (
 # --- time to live -------------------------------------------------------------------------------
 
 TTL_ALREADY_ENABLED = "TimeToLive is already enabled"
-TTL_OTHER_ATTRIBUTE = "TimeToLive is already enabled with a different attribute name"
+TTL_OTHER_ATTRIBUTE = "TimeToLive is active on a different AttributeName: current AttributeName is {attribute}"
 TTL_ALREADY_DISABLED = "TimeToLive is already disabled"
-# Our own choice for disabling time to live with another attribute than the enabled one: no capture covers this case.
-TTL_DISABLED_OTHER = TTL_OTHER_ATTRIBUTE
 TTL_CHANGED_LATELY = "Time to live has been modified multiple times within a fixed interval"
 
 # --- billing mode and throughput ----------------------------------------------------------------
@@ -132,10 +137,7 @@ INDEX_UPDATE_EMPTY = (
 INDEX_UPDATED_TWICE = (
     _INVALID + "Only one global secondary index update per index is allowed simultaneously. Index: {index}"
 )
-INDEX_UPDATE_BLOCKED = (
-    "This operation cannot be performed with given input values. "
-    "Please contact DynamoDB service team for more info: Action Blocked: IndexUpdate"
-)
+INDEX_NOT_GLOBAL = "Cannot {action} an index that is not a GlobalSecondaryIndex: {index}"
 INDEX_EXISTS = "Attempting to create an index which already exists"
 INDEX_UPDATE_SEVERAL = (
     _INVALID + "Only one global secondary index action is allowed per GlobalSecondaryIndexUpdate object"
@@ -145,15 +147,38 @@ STREAM_ON_WITHOUT_VIEW = _INVALID + "If stream is being enabled then UpdateViewT
 STREAM_ALREADY_ON = "Table already has an enabled stream: TableName: {name}"
 STREAM_ALREADY_OFF = "Table has no stream to disable: TableName: {name}"
 TWO_INDEX_CHANGES = "Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously per table"
-ATTRIBUTE_REDEFINED = (
+INDEX_UPDATE_NOTHING = _INVALID + "Both ReadCapacityUnits and WriteCapacityUnits must be specified for index: {index}"
+INDEX_UPDATE_NOTHING_ON_DEMAND = (
     _INVALID
-    + "Attributes cannot be redefined. Please check that your attribute has the same type as previously defined. "
-    + "Existing schema: Schema:[{existing}] New schema: Schema:[{new}]"
+    + "The only Updates for index: {index} when TableThroughputMode is PAY_PER_REQUEST can be to "
+    + "OnDemandThroughput, WarmThroughput"
 )
-SCHEMA_ELEMENT = "SchemaElement: key{{{name}:{type}:{kind}}}"
-# Our own wording: the service's is not captured.
-INDEX_UPDATE_NOTHING = (
-    _INVALID + "One of ProvisionedThroughput, OnDemandThroughput or WarmThroughput must be specified for index: {index}"
+INDEX_WARM_EMPTY = (
+    _INVALID
+    + "WarmThroughput must have at least one of ReadUnitsPerSecond or WriteUnitsPerSecond specified for index: {index}"
+)
+INDEX_UNITS_ON_DEMAND = (
+    _INVALID
+    + "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified for index: {index} "
+    + "when BillingMode is PAY_PER_REQUEST"
+)
+ONLY_CHANGE = _INVALID + "{kind} modification must be the only operation in the request"
+MAXIMUM_WITH_OTHER_CHANGE = (
+    _INVALID + "OnDemandThroughput can only be combined with BillingMode in an UpdateTable request"
+)
+WARM_WITH_OTHER_CHANGE = _INVALID + "WarmThroughput must be the only operation in the request"
+WARM_WITH_NEW_INDEX = _INVALID + "Create global secondary index cannot be specified when updating WarmThroughput"
+STREAM_WITH_UNITS = _INVALID + "You cannot modify stream status while updating table IOPS"
+INDEX_WITH_UNITS = _INVALID + "You cannot create or delete index while updating table IOPS"
+INDEX_WITH_STREAM = _INVALID + "You cannot create or delete index while changing stream status"
+PROTECTION_CHANGED_LATELY = (
+    "Deletion protection setting for table {name} modified within the previous 15000 milliseconds. "
+    "Please try again after {next}"
+)
+TOO_MANY_ENCRYPTION_CHANGES = (
+    "Subscriber limit exceeded: Encryption mode changes are limited in the 24h window ending at {end}. After the first "
+    "{limit} change, each subsequent change in the same window can be performed at most once every {seconds} seconds. "
+    "Number of updates today: {count}. Last change at {last}. Next changes can be made at {next}."
 )
 ALREADY_ENCRYPTED = (
     _INVALID
@@ -219,6 +244,7 @@ STREAM_DISABLED_WITH_VIEW = (
     _INVALID + "Table is being created with a stream disabled, UpdateViewType should not be specified"
 )
 STREAM_WITHOUT_VIEW = _INVALID + "Table is being created with a stream enabled, UpdateViewType is required"
+SSE_KEY_WITHOUT_TYPE = _INVALID + "SSEType KMS is required if KMSMasterKeyId is specified"
 SSE_AES256 = _INVALID + "SSEType AES256 is not supported"
 SSE_DISABLED_WITH = _INVALID + "{member} can not be specified if Enabled is false"
 # Our own.

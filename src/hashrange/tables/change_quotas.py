@@ -1,4 +1,4 @@
-"""How often may throughput decrease, a table switch to on-demand, and its class change? Pure functions of the earlier changes and the time.
+"""How often may throughput decrease, a table switch to on-demand, and its class or encryption change? Pure functions of the earlier changes and the time.
 
 Decreases are counted separately for a table and each global index: four on a UTC day, then one more an hour after the last one, so at
 most 27 a day. A table is switched to on-demand at most four times within 24 hours, and its class changes at most twice within 30 days.
@@ -8,6 +8,9 @@ to October 2026 (decreases, class); developer guide, quotas page of 2026 (switch
 
 from hashrange.limits import (
     DECREASES_AT_ONCE_MAX,
+    ENCRYPTION_CHANGE_SECONDS,
+    ENCRYPTION_CHANGES_AT_ONCE_MAX,
+    ENCRYPTION_WINDOW_SECONDS,
     SWITCHES_TO_ON_DEMAND_MAX,
     TABLE_CLASS_CHANGES_DAYS,
     TABLE_CLASS_CHANGES_MAX,
@@ -57,6 +60,20 @@ def recent_class_changes(table: Table, now_seconds: float) -> tuple[float, ...]:
 def may_set_class(recent: tuple[float, ...]) -> bool:
     """True if a request may set the table's class, even to what it is; `recent` as `recent_class_changes` returns it."""
     return len(recent) < TABLE_CLASS_CHANGES_MAX
+
+
+def recent_encryption_changes(table: Table, now_seconds: float) -> tuple[float, ...]:
+    """Times of the changes of the table's encryption in the window that began with the first of them, oldest first."""
+    changes = table.encryption_changes_seconds
+    is_open = bool(changes) and changes[0] <= now_seconds < changes[0] + ENCRYPTION_WINDOW_SECONDS
+    return tuple([at for at in changes if at <= now_seconds]) if is_open else ()
+
+
+def next_encryption_at_seconds(recent: tuple[float, ...], now_seconds: float) -> float:
+    """Time from which one more change of encryption is allowed; `recent` as `recent_encryption_changes` returns it."""
+    if len(recent) < ENCRYPTION_CHANGES_AT_ONCE_MAX:
+        return now_seconds
+    return max(now_seconds, min(recent[-1] + ENCRYPTION_CHANGE_SECONDS, recent[0] + ENCRYPTION_WINDOW_SECONDS))
 
 
 def _within(times_seconds: tuple[float, ...], window_seconds: float, now_seconds: float) -> tuple[float, ...]:

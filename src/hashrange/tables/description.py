@@ -47,7 +47,7 @@ def table_description(
     _add_billing(description, table, current)
     _add_indexes(description, table, now_seconds, statistics, current)
     _add_stream(description, table)
-    _add_settings(description, table, current)
+    _add_settings(description, table, now_seconds, current)
     return description
 
 
@@ -106,8 +106,10 @@ def _throughput(subject: Table | Index, now_seconds: float) -> dict[str, Any]:
     return described
 
 
-def _warm(table: Table, index: Index | None, shown_status: str) -> dict[str, Any]:
+def _warm(table: Table, index: Index | None, now_seconds: float, shown_status: str) -> dict[str, Any]:
     units = warm_units(table, index)
+    if (index or table).warm_updating_until_seconds > now_seconds:
+        shown_status = "UPDATING"
     return {
         "ReadUnitsPerSecond": units.read_units,
         "WriteUnitsPerSecond": units.write_units,
@@ -155,7 +157,7 @@ def _add_indexes(
         maximum = _on_demand(index)
         if maximum:
             one["OnDemandThroughput"] = maximum
-        one["WarmThroughput"] = _warm(table, index, shown)
+        one["WarmThroughput"] = _warm(table, index, now_seconds, shown)
         described.append(one)
     if described:
         description["GlobalSecondaryIndexes"] = described
@@ -186,13 +188,15 @@ def _add_stream(description: dict[str, Any], table: Table) -> None:
         description["LatestStreamArn"] = f"{table.arn}/stream/{table.stream_label}"
 
 
-def _add_settings(description: dict[str, Any], table: Table, current: Status) -> None:
+def describe_encryption(table: Table, shown_status: str) -> dict[str, Any]:
+    """SSEDescription of a table with a key."""
+    return {"Status": shown_status, "SSEType": table.sse_type, "KMSMasterKeyArn": table.kms_key_arn}
+
+
+def _add_settings(description: dict[str, Any], table: Table, now_seconds: float, current: Status) -> None:
     if table.sse_type is not None:
-        description["SSEDescription"] = {
-            "Status": "ENABLED",
-            "SSEType": table.sse_type,
-            "KMSMasterKeyArn": table.kms_key_arn,
-        }
+        is_updating = table.encryption_updating_until_seconds > now_seconds
+        description["SSEDescription"] = describe_encryption(table, "UPDATING" if is_updating else "ENABLED")
     if table.table_class != "STANDARD" or table.table_class_changed_at_seconds is not None:
         summary: dict[str, Any] = {"TableClass": table.table_class}
         if table.table_class_changed_at_seconds is not None:
@@ -202,4 +206,4 @@ def _add_settings(description: dict[str, Any], table: Table, current: Status) ->
     maximum = _on_demand(table)
     if maximum:
         description["OnDemandThroughput"] = maximum
-    description["WarmThroughput"] = _warm(table, None, current)
+    description["WarmThroughput"] = _warm(table, None, now_seconds, current)

@@ -58,6 +58,7 @@ class Index(msgspec.Struct, frozen=True):
     throughput_decreased_at_seconds: float | None = None
     decreases_today: int = 0
     updating_until_seconds: float = 0.0
+    warm_updating_until_seconds: float = 0.0
     state: Literal["CREATING", "ACTIVE", "DELETING"] = "ACTIVE"
     """CREATING until every item with the index's key attributes has an entry; a DELETING index has no entries."""
     deleted_at_seconds: float = 0.0
@@ -135,12 +136,19 @@ class Table(msgspec.Struct, frozen=True):
     table_class: Literal["STANDARD", "STANDARD_INFREQUENT_ACCESS"] = "STANDARD"
     table_class_changed_at_seconds: float | None = None
     is_deletion_protected: bool = False
+    protection_changed_at_seconds: float | None = None
+    """When an UpdateTable last set deletion protection."""
     sse_type: SseType | None = None
     kms_key_arn: str | None = None
+    encryption_updating_until_seconds: float = 0.0
+    encryption_changes_seconds: tuple[float, ...] = ()
+    """Times of the changes of encryption within 24 hours from the first of them; oldest first."""
     on_demand_max_read_units: int | None = None
     on_demand_max_write_units: int | None = None
     warm_read_units: int | None = None
     warm_write_units: int | None = None
+    warm_updating_until_seconds: float = 0.0
+    """The table's warm throughput is UPDATING until this time, and so is that of an index by its own."""
     switched_to_on_demand_at_seconds: float | None = None
     throughput_increased_at_seconds: float | None = None
     throughput_decreased_at_seconds: float | None = None

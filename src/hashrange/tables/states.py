@@ -32,6 +32,13 @@ def status(table: Table, now_seconds: float) -> Status:
     return "ACTIVE"
 
 
+def is_changing(table: Table, now_seconds: float) -> bool:
+    """True if the table is UPDATING, or its encryption or warm throughput is."""
+    return status(table, now_seconds) == "UPDATING" or now_seconds < max(
+        table.encryption_updating_until_seconds, table.warm_updating_until_seconds
+    )
+
+
 def index_status(index: Index, table_status: Status, now_seconds: float) -> Status:
     """State of a global index that is not gone: the table's state if CREATING or DELETING, otherwise its own."""
     if table_status in ("CREATING", "DELETING"):
@@ -85,6 +92,7 @@ def without_overlong_deadlines(table: Table, now_seconds: float, delay_seconds: 
             replace(
                 index,
                 updating_until_seconds=ended(index.updating_until_seconds),
+                warm_updating_until_seconds=ended(index.warm_updating_until_seconds),
                 deleted_at_seconds=ended(index.deleted_at_seconds),
             )
             for index in table.indexes
@@ -111,6 +119,8 @@ def without_overlong_deadlines(table: Table, now_seconds: float, delay_seconds: 
         table,
         active_at_seconds=ended(table.active_at_seconds),
         updating_until_seconds=ended(table.updating_until_seconds),
+        warm_updating_until_seconds=ended(table.warm_updating_until_seconds),
+        encryption_updating_until_seconds=ended(table.encryption_updating_until_seconds),
         deleted_at_seconds=None if table.deleted_at_seconds is None else ended(table.deleted_at_seconds),
         indexes=indexes,
         time_to_live=time_to_live,

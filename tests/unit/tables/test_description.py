@@ -121,7 +121,7 @@ def test_only_a_stream_that_is_on_has_a_specification() -> None:
 def test_encryption_names_its_key() -> None:
     plane = ControlPlane()
     assert "SSEDescription" not in plane.create("plain")
-    described = plane.create("own", SSESpecification={"Enabled": True, "KMSMasterKeyId": "1234abcd"})
+    described = plane.create("own", SSESpecification={"Enabled": True, "SSEType": "KMS", "KMSMasterKeyId": "1234abcd"})
     assert described["SSEDescription"] == {
         "Status": "ENABLED",
         "SSEType": "KMS",

@@ -2,11 +2,18 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hashrange import limits
-from hashrange.errors import LimitExceededException, Malformed, ResourceInUseException, ResourceNotFoundException
+from hashrange.errors import (
+    LimitExceededException,
+    Malformed,
+    ResourceInUseException,
+    ResourceNotFoundException,
+    ThrottlingException,
+)
 from hashrange.operations.lookup import find_active_table
 from hashrange.server.app import serve
 from hashrange.settings import Settings
@@ -97,7 +104,7 @@ def test_updating_serves_items_and_ends_at_its_deadline() -> None:
     plane = ControlPlane(delay_seconds=10)
     plane.create()
     plane.clock.advance(10)
-    assert plane.update(DeletionProtectionEnabled=True)["TableStatus"] == "UPDATING"
+    assert plane.update(TableClass="STANDARD_INFREQUENT_ACCESS")["TableStatus"] == "UPDATING"
     assert plane.describe()["TableStatus"] == "UPDATING"
     assert find_active_table(plane.scope, "music") is not None
     plane.clock.advance(10)
@@ -141,25 +148,105 @@ def test_the_name_is_free_again_only_after_the_deadline() -> None:
     assert plane.create()["TableId"] != first["TableId"]
 
 
-@pytest.mark.parametrize(
-    ("before", "doing"),
-    [("CreateTable", "created"), ("UpdateTable", "updated"), ("DeleteTable", "deleted")],
-)
+IN_USE = "^Attempt to change a resource which is still in use: "
+
+
+@pytest.mark.parametrize(("before", "doing"), [("CreateTable", "created"), ("DeleteTable", "deleted")])
 def test_a_table_in_use_is_not_changed(before: str, doing: str) -> None:
     plane = ControlPlane(delay_seconds=10)
     plane.create()
     if before != "CreateTable":
         plane.clock.advance(10)
-    if before == "UpdateTable":
-        plane.update(DeletionProtectionEnabled=True)
-    if before == "DeleteTable":
         plane.call("DeleteTable", TableName="music")
-    sentence = f"^Attempt to change a resource which is still in use: Table is being {doing}: music$"
-    with pytest.raises(ResourceInUseException, match=sentence):
-        plane.update(DeletionProtectionEnabled=False)
+    for change in ({"DeletionProtectionEnabled": False}, {"BillingMode": "PAY_PER_REQUEST"}):
+        with pytest.raises(ResourceInUseException, match=f"{IN_USE}Table is being {doing}: music$"):
+            plane.update(**change)
     if before != "DeleteTable":
-        with pytest.raises(ResourceInUseException, match=sentence):
+        with pytest.raises(ResourceInUseException, match=f"{IN_USE}Table is being {doing}: music$"):
             plane.call("DeleteTable", TableName="music")
+
+
+def test_of_a_table_that_is_updating_only_the_protection_changes() -> None:
+    plane = ControlPlane(delay_seconds=10)
+    plane.create()
+    plane.clock.advance(10)
+    plane.update(TableClass="STANDARD_INFREQUENT_ACCESS")
+    with pytest.raises(ResourceInUseException, match=f"{IN_USE}Table is being updated: music$"):
+        plane.update(StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"})
+    with pytest.raises(ResourceInUseException, match=f"{IN_USE}Table IOPS are currently being updated. Table: music$"):
+        plane.update(BillingMode="PAY_PER_REQUEST")
+    with pytest.raises(ResourceInUseException, match=f"{IN_USE}Table: music is in the process of being updated.$"):
+        plane.call("DeleteTable", TableName="music")
+    assert plane.update(DeletionProtectionEnabled=True)["TableStatus"] == "UPDATING"
+    plane.clock.advance(10)
+    assert plane.describe()["TableStatus"] == "ACTIVE"
+    assert plane.describe()["DeletionProtectionEnabled"]
+
+
+@pytest.mark.parametrize(
+    "change", [{"WarmThroughput": {"ReadUnitsPerSecond": 20_000}}, {"SSESpecification": {"Enabled": True}}]
+)
+def test_what_a_part_of_a_table_is_updating_for_keeps_it_from_being_deleted(change: dict[str, Any]) -> None:
+    plane = ControlPlane(delay_seconds=10)
+    plane.create()
+    plane.clock.advance(10)
+    plane.update(**change)
+    described = plane.describe()
+    part = described["WarmThroughput"] if "WarmThroughput" in change else described["SSEDescription"]
+    assert (described["TableStatus"], part["Status"]) == ("ACTIVE", "UPDATING")
+    with pytest.raises(ResourceInUseException, match=f"{IN_USE}Table: music is in the process of being updated.$"):
+        plane.call("DeleteTable", TableName="music")
+    plane.clock.advance(10)
+    described = plane.describe()
+    assert all(
+        described[name]["Status"] != "UPDATING" for name in ("WarmThroughput", "SSEDescription") if name in described
+    )
+    plane.call("DeleteTable", TableName="music")
+
+
+def test_protection_changes_once_in_fifteen_seconds() -> None:
+    plane = ControlPlane(delay_seconds=10)
+    plane.create()
+    plane.clock.advance(10)
+    plane.update(DeletionProtectionEnabled=True)
+    plane.clock.advance(14)
+    sentence = (
+        r"^Deletion protection setting for table music modified within the previous 15000 milliseconds\. "
+        r"Please try again after 2027-01-15T08:00:25\.000$"
+    )
+    for value in (True, False):
+        with pytest.raises(ThrottlingException, match=sentence):
+            plane.update(DeletionProtectionEnabled=value)
+    plane.clock.advance(1)
+    assert plane.update(DeletionProtectionEnabled=False)["DeletionProtectionEnabled"] is False
+
+
+def test_protection_changes_at_once_without_a_state_delay() -> None:
+    plane = ControlPlane()
+    plane.create()
+    for value in (True, False, True):
+        assert plane.update(DeletionProtectionEnabled=value)["DeletionProtectionEnabled"] is value
+
+
+def test_encryption_changes_four_times_and_then_once_in_six_hours() -> None:
+    plane = ControlPlane()
+    plane.create()
+    for enabled in (True, False, True, False):
+        plane.update(SSESpecification={"Enabled": enabled})
+    for hours in (1, 4.99):
+        plane.clock.advance(hours * 3_600)
+        with pytest.raises(
+            LimitExceededException,
+            match=r"Last change at 2027-01-15T08:00:00\.000Z\. Next .* 2027-01-15T14:00:00\.000Z",
+        ):
+            plane.update(SSESpecification={"Enabled": True})
+    plane.clock.advance(0.01 * 3_600)
+    plane.update(SSESpecification={"Enabled": True})
+    with pytest.raises(LimitExceededException, match=r"Number of updates today: 5\. "):
+        plane.update(SSESpecification={"Enabled": False})
+    plane.clock.advance(18 * 3_600)
+    for enabled in (False, True, False, True):
+        plane.update(SSESpecification={"Enabled": enabled})
 
 
 def test_tables_are_found_by_the_arn_of_their_own_place_only() -> None:

@@ -69,7 +69,10 @@ async def create_table(scope: Scope, request: CreateTableRequest) -> Reply:
         raise ResourceInUseException(say.TABLE_EXISTS.format(name=name))
     table = opened.schema
     statistics = await scope.store.statistics(described_sources(table))
-    return {"TableDescription": table_description(table, now_seconds, statistics, "CREATING")}
+    description = table_description(table, now_seconds, statistics, "CREATING")
+    if request.WarmThroughput is None:
+        del description["WarmThroughput"]
+    return {"TableDescription": description}
 
 
 OPERATION = Operation(

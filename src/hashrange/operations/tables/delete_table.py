@@ -17,7 +17,7 @@ from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import TableName as NameOrArn
 from hashrange.operations.tables.account_quotas import check_changes
 from hashrange.tables.description import describe_deleted
-from hashrange.tables.states import status
+from hashrange.tables.states import is_changing, status
 
 
 class DeleteTableRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -37,6 +37,8 @@ async def delete_table(scope: Scope, request: DeleteTableRequest) -> Reply:
         reply = {"TableDescription": describe_deleted(table, now_seconds, count, size_bytes)}
         if status(table, now_seconds) == "DELETING":
             return reply
+        if is_changing(table, now_seconds):
+            raise ResourceInUseException(say.TABLE_BEING_UPDATED.format(name=table.name))
         require_active(table, now_seconds)
         if any(index.state == "CREATING" for index in table.indexes):
             raise ResourceInUseException(say.TABLE_INDEXES_IN_USE)

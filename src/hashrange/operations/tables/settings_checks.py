@@ -37,12 +37,14 @@ def check_stream_change(stream: StreamSpecification | None) -> None:
 
 
 def check_encryption(encryption: SSESpecification | None) -> None:
-    """Refuse SSEType AES256, and a type or key unless Enabled is true."""
+    """Refuse SSEType AES256, a type or key unless Enabled is true, and a key without a type."""
     if encryption is None:
         return
     if encryption.SSEType == "AES256":
         raise ValidationException(say.SSE_AES256)
     if encryption.Enabled:
+        if encryption.KMSMasterKeyId is not None and encryption.SSEType is None:
+            raise ValidationException(say.SSE_KEY_WITHOUT_TYPE)
         return
     for member, value in (("SSEType", encryption.SSEType), ("KMSMasterKeyId", encryption.KMSMasterKeyId)):
         if value is not None:

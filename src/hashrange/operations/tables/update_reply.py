@@ -1,4 +1,6 @@
-"""How does UpdateTable describe the table that it has changed? As UPDATING: with some members as they were, and ended maxima as -1.
+"""How does UpdateTable describe the table that it has changed? What changes is UPDATING: the table, or its index, encryption or warm throughput.
+
+Some members are as they were, and ended maxima are -1.
 
 Source: service behaviour, captures to October 2026.
 """
@@ -10,8 +12,9 @@ import msgspec
 from hashrange.items.steps import walk
 from hashrange.operations.tables.members import OnDemandThroughput
 from hashrange.operations.tables.requests import UpdateTableRequest
+from hashrange.operations.tables.update_combinations import makes_updating
 from hashrange.tables.change_quotas import decreases_today
-from hashrange.tables.description import StatisticsBySource, table_description
+from hashrange.tables.description import StatisticsBySource, describe_encryption, table_description, warm_units
 from hashrange.tables.schema import Index, Table
 
 
@@ -20,9 +23,34 @@ def described_update(
 ) -> dict[str, Any]:
     """TableDescription of the reply to `request`, which has made `new` of `old`."""
     shown = _with_former_units(new, old, now_seconds)
-    description = table_description(shown, now_seconds, statistics, "UPDATING")
+    description = table_description(shown, now_seconds, statistics, "UPDATING" if makes_updating(request) else None)
+    _show_updating_parts(description, request, old, new)
     _show_ended_maxima(description, request)
     return description
+
+
+def _show_updating_parts(description: dict[str, Any], request: UpdateTableRequest, old: Table, new: Table) -> None:
+    """Show encryption, warm throughput and indexes that the request changes as UPDATING."""
+    if request.SSESpecification is not None:
+        description["SSEDescription"] = describe_encryption(new if old.sse_type is None else old, "UPDATING")
+    if warm_units(new) != warm_units(old):
+        description["WarmThroughput"]["Status"] = "UPDATING"
+    former = {index.name: index for index in old.indexes}
+    raised = {
+        index.name
+        for index in new.indexes
+        if index.is_global and index.name in former and warm_units(new, index) != warm_units(old, former[index.name])
+    }
+    changed = {
+        update.Update.IndexName
+        for update in request.GlobalSecondaryIndexUpdates or ()
+        if update.Update is not None and (update.Update.ProvisionedThroughput or update.Update.OnDemandThroughput)
+    }
+    for shown in description.get("GlobalSecondaryIndexes", ()):
+        if shown["IndexName"] in changed:
+            shown["IndexStatus"] = "UPDATING"
+        if shown["IndexName"] in raised:
+            shown["WarmThroughput"]["Status"] = "UPDATING"
 
 
 def _with_former_units(new: Table, old: Table, now_seconds: float) -> Table:

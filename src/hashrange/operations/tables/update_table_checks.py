@@ -1,8 +1,8 @@
 """Does UpdateTable allow the requested change? Checks of the request, then against the table; `updated_table.py` refuses changes that come too soon.
 
 Of the request: a change is requested → index names → billing and throughput → shape of the index updates → attribute
-definitions → stream and encryption. Against the table: billing and throughput → attribute definitions → index rules →
-stream and encryption. Source: service behaviour, captures to October 2026.
+definitions → stream and encryption → what may change together (`update_combinations`). Against the table: billing and
+throughput → index rules → stream. Types of attributes that are there already are ignored. Source: service behaviour, captures to October 2026.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,6 @@ from hashrange.operations.tables.create_table_checks import (
     check_index_names,
     check_projection,
 )
-from hashrange.operations.tables.created_table import encryption
 from hashrange.operations.tables.index_members import (
     CreateGlobalSecondaryIndexAction,
     DeleteGlobalSecondaryIndexAction,
@@ -39,19 +38,16 @@ from hashrange.operations.tables.throughput_checks import (
     refuse_maximum,
     warm_subject,
 )
+from hashrange.operations.tables.update_combinations import asked_changes, check_combination
 from hashrange.tables.description import warm_units
-from hashrange.tables.schema import Index, KeySchema, Table, Throughput
+from hashrange.tables.schema import Index, Table, Throughput
 
 IndexAction = UpdateGlobalSecondaryIndexAction | CreateGlobalSecondaryIndexAction | DeleteGlobalSecondaryIndexAction
-
-_MEMBERS_WITHOUT_CHANGES = {"TableName", "AttributeDefinitions"}
-_NO_CHANGE: Sequence[object] = (None, [], OnDemandThroughput(), WarmThroughput())
 
 
 def check_table_update(request: UpdateTableRequest) -> None:
     """Raise ValidationException for the request's first fault; Malformed for an index name with invalid characters."""
-    asked = (getattr(request, name) for name in request.__struct_fields__ if name not in _MEMBERS_WITHOUT_CHANGES)
-    if all(value in _NO_CHANGE for value in asked):
+    if not asked_changes(request):
         raise ValidationException(say.NOTHING_TO_UPDATE)
     updates = request.GlobalSecondaryIndexUpdates or []
     check_index_names(action.IndexName for update in walk(updates) for action in _actions(update))
@@ -61,7 +57,7 @@ def check_table_update(request: UpdateTableRequest) -> None:
     if request.BillingMode == "PAY_PER_REQUEST":
         if throughput is not None:
             raise ValidationException(say.THROUGHPUT_WITH_SWITCH)
-        check_on_demand(None, subjects)
+        _refuse_index_units(subjects)
     elif request.BillingMode == "PROVISIONED" and throughput is None:
         raise ValidationException(say.SWITCH_WITHOUT_THROUGHPUT)
     check_maximum(request.OnDemandThroughput, TABLE, may_end=True)
@@ -74,6 +70,7 @@ def check_table_update(request: UpdateTableRequest) -> None:
     _check_definitions_agree(request.AttributeDefinitions or [])
     check_stream_change(request.StreamSpecification)
     check_encryption(request.SSESpecification)
+    check_combination(request)
 
 
 def check_against_table(request: UpdateTableRequest, table: Table) -> None:
@@ -81,11 +78,8 @@ def check_against_table(request: UpdateTableRequest, table: Table) -> None:
     updates = request.GlobalSecondaryIndexUpdates or []
     _check_mode(request, table, updates)
     check_warm(request.WarmThroughput, warm_units(table), TABLE, say.WARM_BELOW_CURRENT)
-    if all(update.Create is None for update in walk(updates)):
-        _check_definitions(request.AttributeDefinitions or [], table)
     _check_indexes(updates, request.AttributeDefinitions or [], table, request.BillingMode or table.billing_mode)
     _check_stream(request, table)
-    _check_encryption(request, table)
 
 
 def capacity_actions(updates: Sequence[GlobalSecondaryIndexUpdate]) -> Iterator[HasThroughput]:
@@ -115,13 +109,8 @@ def _check_index_updates(updates: Sequence[GlobalSecondaryIndexUpdate]) -> None:
         if name in seen:
             raise ValidationException(say.INDEX_UPDATED_TWICE.format(index=name))
         seen.add(name)
-        change = update.Update
-        if change is not None and not (
-            change.ProvisionedThroughput
-            or change.OnDemandThroughput not in _NO_CHANGE
-            or change.WarmThroughput not in _NO_CHANGE
-        ):
-            raise ValidationException(say.INDEX_UPDATE_NOTHING.format(index=name))
+        if update.Update is not None and update.Update.WarmThroughput == WarmThroughput():
+            raise ValidationException(say.INDEX_WARM_EMPTY.format(index=name))
         if update.Create is not None:
             check_global_keys(update.Create.KeySchema)
             check_projection(update.Create.Projection)
@@ -136,7 +125,8 @@ def _check_mode(request: UpdateTableRequest, table: Table, updates: Sequence[Glo
     throughput = request.ProvisionedThroughput
     changes = list(capacity_actions(updates))
     if (request.BillingMode or table.billing_mode) == "PAY_PER_REQUEST":
-        check_on_demand(throughput, changes)
+        check_on_demand(throughput, ())
+        _refuse_index_units(changes)
         return
     refuse_maximum(request.OnDemandThroughput, say.ON_DEMAND_MAXIMUM_PROVISIONED_UPDATE)
     for change in walk(changes):
@@ -161,26 +151,6 @@ def _check_definitions_agree(definitions: Sequence[AttributeDefinition]) -> None
             raise ValidationException(say.KEY_WITHOUT_DEFINITION)
 
 
-def _check_definitions(definitions: Sequence[AttributeDefinition], table: Table) -> None:
-    """Refuse definitions that change a key attribute's type. Not called if an index is created: stored types remain."""
-    new = {definition.AttributeName: definition.AttributeType for definition in walk(definitions)}
-    changed = {name: new.get(name, kind) for name, kind in table.attribute_types.items()}
-    if changed != table.attribute_types:
-        keys = next(
-            (
-                keys
-                for keys in (table.keys, *(index.keys for index in table.indexes))
-                if any(changed[name] != table.attribute_types[name] for name in keys.partition_names + keys.sort_names)
-            ),
-            table.keys,
-        )
-        raise ValidationException(
-            say.ATTRIBUTE_REDEFINED.format(
-                existing=_schema_text(keys, table.attribute_types), new=_schema_text(keys, changed)
-            )
-        )
-
-
 def _check_indexes(
     updates: Sequence[GlobalSecondaryIndexUpdate],
     definitions: Sequence[AttributeDefinition],
@@ -196,10 +166,8 @@ def _check_indexes(
     defined = dict.fromkeys(definition.AttributeName for definition in walk(definitions))
     for update in walk(updates):
         if update.Update is not None:
-            index = indexes.get(update.Update.IndexName)
-            if index is None or not index.is_global:
-                raise ValidationException(say.INDEX_UPDATE_BLOCKED)
-            _check_index_change(update.Update, index, table)
+            index = _require_global(indexes, update.Update.IndexName, table, "update")
+            _check_index_change(update.Update, index, table, billing_mode)
         elif update.Create is not None:
             if update.Create.IndexName in indexes:
                 raise ValidationException(say.INDEX_EXISTS)
@@ -207,9 +175,7 @@ def _check_indexes(
             if billing_mode == "PROVISIONED" and update.Create.ProvisionedThroughput is None:
                 raise ValidationException(say.INDEX_THROUGHPUT_MISSING.format(index=update.Create.IndexName))
         elif update.Delete is not None:
-            deleted = indexes.get(update.Delete.IndexName)
-            if deleted is None or not deleted.is_global:
-                raise ResourceNotFoundException(say.RESOURCE_NOT_FOUND)
+            _require_global(indexes, update.Delete.IndexName, table, "delete")
     _check_one_online_change(updates, table)
     _check_index_limits([update.Create for update in updates if update.Create is not None], table)
 
@@ -243,9 +209,32 @@ def _check_index_limits(created: Sequence[CreateGlobalSecondaryIndexAction], tab
         raise ValidationException(say.TOO_MANY_PROJECTED.format(limit=limits.PROJECTED_ATTRIBUTES_MAX))
 
 
-def _check_index_change(change: HasThroughput, index: Index, table: Table) -> None:
-    """Refuse provisioned throughput that the index already has, and warm throughput lower than its current one."""
+def _require_global(indexes: Mapping[str, Index], name: str, table: Table, action: str) -> Index:
+    """The global index of this name. `action`: `update` or `delete`, for the message."""
+    index = indexes.get(name)
+    if index is None:
+        raise ResourceNotFoundException(say.INDEX_NOT_FOUND.format(index=name, table=table.name))
+    if not index.is_global:
+        raise ValidationException(say.INDEX_NOT_GLOBAL.format(action=action, index=name))
+    return index
+
+
+def _refuse_index_units(changes: Sequence[HasThroughput]) -> None:
+    """Refuse provisioned throughput of an index of an on-demand table."""
+    for change in walk(changes):
+        if change.ProvisionedThroughput is not None:
+            raise ValidationException(say.INDEX_UNITS_ON_DEMAND.format(index=change.IndexName))
+
+
+def _check_index_change(
+    change: UpdateGlobalSecondaryIndexAction, index: Index, table: Table, billing_mode: str
+) -> None:
+    """Refuse an update without capacity, units that the index already has, and warm throughput lower than its current one."""
     given = change.ProvisionedThroughput
+    if given is None and change.OnDemandThroughput in (None, OnDemandThroughput()) and change.WarmThroughput is None:
+        is_on_demand = billing_mode == "PAY_PER_REQUEST"
+        text = say.INDEX_UPDATE_NOTHING_ON_DEMAND if is_on_demand else say.INDEX_UPDATE_NOTHING
+        raise ValidationException(text.format(index=index.name))
     if given is not None and index.throughput == Throughput(given.ReadCapacityUnits, given.WriteCapacityUnits):
         assert index.throughput is not None
         raise ValidationException(_unchanged(warm_subject(index.name), "index", index.throughput))
@@ -265,22 +254,7 @@ def _check_stream(request: UpdateTableRequest, table: Table) -> None:
         raise ValidationException(say.STREAM_ALREADY_OFF.format(name=table.name))
 
 
-def _check_encryption(request: UpdateTableRequest, table: Table) -> None:
-    """Refuse encryption settings that the table already has."""
-    if request.SSESpecification is None:
-        return
-    sse_type, key_arn = encryption(request.SSESpecification, table.account, table.region)
-    if (sse_type, key_arn) == (table.sse_type, table.kms_key_arn):
-        raise ValidationException(say.ALREADY_ENCRYPTED if sse_type else say.ALREADY_DEFAULT_ENCRYPTED)
-
-
 def _unchanged(subject: str, kind: str, throughput: Throughput) -> str:
     return say.THROUGHPUT_UNCHANGED.format(
         subject=subject, kind=kind, read=throughput.read_units, write=throughput.write_units
     )
-
-
-def _schema_text(keys: KeySchema, types: Mapping[str, str]) -> str:
-    """A key schema as the service prints it."""
-    named = [(name, "HASH") for name in keys.partition_names] + [(name, "RANGE") for name in keys.sort_names]
-    return ", ".join(say.SCHEMA_ELEMENT.format(name=name, type=types[name], kind=kind) for name, kind in named)

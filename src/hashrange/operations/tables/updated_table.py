@@ -1,7 +1,7 @@
 """What is a table like after an UpdateTable, and does the change come too soon after earlier ones?
 
 Refuses only requests that come too soon after earlier changes: too many decreases of throughput, switches to on-demand, or changes of
-class. Source: service behaviour, captures to October 2026; developer guide, throughput rules of 2026.
+class, encryption or protection; and encryption that the table already has. Source: service behaviour, captures to October 2026; developer guide, throughput rules of 2026.
 """
 
 from datetime import UTC, datetime
@@ -10,13 +10,15 @@ from typing import Any
 import msgspec
 
 from hashrange import limits
-from hashrange.errors import LimitExceededException
+from hashrange.errors import LimitExceededException, ThrottlingException
 from hashrange.messages import tables as say
-from hashrange.operations.tables.created_table import encryption, on_demand_maximum, throughput
+from hashrange.operations.tables.created_table import on_demand_maximum, throughput
+from hashrange.operations.tables.encryption_changes import encryption_changes
 from hashrange.operations.tables.index_changes import index_changes
 from hashrange.operations.tables.index_members import UpdateGlobalSecondaryIndexAction
-from hashrange.operations.tables.members import ProvisionedThroughput, TableClass
+from hashrange.operations.tables.members import ProvisionedThroughput, TableClass, WarmThroughput
 from hashrange.operations.tables.requests import UpdateTableRequest
+from hashrange.operations.tables.update_combinations import makes_updating
 from hashrange.tables.change_quotas import (
     decreases_today,
     may_set_class,
@@ -30,11 +32,12 @@ from hashrange.tables.schema import Index, Table, Throughput
 
 
 def updated_table(request: UpdateTableRequest, table: Table, now_seconds: float, until_seconds: float) -> Table:
-    """The new table, UPDATING until `until_seconds`.
+    """The new table. It, its index, encryption or warm throughput is UPDATING until `until_seconds`.
 
-    Raises LimitExceededException for too many decreases of throughput, switches to on-demand, or changes of class.
+    Raises LimitExceededException for too many decreases of throughput, switches to on-demand, or changes of class or encryption;
+    ThrottlingException for changes of protection that follow one another too fast; ValidationException for encryption that it has.
     """
-    changes: dict[str, Any] = {"updating_until_seconds": until_seconds}
+    changes: dict[str, Any] = {"updating_until_seconds": until_seconds} if makes_updating(request) else {}
     changes["indexes"] = _indexes(request, table, now_seconds, until_seconds)
     changes |= index_changes(request, table, changes["indexes"], until_seconds)
     if request.BillingMode is not None and request.BillingMode != table.billing_mode:
@@ -48,7 +51,7 @@ def updated_table(request: UpdateTableRequest, table: Table, now_seconds: float,
             )
     elif request.ProvisionedThroughput is not None:
         changes |= throughput_changes(table, request.ProvisionedThroughput, now_seconds)
-    changes |= _setting_changes(request, table, now_seconds)
+    changes |= _setting_changes(request, table, now_seconds, until_seconds)
     return _kept_warm(table, msgspec.structs.replace(table, **changes))
 
 
@@ -141,32 +144,56 @@ def _mode_changes(request: UpdateTableRequest, table: Table, now_seconds: float)
     }
 
 
-def _setting_changes(request: UpdateTableRequest, table: Table, now_seconds: float) -> dict[str, Any]:
+def _setting_changes(
+    request: UpdateTableRequest, table: Table, now_seconds: float, until_seconds: float
+) -> dict[str, Any]:
     """Field → value of each table field of on-demand maximum, warm throughput, class, protection, encryption and stream
-    that the request sets. Raises LimitExceededException for a class after too many changes of it.
+    that the request sets. Raises what `updated_table` raises for class, protection and encryption.
     """
     changes: dict[str, Any] = {}
     if request.OnDemandThroughput is not None and (request.BillingMode or table.billing_mode) == "PAY_PER_REQUEST":
         changes["on_demand_max_read_units"], changes["on_demand_max_write_units"] = on_demand_maximum(
             request.OnDemandThroughput, table.on_demand_max_read_units, table.on_demand_max_write_units
         )
-    warm = request.WarmThroughput
-    if warm is not None and warm.ReadUnitsPerSecond is not None:
-        changes["warm_read_units"] = warm.ReadUnitsPerSecond
-    if warm is not None and warm.WriteUnitsPerSecond is not None:
-        changes["warm_write_units"] = warm.WriteUnitsPerSecond
+    changes |= _warm_settings(request.WarmThroughput, until_seconds)
     if request.TableClass is not None:
         changes |= _class_changes(request.TableClass, table, now_seconds)
     if request.DeletionProtectionEnabled is not None:
-        changes["is_deletion_protected"] = request.DeletionProtectionEnabled
+        changes |= _protection_changes(request.DeletionProtectionEnabled, table, now_seconds, until_seconds)
     if request.SSESpecification is not None:
-        changes["sse_type"], changes["kms_key_arn"] = encryption(request.SSESpecification, table.account, table.region)
+        changes |= encryption_changes(request.SSESpecification, table, now_seconds, until_seconds)
     stream = request.StreamSpecification
     if stream is not None:
         changes["stream_view_type"] = stream.StreamViewType if stream.StreamEnabled else None
         if stream.StreamEnabled:
             changes["stream_label"] = stream_label(now_seconds)
     return changes
+
+
+def _warm_settings(warm: WarmThroughput | None, until_seconds: float) -> dict[str, Any]:
+    """Field → value of each field of a table or index that requested warm throughput sets."""
+    changes: dict[str, Any] = {}
+    if warm is not None and warm.ReadUnitsPerSecond is not None:
+        changes["warm_read_units"] = warm.ReadUnitsPerSecond
+    if warm is not None and warm.WriteUnitsPerSecond is not None:
+        changes["warm_write_units"] = warm.WriteUnitsPerSecond
+    if changes:
+        changes["warm_updating_until_seconds"] = until_seconds
+    return changes
+
+
+def _protection_changes(given: bool, table: Table, now_seconds: float, until_seconds: float) -> dict[str, Any]:
+    """Field → value of each table field that changes with deletion protection.
+
+    While tables take time to change, raises ThrottlingException within seconds of the last request, even if it asked for the same.
+    """
+    last = table.protection_changed_at_seconds
+    next_at_seconds = now_seconds if last is None else last + limits.PROTECTION_CHANGE_SECONDS
+    if until_seconds > now_seconds and last is not None and last <= now_seconds < next_at_seconds:
+        at = datetime.fromtimestamp(next_at_seconds, UTC).replace(tzinfo=None)
+        next_time = at.isoformat(timespec="milliseconds")
+        raise ThrottlingException(say.PROTECTION_CHANGED_LATELY.format(name=table.name, next=next_time))
+    return {"is_deletion_protected": given, "protection_changed_at_seconds": now_seconds}
 
 
 def _class_changes(given: TableClass, table: Table, now_seconds: float) -> dict[str, Any]:
@@ -207,16 +234,13 @@ def _updated_index(
     index: Index, update: UpdateGlobalSecondaryIndexAction, is_switched: bool, now_seconds: float, until_seconds: float
 ) -> Index:
     """One index with new capacity; throughput that comes with a new billing mode is no increase or decrease."""
-    changes: dict[str, Any] = {"updating_until_seconds": until_seconds}
     given = update.ProvisionedThroughput
+    is_updating = given is not None or update.OnDemandThroughput is not None
+    changes: dict[str, Any] = {"updating_until_seconds": until_seconds} if is_updating else {}
     if given is not None:
         changes |= {"throughput": throughput(given)} if is_switched else throughput_changes(index, given, now_seconds)
     changes["on_demand_max_read_units"], changes["on_demand_max_write_units"] = on_demand_maximum(
         update.OnDemandThroughput, index.on_demand_max_read_units, index.on_demand_max_write_units
     )
-    warm = update.WarmThroughput
-    if warm is not None and warm.ReadUnitsPerSecond is not None:
-        changes["warm_read_units"] = warm.ReadUnitsPerSecond
-    if warm is not None and warm.WriteUnitsPerSecond is not None:
-        changes["warm_write_units"] = warm.WriteUnitsPerSecond
+    changes |= _warm_settings(update.WarmThroughput, until_seconds)
     return msgspec.structs.replace(index, **changes)

@@ -69,13 +69,18 @@ def _refuse(
     is_on = now is not None and now.state != "DISABLED"
     is_same = now is not None and now.attribute == wanted.AttributeName
     if wanted.Enabled and is_on:
-        raise ValidationException(say.TTL_ALREADY_ENABLED if is_same else say.TTL_OTHER_ATTRIBUTE)
+        raise ValidationException(say.TTL_ALREADY_ENABLED if is_same else _other_attribute(now))
     if not wanted.Enabled and not is_on:
         raise ValidationException(say.TTL_ALREADY_DISABLED)
     if not wanted.Enabled and not is_same:
-        raise ValidationException(say.TTL_DISABLED_OTHER)
+        raise ValidationException(_other_attribute(now))
     if now is not None and now_seconds < now.changed_at_seconds + cooldown_seconds:
         raise ValidationException(say.TTL_CHANGED_LATELY)
+
+
+def _other_attribute(now: TimeToLive | None) -> str:
+    assert now is not None
+    return say.TTL_OTHER_ATTRIBUTE.format(attribute=now.attribute)
 
 
 OPERATION = Operation(
