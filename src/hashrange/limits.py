@@ -73,6 +73,8 @@ RULE_NAME_LENGTH_MAX = 128
 TRANSFERS_LISTED_MAX = 25
 """Members on one page of ListExports, ListImports and ListBulkOperations."""
 TAGS_MAX = 50
+TAG_KEY_CHARACTERS_MAX = 128
+TAG_VALUE_CHARACTERS_MAX = 256
 """Tags of one table."""
 TAGS_PER_PAGE = 50
 """Tags in one reply of ListTagsOfResource; the service's own page size is not known."""

@@ -428,8 +428,8 @@ UNTAG_RESOURCE: list[list[Fault]] = [
 NO_TABLE_FOR_BACKUPS = NO_TABLE._replace(message="Table not found: ", code="TableNotFoundException")
 NAMED_BACKUPS: list[list[Fault]] = [*NAMED[:-1], [NO_TABLE_FOR_BACKUPS]]
 INSIGHTS: list[list[Fault]] = [
-    [types({"IndexName": 5}), NAME_REQUIRED, Fault("constraints", {"IndexName": "a;"}, "at 'indexName' failed to satisfy")],
-    [NAME_LENGTH, Fault("constraints", {"IndexName": "a;"}, "at 'indexName' failed to satisfy")],
+    [types({"IndexName": 5}), NAME_REQUIRED, Fault("constraints", {"IndexName": "a;c"}, "at 'indexName' failed to satisfy")],
+    [NAME_LENGTH, Fault("constraints", {"IndexName": "a;c"}, "at 'indexName' failed to satisfy")],
     [
         PATTERN,
         NO_TABLE_NAMED,

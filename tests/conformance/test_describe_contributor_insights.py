@@ -53,8 +53,12 @@ def test_missing_table(raw: RawClient) -> None:
 
 
 def test_index_names_have_a_form(raw: RawClient, name: str) -> None:
-    assert validation(raw, "DescribeContributorInsights", {"TableName": name, "IndexName": "a;"}) == (
-        "2 validation errors detected: Value 'a;' at 'indexName' failed to satisfy constraint: Member must satisfy "
-        "regular expression pattern: [a-zA-Z0-9_.-]+; Value 'a;' at 'indexName' failed to satisfy constraint: "
-        "Member must have length greater than or equal to 3"
+    def refusal(index_name: str) -> str | None:
+        return validation(raw, "DescribeContributorInsights", {"TableName": name, "IndexName": index_name})
+
+    assert refusal("a;c") == (
+        "1 validation error detected: Value 'a;c' at 'indexName' failed to satisfy constraint: Member must satisfy "
+        "regular expression pattern: [a-zA-Z0-9_.-]+"
     )
+    for index_name in ("", "a;", "a" * 256):
+        assert refusal(index_name) == "IndexName must be at least 3 characters long and at most 255 characters long"

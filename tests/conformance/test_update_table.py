@@ -284,12 +284,23 @@ PROVISIONED_CASES: dict[str, tuple[dict[str, Any], str]] = {
         "Attempting to create an index which already exists",
     ),
     "index key undefined": (
-        {"GlobalSecondaryIndexUpdates": [{"Create": index("added", "user", ProvisionedThroughput=units(1, 1))}]},
+        {
+            "AttributeDefinitions": [],
+            "GlobalSecondaryIndexUpdates": [{"Create": index("added", "user", ProvisionedThroughput=units(1, 1))}],
+        },
         INVALID
         + "Some index key attributes are not defined in AttributeDefinitions. Keys: [user], AttributeDefinitions: []",
     ),
-    "only the table defines the key": (
+    "no definitions": (
         {"GlobalSecondaryIndexUpdates": [CREATE_INDEX]},
+        INVALID + "AttributeDefinitions is not specified for index: added",
+    ),
+    "an empty list of index updates": (
+        {"GlobalSecondaryIndexUpdates": [], "DeletionProtectionEnabled": True},
+        INVALID + "List of GlobalSecondaryIndexUpdates is empty",
+    ),
+    "only the table defines the key": (
+        {"AttributeDefinitions": [], "GlobalSecondaryIndexUpdates": [CREATE_INDEX]},
         INVALID
         + "Some index key attributes are not defined in AttributeDefinitions. Keys: [id], AttributeDefinitions: []",
     ),

@@ -45,6 +45,8 @@ REVISION_OF_NONE = (
 
 DOCUMENT_TOO_LARGE = _INVALID + "Maximum policy size of {limit} bytes exceeded"
 DOCUMENT_NOT_JSON = _DOCUMENT + "This policy contains invalid Json"
+DOCUMENT_NOT_POLICY = _DOCUMENT + "This text appears not to be a policy"
+DOCUMENT_EMPTY = _DOCUMENT + "Syntax error at position ({line},{column})"
 STATEMENT_EMPTY = _DOCUMENT + "Could not parse the policy: Statement is empty!"
 FIELD_MISSING = _DOCUMENT + "Missing required field {field}"
 """Captured for the field Resource; the same wording is assumed for other fields."""

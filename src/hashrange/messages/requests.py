@@ -39,6 +39,7 @@ BLOB_CHARACTERS = "Invalid last non-pad Base64 character dectected"
 # --- required names, outside the collected constraints --------------------------------------------
 
 TABLE_NAME_REQUIRED = "The parameter 'TableName' is required but was not present in the request"
+INDEX_NAME_LENGTH = "IndexName must be at least 3 characters long and at most 255 characters long"
 TABLE_NAME_LENGTH = "TableName must be at least 3 characters long and at most 255 characters long"
 TABLE_ARN_REQUIRED = "Invalid TableArn"
 """For an operation on tags whose request lacks ResourceArn."""

@@ -189,6 +189,7 @@ ALREADY_DEFAULT_ENCRYPTED = _INVALID + "Table is already encrypted by default"
 # --- key schemas and attribute definitions ------------------------------------------------------
 
 KEY_WITHOUT_DEFINITION = "Invalid KeySchema: Some index key attribute have no definition"
+DEFINITIONS_MISSING = _INVALID + "AttributeDefinitions is not specified for index: {index}"
 KEYS_NOT_DEFINED = (
     _INVALID
     + "Some index key attributes are not defined in AttributeDefinitions. "
@@ -247,6 +248,12 @@ STREAM_WITHOUT_VIEW = _INVALID + "Table is being created with a stream enabled, 
 SSE_KEY_WITHOUT_TYPE = _INVALID + "SSEType KMS is required if KMSMasterKeyId is specified"
 SSE_AES256 = _INVALID + "SSEType AES256 is not supported"
 SSE_DISABLED_WITH = _INVALID + "{member} can not be specified if Enabled is false"
+TABLE_CLASS_INVALID = (
+    "Invalid table-class parameter provided. Please try again with a valid table-class value: "
+    "[STANDARD, STANDARD_INFREQUENT_ACCESS]."
+)
+TAG_KEY_INVALID = "The Tag Key provided is invalid, Key: {key}"
+TAG_VALUE_INVALID = "The Tag Value provided is invalid, Value: {value}"
 # Our own.
 NOT_SUPPORTED_YET = "Hashrange does not support {member} yet."
 

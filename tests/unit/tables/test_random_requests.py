@@ -51,8 +51,14 @@ def make_request(name: str, chance: random.Random) -> dict[str, Any]:
         ]
         request["BillingMode"] = "PAY_PER_REQUEST"
         request.pop("ProvisionedThroughput", None)
+    if name == "UpdateTable" and chance.random() < 0.8:  # most changes come alone
+        changes = sorted(request.keys() - {"TableName", "AttributeDefinitions"})
+        for member in chance.sample(changes, max(0, len(changes) - 1)):
+            del request[member]
     if name == "UpdateTable" and chance.random() < 0.8:
         request["AttributeDefinitions"] = [{"AttributeName": one, "AttributeType": "S"} for one in ("id", "at", "by")]
+    if name == "TagResource" and chance.random() < 0.8:
+        request["Tags"] = [{"Key": one, "Value": one} for one in chance.sample(TEXTS[:3], chance.randint(1, 2))]
     if "TableName" in request and chance.random() < 0.7:
         request["TableName"] = chance.choice(("one", "two", "other"))
     if "ResourceArn" in request and chance.random() < 0.7:

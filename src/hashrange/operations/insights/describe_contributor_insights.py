@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from hashrange.errors import ResourceNotFoundException
 from hashrange.messages import other_services as say
+from hashrange.messages.requests import INDEX_NAME_LENGTH
 from hashrange.operations.described_table import TableRequest, described_table
 from hashrange.operations.insights.rule_names import rule_names
 from hashrange.operations.insights.watching import Watch, find_watch
@@ -17,12 +18,23 @@ from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import NAME_PATTERN
 from hashrange.tables.schema import Table
+from hashrange.wire.rules import ConstraintWording, RequestRules
 
 
 class WatchedRequest(TableRequest, frozen=True, kw_only=True, gc=False):
     """The table by name or ARN, and optionally one of its global indexes."""
 
     IndexName: Annotated[str, Meta(min_length=3, max_length=255, pattern=f"^{NAME_PATTERN}$")] | None = None
+
+
+WATCHED_RULES = RequestRules(
+    required=TABLE_NAME_FIRST.required,
+    wordings={
+        ("indexName", constraint): ConstraintWording(INDEX_NAME_LENGTH, is_bare=True)
+        for constraint in ("min_length", "max_length")
+    },
+)
+"""Rule: TableName comes first, and the length of IndexName has a message of its own."""
 
 
 class DescribeContributorInsightsRequest(WatchedRequest, frozen=True, kw_only=True, gc=False):
@@ -68,5 +80,5 @@ OPERATION = Operation(
     request=DescribeContributorInsightsRequest,
     run=describe_contributor_insights,
     tables=by_table_name,
-    rules=TABLE_NAME_FIRST,
+    rules=WATCHED_RULES,
 )

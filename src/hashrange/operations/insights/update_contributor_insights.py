@@ -7,6 +7,7 @@ ENABLE without a mode means ACCESSED_AND_THROTTLED_KEYS, also for what is watche
 from typing import Literal
 
 from hashrange.operations.insights.describe_contributor_insights import (
+    WATCHED_RULES,
     WatchedRequest,
     insights_status,
     watched_table,
@@ -20,7 +21,7 @@ from hashrange.operations.insights.watching import (
     index_id_of,
     keep_watch,
 )
-from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
+from hashrange.operations.naming import by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 
@@ -80,5 +81,5 @@ OPERATION = Operation(
     run=update_contributor_insights,
     tables=by_table_name,
     writes=True,
-    rules=TABLE_NAME_FIRST,
+    rules=WATCHED_RULES,
 )

@@ -11,7 +11,7 @@ from hashrange.operations.operation import Scope
 from hashrange.store.documents import Documents
 from hashrange.tables.schema import Table
 
-WatchMode = Literal["ACCESSED_AND_THROTTLED_KEYS", "THROTTLED_KEYS"]
+WatchMode = Literal["THROTTLED_KEYS", "ACCESSED_AND_THROTTLED_KEYS"]
 USUAL_MODE: WatchMode = "ACCESSED_AND_THROTTLED_KEYS"
 WATCH_PREFIX = "contributor-insights/"
 

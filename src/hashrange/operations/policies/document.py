@@ -70,6 +70,11 @@ def _decode(raw: bytes) -> dict[str, Any]:
         given = msgspec.json.decode(raw)
     except (msgspec.DecodeError, ValueError, RecursionError):
         raise ValidationException(say.DOCUMENT_NOT_JSON) from None
+    if given is None:
+        raise ValidationException(say.DOCUMENT_NOT_POLICY)
     if not isinstance(given, dict):
         raise ValidationException(say.DOCUMENT_NOT_JSON)
+    if not given:
+        lines = raw.decode("utf-8", "replace").rstrip().split("\n")
+        raise ValidationException(say.DOCUMENT_EMPTY.format(line=len(lines), column=len(lines[-1]) + 1))
     return given

@@ -22,7 +22,7 @@ from hashrange.operations.streams.labels import with_free_label
 from hashrange.operations.tables.account_quotas import check_capacity, check_changes
 from hashrange.operations.tables.create_table_checks import check_creation
 from hashrange.operations.tables.created_table import make_table
-from hashrange.operations.tables.requests import CreateTableRequest
+from hashrange.operations.tables.requests import TABLE_CLASS, CreateTableRequest
 from hashrange.operations.tables.settings_checks import refuse_unimplemented_members
 from hashrange.tables.description import described_sources, table_description
 from hashrange.tables.schema import ResourcePolicy, Table
@@ -81,5 +81,7 @@ OPERATION = Operation(
     run=create_table,
     tables=by_table_name,
     writes=True,
-    rules=RequestRules(required=RequiredMember("TableName", TABLE_NAME_REQUIRED, collects_short_names=True)),
+    rules=RequestRules(
+        required=RequiredMember("TableName", TABLE_NAME_REQUIRED, collects_short_names=True), wordings=TABLE_CLASS
+    ),
 )

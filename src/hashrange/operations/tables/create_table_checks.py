@@ -17,7 +17,7 @@ from hashrange.operations.shapes import NAME_PATTERN
 from hashrange.operations.tables.index_members import GlobalSecondaryIndex, LocalSecondaryIndex
 from hashrange.operations.tables.members import AttributeDefinition, KeySchemaElement, Projection
 from hashrange.operations.tables.requests import CreateTableRequest
-from hashrange.operations.tables.settings_checks import check_encryption, check_stream, check_tags
+from hashrange.operations.tables.settings_checks import check_encryption, check_stream, read_tags
 from hashrange.operations.tables.throughput_checks import check_creation_throughput
 
 _INDEX_NAME = re.compile(NAME_PATTERN).fullmatch
@@ -48,7 +48,7 @@ def check_creation(request: CreateTableRequest) -> None:
     _check_limits(global_indexes or (), local_indexes or ())
     check_stream(request.StreamSpecification)
     check_encryption(request.SSESpecification)
-    check_tags(request.Tags or ())
+    read_tags(request.Tags or ())
 
 
 def check_index_names(names: Iterable[str]) -> None:

@@ -19,6 +19,7 @@ from hashrange.operations.tables.members import (
     SSESpecification,
 )
 from hashrange.operations.tables.requests import CreateTableRequest
+from hashrange.operations.tables.settings_checks import read_tags
 from hashrange.tables import schema
 from hashrange.tables.description import stream_label
 from hashrange.tables.schema import Index, KeySchema, KeyType, Table, Throughput
@@ -58,7 +59,7 @@ def make_table(
         next_index_id=len(indexes) + 1,
         billing_mode="PAY_PER_REQUEST" if is_on_demand else "PROVISIONED",
         throughput=throughput(request.ProvisionedThroughput) or Throughput(0, 0),
-        tags={tag.Key: tag.Value for tag in request.Tags or ()},
+        tags=read_tags(request.Tags or ()),
         table_class=request.TableClass or "STANDARD",
         is_deletion_protected=bool(request.DeletionProtectionEnabled),
         sse_type=sse_type,
@@ -112,11 +113,11 @@ def on_demand_maximum(
 
 
 def encryption(given: SSESpecification | None, account: str, region: str) -> tuple[schema.SseType | None, str | None]:
-    """Type and key ARN of the requested encryption; None for both if it is off.
+    """Type and key ARN of the requested encryption; None for both if it is off. A type alone turns it on.
 
     If no key is named, the ARN has a made-up key id, always the same for the account and Region.
     """
-    if given is None or not given.Enabled:
+    if given is None or not (given.SSEType == "KMS" if given.Enabled is None else given.Enabled):
         return None, None
     key = given.KMSMasterKeyId
     if key is None:

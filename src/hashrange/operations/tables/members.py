@@ -22,8 +22,8 @@ TableArn = Annotated[str, Meta(min_length=1, max_length=1024)]
 class AttributeDefinition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Name and type of one key attribute."""
 
-    AttributeName: KeyAttributeName
     AttributeType: Literal["B", "N", "S"]
+    AttributeName: KeyAttributeName
 
 
 class KeySchemaElement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -70,7 +70,7 @@ class StreamSpecification(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Whether a stream records the table's changes, and which images of the item its records hold."""
 
     StreamEnabled: bool
-    StreamViewType: Literal["NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_ONLY"] | None = None
+    StreamViewType: Literal["OLD_IMAGE", "KEYS_ONLY", "NEW_AND_OLD_IMAGES", "NEW_IMAGE"] | None = None
 
 
 class SSESpecification(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -78,11 +78,11 @@ class SSESpecification(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     Enabled: bool | None = None
     SSEType: Literal["AES256", "KMS"] | None = None
-    KMSMasterKeyId: str | None = None
+    KMSMasterKeyId: Annotated[str, Meta(min_length=1)] | None = None
 
 
 class Tag(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A key with a value that a client attaches to a table."""
+    """A key with a value that a client attaches to a table. Both are required, but `settings_checks.read_tags` says so."""
 
-    Key: Annotated[str, Meta(min_length=1, max_length=128)]
-    Value: Annotated[str, Meta(min_length=0, max_length=256)]
+    Key: str | None = None
+    Value: str | None = None

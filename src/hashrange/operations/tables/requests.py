@@ -8,9 +8,16 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from hashrange.messages.tables import TABLE_CLASS_INVALID
 from hashrange.operations.shapes import TableName as NameOrArn
 from hashrange.operations.shapes import WholeTableName
 from hashrange.operations.tables import index_members, members, replica_members
+from hashrange.wire.rules import ConstraintWording, ConstraintWordings
+
+TABLE_CLASS: ConstraintWordings = {
+    ("tableClass", "enumeration"): ConstraintWording(TABLE_CLASS_INVALID, is_bare=True),
+}
+"""An unknown class has a message of its own."""
 
 
 class CreateTableRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -37,12 +37,12 @@ def check_stream_change(stream: StreamSpecification | None) -> None:
 
 
 def check_encryption(encryption: SSESpecification | None) -> None:
-    """Refuse SSEType AES256, a type or key unless Enabled is true, and a key without a type."""
+    """Refuse SSEType AES256, a type or key if Enabled is false, and a key without a type."""
     if encryption is None:
         return
     if encryption.SSEType == "AES256":
         raise ValidationException(say.SSE_AES256)
-    if encryption.Enabled:
+    if encryption.Enabled is not False:
         if encryption.KMSMasterKeyId is not None and encryption.SSEType is None:
             raise ValidationException(say.SSE_KEY_WITHOUT_TYPE)
         return
@@ -51,16 +51,27 @@ def check_encryption(encryption: SSESpecification | None) -> None:
             raise ValidationException(say.SSE_DISABLED_WITH.format(member=member))
 
 
-def check_tags(tags: Collection[Tag]) -> None:
-    """Refuse reserved keys and repeated keys, then more tags than a table may carry."""
-    seen: set[str] = set()
+def read_tags(tags: Collection[Tag]) -> dict[str, str]:
+    """Key → value. Refuses keys and values that are missing or too long, reserved and repeated keys, then more tags than a table may carry."""
+    found: dict[str, str] = {}
     for tag in walk(tags):
-        if tag.Key.lower().startswith(_RESERVED_TAG_PREFIX):
-            raise ValidationException(say.RESERVED_TAG.format(key=tag.Key))
-        if tag.Key in seen:
-            raise ValidationException(say.DUPLICATE_TAG.format(key=tag.Key))
-        seen.add(tag.Key)
-    check_tag_count(len(seen))
+        key, value = read_tag_key(tag.Key), tag.Value
+        if value is None or len(value) > limits.TAG_VALUE_CHARACTERS_MAX:
+            raise ValidationException(say.TAG_VALUE_INVALID.format(value="null" if value is None else value))
+        if key.lower().startswith(_RESERVED_TAG_PREFIX):
+            raise ValidationException(say.RESERVED_TAG.format(key=key))
+        if key in found:
+            raise ValidationException(say.DUPLICATE_TAG.format(key=key))
+        found[key] = value
+    check_tag_count(len(found))
+    return found
+
+
+def read_tag_key(key: str | None) -> str:
+    """The key. Refuses one that is missing, empty or too long."""
+    if not key or len(key) > limits.TAG_KEY_CHARACTERS_MAX:
+        raise ValidationException(say.TAG_KEY_INVALID.format(key="null" if key is None else key))
+    return key
 
 
 def check_tag_count(count: int) -> None:

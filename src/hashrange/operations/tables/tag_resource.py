@@ -1,6 +1,6 @@
 """TagResource: add tags to a table, or replace tag values.
 
-Order of checks: ResourceArn is present, member constraints (slow path) → form of the ARN → at least one tag → reserved
+Order of checks: ResourceArn is present, member constraints (slow path) → form of the ARN → at least one tag → missing, long, reserved
 and repeated keys, number of tags → the table exists → it is not being created or deleted → it has at most 50 tags
 afterwards.
 """
@@ -16,7 +16,7 @@ from hashrange.operations.busy_tables import require_changeable_tags
 from hashrange.operations.naming import TABLE_ARN_FIRST, by_resource_arn
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.tables import members
-from hashrange.operations.tables.settings_checks import check_tag_count, check_tags
+from hashrange.operations.tables.settings_checks import check_tag_count, read_tags
 from hashrange.operations.tables.tagged_resource import check_arn, find_tagged
 
 
@@ -32,11 +32,11 @@ async def tag_resource(scope: Scope, request: TagResourceRequest) -> None:
     check_arn(scope, request.ResourceArn, "TagResource")
     if not request.Tags:
         raise ValidationException(say.TAGS_EMPTY)
-    check_tags(request.Tags)
+    given = read_tags(request.Tags)
     while True:
         table = await find_tagged(scope, request.ResourceArn)
         require_changeable_tags(table, scope.clock.service_time())
-        tags = table.tags | {tag.Key: tag.Value for tag in request.Tags}
+        tags = table.tags | given
         check_tag_count(len(tags))
         if await scope.store.catalog.replace(table, msgspec.structs.replace(table, tags=tags)):
             return

@@ -1,6 +1,6 @@
 """UntagResource: remove tags from a table; missing keys are ignored.
 
-Order of checks: ResourceArn is present, member constraints (slow path) → form of the ARN → at least one key → the
+Order of checks: ResourceArn is present, member constraints (slow path) → form of the ARN → at least one key, length of the keys → the
 table exists → it is not being created or deleted.
 """
 
@@ -15,6 +15,7 @@ from hashrange.messages import tables as say
 from hashrange.operations.busy_tables import require_changeable_tags
 from hashrange.operations.naming import TABLE_ARN_FIRST, by_resource_arn
 from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.tables.settings_checks import read_tag_key
 from hashrange.operations.tables.tagged_resource import check_arn, find_tagged
 
 
@@ -22,7 +23,7 @@ class UntagResourceRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A table's ARN and the keys of the tags to remove."""
 
     ResourceArn: Annotated[str, Meta(min_length=1, max_length=1283)]
-    TagKeys: list[Annotated[str, Meta(min_length=1, max_length=128)]]
+    TagKeys: list[str]
 
 
 async def untag_resource(scope: Scope, request: UntagResourceRequest) -> None:
@@ -30,6 +31,8 @@ async def untag_resource(scope: Scope, request: UntagResourceRequest) -> None:
     check_arn(scope, request.ResourceArn, "UntagResource")
     if not request.TagKeys:
         raise ValidationException(say.TAG_KEYS_EMPTY)
+    for key in walk(request.TagKeys):
+        read_tag_key(key)
     while True:
         table = await find_tagged(scope, request.ResourceArn, say.RESOURCE_NOT_FOUND)
         require_changeable_tags(table, scope.clock.service_time())

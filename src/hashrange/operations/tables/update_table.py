@@ -19,7 +19,7 @@ from hashrange.operations.reply import Reply
 from hashrange.operations.streams.labels import with_free_label
 from hashrange.operations.tables.account_quotas import check_capacity, check_changes
 from hashrange.operations.tables.index_changes import created_index
-from hashrange.operations.tables.requests import UpdateTableRequest
+from hashrange.operations.tables.requests import TABLE_CLASS, UpdateTableRequest
 from hashrange.operations.tables.settings_checks import refuse_unimplemented_members
 from hashrange.operations.tables.update_reply import described_update
 from hashrange.operations.tables.update_table_checks import check_against_table, check_table_update
@@ -28,6 +28,7 @@ from hashrange.tables.description import described_sources
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import make_source_id
 from hashrange.tables.states import may_backfill, status, without_gone_indexes
+from hashrange.wire.rules import RequestRules
 
 FIRST_BACKFILL_ROWS = 256
 """Maximum rows for which the request itself makes entries of a new index; about 2 ms."""
@@ -95,5 +96,5 @@ OPERATION = Operation(
     run=update_table,
     tables=by_table_name,
     writes=True,
-    rules=TABLE_NAME_FIRST,
+    rules=RequestRules(required=TABLE_NAME_FIRST.required, wordings=TABLE_CLASS),
 )

@@ -49,7 +49,10 @@ def check_table_update(request: UpdateTableRequest) -> None:
     """Raise ValidationException for the request's first fault; Malformed for an index name with invalid characters."""
     if not asked_changes(request):
         raise ValidationException(say.NOTHING_TO_UPDATE)
-    updates = request.GlobalSecondaryIndexUpdates or []
+    updates = request.GlobalSecondaryIndexUpdates
+    if updates == []:
+        raise ValidationException(say.INDEX_LIST_EMPTY.format(kind="GlobalSecondaryIndexUpdates"))
+    updates = updates or []
     check_index_names(action.IndexName for update in walk(updates) for action in _actions(update))
     subjects = list(capacity_actions(updates))
     throughput = request.ProvisionedThroughput
@@ -78,7 +81,7 @@ def check_against_table(request: UpdateTableRequest, table: Table) -> None:
     updates = request.GlobalSecondaryIndexUpdates or []
     _check_mode(request, table, updates)
     check_warm(request.WarmThroughput, warm_units(table), TABLE, say.WARM_BELOW_CURRENT)
-    _check_indexes(updates, request.AttributeDefinitions or [], table, request.BillingMode or table.billing_mode)
+    _check_indexes(updates, request.AttributeDefinitions, table, request.BillingMode or table.billing_mode)
     _check_stream(request, table)
 
 
@@ -153,7 +156,7 @@ def _check_definitions_agree(definitions: Sequence[AttributeDefinition]) -> None
 
 def _check_indexes(
     updates: Sequence[GlobalSecondaryIndexUpdate],
-    definitions: Sequence[AttributeDefinition],
+    definitions: Sequence[AttributeDefinition] | None,
     table: Table,
     billing_mode: str,
 ) -> None:
@@ -163,7 +166,7 @@ def _check_indexes(
     indexes.
     """
     indexes = {index.name: index for index in table.indexes}
-    defined = dict.fromkeys(definition.AttributeName for definition in walk(definitions))
+    defined = dict.fromkeys(definition.AttributeName for definition in walk(definitions or ()))
     for update in walk(updates):
         if update.Update is not None:
             index = _require_global(indexes, update.Update.IndexName, table, "update")
@@ -171,6 +174,8 @@ def _check_indexes(
         elif update.Create is not None:
             if update.Create.IndexName in indexes:
                 raise ValidationException(say.INDEX_EXISTS)
+            if definitions is None:
+                raise ValidationException(say.DEFINITIONS_MISSING.format(index=update.Create.IndexName))
             check_index_definitions(update.Create.KeySchema, defined)
             if billing_mode == "PROVISIONED" and update.Create.ProvisionedThroughput is None:
                 raise ValidationException(say.INDEX_THROUGHPUT_MISSING.format(index=update.Create.IndexName))
