@@ -437,13 +437,17 @@ def test_keys_of_a_global_index_are_ordered_and_different(raw: RawClient) -> Non
         ),
         (
             {"SSESpecification": {"Enabled": True, "SSEType": "KMS", "KMSMasterKeyId": ""}},
-            "1 validation error detected: Value '' at 'sSESpecification.kMSMasterKeyId' failed to satisfy constraint: "
-            + "Member must have length greater than or equal to 1",
+            (
+                "1 validation error detected: Value '' at 'sSESpecification.kMSMasterKeyId' failed to satisfy constraint: "
+                "Member must have length greater than or equal to 1"
+            ),
         ),
         (
             {"TableClass": "GLACIER"},
-            "Invalid table-class parameter provided. Please try again with a valid table-class value: "
-            + "[STANDARD, STANDARD_INFREQUENT_ACCESS].",
+            (
+                "Invalid table-class parameter provided. Please try again with a valid table-class value: "
+                "[STANDARD, STANDARD_INFREQUENT_ACCESS]."
+            ),
         ),
         ({"Tags": [{}]}, "The Tag Key provided is invalid, Key: null"),
         ({"Tags": [{"Key": "owner"}]}, "The Tag Value provided is invalid, Value: null"),
