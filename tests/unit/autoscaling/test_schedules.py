@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from hashrange.autoscaling.schedule import ScheduleError, read_schedule, zone_of
 from hashrange.testing.database import Database
@@ -47,6 +48,11 @@ def occurrences(text: str, zone: str | None, after: str, count: int = 3) -> list
         ("cron(0 0 29 FEB ? *)", None, "2027-01-01", ["2028-02-29 00:00", "2032-02-29 00:00", "2036-02-29 00:00"]),
         ("cron(30 8 28-29 3 ? 2027)", "Europe/Berlin", "2027-01-01", ["2027-03-28 06:30", "2027-03-29 06:30"]),
         ("cron(0 12 1 1 ? 2020)", None, "2027-01-01", []),
+        ("cron(0 0 1 1 ? 2040,2199)", None, "2027-01-01", ["2040-01-01 00:00", "2199-01-01 00:00"]),
+        ("cron(0 0 ? 2 2#5 *)", None, "2027-01-01", ["2044-02-29 00:00", "2072-02-29 00:00", "2112-02-29 00:00"]),
+        ("cron(0 0 31 2,4,6,9,11 ? *)", None, "2027-01-01", []),
+        ("cron(59 23 31 12 ? 2199)", "Pacific/Pago_Pago", "2199-12-31", ["2200-01-01 10:59"]),
+        ("cron(* * * * ? *)", "Pacific/Kiritimati", "9999-12-31T23:59:59", []),
     ],
 )
 def test_next_times(text: str, zone: str | None, after: str, expected: list[str]) -> None:
@@ -68,11 +74,27 @@ def test_next_times(text: str, zone: str | None, after: str, expected: list[str]
         "cron(0 8 x * ? *)",
         "cron(0 8 1/0 * ? *)",
         "at(9999-99-99T00:00:00)",
+        "cron(0 0 1_5W * ? *)",
+        "cron(٣ 0 * * ? *)",
+        "cron(0/+5 0 * * ? *)",
     ],
 )
 def test_what_is_no_schedule(text: str) -> None:
     with pytest.raises(ScheduleError):
         read_schedule(text, UTC, 0.0)
+
+
+def test_an_action_may_begin_at_the_end_of_time(scaling: Any) -> None:
+    scaling.register_scalable_target(**PLACE, MinCapacity=5, MaxCapacity=10)
+    with pytest.raises(ClientError, match="The schedule never comes"):
+        scaling.put_scheduled_action(
+            **PLACE,
+            ScheduledActionName="late",
+            Schedule="cron(0 0 * * ? *)",
+            Timezone="Pacific/Kiritimati",
+            StartTime=datetime(9999, 12, 31, tzinfo=UTC),
+            ScalableTargetAction={"MinCapacity": 6},
+        )
 
 
 def test_zones_have_names() -> None:
