@@ -262,13 +262,19 @@ class AutoScaling:
 
 
 def next_time(action: ScheduledAction, after_seconds: float) -> float | None:
-    """When a scheduled action is due next, after a moment, and not before its StartTime; None: never again. Raises ScheduleError."""
-    begin_seconds = action.created_seconds if action.begin_seconds is None else action.begin_seconds
-    schedule = read_schedule(action.schedule, zone_of(action.timezone), begin_seconds)
-    if action.begin_seconds is not None:
-        after_seconds = max(after_seconds, action.begin_seconds - 0.001)  # the StartTime itself counts
-    due_seconds = schedule.next_after(after_seconds)
-    is_over = due_seconds is not None and action.end_seconds is not None and due_seconds >= action.end_seconds
+    """When a scheduled action is due next, after a moment; None: never again. Raises ScheduleError.
+
+    One that recurs is due at its StartTime, and then as its schedule says. Source: Application Auto Scaling user guide,
+    *Schedule recurring scaling actions using cron expressions*.
+    """
+    begin_seconds, end_seconds = action.begin_seconds, action.end_seconds
+    counted_from_seconds = action.created_seconds if begin_seconds is None else begin_seconds
+    schedule = read_schedule(action.schedule, zone_of(action.timezone), counted_from_seconds)
+    if begin_seconds is not None and after_seconds < begin_seconds:
+        due_seconds = begin_seconds if schedule.recurs else schedule.next_after(begin_seconds - 0.001)
+    else:
+        due_seconds = schedule.next_after(after_seconds)
+    is_over = due_seconds is not None and end_seconds is not None and due_seconds >= end_seconds
     return None if is_over else due_seconds
 
 

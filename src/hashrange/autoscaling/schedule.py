@@ -33,6 +33,8 @@ class Schedule(NamedTuple):
 
     next_after: Callable[[float], float | None]
     """Time of the first occurrence after a moment, both in seconds since 1970; None: there is none."""
+    recurs: bool = True
+    """False: it has a single occurrence, that of an `at` expression."""
 
 
 def zone_of(name: str | None) -> tzinfo:
@@ -60,7 +62,7 @@ def read_schedule(text: str, zone: tzinfo, begin_seconds: float) -> Schedule:
 
 def _at(text: str, zone: tzinfo) -> Schedule:
     moment_seconds = datetime.strptime(text.strip(), "%Y-%m-%dT%H:%M:%S").replace(tzinfo=zone).timestamp()
-    return Schedule(lambda after_seconds: moment_seconds if moment_seconds > after_seconds else None)
+    return Schedule(lambda after_seconds: moment_seconds if moment_seconds > after_seconds else None, recurs=False)
 
 
 def _rate(text: str, begin_seconds: float) -> Schedule:

@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 
 from hashrange.autoscaling.schedule import ScheduleError, read_schedule, zone_of
 from hashrange.testing.database import Database
@@ -84,19 +83,6 @@ def test_what_is_no_schedule(text: str) -> None:
         read_schedule(text, UTC, 0.0)
 
 
-def test_an_action_may_begin_at_the_end_of_time(scaling: Any) -> None:
-    scaling.register_scalable_target(**PLACE, MinCapacity=5, MaxCapacity=10)
-    with pytest.raises(ClientError, match="The schedule never comes"):
-        scaling.put_scheduled_action(
-            **PLACE,
-            ScheduledActionName="late",
-            Schedule="cron(0 0 * * ? *)",
-            Timezone="Pacific/Kiritimati",
-            StartTime=datetime(9999, 12, 31, tzinfo=UTC),
-            ScalableTargetAction={"MinCapacity": 6},
-        )
-
-
 def test_zones_have_names() -> None:
     for name in ("Nowhere", "../etc", ""):
         with pytest.raises(ScheduleError):
@@ -120,6 +106,44 @@ def test_an_action_changes_bounds_and_capacity_each_day(database: Database, scal
     database.clock.advance(12 * 3600)
     assert load.units() == 10, "the maximum of the evening"
     assert activities(scaling)[0]["Cause"] == "scheduled action name evening was triggered"
+
+
+@pytest.mark.parametrize("schedule", ["rate(1 hour)", "cron(0 16 * * ? *)", "cron(0 0 31 2 ? *)"])
+def test_an_action_that_recurs_is_executed_at_its_start_time(
+    database: Database, scaling: Any, load: Load, schedule: str
+) -> None:
+    scaling.register_scalable_target(**PLACE, MinCapacity=5, MaxCapacity=50)
+    noon = datetime.fromtimestamp(round(database.clock.now()), UTC)
+    scaling.put_scheduled_action(
+        **PLACE,
+        ScheduledActionName="from-three",
+        Schedule=schedule,
+        StartTime=noon + timedelta(hours=3),
+        ScalableTargetAction={"MinCapacity": 20},
+    )
+    database.clock.advance(3 * 3600 - 60)
+    assert load.units() == 5
+    database.clock.advance(120)
+    assert load.units() == 20
+    scaling.register_scalable_target(**PLACE, MinCapacity=30)
+    database.clock.advance(3600)
+    ends = schedule.startswith("cron(0 0 31 2")
+    (target,) = scaling.describe_scalable_targets(ServiceNamespace="dynamodb")["ScalableTargets"]
+    assert target["MinCapacity"] == (30 if ends else 20), "the next time is that of the schedule"
+    assert len(scaling.describe_scheduled_actions(ServiceNamespace="dynamodb")["ScheduledActions"]) == (not ends)
+
+
+def test_a_start_time_may_be_at_the_end_of_time(scaling: Any) -> None:
+    scaling.register_scalable_target(**PLACE, MinCapacity=5, MaxCapacity=10)
+    for schedule in ("rate(1 day)", "cron(0 0 * * ? *)"):
+        scaling.put_scheduled_action(
+            **PLACE,
+            ScheduledActionName="late",
+            Schedule=schedule,
+            Timezone="Pacific/Kiritimati",
+            StartTime=datetime(9999, 12, 31, tzinfo=UTC),
+            ScalableTargetAction={"MinCapacity": 6},
+        )
 
 
 def test_one_time_actions_end_and_suspended_ones_do_nothing(database: Database, scaling: Any, load: Load) -> None:
