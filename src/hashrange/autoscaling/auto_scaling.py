@@ -21,6 +21,7 @@ from hashrange.autoscaling.tracking import alarm_definitions
 from hashrange.clock import Clock
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.errors import ApiError
+from hashrange.items.steps import sort, spend_decoding, walk
 from hashrange.messages import autoscaling as sentences
 from hashrange.operations.operation import Scope
 from hashrange.store.documents import Documents
@@ -111,15 +112,17 @@ class AutoScaling:
         return list(self._scheduled.values())
 
     def activities(self, account: str, region: str) -> Sequence[tuple[TargetPlace, Activity]]:
-        """The activities of the last six weeks, newest first, those of former targets too. Raises StorageError."""
+        """The activities of the last six weeks, newest first, those of former targets too; may give way. Raises StorageError."""
         prefix = f"{ACTIVITY_PREFIX}{account}/{region}/"
         oldest_seconds = self.now_seconds() - SCALING_ACTIVITY_SECONDS
         found = []
         for name, value in self._documents.below(prefix):
             dimension, _, resource_id = name.removeprefix(prefix).partition("/")
             place = TargetPlace(account, region, resource_id, dimension)  # type: ignore[arg-type]
-            found += [(place, one) for one in _read_activities(value) if one.begin_seconds >= oldest_seconds]
-        return sorted(found, key=lambda one: one[1].begin_seconds)[::-1]
+            spend_decoding(len(value))
+            found += [(place, one) for one in walk(_read_activities(value)) if one.begin_seconds >= oldest_seconds]
+        ordered = sort([(one.begin_seconds, number) for number, (_, one) in enumerate(walk(found))])
+        return [found[number] for _, number in walk(ordered)][::-1]
 
     # --- changes ---------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from hashrange.autoscaling.limits import (
 )
 from hashrange.autoscaling.records import DIMENSIONS, SERVICE_NAMESPACE, ScalableTarget, TargetPlace
 from hashrange.aws_services.operation import Caller, ErrorShape, MemberFault, ServiceError
+from hashrange.items.steps import walk
 from hashrange.messages import autoscaling as sentences
 
 DescribedT = TypeVar("DescribedT")
@@ -133,7 +134,7 @@ def filtered(
     resource_ids: Sequence[str] | None,
     dimension: str | None,
 ) -> list[DescribedT]:
-    """The records of these resources and this dimension; None: of all. Raises ServiceError."""
+    """The records of these resources and this dimension; None: of all. May give way. Raises ServiceError."""
     check_scaling_names("ResourceIds", resource_ids or (), SCALING_DESCRIBED_MAX)
     if dimension is not None:
         check_scaling_value("ScalableDimension", dimension, DIMENSIONS)
@@ -141,7 +142,7 @@ def filtered(
             refuse_scaling(sentences.DIMENSION_NEEDS_RESOURCE)
     return [
         one
-        for one in records
+        for one in walk(records)
         if (resource_ids is None or place_in(one).resource_id in resource_ids)
         and dimension in (None, place_in(one).dimension)
     ]
