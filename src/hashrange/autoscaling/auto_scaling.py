@@ -86,6 +86,11 @@ class AutoScaling:
         self._see_content()
         return _of(self._policies.values(), account, region)
 
+    def policies_of(self, place: TargetPlace) -> Sequence[ScalingPolicy]:
+        """The policies of one target."""
+        self._see_content()
+        return [one for one in self._policies.values() if one.place == place]
+
     def policy(self, place: TargetPlace, name: str) -> ScalingPolicy | None:
         """A target's policy of this name; None if there is none."""
         self._see_content()
@@ -134,7 +139,7 @@ class AutoScaling:
     async def remove_target(self, target: ScalableTarget) -> None:
         """Deregister a target, with its policies, their alarms, and scheduled actions. Raises StorageError."""
         place = target.place
-        policies = [one for one in self._policies.values() if one.place == place]
+        policies = self.policies_of(place)
         scheduled = [one for one in self._scheduled.values() if one.place == place]
         for policy in policies:
             await self._delete_alarms(place, policy.alarms.values())
@@ -227,7 +232,7 @@ class AutoScaling:
         activity = Activity(str(uuid.uuid4()), begin_seconds, self.now_seconds(), description, cause, status, message)
         await self.note(place, activity)
         if status == "Successful":
-            for policy in [one for one in self._policies.values() if one.place == place]:
+            for policy in self.policies_of(place):
                 await self.put_alarms(policy)
         return status == "Successful"
 

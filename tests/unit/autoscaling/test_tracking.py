@@ -164,6 +164,51 @@ def test_a_target_that_needs_endless_capacity_gives_the_maximum(database: Databa
     assert units == [100] * 4
 
 
+class Queue:
+    """A policy that follows a metric of one's own, beside the one that follows the use of the table's writes."""
+
+    def __init__(self, database: Database, scaling: Any, load: Load) -> None:
+        self._database, self._load = database, load
+        self._cloudwatch = database.client("cloudwatch")
+        scaling.register_scalable_target(**PLACE, MinCapacity=5, MaxCapacity=100)
+        follow(scaling)
+        own = {"Namespace": "shop", "MetricName": "Queue", "Statistic": "Average"}
+        scaling.put_scaling_policy(
+            **PLACE,
+            PolicyName="queue",
+            PolicyType="TargetTrackingScaling",
+            TargetTrackingScalingPolicyConfiguration={"TargetValue": 10, "CustomizedMetricSpecification": own},
+        )
+
+    def minutes(self, count: int, length: float, used: int) -> int:
+        """Minutes in which the queue has this length and so many units are written; returns the provisioned units after them."""
+        for _ in range(count):
+            self._cloudwatch.put_metric_data(
+                Namespace="shop",
+                MetricData=[{"MetricName": "Queue", "Value": length, "Timestamp": self._database.clock.now()}],
+            )
+            units = self._load.minute(used)
+        return units
+
+
+def test_capacity_is_lowered_only_if_all_policies_would_lower_it(database: Database, scaling: Any, load: Load) -> None:
+    queue = Queue(database, scaling, load)
+    assert queue.minutes(1, 100, 0) == 50
+    assert queue.minutes(30, 9.5, 0) == 50, "the queue is as long as it should be"
+    assert queue.minutes(14, 4, 0) == 50
+    assert queue.minutes(1, 4, 0) == 20, "the queue needs more than the writes"
+    newest, _ = activities(scaling)
+    assert newest["Cause"].endswith("triggered policy queue")
+    follow(scaling, DisableScaleIn=True)
+    assert queue.minutes(15, 2, 0) == 5, "a policy that lowers nothing is not asked"
+
+
+def test_each_policy_may_raise_the_capacity(database: Database, scaling: Any, load: Load) -> None:
+    queue = Queue(database, scaling, load)
+    assert queue.minutes(20, 1, 100) == 5
+    assert queue.minutes(2, 1, 600) == 15
+
+
 class Simulated:
     """Target tracking as one would write it down: a list of minutes, and a loop over it."""
 
