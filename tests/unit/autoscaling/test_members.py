@@ -63,3 +63,12 @@ def test_keys_of_tags_have_limits(database: Database, scaling: Any) -> None:
     arn = scaling.register_scalable_target(**PLACE, MinCapacity=5, MaxCapacity=10)["ScalableTargetARN"]
     for keys in (["x"] * 201, ["x" * 129], [""]):
         assert refused(unchecked(database).untag_resource, ResourceARN=arn, TagKeys=keys)[0] == "ValidationException"
+
+
+def test_a_target_has_at_most_fifty_tags_however_they_are_added(scaling: Any) -> None:
+    bounds = PLACE | {"MinCapacity": 5, "MaxCapacity": 10}
+    first, others = ({f"{letter}{number}": "x" for number in range(30)} for letter in "ab")
+    arn = scaling.register_scalable_target(**bounds, Tags=first)["ScalableTargetARN"]
+    assert refused(scaling.register_scalable_target, **bounds, Tags=others)[0] == "ValidationException"
+    assert refused(scaling.tag_resource, ResourceARN=arn, Tags=others)[0] == "TooManyTagsException"
+    assert scaling.list_tags_for_resource(ResourceARN=arn)["Tags"] == first

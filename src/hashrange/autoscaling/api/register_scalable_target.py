@@ -55,10 +55,10 @@ async def register_scalable_target(
     place = target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
     if request.RoleARN is not None:
         check_scaling_length("RoleARN", request.RoleARN, SCALING_RESOURCE_LENGTH_MAX)
-    check_target_tags(request.Tags or {})
     before = scaling.target(place)
     _check_resource(scaling, place, is_new=before is None)
     target = _new(scaling, place, request) if before is None else _changed(before, request)
+    check_target_tags(target.tags)
     if target.minimum > target.maximum:
         refuse_scaling(sentences.BOUNDS_CROSSED)
     await scaling.keep_target(target)
