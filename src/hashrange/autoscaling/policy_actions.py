@@ -55,21 +55,27 @@ class PolicyActions:
             if deciding is None:
                 return
             policy, observed = deciding
-        wanted = wanted_capacity(policy.tracking, capacity, observed)
+        now_seconds = told.at_seconds
+        is_cooling = _is_cooling(policy, target, now_seconds, is_out=is_out)
+        raised_from = target.raised_from if is_out and is_cooling and target.raised_from is not None else capacity
+        wanted = wanted_capacity(policy.tracking, raised_from, observed)
         wanted = min(max(wanted, target.minimum), target.maximum)
+        is_change = wanted > capacity if is_out else wanted < capacity
+        is_at_bound = capacity >= target.maximum if is_out else capacity <= target.minimum
+        if is_cooling and not is_at_bound and not (is_out and is_change):
+            return
         alarm_name = policy.alarms["AlarmHigh" if is_out else "AlarmLow"]
         cause = sentences.ALARM_CAUSE.format(alarm=alarm_name, policy=policy.name)
-        now_seconds = told.at_seconds
-        if is_out != (wanted > capacity) or wanted == capacity:
+        if not is_change:
             await self._note_none(target, now_seconds, cause, capacity, is_out=is_out)
             return
-        if _is_cooling(policy, target, now_seconds, is_out=is_out):
-            return
         if await scaling.scale(place, wanted, cause):
-            times = {"scaled_out_seconds" if is_out else "scaled_in_seconds": now_seconds}
             present = scaling.target(place)  # may have been registered again, or deregistered, in between
-            if present is not None:
-                await scaling.keep_target(msgspec.structs.replace(present, **times))
+            if present is not None and is_out:
+                changed = msgspec.structs.replace(present, scaled_out_seconds=now_seconds, raised_from=raised_from)
+                await scaling.keep_target(changed)
+            elif present is not None:
+                await scaling.keep_target(msgspec.structs.replace(present, scaled_in_seconds=now_seconds))
 
     def _deciding(
         self, policy: ScalingPolicy, at_seconds: float, capacity: int, observed: float
@@ -117,15 +123,16 @@ def _is_suspended(target: ScalableTarget, *, is_out: bool) -> bool:
 
 
 def _is_cooling(policy: ScalingPolicy, target: ScalableTarget, now_seconds: float, *, is_out: bool) -> bool:
-    """True if a cooldown has not ended. Lowering waits for the end of both; raising is not held up by lowering."""
-    tracking = policy.tracking
-    waits = [(target.scaled_out_seconds, tracking.out_cooldown_seconds)]
-    if not is_out:
-        waits.append((target.scaled_in_seconds, tracking.in_cooldown_seconds))
-    return any(
-        since_seconds is not None and now_seconds < since_seconds + (cooldown_seconds or 0)
-        for since_seconds, cooldown_seconds in waits
-    )
+    """True if a cooldown has not ended. Lowering waits for the end of both, of which raising ends that of lowering.
+
+    While raising waits, only more than the last increase is added. Source: Application Auto Scaling user guide, *Define cooldown periods*.
+    """
+    tracking, out_seconds, in_seconds = policy.tracking, target.scaled_out_seconds, target.scaled_in_seconds
+    if out_seconds is not None and now_seconds < out_seconds + (tracking.out_cooldown_seconds or 0):
+        return True
+    if is_out or in_seconds is None or (out_seconds is not None and out_seconds > in_seconds):
+        return False
+    return now_seconds < in_seconds + (tracking.in_cooldown_seconds or 0)
 
 
 def _observed(told: AlarmAction, *, is_out: bool) -> float | None:

@@ -71,9 +71,11 @@ def test_cooldowns_hold_up(database: Database, scaling: Any, load: Load) -> None
     scaling.register_scalable_target(**PLACE, MinCapacity=5, MaxCapacity=100)
     follow(scaling, ScaleOutCooldown=300, ScaleInCooldown=3600)
     assert [load.minute(600) for _ in range(2)] == [5, 15]
-    assert [load.minute(1200) for _ in range(5)] == [15, 15, 15, 15, 29]
+    assert [load.minute(1200) for _ in range(5)] == [15, 29, 29, 29, 29], "more is added meanwhile, if more is needed"
     assert [load.minute(600) for _ in range(16)] == [29] * 14 + [15, 15]
     assert {load.minute(0) for _ in range(40)} == {15}, "the cooldown of lowering lasts an hour"
+    assert [load.minute(1200) for _ in range(3)] == [15, 29, 29]
+    assert [load.minute(600) for _ in range(16)] == [29] * 14 + [15, 15], "raising has ended the cooldown of lowering"
 
 
 def test_a_manual_change_is_noticed(database: Database, scaling: Any, load: Load) -> None:
@@ -167,7 +169,7 @@ def test_a_target_that_needs_endless_capacity_gives_the_maximum(database: Databa
 class Queue:
     """A policy that follows a metric of one's own, beside the one that follows the use of the table's writes."""
 
-    def __init__(self, database: Database, scaling: Any, load: Load) -> None:
+    def __init__(self, database: Database, scaling: Any, load: Load, **cooldowns: int) -> None:
         self._database, self._load = database, load
         self._cloudwatch = database.client("cloudwatch")
         scaling.register_scalable_target(**PLACE, MinCapacity=5, MaxCapacity=100)
@@ -177,7 +179,11 @@ class Queue:
             **PLACE,
             PolicyName="queue",
             PolicyType="TargetTrackingScaling",
-            TargetTrackingScalingPolicyConfiguration={"TargetValue": 10, "CustomizedMetricSpecification": own},
+            TargetTrackingScalingPolicyConfiguration={
+                "TargetValue": 10,
+                "CustomizedMetricSpecification": own,
+                **cooldowns,
+            },
         )
 
     def minutes(self, count: int, length: float, used: int) -> int:
@@ -207,6 +213,14 @@ def test_each_policy_may_raise_the_capacity(database: Database, scaling: Any, lo
     queue = Queue(database, scaling, load)
     assert queue.minutes(20, 1, 100) == 5
     assert queue.minutes(2, 1, 600) == 15
+
+
+def test_an_increase_is_not_repeated_before_it_takes_effect(database: Database, scaling: Any, load: Load) -> None:
+    queue = Queue(database, scaling, load, ScaleOutCooldown=300)
+    assert [queue.minutes(1, 30, 0) for _ in range(3)] == [15, 15, 15], "three times as many as there were"
+    assert queue.minutes(1, 60, 0) == 30, "six times as many as there were at first"
+    assert queue.minutes(3, 60, 0) == 30
+    assert queue.minutes(2, 20, 0) == 60, "the cooldown is over"
 
 
 class Simulated:
