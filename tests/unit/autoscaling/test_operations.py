@@ -191,6 +191,8 @@ CUSTOM = {"Namespace": "shop", "MetricName": "Queue", "Statistic": "Sum"}
         ({"Custom": CUSTOM | {"Dimensions": [{"Name": "a", "Value": ""}]}}, "Dimensions.1.Value"),
         ({"ScaleOutCooldown": 2**31}, "scaleOutCooldown"),
         ({"Custom": CUSTOM, "TargetValue": 0}, "Target value must be greater than 0."),
+        ({"Custom": CUSTOM, "TargetValue": 2.0**361}, "Target value must be between 2^-360 and 2^360."),
+        ({"Custom": CUSTOM, "TargetValue": 2.0**-361}, "Target value must be between 2^-360 and 2^360."),
         ({"Custom": {"Metrics": [{"Id": "a", "Expression": "1 +"}]}}, "Error in expression 'a'"),
         ({"Custom": {"Metrics": [{"Id": "a", "Expression": "b + 1"}]}}, "b"),
     ],

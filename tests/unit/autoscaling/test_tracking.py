@@ -149,21 +149,27 @@ def test_a_metric_of_ones_own_is_followed(database: Database, scaling: Any, load
 
 def test_a_target_that_needs_endless_capacity_gives_the_maximum(database: Database, scaling: Any, load: Load) -> None:
     scaling.register_scalable_target(**PLACE, MinCapacity=5, MaxCapacity=100)
-    own = {"Namespace": "shop", "MetricName": "Queue", "Statistic": "Average"}
+    stat = {"Metric": {"Namespace": "shop", "MetricName": "Queue"}, "Stat": "Average"}
+    metrics = [
+        {"Id": "queue", "MetricStat": stat, "ReturnData": False},
+        {"Id": "cube", "Expression": "queue * queue * queue"},
+    ]
     scaling.put_scaling_policy(
         **PLACE,
         PolicyName="queue",
         PolicyType="TargetTrackingScaling",
-        TargetTrackingScalingPolicyConfiguration={"TargetValue": 5e-324, "CustomizedMetricSpecification": own},
+        TargetTrackingScalingPolicyConfiguration={
+            "TargetValue": 1e-100,
+            "CustomizedMetricSpecification": {"Metrics": metrics},
+        },
     )
     cloudwatch = database.client("cloudwatch")
-    units = []
     for _ in range(4):
         cloudwatch.put_metric_data(
             Namespace="shop", MetricData=[{"MetricName": "Queue", "Value": 1e100, "Timestamp": database.clock.now()}]
         )
-        units.append(load.minute(0))
-    assert units == [100] * 4
+        units = load.minute(0)
+    assert units == 100
 
 
 class Queue:

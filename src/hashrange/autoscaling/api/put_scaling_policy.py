@@ -30,6 +30,7 @@ from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperat
 from hashrange.cloudwatch.alarms.alarm import Threshold, arn_of
 from hashrange.cloudwatch.alarms.alarm_queries import check_queries
 from hashrange.cloudwatch.api.checks import DimensionMember, check_metric, check_one_of, dimensions_of
+from hashrange.cloudwatch.limits import METRIC_VALUE_MAX
 from hashrange.cloudwatch.units import STANDARD_UNITS
 from hashrange.messages import autoscaling as sentences
 
@@ -138,6 +139,8 @@ def _tracking(place: TargetPlace, given: TrackingMember) -> Tracking:
         _check_customized(customized)
         if not given.TargetValue > 0:
             refuse_scaling(sentences.TARGET_POSITIVE)
+        if not 1 / METRIC_VALUE_MAX <= given.TargetValue <= METRIC_VALUE_MAX:
+            refuse_scaling(sentences.TARGET_OUT_OF_RANGE)
     return Tracking(
         given.TargetValue,
         None if predefined is None else predefined.PredefinedMetricType,
