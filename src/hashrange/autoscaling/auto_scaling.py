@@ -21,6 +21,7 @@ from hashrange.autoscaling.tracking import alarm_definitions
 from hashrange.clock import Clock
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.errors import ApiError
+from hashrange.items.steps import sort, spend_decoding, walk
 from hashrange.messages import autoscaling as sentences
 from hashrange.operations.operation import Scope
 from hashrange.store.documents import Documents
@@ -85,6 +86,11 @@ class AutoScaling:
         self._see_content()
         return _of(self._policies.values(), account, region)
 
+    def policies_of(self, place: TargetPlace) -> Sequence[ScalingPolicy]:
+        """The policies of one target."""
+        self._see_content()
+        return [one for one in self._policies.values() if one.place == place]
+
     def policy(self, place: TargetPlace, name: str) -> ScalingPolicy | None:
         """A target's policy of this name; None if there is none."""
         self._see_content()
@@ -111,15 +117,17 @@ class AutoScaling:
         return list(self._scheduled.values())
 
     def activities(self, account: str, region: str) -> Sequence[tuple[TargetPlace, Activity]]:
-        """The activities of the last six weeks, newest first, those of former targets too. Raises StorageError."""
+        """The activities of the last six weeks, newest first, those of former targets too; may give way. Raises StorageError."""
         prefix = f"{ACTIVITY_PREFIX}{account}/{region}/"
         oldest_seconds = self.now_seconds() - SCALING_ACTIVITY_SECONDS
         found = []
         for name, value in self._documents.below(prefix):
             dimension, _, resource_id = name.removeprefix(prefix).partition("/")
             place = TargetPlace(account, region, resource_id, dimension)  # type: ignore[arg-type]
-            found += [(place, one) for one in _read_activities(value) if one.begin_seconds >= oldest_seconds]
-        return sorted(found, key=lambda one: one[1].begin_seconds)[::-1]
+            spend_decoding(len(value))
+            found += [(place, one) for one in walk(_read_activities(value)) if one.begin_seconds >= oldest_seconds]
+        ordered = sort([(one.begin_seconds, number) for number, (_, one) in enumerate(walk(found))])
+        return [found[number] for _, number in walk(ordered)][::-1]
 
     # --- changes ---------------------------------------------------------------------------------
 
@@ -131,7 +139,7 @@ class AutoScaling:
     async def remove_target(self, target: ScalableTarget) -> None:
         """Deregister a target, with its policies, their alarms, and scheduled actions. Raises StorageError."""
         place = target.place
-        policies = [one for one in self._policies.values() if one.place == place]
+        policies = self.policies_of(place)
         scheduled = [one for one in self._scheduled.values() if one.place == place]
         for policy in policies:
             await self._delete_alarms(place, policy.alarms.values())
@@ -224,7 +232,7 @@ class AutoScaling:
         activity = Activity(str(uuid.uuid4()), begin_seconds, self.now_seconds(), description, cause, status, message)
         await self.note(place, activity)
         if status == "Successful":
-            for policy in [one for one in self._policies.values() if one.place == place]:
+            for policy in self.policies_of(place):
                 await self.put_alarms(policy)
         return status == "Successful"
 
@@ -262,13 +270,19 @@ class AutoScaling:
 
 
 def next_time(action: ScheduledAction, after_seconds: float) -> float | None:
-    """When a scheduled action is due next, after a moment, and not before its StartTime; None: never again. Raises ScheduleError."""
-    begin_seconds = action.created_seconds if action.begin_seconds is None else action.begin_seconds
-    schedule = read_schedule(action.schedule, zone_of(action.timezone), begin_seconds)
-    if action.begin_seconds is not None:
-        after_seconds = max(after_seconds, action.begin_seconds - 0.001)  # the StartTime itself counts
-    due_seconds = schedule.next_after(after_seconds)
-    is_over = due_seconds is not None and action.end_seconds is not None and due_seconds >= action.end_seconds
+    """When a scheduled action is due next, after a moment; None: never again. Raises ScheduleError.
+
+    One that recurs is due at its StartTime, and then as its schedule says. Source: Application Auto Scaling user guide,
+    *Schedule recurring scaling actions using cron expressions*.
+    """
+    begin_seconds, end_seconds = action.begin_seconds, action.end_seconds
+    counted_from_seconds = action.created_seconds if begin_seconds is None else begin_seconds
+    schedule = read_schedule(action.schedule, zone_of(action.timezone), counted_from_seconds)
+    if begin_seconds is not None and after_seconds < begin_seconds:
+        due_seconds = begin_seconds if schedule.recurs else schedule.next_after(begin_seconds - 0.001)
+    else:
+        due_seconds = schedule.next_after(after_seconds)
+    is_over = due_seconds is not None and end_seconds is not None and due_seconds >= end_seconds
     return None if is_over else due_seconds
 
 

@@ -7,7 +7,9 @@ SCALING_ACTIVITIES_MAX = 1_000
 SCALING_TARGET_PERCENT_MIN, SCALING_TARGET_PERCENT_MAX = 20.0, 90.0
 """Target value of the predefined metrics of DynamoDB. Source: operations.md 5.1."""
 SCALING_DESCRIBED_MAX = 50
-"""Records in a page of the operations that describe."""
+"""Records in a page of the operations that describe, and names that they may ask for."""
+SCALING_INTEGER_MAX = 2**31 - 1
+"""Greatest integer of the API: capacities in units, cooldowns in seconds. Source: botocore's service model, whose integers have 32 bits."""
 SCALING_TARGETS_MAX = 5_000
 """Scalable targets of DynamoDB in an account and Region. Source: Application Auto Scaling's quotas."""
 SCALING_POLICIES_MAX = 50
@@ -15,5 +17,9 @@ SCALING_POLICIES_MAX = 50
 SCHEDULED_ACTIONS_MAX = 200
 """Scheduled actions of a target."""
 SCALING_TAGS_MAX = 50
+SCALING_TAG_KEYS_MAX = 200
+"""Keys that one UntagResource may name."""
+SCALING_TAG_KEY_LENGTH_MAX = 128
 SCALING_RESOURCE_LENGTH_MAX = 1_600
 SCALING_NAME_LENGTH_MAX = 256
+SCALING_LABEL_LENGTH_MAX = 1_023

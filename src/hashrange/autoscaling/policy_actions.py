@@ -1,4 +1,8 @@
-"""What happens when an alarm of a policy is in ALARM? The capacity becomes that at which use would be the target, within the target's bounds."""
+"""What happens when an alarm of a policy is in ALARM? The capacity becomes that at which use would be the target, within the target's bounds.
+
+If a target has several policies, each of them may raise the capacity. It is lowered only if all would lower it, to the greatest capacity
+that one of them wants; policies with DisableScaleIn are not asked. Source: Application Auto Scaling user guide, *Target tracking scaling policies*.
+"""
 
 import uuid
 
@@ -17,6 +21,10 @@ class PolicyActions:
 
     def __init__(self, auto_scaling: AutoScaling) -> None:
         self._auto_scaling = auto_scaling
+        self._low: dict[str, float] = {}
+        """By id, the policies whose alarms have told in the last evaluation that there is too little use, with what was observed."""
+        self._low_at_seconds = float("-inf")
+        """When that was."""
 
     async def deliver(self, told: AlarmAction) -> str | None:
         """Scale. Returns None, or what went wrong. Raises StorageError."""
@@ -42,23 +50,53 @@ class PolicyActions:
         observed = _observed(told, is_out=is_out)
         if observed is None:
             return
-        wanted = wanted_capacity(policy.tracking, capacity, observed)
-        wanted = min(max(wanted, target.minimum), target.maximum)
-        if is_out != (wanted > capacity) or wanted == capacity:
-            await self._note_none(policy, target, told, capacity, is_out=is_out)
-            return
+        if not is_out and capacity > target.minimum:
+            deciding = self._deciding(policy, told.at_seconds, capacity, observed)
+            if deciding is None:
+                return
+            policy, observed = deciding
         now_seconds = told.at_seconds
-        if _is_cooling(policy, target, now_seconds, is_out=is_out):
+        is_cooling = _is_cooling(policy, target, now_seconds, is_out=is_out)
+        raised_from = target.raised_from if is_out and is_cooling and target.raised_from is not None else capacity
+        wanted = wanted_capacity(policy.tracking, raised_from, observed)
+        wanted = min(max(wanted, target.minimum), target.maximum)
+        is_change = wanted > capacity if is_out else wanted < capacity
+        is_at_bound = capacity >= target.maximum if is_out else capacity <= target.minimum
+        if is_cooling and not is_at_bound and not (is_out and is_change):
             return
-        cause = sentences.ALARM_CAUSE.format(alarm=told.alarm.name, policy=policy.name)
+        alarm_name = policy.alarms["AlarmHigh" if is_out else "AlarmLow"]
+        cause = sentences.ALARM_CAUSE.format(alarm=alarm_name, policy=policy.name)
+        if not is_change:
+            await self._note_none(target, now_seconds, cause, capacity, is_out=is_out)
+            return
         if await scaling.scale(place, wanted, cause):
-            times = {"scaled_out_seconds" if is_out else "scaled_in_seconds": now_seconds}
             present = scaling.target(place)  # may have been registered again, or deregistered, in between
-            if present is not None:
-                await scaling.keep_target(msgspec.structs.replace(present, **times))
+            if present is not None and is_out:
+                changed = msgspec.structs.replace(present, scaled_out_seconds=now_seconds, raised_from=raised_from)
+                await scaling.keep_target(changed)
+            elif present is not None:
+                await scaling.keep_target(msgspec.structs.replace(present, scaled_in_seconds=now_seconds))
+
+    def _deciding(
+        self, policy: ScalingPolicy, at_seconds: float, capacity: int, observed: float
+    ) -> tuple[ScalingPolicy, float] | None:
+        """The policy that decides to which capacity that of its target is lowered, and what its alarm has observed.
+
+        `policy` has told in the evaluation at this moment that there is too little use. Returns None unless all that may lower have told.
+        """
+        if at_seconds != self._low_at_seconds:
+            self._low, self._low_at_seconds = {}, at_seconds
+        low = self._low
+        low[policy.id] = observed
+        lowering = [one for one in self._auto_scaling.policies_of(policy.place) if not one.tracking.never_scales_in]
+        if not all(one.id in low for one in lowering):
+            return None
+        wanted = [(wanted_capacity(one.tracking, capacity, low[one.id]), one) for one in lowering]
+        _, deciding = max(wanted, key=lambda one: one[0], default=(0, policy))
+        return deciding, low[deciding.id]
 
     async def _note_none(
-        self, policy: ScalingPolicy, target: ScalableTarget, told: AlarmAction, capacity: int, *, is_out: bool
+        self, target: ScalableTarget, now_seconds: float, cause: str, capacity: int, *, is_out: bool
     ) -> None:
         """Note why nothing is changed."""
         reason = "AutoScalingAnticipatedFlapping"
@@ -66,11 +104,10 @@ class PolicyActions:
             reason = "AlreadyAtMaxCapacity"
         elif not is_out and capacity <= target.minimum:
             reason = "AlreadyAtMinCapacity"
-        cause = sentences.ALARM_CAUSE.format(alarm=told.alarm.name, policy=policy.name)
         activity = Activity(
             str(uuid.uuid4()),
-            told.at_seconds,
-            told.at_seconds,
+            now_seconds,
+            now_seconds,
             sentences.UNCHANGED,
             cause,
             "Unfulfilled",
@@ -78,7 +115,7 @@ class PolicyActions:
             reason,
             capacity,
         )
-        await self._auto_scaling.note(policy.place, activity)
+        await self._auto_scaling.note(target.place, activity)
 
 
 def _is_suspended(target: ScalableTarget, *, is_out: bool) -> bool:
@@ -86,15 +123,16 @@ def _is_suspended(target: ScalableTarget, *, is_out: bool) -> bool:
 
 
 def _is_cooling(policy: ScalingPolicy, target: ScalableTarget, now_seconds: float, *, is_out: bool) -> bool:
-    """True if a cooldown has not ended. Lowering waits for the end of both; raising is not held up by lowering."""
-    tracking = policy.tracking
-    waits = [(target.scaled_out_seconds, tracking.out_cooldown_seconds)]
-    if not is_out:
-        waits.append((target.scaled_in_seconds, tracking.in_cooldown_seconds))
-    return any(
-        since_seconds is not None and now_seconds < since_seconds + (cooldown_seconds or 0)
-        for since_seconds, cooldown_seconds in waits
-    )
+    """True if a cooldown has not ended. Lowering waits for the end of both, of which raising ends that of lowering.
+
+    While raising waits, only more than the last increase is added. Source: Application Auto Scaling user guide, *Define cooldown periods*.
+    """
+    tracking, out_seconds, in_seconds = policy.tracking, target.scaled_out_seconds, target.scaled_in_seconds
+    if out_seconds is not None and now_seconds < out_seconds + (tracking.out_cooldown_seconds or 0):
+        return True
+    if is_out or in_seconds is None or (out_seconds is not None and out_seconds > in_seconds):
+        return False
+    return now_seconds < in_seconds + (tracking.in_cooldown_seconds or 0)
 
 
 def _observed(told: AlarmAction, *, is_out: bool) -> float | None:

@@ -51,6 +51,8 @@ class ScalableTarget(msgspec.Struct, omit_defaults=True):
     tags: dict[str, str] = {}
     scaled_out_seconds: float | None = None
     """When a policy last raised the capacity; None: never."""
+    raised_from: int | None = None
+    """Units before that; of several increases within a cooldown, before the first."""
     scaled_in_seconds: float | None = None
     """When a policy last lowered the capacity; None: never."""
 

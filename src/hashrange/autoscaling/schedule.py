@@ -5,7 +5,7 @@ Source: Application Auto Scaling user guide, *Schedule recurring scaling actions
 
 import calendar
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -13,8 +13,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from hashrange.errors import HashrangeError
 from hashrange.messages import autoscaling as sentences
 
-YEARS_AHEAD = 8
-"""How far a next time is looked for; 29 February comes at least every eight years."""
+YEAR_MIN, YEAR_MAX = 1970, 2199
+"""Years that a cron expression may name."""
+_END_SECONDS = datetime(YEAR_MAX + 1, 1, 2, tzinfo=UTC).timestamp()
+"""From here on, the last of these years is over in all time zones."""
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _WEEKDAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 _RATE_SECONDS = {"minute": 60, "hour": 3600, "day": 86_400}
@@ -31,6 +33,8 @@ class Schedule(NamedTuple):
 
     next_after: Callable[[float], float | None]
     """Time of the first occurrence after a moment, both in seconds since 1970; None: there is none."""
+    recurs: bool = True
+    """False: it has a single occurrence, that of an `at` expression."""
 
 
 def zone_of(name: str | None) -> tzinfo:
@@ -58,7 +62,7 @@ def read_schedule(text: str, zone: tzinfo, begin_seconds: float) -> Schedule:
 
 def _at(text: str, zone: tzinfo) -> Schedule:
     moment_seconds = datetime.strptime(text.strip(), "%Y-%m-%dT%H:%M:%S").replace(tzinfo=zone).timestamp()
-    return Schedule(lambda after_seconds: moment_seconds if moment_seconds > after_seconds else None)
+    return Schedule(lambda after_seconds: moment_seconds if moment_seconds > after_seconds else None, recurs=False)
 
 
 def _rate(text: str, begin_seconds: float) -> Schedule:
@@ -94,22 +98,51 @@ def _cron(text: str, zone: tzinfo) -> Schedule:
         _numbers(minutes, 0, 59),
         _numbers(hours, 0, 23),
         lambda day: day.month in chosen_months and is_month_day(day) and is_weekday(day),
-        _numbers(years, 1970, 2199),
+        _numbers(years, YEAR_MIN, YEAR_MAX),
     )
     return Schedule(lambda after_seconds: _next_of(cron, zone, after_seconds))
 
 
 def _next_of(cron: _Cron, zone: tzinfo, after_seconds: float) -> float | None:
-    day = datetime.fromtimestamp(after_seconds, zone).date()
-    for _ in range(YEARS_AHEAD * 366):
-        if day.year in cron.years and cron.is_day(day):
-            for hour in sorted(cron.hours):
-                for minute in sorted(cron.minutes):
-                    moment = datetime(day.year, day.month, day.day, hour, minute, tzinfo=zone)
-                    if moment.timestamp() > after_seconds:
-                        return moment.timestamp()
-        day += timedelta(days=1)
+    if after_seconds >= _END_SECONDS:
+        return None
+    moments = (
+        _next_on(day, cron, zone, after_seconds)
+        for day in _days(cron, datetime.fromtimestamp(after_seconds, zone).date())
+    )
+    return next((moment for moment in moments if moment is not None), None)
+
+
+def _days(cron: _Cron, first: date) -> Iterator[date]:
+    """The days of the schedule from `first` on. Years that begin on the same weekday and have as many days are alike: if one has none, the others are skipped."""
+    barren: set[tuple[int, bool]] = set()
+    for year in sorted(one for one in cron.years if one >= first.year):
+        begin, end = max(first, date(year, 1, 1)), date(year + 1, 1, 1)
+        kind = end.weekday(), calendar.isleap(year)
+        is_barren = True
+        for place in range(0 if kind in barren else (end - begin).days):
+            day = begin + timedelta(days=place)
+            if cron.is_day(day):
+                is_barren = False
+                yield day
+        if is_barren and year > first.year:
+            barren.add(kind)
+
+
+def _next_on(day: date, cron: _Cron, zone: tzinfo, after_seconds: float) -> float | None:
+    """The first moment of a day that is later than `after_seconds`."""
+    for hour in sorted(cron.hours):
+        if _moment(day, hour, 59, zone) <= after_seconds:
+            continue
+        for minute in sorted(cron.minutes):
+            moment_seconds = _moment(day, hour, minute, zone)
+            if moment_seconds > after_seconds:
+                return moment_seconds
     return None
+
+
+def _moment(day: date, hour: int, minute: int, zone: tzinfo) -> float:
+    return datetime(day.year, day.month, day.day, hour, minute, tzinfo=zone).timestamp()
 
 
 def _numbers(field: str, least: int, most: int, names: tuple[str, ...] = (), first: int = 0) -> frozenset[int]:
@@ -117,7 +150,7 @@ def _numbers(field: str, least: int, most: int, names: tuple[str, ...] = (), fir
     found: set[int] = set()
     for part in field.split(","):
         span, slash, step_text = part.partition("/")
-        step = int(step_text) if slash else 1
+        step = _number(step_text) if slash else 1
         if step < 1:
             raise ValueError(field)
         if span in {"*", "?"}:
@@ -133,10 +166,10 @@ def _numbers(field: str, least: int, most: int, names: tuple[str, ...] = (), fir
     return frozenset(found)
 
 
-def _number(text: str, names: tuple[str, ...], first: int) -> int:
+def _number(text: str, names: tuple[str, ...] = (), first: int = 0) -> int:
     if text.upper() in names:
         return names.index(text.upper()) + first
-    if not text.isdecimal():
+    if not (text.isascii() and text.isdecimal()):
         raise ValueError(text)
     return int(text)
 
@@ -146,7 +179,7 @@ def _month_days(field: str) -> Callable[[date], bool]:
     if field == "L":
         return lambda day: day.day == calendar.monthrange(day.year, day.month)[1]
     if field.endswith("W"):
-        wanted = int(field[:-1])
+        wanted = _number(field[:-1])
         if not 1 <= wanted <= 31:
             raise ValueError(field)
         return lambda day: day.day == _nearest_weekday(day.year, day.month, wanted)
@@ -175,7 +208,7 @@ def _weekdays(field: str) -> Callable[[date], bool]:
         return lambda day: _weekday(day) == wanted and (day + timedelta(days=7)).month != day.month
     if "#" in field:
         wanted_text, _, place_text = field.partition("#")
-        wanted, place = _number(wanted_text, _WEEKDAYS, 1), int(place_text)
+        wanted, place = _number(wanted_text, _WEEKDAYS, 1), _number(place_text)
         if not 1 <= wanted <= 7 or not 1 <= place <= 5:
             raise ValueError(field)
         return lambda day: _weekday(day) == wanted and (day.day - 1) // 7 + 1 == place

@@ -9,8 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hashrange.autoscaling.capacity import index_name_of, is_read, table_name_of
+from hashrange.autoscaling.limits import SCALING_INTEGER_MAX
 from hashrange.autoscaling.records import ScalingPolicy, TargetPlace, Tracking
 from hashrange.cloudwatch.alarms.alarm import AlarmActions, AlarmDefinition, Threshold, WatchedMetric
+from hashrange.cloudwatch.limits import ALARM_NAME_LENGTH_MAX
 from hashrange.cloudwatch.metric_id import Dimensions
 
 MINUTE_SECONDS = 60
@@ -48,9 +50,14 @@ def alarm_names(place: TargetPlace, tracking: Tracking, before: Mapping[str, str
     if tracking.predefined is not None:
         purposes += ["ProvisionedCapacityHigh", "ProvisionedCapacityLow"]
     return {
-        purpose: before.get(purpose) or f"TargetTracking-{place.resource_id}-{purpose}-{uuid.uuid4()}"
+        purpose: before.get(purpose) or _alarm_name(place.resource_id, f"-{purpose}-{uuid.uuid4()}")
         for purpose in purposes
     }
+
+
+def _alarm_name(resource_id: str, end: str) -> str:
+    """A name of an alarm; a long name of a table or index is cut, so that CloudWatch's operations take the alarm's name."""
+    return f"TargetTracking-{resource_id}"[: ALARM_NAME_LENGTH_MAX - len(end)] + end
 
 
 def alarm_definitions(policy: ScalingPolicy, capacity: int) -> list[AlarmDefinition]:
@@ -135,7 +142,11 @@ def _alarm(
 
 
 def wanted_capacity(tracking: Tracking, capacity: int, observed: float) -> int:
-    """Units at which use would be the target. `observed`: units that were consumed in a minute; of a customized metric, its value."""
+    """Units at which use would be the target, at most SCALING_INTEGER_MAX.
+
+    `observed`: units that were consumed in a minute; of a customized metric, its value.
+    """
     if tracking.customized is not None:
-        return max(1, math.ceil(capacity * observed / tracking.target_value))
+        units = capacity * observed / tracking.target_value  # may be infinite
+        return math.ceil(min(units, SCALING_INTEGER_MAX)) if units > 1 else 1
     return max(1, math.ceil(observed / MINUTE_SECONDS / (tracking.target_value / 100) - 1e-9))

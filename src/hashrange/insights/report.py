@@ -1,13 +1,17 @@
-"""What does a rule report of a stretch of time? The greatest contributors with their values in each period, and numbers over all contributors."""
+"""What does a rule report of a stretch of time? The greatest contributors with their values in each period, and numbers over all contributors.
 
+A report of a day may take a second, and gives way meanwhile.
+"""
+
+import heapq
 from collections.abc import Mapping, Sequence
 
 from hashrange.insights.rule_counts import RuleCounts
-from hashrange.insights.summary import Contributor, Merged
-from hashrange.store.pause import PAUSE
+from hashrange.insights.summary import Contributor, Merged, Summary
+from hashrange.items.steps import spend, walk
 
-SLICE_SUMMARIES = 20
-"""Summaries after which a report gives way: about a millisecond."""
+SUMMARY_STEPS = 40
+"""Steps of adding a summary once, without those for its contributors."""
 
 
 class RuleReport:
@@ -19,19 +23,17 @@ class RuleReport:
         self.periods: dict[int, Merged] = {}
         """By the begin of the period in seconds since 1970, in order of time."""
 
-    async def read(self, counts: RuleCounts, end_seconds: float, now_seconds: float) -> None:
-        """Add all that was counted before `end_seconds`, giving way now and then. Raises StorageError."""
-        for number, (at_seconds, summary) in enumerate(
-            counts.between(self._begin_seconds, end_seconds, now_seconds), 1
-        ):
+    def read(self, counts: RuleCounts, end_seconds: float, now_seconds: float) -> None:
+        """Add all that was counted before `end_seconds`; may give way. Raises StorageError."""
+        for at_seconds, summary in counts.between(self._begin_seconds, end_seconds, now_seconds):
+            _spend_on(summary)
             self.whole.add(summary)
             self._period_of(at_seconds).add(summary)
-            if number % SLICE_SUMMARIES == 0:
-                await PAUSE
 
     def read_periods(self, counts: RuleCounts, end_seconds: float, now_seconds: float) -> None:
-        """The same without giving way, and for the periods alone: 0.1 s for a day with many keys in each minute. Raises StorageError."""
+        """The same for the periods alone. Raises StorageError."""
         for at_seconds, summary in counts.between(self._begin_seconds, end_seconds, now_seconds):
+            _spend_on(summary)
             self._period_of(at_seconds).add(summary)
 
     def _period_of(self, at_seconds: float) -> Merged:
@@ -39,19 +41,25 @@ class RuleReport:
         return self.periods.setdefault(self._begin_seconds + place * self._period_seconds, Merged())
 
     def top(self, most: int, *, by_maximum: bool) -> Sequence[Contributor]:
-        """The contributors with the greatest sums, or with the greatest value in one period; greatest first."""
+        """The contributors with the greatest sums, or with the greatest value in one period; greatest first. May give way."""
         if not by_maximum:
             return self.whole.top(most)
         greatest: dict[bytes, float] = {}
         for period in self.periods.values():
             for one in period.top(most):
                 greatest[one.key] = max(one.counted, greatest.get(one.key, 0.0))
-        found = [Contributor(key, self.whole.counts[key], 0.0) for key in greatest]
-        return sorted(found, key=lambda one: (-greatest[one.key], -one.counted, one.key))[:most]
+        sums = self.whole.counts
+        ordered = heapq.nsmallest(most, walk(greatest), key=lambda key: (-greatest[key], -sums[key], key))
+        return [Contributor(key, sums[key], 0.0) for key in ordered]
 
     def values(self, key: bytes) -> Mapping[int, float]:
         """What a contributor has counted in each period in which it occurs."""
-        return {at: period.counts[key] for at, period in self.periods.items() if key in period.counts}
+        return {at: period.counts[key] for at, period in walk(self.periods.items()) if key in period.counts}
+
+
+def _spend_on(summary: Summary) -> None:
+    """Count the steps of adding a summary to two others."""
+    spend(SUMMARY_STEPS + (len(summary.contributors) >> 1))
 
 
 def metrics_of(period: Merged) -> Mapping[str, float]:

@@ -10,6 +10,10 @@ from typing import NamedTuple
 import msgspec
 
 from hashrange.insights.unique_keys import UniqueKeys
+from hashrange.items.steps import spend, walk
+
+COUNT_STEPS = 60
+"""Steps of one estimate of `UniqueKeys`."""
 
 
 class Contributor(NamedTuple):
@@ -84,29 +88,38 @@ class Merged:
         else:
             self._has_uncounted = True
 
-    def _all_unique(self) -> UniqueKeys | None:
-        """All keys; None if all are in `counts`."""
+    def _all_unique(self, counts: Iterable[bytes]) -> UniqueKeys | None:
+        """All keys; None if all are in `counts`, which are those of this object."""
         if self._unique is not None and self._has_uncounted:
-            self._unique.add(self.counts)
+            self._unique.add(counts)
             self._has_uncounted = False
         return self._unique
 
     @property
     def unique_keys(self) -> int:
-        """Number of keys: exact, or estimated if not all are known. 1 µs for each known key."""
-        unique = self._all_unique()
-        return len(self.counts) if unique is None else unique.count
+        """Number of keys: exact, or estimated if not all are known. 1 µs for each known key; may give way."""
+        unique = self._all_unique(walk(self.counts))
+        if unique is None:
+            return len(self.counts)
+        spend(COUNT_STEPS)
+        return unique.count
 
     def top(self, most: int) -> list[Contributor]:
-        """The greatest keys, greatest first."""
-        greatest = heapq.nsmallest(most, self.counts.items(), key=lambda one: (-one[1], one[0]))
+        """The greatest keys, greatest first; may give way."""
+        greatest = heapq.nsmallest(most, walk(self.counts.items()), key=_greatest_first)
         return [Contributor(key, count, self._errors.get(key, 0.0)) for key, count in greatest]
 
     def summary(self) -> Summary:
         """All as one summary."""
-        unique = self._all_unique()
+        unique = self._all_unique(self.counts)
         registers = b"" if unique is None else unique.stored()
-        return Summary(self.total, self.top(len(self.counts)), self.floor, registers)
+        ordered = sorted(self.counts.items(), key=_greatest_first)
+        contributors = [Contributor(key, count, self._errors.get(key, 0.0)) for key, count in ordered]
+        return Summary(self.total, contributors, self.floor, registers)
+
+
+def _greatest_first(counted: tuple[bytes, float]) -> tuple[float, bytes]:
+    return -counted[1], counted[0]
 
 
 def merged_summary(summaries: Iterable[Summary]) -> Summary:

@@ -52,6 +52,7 @@ METRIC_OF_DIMENSION = "The metric type {metric} does not belong to the scalable 
 METRIC_INCOMPLETE = "A customized metric needs Namespace, MetricName and Statistic, or Metrics."
 TARGET_VALUE = "Target value must be between {least} and {most} for the metric type {metric}."
 TARGET_POSITIVE = "Target value must be greater than 0."
+TARGET_OUT_OF_RANGE = "Target value must be between 2^-360 and 2^360."
 SECOND_POLICY = "Only one target tracking scaling policy for a metric is allowed on a scalable target."
 SCHEDULE = "Invalid schedule expression: {schedule}. Please use at(), rate() or cron()."
 SCHEDULE_MISSING = "Schedule must be given when a scheduled action is created."

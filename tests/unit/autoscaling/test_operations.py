@@ -89,6 +89,7 @@ def test_registering_brings_the_capacity_within_the_bounds(scaling: Any, load: L
     [
         ({"MinCapacity": None}, "Minimum capacity and maximum capacity must be given"),
         ({"MinCapacity": 11}, "Maximum capacity cannot be less than minimum capacity"),
+        ({"MaxCapacity": 2**31}, "'maxCapacity' failed to satisfy constraint"),
         ({"MinCapacity": 0}, "'minCapacity' failed to satisfy constraint"),
         ({"ServiceNamespace": "ecs"}, "Only the service namespace dynamodb is served"),
         ({"ResourceId": "table/missing"}, "DynamoDB table does not exist: table/missing"),
@@ -184,7 +185,14 @@ CUSTOM = {"Namespace": "shop", "MetricName": "Queue", "Statistic": "Sum"}
         ({"CustomizedMetricSpecification": CUSTOM}, "Exactly one of PredefinedMetricSpecification and"),
         ({"Custom": {"Namespace": "shop"}}, "A customized metric needs Namespace, MetricName and Statistic"),
         ({"Custom": CUSTOM | {"Statistic": "p99"}}, "'statistic' failed to satisfy constraint"),
+        ({"Custom": CUSTOM | {"Unit": "Crate"}}, "Unit must be"),
+        ({"Custom": CUSTOM | {"Namespace": "x" * 256}}, "Namespace"),
+        ({"Custom": CUSTOM | {"Dimensions": [{"Name": "a", "Value": "1"}, {"Name": "a", "Value": "2"}]}}, "a"),
+        ({"Custom": CUSTOM | {"Dimensions": [{"Name": "a", "Value": ""}]}}, "Dimensions.1.Value"),
+        ({"ScaleOutCooldown": 2**31}, "scaleOutCooldown"),
         ({"Custom": CUSTOM, "TargetValue": 0}, "Target value must be greater than 0."),
+        ({"Custom": CUSTOM, "TargetValue": 2.0**361}, "Target value must be between 2^-360 and 2^360."),
+        ({"Custom": CUSTOM, "TargetValue": 2.0**-361}, "Target value must be between 2^-360 and 2^360."),
         ({"Custom": {"Metrics": [{"Id": "a", "Expression": "1 +"}]}}, "Error in expression 'a'"),
         ({"Custom": {"Metrics": [{"Id": "a", "Expression": "b + 1"}]}}, "b"),
     ],
@@ -199,7 +207,7 @@ def test_policies_that_are_refused(scaling: Any, changes: dict[str, Any], words:
         elif name == "Custom":
             tracking |= {"CustomizedMetricSpecification": value}
             del tracking["PredefinedMetricSpecification"]
-        elif name in {"TargetValue", "ScaleInCooldown", "CustomizedMetricSpecification"}:
+        elif name in {"TargetValue", "ScaleInCooldown", "ScaleOutCooldown", "CustomizedMetricSpecification"}:
             tracking[name] = value
         else:
             members[name] = value

@@ -47,6 +47,11 @@ def occurrences(text: str, zone: str | None, after: str, count: int = 3) -> list
         ("cron(0 0 29 FEB ? *)", None, "2027-01-01", ["2028-02-29 00:00", "2032-02-29 00:00", "2036-02-29 00:00"]),
         ("cron(30 8 28-29 3 ? 2027)", "Europe/Berlin", "2027-01-01", ["2027-03-28 06:30", "2027-03-29 06:30"]),
         ("cron(0 12 1 1 ? 2020)", None, "2027-01-01", []),
+        ("cron(0 0 1 1 ? 2040,2199)", None, "2027-01-01", ["2040-01-01 00:00", "2199-01-01 00:00"]),
+        ("cron(0 0 ? 2 2#5 *)", None, "2027-01-01", ["2044-02-29 00:00", "2072-02-29 00:00", "2112-02-29 00:00"]),
+        ("cron(0 0 31 2,4,6,9,11 ? *)", None, "2027-01-01", []),
+        ("cron(59 23 31 12 ? 2199)", "Pacific/Pago_Pago", "2199-12-31", ["2200-01-01 10:59"]),
+        ("cron(* * * * ? *)", "Pacific/Kiritimati", "9999-12-31T23:59:59", []),
     ],
 )
 def test_next_times(text: str, zone: str | None, after: str, expected: list[str]) -> None:
@@ -68,6 +73,9 @@ def test_next_times(text: str, zone: str | None, after: str, expected: list[str]
         "cron(0 8 x * ? *)",
         "cron(0 8 1/0 * ? *)",
         "at(9999-99-99T00:00:00)",
+        "cron(0 0 1_5W * ? *)",
+        "cron(٣ 0 * * ? *)",
+        "cron(0/+5 0 * * ? *)",
     ],
 )
 def test_what_is_no_schedule(text: str) -> None:
@@ -98,6 +106,44 @@ def test_an_action_changes_bounds_and_capacity_each_day(database: Database, scal
     database.clock.advance(12 * 3600)
     assert load.units() == 10, "the maximum of the evening"
     assert activities(scaling)[0]["Cause"] == "scheduled action name evening was triggered"
+
+
+@pytest.mark.parametrize("schedule", ["rate(1 hour)", "cron(0 16 * * ? *)", "cron(0 0 31 2 ? *)"])
+def test_an_action_that_recurs_is_executed_at_its_start_time(
+    database: Database, scaling: Any, load: Load, schedule: str
+) -> None:
+    scaling.register_scalable_target(**PLACE, MinCapacity=5, MaxCapacity=50)
+    noon = datetime.fromtimestamp(round(database.clock.now()), UTC)
+    scaling.put_scheduled_action(
+        **PLACE,
+        ScheduledActionName="from-three",
+        Schedule=schedule,
+        StartTime=noon + timedelta(hours=3),
+        ScalableTargetAction={"MinCapacity": 20},
+    )
+    database.clock.advance(3 * 3600 - 60)
+    assert load.units() == 5
+    database.clock.advance(120)
+    assert load.units() == 20
+    scaling.register_scalable_target(**PLACE, MinCapacity=30)
+    database.clock.advance(3600)
+    ends = schedule.startswith("cron(0 0 31 2")
+    (target,) = scaling.describe_scalable_targets(ServiceNamespace="dynamodb")["ScalableTargets"]
+    assert target["MinCapacity"] == (30 if ends else 20), "the next time is that of the schedule"
+    assert len(scaling.describe_scheduled_actions(ServiceNamespace="dynamodb")["ScheduledActions"]) == (not ends)
+
+
+def test_a_start_time_may_be_at_the_end_of_time(scaling: Any) -> None:
+    scaling.register_scalable_target(**PLACE, MinCapacity=5, MaxCapacity=10)
+    for schedule in ("rate(1 day)", "cron(0 0 * * ? *)"):
+        scaling.put_scheduled_action(
+            **PLACE,
+            ScheduledActionName="late",
+            Schedule=schedule,
+            Timezone="Pacific/Kiritimati",
+            StartTime=datetime(9999, 12, 31, tzinfo=UTC),
+            ScalableTargetAction={"MinCapacity": 6},
+        )
 
 
 def test_one_time_actions_end_and_suspended_ones_do_nothing(database: Database, scaling: Any, load: Load) -> None:

@@ -71,9 +71,11 @@ def test_cooldowns_hold_up(database: Database, scaling: Any, load: Load) -> None
     scaling.register_scalable_target(**PLACE, MinCapacity=5, MaxCapacity=100)
     follow(scaling, ScaleOutCooldown=300, ScaleInCooldown=3600)
     assert [load.minute(600) for _ in range(2)] == [5, 15]
-    assert [load.minute(1200) for _ in range(5)] == [15, 15, 15, 15, 29]
+    assert [load.minute(1200) for _ in range(5)] == [15, 29, 29, 29, 29], "more is added meanwhile, if more is needed"
     assert [load.minute(600) for _ in range(16)] == [29] * 14 + [15, 15]
     assert {load.minute(0) for _ in range(40)} == {15}, "the cooldown of lowering lasts an hour"
+    assert [load.minute(1200) for _ in range(3)] == [15, 29, 29]
+    assert [load.minute(600) for _ in range(16)] == [29] * 14 + [15, 15], "raising has ended the cooldown of lowering"
 
 
 def test_a_manual_change_is_noticed(database: Database, scaling: Any, load: Load) -> None:
@@ -143,6 +145,88 @@ def test_a_metric_of_ones_own_is_followed(database: Database, scaling: Any, load
         )
         units.append(load.minute(0))
     assert units == [5, 5, 5, 5, 5, 15, 15]
+
+
+def test_a_target_that_needs_endless_capacity_gives_the_maximum(database: Database, scaling: Any, load: Load) -> None:
+    scaling.register_scalable_target(**PLACE, MinCapacity=5, MaxCapacity=100)
+    stat = {"Metric": {"Namespace": "shop", "MetricName": "Queue"}, "Stat": "Average"}
+    metrics = [
+        {"Id": "queue", "MetricStat": stat, "ReturnData": False},
+        {"Id": "cube", "Expression": "queue * queue * queue"},
+    ]
+    scaling.put_scaling_policy(
+        **PLACE,
+        PolicyName="queue",
+        PolicyType="TargetTrackingScaling",
+        TargetTrackingScalingPolicyConfiguration={
+            "TargetValue": 1e-100,
+            "CustomizedMetricSpecification": {"Metrics": metrics},
+        },
+    )
+    cloudwatch = database.client("cloudwatch")
+    for _ in range(4):
+        cloudwatch.put_metric_data(
+            Namespace="shop", MetricData=[{"MetricName": "Queue", "Value": 1e100, "Timestamp": database.clock.now()}]
+        )
+        units = load.minute(0)
+    assert units == 100
+
+
+class Queue:
+    """A policy that follows a metric of one's own, beside the one that follows the use of the table's writes."""
+
+    def __init__(self, database: Database, scaling: Any, load: Load, **cooldowns: int) -> None:
+        self._database, self._load = database, load
+        self._cloudwatch = database.client("cloudwatch")
+        scaling.register_scalable_target(**PLACE, MinCapacity=5, MaxCapacity=100)
+        follow(scaling)
+        own = {"Namespace": "shop", "MetricName": "Queue", "Statistic": "Average"}
+        scaling.put_scaling_policy(
+            **PLACE,
+            PolicyName="queue",
+            PolicyType="TargetTrackingScaling",
+            TargetTrackingScalingPolicyConfiguration={
+                "TargetValue": 10,
+                "CustomizedMetricSpecification": own,
+                **cooldowns,
+            },
+        )
+
+    def minutes(self, count: int, length: float, used: int) -> int:
+        """Minutes in which the queue has this length and so many units are written; returns the provisioned units after them."""
+        for _ in range(count):
+            self._cloudwatch.put_metric_data(
+                Namespace="shop",
+                MetricData=[{"MetricName": "Queue", "Value": length, "Timestamp": self._database.clock.now()}],
+            )
+            units = self._load.minute(used)
+        return units
+
+
+def test_capacity_is_lowered_only_if_all_policies_would_lower_it(database: Database, scaling: Any, load: Load) -> None:
+    queue = Queue(database, scaling, load)
+    assert queue.minutes(1, 100, 0) == 50
+    assert queue.minutes(30, 9.5, 0) == 50, "the queue is as long as it should be"
+    assert queue.minutes(14, 4, 0) == 50
+    assert queue.minutes(1, 4, 0) == 20, "the queue needs more than the writes"
+    newest, _ = activities(scaling)
+    assert newest["Cause"].endswith("triggered policy queue")
+    follow(scaling, DisableScaleIn=True)
+    assert queue.minutes(15, 2, 0) == 5, "a policy that lowers nothing is not asked"
+
+
+def test_each_policy_may_raise_the_capacity(database: Database, scaling: Any, load: Load) -> None:
+    queue = Queue(database, scaling, load)
+    assert queue.minutes(20, 1, 100) == 5
+    assert queue.minutes(2, 1, 600) == 15
+
+
+def test_an_increase_is_not_repeated_before_it_takes_effect(database: Database, scaling: Any, load: Load) -> None:
+    queue = Queue(database, scaling, load, ScaleOutCooldown=300)
+    assert [queue.minutes(1, 30, 0) for _ in range(3)] == [15, 15, 15], "three times as many as there were"
+    assert queue.minutes(1, 60, 0) == 30, "six times as many as there were at first"
+    assert queue.minutes(3, 60, 0) == 30
+    assert queue.minutes(2, 20, 0) == 60, "the cooldown is over"
 
 
 class Simulated:

@@ -9,6 +9,7 @@ from hashrange.autoscaling.api.members import check_namespace, described_part, f
 from hashrange.autoscaling.auto_scaling import AutoScaling
 from hashrange.autoscaling.records import Activity, TargetPlace
 from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.items.steps import walk
 
 
 class DescribeScalingActivitiesRequest(msgspec.Struct, frozen=True):
@@ -31,7 +32,7 @@ async def describe_scaling_activities(
     resources = None if request.ResourceId is None else [request.ResourceId]
     found = filtered(every, lambda one: one[0], resources, request.ScalableDimension)
     if not request.IncludeNotScaledActivities:
-        found = [one for one in found if one[1].not_scaled is None]
+        found = [one for one in walk(found) if one[1].not_scaled is None]
     page, token = described_part(found, request.NextToken, request.MaxResults)
     return {"ScalingActivities": [_described(scaling, *one) for one in page], "NextToken": token}
 

@@ -5,9 +5,17 @@ from typing import Any
 
 import msgspec
 
-from hashrange.autoscaling.api.members import check_namespace, described_part, filtered, place_members, time_of
+from hashrange.autoscaling.api.members import (
+    check_namespace,
+    check_scaling_names,
+    described_part,
+    filtered,
+    place_members,
+    time_of,
+)
 from hashrange.autoscaling.api.put_scaling_policy import alarm_members
 from hashrange.autoscaling.auto_scaling import AutoScaling
+from hashrange.autoscaling.limits import SCALING_DESCRIBED_MAX
 from hashrange.autoscaling.records import ScalingPolicy
 from hashrange.aws_services.operation import Caller, ServiceOperation
 
@@ -28,6 +36,7 @@ async def describe_scaling_policies(
 ) -> Mapping[str, Any]:
     """Returns a page of policies. Raises ServiceError."""
     check_namespace(request.ServiceNamespace)
+    check_scaling_names("PolicyNames", request.PolicyNames or (), SCALING_DESCRIBED_MAX)
     every = scaling.policies(caller.account, caller.region)
     resources = None if request.ResourceId is None else [request.ResourceId]
     found = filtered(every, lambda one: one.place, resources, request.ScalableDimension)

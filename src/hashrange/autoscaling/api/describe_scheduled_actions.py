@@ -5,8 +5,16 @@ from typing import Any
 
 import msgspec
 
-from hashrange.autoscaling.api.members import check_namespace, described_part, filtered, place_members, time_of
+from hashrange.autoscaling.api.members import (
+    check_namespace,
+    check_scaling_names,
+    described_part,
+    filtered,
+    place_members,
+    time_of,
+)
 from hashrange.autoscaling.auto_scaling import AutoScaling
+from hashrange.autoscaling.limits import SCALING_DESCRIBED_MAX
 from hashrange.autoscaling.records import ScheduledAction
 from hashrange.aws_services.operation import Caller, ServiceOperation
 
@@ -27,6 +35,7 @@ async def describe_scheduled_actions(
 ) -> Mapping[str, Any]:
     """Returns a page of scheduled actions. Raises ServiceError."""
     check_namespace(request.ServiceNamespace)
+    check_scaling_names("ScheduledActionNames", request.ScheduledActionNames or (), SCALING_DESCRIBED_MAX)
     every = scaling.scheduled_actions(caller.account, caller.region)
     resources = None if request.ResourceId is None else [request.ResourceId]
     found = filtered(every, lambda one: one.place, resources, request.ScalableDimension)

@@ -13,10 +13,12 @@ from hashrange.autoscaling.limits import (
     SCALING_DESCRIBED_MAX,
     SCALING_NAME_LENGTH_MAX,
     SCALING_RESOURCE_LENGTH_MAX,
+    SCALING_TAG_KEY_LENGTH_MAX,
     SCALING_TAGS_MAX,
 )
 from hashrange.autoscaling.records import DIMENSIONS, SERVICE_NAMESPACE, ScalableTarget, TargetPlace
 from hashrange.aws_services.operation import Caller, ErrorShape, MemberFault, ServiceError
+from hashrange.items.steps import walk
 from hashrange.messages import autoscaling as sentences
 
 DescribedT = TypeVar("DescribedT")
@@ -70,6 +72,19 @@ def check_scaling_value(path: str, value: str, allowed: Sequence[str]) -> None:
         refuse_scaling(sentences.CONSTRAINT.format(value=value[:100], path=_path(path), constraint=constraint))
 
 
+def check_scaling_names(
+    path: str, names: Sequence[str], most: int, length_max: int = SCALING_RESOURCE_LENGTH_MAX
+) -> None:
+    """Raise ServiceError if there are too many names, or one has not a length of 1 to `length_max`."""
+    if len(names) > most:
+        constraint = sentences.TOO_LONG.format(most=most)
+        refuse_scaling(
+            sentences.CONSTRAINT.format(value=str(list(names))[:100], path=_path(path), constraint=constraint)
+        )
+    for place, name in enumerate(names, 1):
+        check_scaling_length(f"{path}.{place}.member", name, length_max)
+
+
 def check_namespace(namespace: str) -> None:
     """Raise ServiceError unless it is that of DynamoDB."""
     if namespace != SERVICE_NAMESPACE:
@@ -119,14 +134,15 @@ def filtered(
     resource_ids: Sequence[str] | None,
     dimension: str | None,
 ) -> list[DescribedT]:
-    """The records of these resources and this dimension; None: of all. Raises ServiceError."""
+    """The records of these resources and this dimension; None: of all. May give way. Raises ServiceError."""
+    check_scaling_names("ResourceIds", resource_ids or (), SCALING_DESCRIBED_MAX)
     if dimension is not None:
         check_scaling_value("ScalableDimension", dimension, DIMENSIONS)
         if not resource_ids:
             refuse_scaling(sentences.DIMENSION_NEEDS_RESOURCE)
     return [
         one
-        for one in records
+        for one in walk(records)
         if (resource_ids is None or place_in(one).resource_id in resource_ids)
         and dimension in (None, place_in(one).dimension)
     ]
@@ -174,7 +190,7 @@ def tagged(scaling: AutoScaling, caller: Caller, arn: str) -> ScalableTarget:
 def check_target_tags(tags: dict[str, str], arn: str | None = None) -> None:
     """Raise ServiceError for tags that are too many or too long."""
     for key, value in tags.items():
-        check_scaling_length("Tags", key, 128)
+        check_scaling_length("Tags", key, SCALING_TAG_KEY_LENGTH_MAX)
         check_scaling_length("Tags", value, 256, 0)
     if len(tags) > SCALING_TAGS_MAX:
         message = sentences.TOO_MANY_TAGS.format(most=SCALING_TAGS_MAX)

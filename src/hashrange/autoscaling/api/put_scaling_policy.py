@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.autoscaling.api.members import (
+    check_scaling_length,
     check_scaling_name,
     check_scaling_value,
     refuse_scaling,
@@ -17,6 +18,8 @@ from hashrange.autoscaling.api.members import (
 )
 from hashrange.autoscaling.auto_scaling import AutoScaling
 from hashrange.autoscaling.limits import (
+    SCALING_INTEGER_MAX,
+    SCALING_LABEL_LENGTH_MAX,
     SCALING_POLICIES_MAX,
     SCALING_TARGET_PERCENT_MAX,
     SCALING_TARGET_PERCENT_MIN,
@@ -26,13 +29,16 @@ from hashrange.autoscaling.tracking import LOW_MINUTES, PREDEFINED, alarm_names,
 from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
 from hashrange.cloudwatch.alarms.alarm import Threshold, arn_of
 from hashrange.cloudwatch.alarms.alarm_queries import check_queries
+from hashrange.cloudwatch.api.checks import DimensionMember, check_metric, check_one_of, dimensions_of
+from hashrange.cloudwatch.limits import METRIC_VALUE_MAX
+from hashrange.cloudwatch.units import STANDARD_UNITS
 from hashrange.messages import autoscaling as sentences
 
 STATISTICS = ("Average", "Minimum", "Maximum", "SampleCount", "Sum")
 KINDS = ("StepScaling", "TargetTrackingScaling", "PredictiveScaling")
 POLICY_NAME = r"[^\u0000-\u001f\u007f-\u009f]+"
 """Names of policies: printable characters, `\\p{Print}+` in the service model."""
-CooldownSeconds = Annotated[int, Meta(ge=0)]
+CooldownSeconds = Annotated[int, Meta(ge=0, le=SCALING_INTEGER_MAX)]
 
 
 class PredefinedMetricMember(msgspec.Struct, frozen=True):
@@ -42,12 +48,23 @@ class PredefinedMetricMember(msgspec.Struct, frozen=True):
     ResourceLabel: str | None = None
 
 
+class CustomizedMetricMember(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A metric of one's own, or metric math over some."""
+
+    MetricName: str | None = None
+    Namespace: str | None = None
+    Dimensions: list[DimensionMember] | None = None
+    Statistic: str | None = None
+    Unit: str | None = None
+    Metrics: list[dict[str, Any]] | None = None
+
+
 class TrackingMember(msgspec.Struct, frozen=True):
     """Target tracking. Cooldowns in seconds."""
 
     TargetValue: float
     PredefinedMetricSpecification: PredefinedMetricMember | None = None
-    CustomizedMetricSpecification: dict[str, Any] | None = None
+    CustomizedMetricSpecification: CustomizedMetricMember | None = None
     ScaleOutCooldown: CooldownSeconds | None = None
     ScaleInCooldown: CooldownSeconds | None = None
     DisableScaleIn: bool | None = None
@@ -109,6 +126,8 @@ def _tracking(place: TargetPlace, given: TrackingMember) -> Tracking:
         refuse_scaling(sentences.ONE_METRIC)
     if predefined is not None:
         kind = predefined.PredefinedMetricType
+        if predefined.ResourceLabel is not None:
+            check_scaling_length("ResourceLabel", predefined.ResourceLabel, SCALING_LABEL_LENGTH_MAX)
         check_scaling_value("PredefinedMetricType", kind, tuple(PREDEFINED))
         if PREDEFINED[kind] != unit_name(place):
             refuse_scaling(sentences.METRIC_OF_DIMENSION.format(metric=kind, dimension=place.dimension))
@@ -120,10 +139,12 @@ def _tracking(place: TargetPlace, given: TrackingMember) -> Tracking:
         _check_customized(customized)
         if not given.TargetValue > 0:
             refuse_scaling(sentences.TARGET_POSITIVE)
+        if not 1 / METRIC_VALUE_MAX <= given.TargetValue <= METRIC_VALUE_MAX:
+            refuse_scaling(sentences.TARGET_OUT_OF_RANGE)
     return Tracking(
         given.TargetValue,
         None if predefined is None else predefined.PredefinedMetricType,
-        customized,
+        None if customized is None else msgspec.to_builtins(customized),
         given.ScaleOutCooldown,
         given.ScaleInCooldown,
         bool(given.DisableScaleIn),
@@ -131,24 +152,25 @@ def _tracking(place: TargetPlace, given: TrackingMember) -> Tracking:
     )
 
 
-def _check_customized(given: Mapping[str, Any]) -> None:
-    if given.get("Metrics"):
-        if not isinstance(given["Metrics"], list) or not all(isinstance(one, dict) for one in given["Metrics"]):
-            refuse_scaling(sentences.METRIC_INCOMPLETE)
-        try:
-            check_queries(metric_queries(given["Metrics"]), Threshold("GreaterThanThreshold", 0.0, LOW_MINUTES))
-        except ServiceError as error:
-            raise scaling_invalid(error.message) from None
-        return
-    texts = [given.get(name) for name in ("Namespace", "MetricName", "Statistic")]
-    dimensions = given.get("Dimensions") or []
-    has_dimensions = isinstance(dimensions, list) and all(
-        isinstance(one, dict) and isinstance(one.get("Name"), str) and isinstance(one.get("Value"), str)
-        for one in dimensions
-    )
-    if not all(isinstance(text, str) and text for text in texts) or not has_dimensions:
+def _check_customized(given: CustomizedMetricMember) -> None:
+    try:
+        if given.Metrics:
+            check_queries(metric_queries(given.Metrics), Threshold("GreaterThanThreshold", 0.0, LOW_MINUTES))
+        else:
+            _check_metric(given)
+    except ServiceError as error:
+        raise scaling_invalid(error.message) from None
+
+
+def _check_metric(given: CustomizedMetricMember) -> None:
+    """Raise ServiceError unless an alarm can watch the metric."""
+    if not given.Namespace or not given.MetricName or not given.Statistic:
         refuse_scaling(sentences.METRIC_INCOMPLETE)
-    check_scaling_value("Statistic", str(given["Statistic"]), STATISTICS)
+    check_metric(given.Namespace, given.MetricName)
+    check_scaling_value("Statistic", given.Statistic, STATISTICS)
+    if given.Unit is not None:
+        check_one_of("Unit", given.Unit, STANDARD_UNITS)
+    dimensions_of(given.Dimensions)
 
 
 def _check_others(scaling: AutoScaling, place: TargetPlace, name: str, tracking: Tracking) -> None:

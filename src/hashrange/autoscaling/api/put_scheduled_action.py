@@ -16,7 +16,7 @@ from hashrange.autoscaling.api.members import (
     target_place,
 )
 from hashrange.autoscaling.auto_scaling import AutoScaling, next_time
-from hashrange.autoscaling.limits import SCALING_RESOURCE_LENGTH_MAX, SCHEDULED_ACTIONS_MAX
+from hashrange.autoscaling.limits import SCALING_INTEGER_MAX, SCALING_RESOURCE_LENGTH_MAX, SCHEDULED_ACTIONS_MAX
 from hashrange.autoscaling.records import ScheduledAction
 from hashrange.autoscaling.schedule import ScheduleError
 from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
@@ -24,7 +24,7 @@ from hashrange.messages import autoscaling as sentences
 
 ACTION_NAME = r"(?!((^[ ]+.*)|(.*([\u0000-\u001f]|[\u007f-\u009f]|[:/|])+.*)|(.*[ ]+$))).+"
 """Names of scheduled actions. Source: the service model."""
-BoundUnits = Annotated[int, Meta(ge=1)]
+BoundUnits = Annotated[int, Meta(ge=1, le=SCALING_INTEGER_MAX)]
 
 
 class ScalableTargetActionMember(msgspec.Struct, frozen=True):

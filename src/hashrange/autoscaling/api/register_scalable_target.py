@@ -16,7 +16,7 @@ from hashrange.autoscaling.api.members import (
 )
 from hashrange.autoscaling.auto_scaling import AutoScaling
 from hashrange.autoscaling.capacity import current_capacity, index_name_of, table_name_of
-from hashrange.autoscaling.limits import SCALING_RESOURCE_LENGTH_MAX, SCALING_TARGETS_MAX
+from hashrange.autoscaling.limits import SCALING_INTEGER_MAX, SCALING_RESOURCE_LENGTH_MAX, SCALING_TARGETS_MAX
 from hashrange.autoscaling.records import ScalableTarget, Suspended, TargetPlace
 from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
 from hashrange.messages import autoscaling as sentences
@@ -41,8 +41,8 @@ class RegisterScalableTargetRequest(msgspec.Struct, frozen=True):
     ServiceNamespace: str
     ResourceId: str
     ScalableDimension: str
-    MinCapacity: Annotated[int, Meta(ge=1)] | None = None
-    MaxCapacity: Annotated[int, Meta(ge=1)] | None = None
+    MinCapacity: Annotated[int, Meta(ge=1, le=SCALING_INTEGER_MAX)] | None = None
+    MaxCapacity: Annotated[int, Meta(ge=1, le=SCALING_INTEGER_MAX)] | None = None
     RoleARN: str | None = None
     SuspendedState: SuspendedStateMember | None = None
     Tags: dict[str, str] | None = None
@@ -55,10 +55,10 @@ async def register_scalable_target(
     place = target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
     if request.RoleARN is not None:
         check_scaling_length("RoleARN", request.RoleARN, SCALING_RESOURCE_LENGTH_MAX)
-    check_target_tags(request.Tags or {})
     before = scaling.target(place)
     _check_resource(scaling, place, is_new=before is None)
     target = _new(scaling, place, request) if before is None else _changed(before, request)
+    check_target_tags(target.tags)
     if target.minimum > target.maximum:
         refuse_scaling(sentences.BOUNDS_CROSSED)
     await scaling.keep_target(target)

@@ -2,8 +2,9 @@
 
 import msgspec
 
-from hashrange.autoscaling.api.members import tagged
+from hashrange.autoscaling.api.members import check_scaling_names, tagged
 from hashrange.autoscaling.auto_scaling import AutoScaling
+from hashrange.autoscaling.limits import SCALING_TAG_KEY_LENGTH_MAX, SCALING_TAG_KEYS_MAX
 from hashrange.aws_services.operation import Caller, ServiceOperation
 
 
@@ -16,6 +17,7 @@ class UntagTargetRequest(msgspec.Struct, frozen=True):
 
 async def untag_target(scaling: AutoScaling, caller: Caller, request: UntagTargetRequest) -> None:
     """Removes the tags. Raises ServiceError and StorageError."""
+    check_scaling_names("TagKeys", request.TagKeys, SCALING_TAG_KEYS_MAX, SCALING_TAG_KEY_LENGTH_MAX)
     target = tagged(scaling, caller, request.ResourceARN)
     tags = {key: value for key, value in target.tags.items() if key not in request.TagKeys}
     await scaling.keep_target(msgspec.structs.replace(target, tags=tags))

@@ -50,7 +50,7 @@ async def get_insight_rule_report(
     rule = find_rule(insights, caller, request.RuleName)
     begin_seconds = int(request.StartTime.timestamp() // 60 * 60)
     report = RuleReport(begin_seconds, request.Period)
-    await report.read(rule.counts, request.EndTime.timestamp(), insights.now_seconds())
+    report.read(rule.counts, request.EndTime.timestamp(), insights.now_seconds())
     return {
         "KeyLabels": rule.key_labels,
         "AggregationStatistic": "SUM",
