@@ -192,6 +192,17 @@ def test_a_compressed_body_is_read(database: Database) -> None:
     assert len(found["Metrics"]) == 1
 
 
+def test_a_compressed_body_that_becomes_too_large_is_refused(database: Database) -> None:
+    for plain_bytes in (3_000_000, 30_000_000):
+        compressed = gzip.compress(b" " * plain_bytes)
+        for answer in (
+            send_json(database, "PutMetricData", compressed, **{"Content-Encoding": "gzip"}),
+            send_cbor(database, "PutMetricData", compressed, **{"Content-Encoding": "gzip"}),
+        ):
+            assert answer.status == 400
+            assert b"the body has more than 2,097,152 bytes" in answer.body
+
+
 def test_a_compressed_form_is_read(database: Database) -> None:
     text = "Action=PutMetricData&Namespace=own/form&MetricData.member.1.MetricName=a&MetricData.member.1.Value=1"
     headers = {"Content-Type": "application/x-www-form-urlencoded", "Content-Encoding": "gzip"}

@@ -109,11 +109,18 @@ class Requests:
             return struct_of(from_tree(tree_of(named.pairs), shape), struct, strict=False)
         body = request.body
         if request.layout.content_encoding >= 0:
-            body = decode_body(body, request.header(b"content-encoding") or b"")
+            try:
+                body = decode_body(body, request.header(b"content-encoding") or b"")
+            except BodyTooLargeError:
+                raise _too_large() from None
         if len(body) > SERVICE_BODY_BYTES_MAX:
-            raise MembersWrong(MemberFault("value", "", f"the body has more than {SERVICE_BODY_BYTES_MAX:,} bytes"))
+            raise _too_large()
         node = _json(body) if named.form == "json" else _cbor(body)
         return struct_of(with_times(node, shape), struct, strict=True)
+
+
+def _too_large() -> MembersWrong:
+    return MembersWrong(MemberFault("value", "", f"the body has more than {SERVICE_BODY_BYTES_MAX:,} bytes"))
 
 
 def _plain_form(request: HttpRequest) -> bytes | None:
