@@ -30,7 +30,7 @@ from hashrange.messages import metric_queries as sentences
 _is_id = re.compile(r"[a-z][A-Za-z0-9_]{0,254}").fullmatch
 
 
-class MetricMember(msgspec.Struct, frozen=True):
+class MetricMember(msgspec.Struct, frozen=True, omit_defaults=True):
     """The metric of a query."""
 
     Namespace: str | None = None
@@ -38,7 +38,7 @@ class MetricMember(msgspec.Struct, frozen=True):
     Dimensions: list[DimensionMember] | None = None
 
 
-class MetricStatMember(msgspec.Struct, frozen=True):
+class MetricStatMember(msgspec.Struct, frozen=True, omit_defaults=True):
     """One metric with a statistic; `Period` in seconds."""
 
     Metric: MetricMember
@@ -47,7 +47,7 @@ class MetricStatMember(msgspec.Struct, frozen=True):
     Unit: str | None = None
 
 
-class MetricDataQuery(msgspec.Struct, frozen=True):
+class MetricDataQuery(msgspec.Struct, frozen=True, omit_defaults=True):
     """One query, with the members of the API. `Period` in seconds, of an expression."""
 
     Id: str

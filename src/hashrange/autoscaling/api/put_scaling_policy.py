@@ -25,7 +25,7 @@ from hashrange.autoscaling.records import ScalingPolicy, TargetPlace, Tracking
 from hashrange.autoscaling.tracking import LOW_MINUTES, PREDEFINED, alarm_names, metric_queries, unit_name
 from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
 from hashrange.cloudwatch.alarms.alarm import Threshold, arn_of
-from hashrange.cloudwatch.alarms.alarm_queries import check_queries
+from hashrange.cloudwatch.alarms.alarm_queries import check_queries, read_queries
 from hashrange.messages import autoscaling as sentences
 
 STATISTICS = ("Average", "Minimum", "Maximum", "SampleCount", "Sum")
@@ -136,7 +136,8 @@ def _check_customized(given: Mapping[str, Any]) -> None:
         if not isinstance(given["Metrics"], list) or not all(isinstance(one, dict) for one in given["Metrics"]):
             refuse_scaling(sentences.METRIC_INCOMPLETE)
         try:
-            check_queries(metric_queries(given["Metrics"]), Threshold("GreaterThanThreshold", 0.0, LOW_MINUTES))
+            queries = read_queries(metric_queries(given["Metrics"]))
+            check_queries(queries, Threshold("GreaterThanThreshold", 0.0, LOW_MINUTES))
         except ServiceError as error:
             raise scaling_invalid(error.message) from None
         return

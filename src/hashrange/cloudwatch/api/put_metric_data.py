@@ -9,6 +9,7 @@ import msgspec
 from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
 from hashrange.cloudwatch.api.checks import (
     DimensionMember,
+    check_finite,
     check_length,
     check_metric,
     check_one_of,
@@ -148,8 +149,7 @@ def _of_statistics(given: StatisticValuesMember, path: str) -> tuple[StatisticSe
 
 
 def _check_value(path: str, value: float) -> None:
-    if not math.isfinite(value):
-        refuse_value(sentences.NOT_A_NUMBER.format(path=path))
+    check_finite(path, value)
     if abs(value) > METRIC_VALUE_MAX:
         refuse_value(sentences.OUT_OF_RANGE.format(path=path, value=value))
 
