@@ -67,6 +67,8 @@ ALARM_DESCRIPTION_LENGTH_MAX = 1_024
 ALARM_ACTIONS_MAX = 5
 """Actions of one state."""
 ALARM_ACTION_LENGTH_MAX = 1_024
+ALARM_ACTIONS_TOGETHER_MAX = 100
+"""Actions of all alarms that are executed at the same time: our own bound. Each may take a connection, for 90 s if nobody answers."""
 ALARM_TAGS_MAX = 50
 ALARM_RULE_LENGTH_MAX = 10_240
 ALARM_RULE_ALARMS_MAX = 100

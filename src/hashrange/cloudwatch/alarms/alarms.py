@@ -1,6 +1,8 @@
 """Which alarms does a server have, and who is told of their states? `Alarms` keeps them as documents, changes their states, and passes actions on."""
 
+import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -58,8 +60,10 @@ class Alarms:
         self._deliverers: list[_Deliverer] = []
         self._alarms: dict[AlarmPlace, Alarm] = {}
         self._generation = -1
-        self.waiting: list[AlarmAction] = []
-        """Actions that have not been executed."""
+        self.waiting: deque[AlarmAction] = deque()
+        """Actions that have not been begun."""
+        self.arrived = asyncio.Event()
+        """An event that is set when an action has been added to `waiting`."""
         self.wake: Callable[[], None] = lambda: None
         """Called when there are alarms or actions to look at."""
 
@@ -190,6 +194,7 @@ class Alarms:
             deliverer = self._scaling_deliverer(action)
             if deliverer is None:
                 self.waiting.append(told)
+                self.arrived.set()
                 self.wake()
             else:
                 await self.deliver(deliverer, told)
@@ -206,7 +211,8 @@ class Alarms:
         return next((one.deliver for one in self._deliverers if one.is_scaling and action.startswith(one.prefix)), None)
 
     async def deliver(self, deliver: ExecuteAction | None, told: AlarmAction) -> None:
-        """Execute one action, and note it in the history. Raises StorageError."""
+        """Execute one action, and note it in the history, unless the content has been replaced meanwhile. Raises StorageError."""
+        generation = self._generation
         if deliver is None:
             error: str | None = sentences.NO_DELIVERY.format(action=told.action)
         else:
@@ -214,7 +220,7 @@ class Alarms:
         if error is not None:
             _log.warning("alarm %s: the action %s failed: %s", told.alarm.name, told.action, error)
         changes = self._with_history(told.alarm, [events.acted(told.action, error, self.now_seconds())])
-        await self._documents.write(changes, self._generation)
+        await self._documents.write(changes, generation)
 
     # --- documents -------------------------------------------------------------------------------
 
