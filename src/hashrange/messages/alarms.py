@@ -12,6 +12,12 @@ CROSSED = (
     "Threshold Crossed: {count} out of the last {evaluated} datapoints [{shown}] {were} {no}{comparison} the threshold ({threshold})"
     " (minimum {needed} {datapoints} for {before} -> {state} transition)."
 )
+CROSSED_MANY = (
+    "Threshold Crossed: {count} out of the last {evaluated} datapoints {were} {no}{comparison} the threshold ({threshold})."
+    " The most recent datapoints which {crossed} the threshold: [{shown}]"
+    " (minimum {needed} {datapoints} for {before} -> {state} transition)."
+)
+"""From SHOWN_MAX datapoints on. (unconfirmed: what it says of datapoints that did not cross)"""
 
 # --- history ---
 HISTORY_CREATED = 'Alarm "{name}" created'
