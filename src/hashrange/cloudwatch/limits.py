@@ -30,6 +30,8 @@ METRIC_ARN_LENGTH_MAX = 1024
 """Characters of the ARN of a resource with tags. Source: botocore's service model of CloudWatch."""
 METRIC_EXPRESSION_LENGTH_MAX = 2_048
 """Characters of an expression of metric math. Source: botocore's service model of CloudWatch."""
+METRIC_LABEL_LENGTH_MAX = 2_048
+"""Characters of the label of a query, and of the label of a result: our own bound. A query may have 500 results."""
 METRIC_MATH_LEVELS_MAX = 100
 """Levels of parentheses and operators in an expression of metric math: our own bound."""
 METRIC_MATH_POINTS_MAX = 20_000_000

@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from hashrange.aws_services.operation import Caller, ServiceError
 from hashrange.cloudwatch.api.checks import DimensionMember, check_metric, check_one_of, dimensions_of
-from hashrange.cloudwatch.limits import METRIC_MATH_AT_ONCE_MAX, METRIC_QUERIES_MAX
+from hashrange.cloudwatch.limits import METRIC_LABEL_LENGTH_MAX, METRIC_MATH_AT_ONCE_MAX, METRIC_QUERIES_MAX
 from hashrange.cloudwatch.math.errors import MathError
 from hashrange.cloudwatch.math.functions import MINUTE_SECONDS
 from hashrange.cloudwatch.math.program import ids_in, read_expression
@@ -162,6 +162,8 @@ def _faults_of(query: MetricDataQuery, path: str) -> Iterator[str]:
     spend(5)
     if not _is_id(query.Id):
         yield sentences.ID_WRONG.format(path=path, id=query.Id[:255])
+    if query.Label is not None and len(query.Label) > METRIC_LABEL_LENGTH_MAX:
+        yield sentences.LABEL_LONG.format(path=path, most=METRIC_LABEL_LENGTH_MAX)
     if (query.MetricStat is None) == (query.Expression is None):
         yield sentences.ONE_OF_TWO.format(path=path)
         return
