@@ -1,5 +1,8 @@
 """Which limits do metrics and alarms have? Those of CloudWatch, and bounds of our own, which say so."""
 
+CLOUDWATCH_INTEGER_MAX = 2**31 - 1
+"""Greatest number of the type Integer of the service's model."""
+
 # --- CloudWatch's metrics ---
 
 METRIC_FOUND_SECONDS = 14 * 86_400
@@ -22,6 +25,9 @@ METRIC_PAST_SECONDS_MAX = 14 * 86_400
 METRIC_FUTURE_SECONDS_MAX = 2 * 3600
 METRIC_POINTS_MAX = 1_440
 """Datapoints that one GetMetricStatistics may return."""
+METRIC_STATISTICS_MAX = 5
+"""Statistics that one GetMetricStatistics may name. Source: operations.md 6."""
+METRIC_EXTENDED_STATISTICS_MAX = 10
 METRIC_QUERIES_MAX = 500
 """Queries of one GetMetricData."""
 METRIC_DATA_POINTS_MAX = 100_800

@@ -6,13 +6,11 @@ GetMetricData, alarms on metric math, and policies with customized metrics ask h
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, timezone
-from typing import Annotated
 
 import msgspec
-from msgspec import Meta
 
 from hashrange.aws_services.operation import Caller, ServiceError
-from hashrange.cloudwatch.api.checks import DimensionMember, check_metric, check_one_of, dimensions_of
+from hashrange.cloudwatch.api.checks import DimensionMember, PositiveInteger, check_metric, check_one_of, dimensions_of
 from hashrange.cloudwatch.limits import METRIC_LABEL_LENGTH_MAX, METRIC_MATH_AT_ONCE_MAX, METRIC_QUERIES_MAX
 from hashrange.cloudwatch.math.errors import MathError
 from hashrange.cloudwatch.math.functions import MINUTE_SECONDS
@@ -42,7 +40,7 @@ class MetricStatMember(msgspec.Struct, frozen=True, omit_defaults=True):
     """One metric with a statistic; `Period` in seconds."""
 
     Metric: MetricMember
-    Period: Annotated[int, Meta(ge=1)]
+    Period: PositiveInteger
     Stat: str
     Unit: str | None = None
 
@@ -55,7 +53,7 @@ class MetricDataQuery(msgspec.Struct, frozen=True, omit_defaults=True):
     Expression: str | None = None
     Label: str | None = None
     ReturnData: bool | None = None
-    Period: Annotated[int, Meta(ge=1)] | None = None
+    Period: PositiveInteger | None = None
     AccountId: str | None = None
 
 

@@ -5,12 +5,14 @@ import binascii
 import math
 from collections.abc import Sequence
 from types import MappingProxyType
-from typing import NoReturn
+from typing import Annotated, NoReturn
 
 import msgspec
+from msgspec import Meta
 
 from hashrange.aws_services.operation import ErrorShape, MemberFault, ServiceError
 from hashrange.cloudwatch.limits import (
+    CLOUDWATCH_INTEGER_MAX,
     METRIC_DIMENSION_NAME_LENGTH_MAX,
     METRIC_DIMENSION_VALUE_LENGTH_MAX,
     METRIC_DIMENSIONS_MAX,
@@ -18,6 +20,8 @@ from hashrange.cloudwatch.limits import (
 )
 from hashrange.cloudwatch.metric_id import Dimensions
 from hashrange.messages import cloudwatch as sentences
+
+PositiveInteger = Annotated[int, Meta(ge=1, le=CLOUDWATCH_INTEGER_MAX)]
 
 ERRORS = MappingProxyType(
     {

@@ -1,9 +1,8 @@
 """PutMetricAlarm: creates an alarm on a metric or on metric math, or replaces its definition and keeps its state."""
 
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
-from msgspec import Meta
 
 from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
 from hashrange.cloudwatch.alarms.alarm import (
@@ -18,6 +17,7 @@ from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.api.members import TagMember, actions_of, check_alarm_name, tags_of
 from hashrange.cloudwatch.api.checks import (
     DimensionMember,
+    PositiveInteger,
     check_finite,
     check_length,
     check_metric,
@@ -52,10 +52,10 @@ class PutMetricAlarmRequest(msgspec.Struct, frozen=True):
     Statistic: str | None = None
     ExtendedStatistic: str | None = None
     Dimensions: list[DimensionMember] | None = None
-    Period: Annotated[int, Meta(ge=1)] | None = None
+    Period: PositiveInteger | None = None
     Unit: str | None = None
-    EvaluationPeriods: Annotated[int, Meta(ge=1)] | None = None
-    DatapointsToAlarm: Annotated[int, Meta(ge=1)] | None = None
+    EvaluationPeriods: PositiveInteger | None = None
+    DatapointsToAlarm: PositiveInteger | None = None
     Threshold: float | None = None
     ComparisonOperator: str | None = None
     TreatMissingData: str | None = None

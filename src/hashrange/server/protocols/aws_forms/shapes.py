@@ -105,7 +105,7 @@ def with_times(node: Any, shape: MemberShape, path: str = "") -> Any:
     if not shape.has_time or node is None:
         return node
     if shape.kind == "time":
-        return node if isinstance(node, datetime) else _time(node, path)
+        return _in_utc(node, path) if isinstance(node, datetime) else _time(node, path)
     if shape.kind == "list" and isinstance(node, list):
         assert shape.each is not None
         return [with_times(one, shape.each, f"{path}.{place}") for place, one in enumerate(walk(node), 1)]
@@ -135,7 +135,15 @@ def _time_of_text(text: str, path: str) -> datetime:
             return _time(float(text), path)
         except ValueError:
             _fail("type", path, "Expected a timestamp")
-    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+    return _in_utc(time if time.tzinfo is not None else time.replace(tzinfo=UTC), path)
+
+
+def _in_utc(time: datetime, path: str) -> datetime:
+    """The time in UTC, where the years 1 and 9999 may end earlier than at another offset. Raises MembersWrong."""
+    try:
+        return time.astimezone(UTC)
+    except OverflowError:
+        _fail("value", path, "the time is out of range")
 
 
 # --- the Query form --------------------------------------------------------------------------------
