@@ -90,7 +90,7 @@ class Metrics:
         self._changed: dict[int, None] = {}
         """Groups of series with something to save."""
         self._removed: dict[int, Series] = {}
-        """Series, by number, whose documents are still to be deleted."""
+        """Series, by number, whose blocks are still to be deleted."""
         self._to_look: list[int] = []
         """Numbers of series in which to look for old blocks."""
         self._is_full = False
@@ -199,7 +199,9 @@ class Metrics:
         if not by_unit:
             del self._by_metric[known.metric]
             self._names.remove(known.metric)
-        self._removed[known.number] = known.series
+        if known.series.has_blocks:
+            known.series.forget_changes()
+            self._removed[known.number] = known.series
         self._note(known.number)
 
     def _note(self, number: int) -> None:
