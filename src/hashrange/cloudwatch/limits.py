@@ -43,7 +43,7 @@ METRIC_MATH_LEVELS_MAX = 100
 METRIC_MATH_POINTS_MAX = 20_000_000
 """Datapoints that the expressions of one request may work on, each as often as it is used: our own bound. Each takes about 0.2 µs."""
 METRIC_MATH_AT_ONCE_MAX = 2_000_000
-"""The same for an alarm, whose queries are evaluated without giving way: our own bound. Ten metrics of a week by minutes are 0.5 million."""
+"""The same for an alarm, whose queries are evaluated every minute: our own bound. Ten metrics of a week by minutes are 0.5 million."""
 METRIC_MATH_HELD_MAX = 4_000_000
 """Datapoints that they may hold at the same time: our own bound. Each takes up to 0.1 KB."""
 METRIC_MATH_PERIODS_MAX = METRIC_DATA_POINTS_MAX
@@ -75,6 +75,8 @@ ALARM_DESCRIPTION_LENGTH_MAX = 1_024
 ALARM_ACTIONS_MAX = 5
 """Actions of one state."""
 ALARM_ACTION_LENGTH_MAX = 1_024
+ALARM_QUERIES_MAX = 10
+"""Metrics of an alarm on metric math, and expressions: as many of each. Source: API reference, *MetricDataQuery*."""
 ALARM_ACTIONS_TOGETHER_MAX = 100
 """Actions of all alarms that are executed at the same time: our own bound. Each may take a connection, for 90 s if nobody answers."""
 ALARM_TAGS_MAX = 50

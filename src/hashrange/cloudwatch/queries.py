@@ -22,7 +22,7 @@ from hashrange.cloudwatch.periods import is_period
 from hashrange.cloudwatch.query_evaluation import CheckedQuery, MetricQuery, QueryEvaluation, QueryResult
 from hashrange.cloudwatch.statistic import statistic_of
 from hashrange.cloudwatch.units import STANDARD_UNITS
-from hashrange.items.steps import spend, undisturbed
+from hashrange.items.steps import spend
 from hashrange.messages import metric_queries as sentences
 
 _is_id = re.compile(r"[a-z][A-Za-z0-9_]{0,254}").fullmatch
@@ -104,7 +104,7 @@ class Queries:
         end_seconds: float,
         read_insight_rule: ReadInsightRule | None = None,
     ) -> Sequence[QueryResult]:
-        """The series of all queries whose data is returned, in their order, without giving way. Raises ServiceError and StorageError."""
+        """The series of all queries whose data is returned, in their order; may give way. Raises ServiceError and StorageError."""
         window = Window(begin_seconds, end_seconds, metrics.now_seconds())
         evaluation = QueryEvaluation(
             self._queries,
@@ -115,8 +115,7 @@ class Queries:
             read_insight_rule,
             points_max=METRIC_MATH_AT_ONCE_MAX,
         )
-        with undisturbed:
-            return [result for query_id in self.returned for result in results_of(evaluation, query_id)]
+        return [result for query_id in self.returned for result in results_of(evaluation, query_id)]
 
 
 def results_of(evaluation: QueryEvaluation, query_id: str) -> Sequence[QueryResult]:

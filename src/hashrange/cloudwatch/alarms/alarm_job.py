@@ -77,6 +77,8 @@ class AlarmEvaluation:
         if metric is None:
             observed, period_seconds = observed_by(self._metrics, alarm, end_seconds)
             statistic = unit = None
+            if self._alarms.get(alarm.account, alarm.region, alarm.name) is not alarm:
+                return  # it was changed or deleted while its queries gave way
         else:
             period_seconds, statistic, unit = metric.period_seconds, metric.statistic, metric.unit
             if metric.namespace == "AWS/DynamoDB":

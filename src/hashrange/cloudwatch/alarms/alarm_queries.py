@@ -9,7 +9,7 @@ from hashrange.aws_services.operation import Caller, ServiceError
 from hashrange.cloudwatch.alarms.alarm import Alarm, Threshold
 from hashrange.cloudwatch.alarms.evaluation import Observed, looked_at
 from hashrange.cloudwatch.api.checks import invalid_value
-from hashrange.cloudwatch.limits import ALARM_SECONDS_MAX
+from hashrange.cloudwatch.limits import ALARM_QUERIES_MAX, ALARM_SECONDS_MAX
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.cloudwatch.queries import MetricDataQuery, Queries
 from hashrange.messages import metric_queries as sentences
@@ -17,6 +17,9 @@ from hashrange.messages import metric_queries as sentences
 
 def check_queries(queries: Sequence[MetricDataQuery], threshold: Threshold) -> None:
     """Raise ServiceError unless an alarm may have these queries."""
+    expressions = sum(query.Expression is not None for query in queries)
+    if max(expressions, len(queries) - expressions) > ALARM_QUERIES_MAX:
+        raise invalid_value(sentences.ALARM_QUERIES.format(most=ALARM_QUERIES_MAX))
     read = Queries(queries)
     if len(read.returned) != 1:
         raise invalid_value(sentences.ALARM_RETURNS_ONE)
@@ -41,7 +44,7 @@ def kept_queries(queries: Sequence[MetricDataQuery]) -> list[dict[str, object]]:
 def observed_by(metrics: Metrics, alarm: Alarm, end_seconds: float) -> tuple[Sequence[Observed], int]:
     """Values of the periods that an evaluation looks at, oldest first, and the length of a period. Raises StorageError.
 
-    A query that cannot be evaluated, because of what other queries give, has no values.
+    May give way. A query that cannot be evaluated, because of what other queries give, has no values.
     """
     threshold, queries = alarm.definition.threshold, alarm.definition.queries
     assert threshold is not None
