@@ -65,3 +65,13 @@ def test_a_threshold_is_a_finite_number(database: Database, form: str, threshold
     status, _, code = ask(database, form, "PutMetricAlarm", members)
     assert (status, code) == (400, "InvalidParameterValue")
     assert described(database, "json")["Threshold"] == 1.0
+
+
+def test_texts_of_any_characters_are_described_in_xml(database: Database) -> None:
+    """XML has no control characters, and two others that it lacks made the reply unreadable."""
+    text = "<a>&\r\n\tb\x01\x7f\u0085\ufffe\uffff\U0001f600"
+    status, _, _ = ask(database, "json", "PutMetricAlarm", ALARM | METRIC | {"AlarmDescription": text})
+    assert status == 200
+    assert described(database, "json")["AlarmDescription"] == text
+    shown = text.replace("\x01", "\ufffd").replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")
+    assert described(database, "query")["AlarmDescription"] == shown

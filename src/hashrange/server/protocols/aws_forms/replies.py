@@ -4,6 +4,7 @@ Source: operations.md 8; the protocols awsJson1_0, awsJson1_1, awsQuery and rpcv
 """
 
 import json
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
@@ -12,6 +13,8 @@ from xml.sax.saxutils import escape
 from hashrange.aws_services.operation import ErrorShape, ServiceApi, ServiceError
 
 Form = Literal["json", "cbor", "query"]
+_no_character = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Finds what XML 1.0 cannot have, not even escaped. A carriage return it can have only escaped: else it is read as a line feed."""
 
 
 class WireForm(NamedTuple):
@@ -141,9 +144,4 @@ def _content(value: Any, maps: frozenset[str]) -> str:
         return _utc(value).astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     if isinstance(value, float):
         return repr(value)
-    return escape(_without_control_characters(str(value)))
-
-
-def _without_control_characters(text: str) -> str:
-    """XML 1.0 has no control characters but blanks."""
-    return text if text.isprintable() else "".join(one if one >= " " or one in "\t\n\r" else "\ufffd" for one in text)
+    return escape(_no_character.sub("\ufffd", str(value)), {"\r": "&#13;"})
