@@ -4,10 +4,14 @@ import gc
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 
 import pytest
 
+from hashrange.aws_services.operation import Caller
 from hashrange.cloudwatch import metrics as metrics_module
+from hashrange.cloudwatch.api.put_metric_data import MetricDatumMember, PutMetricDataRequest, put_metric_data
+from hashrange.cloudwatch.metric_documents import cell_bytes
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metric_names import MetricNames
 from hashrange.cloudwatch.series import Series
@@ -81,6 +85,36 @@ def test_metrics_that_were_never_saved_are_forgotten_at_once(
     assert series_alive() - before == 40
     world.save()
     assert len([name for name in world.documents() if name.startswith("metric-block/")]) == 40
+
+
+def test_data_is_saved_when_memory_is_to_hold_no_more(
+    open_world: Callable[[str], World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not only each quarter of an hour, in which a client could put more than memory has."""
+    world = open_world("memory")
+    monkeypatch.setattr(metrics_module, "METRIC_UNSAVED_BYTES_MAX", 10 * cell_bytes({}))
+    caller = Caller(OWN.account, OWN.region)
+
+    def put(number: int) -> None:
+        at = datetime.fromtimestamp(START_SECONDS - 6 * 3600 * number, UTC)
+        datum = MetricDatumMember(f"Load{number}", Timestamp=at, Values=[1.0, 2.0])
+        world.run(put_metric_data(world.metrics, caller, PutMetricDataRequest("Own", [datum] * 5)))
+
+    put(0)
+    put(1)
+    assert world.documents() == {}
+    put(2)
+    saved = [name for name in world.documents() if name.startswith("metric-block/")]
+    assert len(saved) == 2
+    put(3)
+    world.save()
+    put(4)
+    put(5)
+    assert len([name for name in world.documents() if name.startswith("metric-block/")]) == 4
+    for number in range(6):
+        metric, begin = OWN._replace(name=f"Load{number}"), START_SECONDS - 6 * 3600 * number
+        (point,) = world.metrics.points(metric, begin, begin + 60, 60)
+        assert point.statistics.sum == 15.0
 
 
 def series_alive() -> int:
