@@ -10,7 +10,7 @@ from datetime import UTC, timezone
 import msgspec
 
 from hashrange.aws_services.operation import Caller, ServiceError
-from hashrange.cloudwatch.api.checks import DimensionMember, PositiveInteger, check_metric, check_one_of, dimensions_of
+from hashrange.cloudwatch.api.checks import DimensionMember, IntegerFromOne, check_metric, check_one_of, dimensions_of
 from hashrange.cloudwatch.limits import METRIC_LABEL_LENGTH_MAX, METRIC_MATH_AT_ONCE_MAX, METRIC_QUERIES_MAX
 from hashrange.cloudwatch.math.errors import MathError
 from hashrange.cloudwatch.math.functions import MINUTE_SECONDS
@@ -40,7 +40,7 @@ class MetricStatMember(msgspec.Struct, frozen=True, omit_defaults=True):
     """One metric with a statistic; `Period` in seconds."""
 
     Metric: MetricMember
-    Period: PositiveInteger
+    Period: IntegerFromOne
     Stat: str
     Unit: str | None = None
 
@@ -53,7 +53,7 @@ class MetricDataQuery(msgspec.Struct, frozen=True, omit_defaults=True):
     Expression: str | None = None
     Label: str | None = None
     ReturnData: bool | None = None
-    Period: PositiveInteger | None = None
+    Period: IntegerFromOne | None = None
     AccountId: str | None = None
 
 

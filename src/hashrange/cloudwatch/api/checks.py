@@ -21,7 +21,7 @@ from hashrange.cloudwatch.limits import (
 from hashrange.cloudwatch.metric_id import Dimensions
 from hashrange.messages import cloudwatch as sentences
 
-PositiveInteger = Annotated[int, Meta(ge=1, le=CLOUDWATCH_INTEGER_MAX)]
+IntegerFromOne = Annotated[int, Meta(ge=1, le=CLOUDWATCH_INTEGER_MAX)]
 
 ERRORS = MappingProxyType(
     {

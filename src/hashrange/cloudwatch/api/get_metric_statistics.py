@@ -10,7 +10,7 @@ import msgspec
 from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
 from hashrange.cloudwatch.api.checks import (
     DimensionMember,
-    PositiveInteger,
+    IntegerFromOne,
     check_metric,
     check_one_of,
     dimensions_of,
@@ -32,7 +32,7 @@ class GetMetricStatisticsRequest(msgspec.Struct, frozen=True):
     MetricName: str
     StartTime: datetime
     EndTime: datetime
-    Period: PositiveInteger
+    Period: IntegerFromOne
     Dimensions: list[DimensionMember] | None = None
     Statistics: list[str] | None = None
     ExtendedStatistics: list[str] | None = None

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
-from hashrange.cloudwatch.api.checks import PositiveInteger, check_one_of, refuse_value
+from hashrange.cloudwatch.api.checks import IntegerFromOne, check_one_of, refuse_value
 from hashrange.insights.insights import InsightRule, Insights
 from hashrange.insights.report import RuleReport, metrics_of
 from hashrange.messages import insights as sentences
@@ -25,7 +25,7 @@ class GetInsightRuleReportRequest(msgspec.Struct, frozen=True):
     RuleName: str
     StartTime: datetime
     EndTime: datetime
-    Period: PositiveInteger
+    Period: IntegerFromOne
     MaxContributorCount: int | None = None
     Metrics: list[str] | None = None
     OrderBy: str | None = None

@@ -17,7 +17,7 @@ from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.api.members import TagMember, actions_of, check_alarm_name, tags_of
 from hashrange.cloudwatch.api.checks import (
     DimensionMember,
-    PositiveInteger,
+    IntegerFromOne,
     check_finite,
     check_length,
     check_metric,
@@ -52,10 +52,10 @@ class PutMetricAlarmRequest(msgspec.Struct, frozen=True):
     Statistic: str | None = None
     ExtendedStatistic: str | None = None
     Dimensions: list[DimensionMember] | None = None
-    Period: PositiveInteger | None = None
+    Period: IntegerFromOne | None = None
     Unit: str | None = None
-    EvaluationPeriods: PositiveInteger | None = None
-    DatapointsToAlarm: PositiveInteger | None = None
+    EvaluationPeriods: IntegerFromOne | None = None
+    DatapointsToAlarm: IntegerFromOne | None = None
     Threshold: float | None = None
     ComparisonOperator: str | None = None
     TreatMissingData: str | None = None
