@@ -77,6 +77,8 @@ ALARM_DESCRIPTION_LENGTH_MAX = 1_024
 ALARM_ACTIONS_MAX = 5
 """Actions of one state."""
 ALARM_ACTION_LENGTH_MAX = 1_024
+ALARM_ACTIONS_WAITING_MAX = 10_000
+"""Actions that wait for their turn; further ones fail at once: our own bound. Each takes about 2 KB."""
 ALARM_QUERIES_MAX = 10
 """Metrics of an alarm on metric math, and expressions: as many of each. Source: API reference, *MetricDataQuery*."""
 ALARM_ACTIONS_TOGETHER_MAX = 100

@@ -28,6 +28,7 @@ HISTORY_ACTION = "Successfully executed action {action}"
 HISTORY_ACTION_FAILED = "Failed to execute action {action}. Received error: {error}"
 NO_DELIVERY = "nothing here can be told by the action {action}"
 # Our own wording.
+TOO_MANY_ACTIONS = "too many actions wait for their turn"
 NO_SNS = "there is no SNS here: start the server with --sns-endpoint URL"
 NO_FUNCTIONS = "no functions are served here: start the server with --functions or --triggers"
 

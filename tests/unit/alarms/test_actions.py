@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from hashrange.clock import VirtualClock
+from hashrange.cloudwatch.alarms import alarms as alarms_module
 from hashrange.cloudwatch.alarms.action_job import AlarmDeliveries
 from hashrange.cloudwatch.alarms.alarm import AlarmActions, AlarmDefinition, Threshold
 from hashrange.cloudwatch.alarms.alarms import AlarmAction, Alarms
@@ -93,6 +94,23 @@ def test_only_so_many_actions_run_at_the_same_time(world: World) -> None:
         world.endpoints.let_go.set()
         await running
         assert len(world.endpoints.ended) == ALARM_ACTIONS_TOGETHER_MAX + 2
+
+    asyncio.run(run())
+
+
+def test_actions_beyond_those_that_may_wait_fail_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alarms_module, "ALARM_ACTIONS_WAITING_MAX", 3)
+
+    async def run() -> None:
+        await put_alarm(world.alarms, ["http://other"])
+        for number in range(5):
+            await set_state(world.alarms, is_ok=number % 2 == 0)
+        assert len(world.alarms.waiting) == 3
+        ((_, history),) = world.alarms.history("1", "r")
+        noted = [item.summary.partition(" action")[0] for item in history.items if item.kind == "Action"]
+        assert noted == ["Failed to execute"] * 2
+        await world.job.run_slice()
+        assert len(world.endpoints.ended) == 3
 
     asyncio.run(run())
 

@@ -13,6 +13,7 @@ from hashrange.cloudwatch.alarms import history as events
 from hashrange.cloudwatch.alarms.alarm import Alarm, AlarmDefinition, StateValue
 from hashrange.cloudwatch.alarms.description import describe_alarm
 from hashrange.cloudwatch.alarms.history import History, HistoryItem
+from hashrange.cloudwatch.limits import ALARM_ACTIONS_WAITING_MAX
 from hashrange.messages import alarms as sentences
 from hashrange.store.documents import Documents
 
@@ -192,12 +193,14 @@ class Alarms:
         for action in actions.of(alarm.state) if actions.are_enabled else ():
             told = AlarmAction(alarm, action, before, before_reason, now_seconds, values)
             deliverer = self._scaling_deliverer(action)
-            if deliverer is None:
+            if deliverer is not None:
+                await self.deliver(deliverer, told)
+            elif len(self.waiting) >= ALARM_ACTIONS_WAITING_MAX:
+                await self._note_action(told, sentences.TOO_MANY_ACTIONS, self._generation)
+            else:
                 self.waiting.append(told)
                 self.arrived.set()
                 self.wake()
-            else:
-                await self.deliver(deliverer, told)
 
     async def repeat_scaling(self, alarm: Alarm, now_seconds: float, values: Sequence[float | None]) -> None:
         """Execute the scaling actions of the alarm's state once more. Raises StorageError."""
@@ -217,6 +220,9 @@ class Alarms:
             error: str | None = sentences.NO_DELIVERY.format(action=told.action)
         else:
             error = await deliver(told)
+        await self._note_action(told, error, generation)
+
+    async def _note_action(self, told: AlarmAction, error: str | None, generation: int) -> None:
         if error is not None:
             _log.warning("alarm %s: the action %s failed: %s", told.alarm.name, told.action, error)
         changes = self._with_history(told.alarm, [events.acted(told.action, error, self.now_seconds())])
