@@ -8,7 +8,7 @@ import pytest
 from hashrange.aws_services.operation import ServiceError
 from hashrange.cloudwatch import queries as queries_module
 from hashrange.cloudwatch.math import evaluation
-from hashrange.cloudwatch.math.values import TimeSeries
+from hashrange.cloudwatch.math.values import TimeSeries, times_of
 from hashrange.cloudwatch.math.windows import told_times
 from hashrange.cloudwatch.queries import MetricDataQuery, Queries
 from hashrange.items import steps
@@ -155,6 +155,13 @@ def test_telling_the_time_of_many_periods_gives_way(monkeypatch: pytest.MonkeyPa
     times = range(0, 60 * 10_000, 60)
     told = told_times("HOUR", TimeSeries("", {}, 60), times)
     assert len(told.values) == len(times)
+    assert len(looks) > 50
+
+
+def test_arrays_of_many_series_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[None] = []
+    monkeypatch.setattr(steps, "_look", lambda: looks.append(None))
+    assert list(times_of([TimeSeries("", {0: 1.0, 60: 2.0}, 60)] * 10_000)) == [0, 60]
     assert len(looks) > 50
 
 
