@@ -12,6 +12,7 @@ from hashrange.autoscaling.capacity import index_name_of, is_read, table_name_of
 from hashrange.autoscaling.limits import SCALING_INTEGER_MAX
 from hashrange.autoscaling.records import ScalingPolicy, TargetPlace, Tracking
 from hashrange.cloudwatch.alarms.alarm import AlarmActions, AlarmDefinition, Threshold, WatchedMetric
+from hashrange.cloudwatch.alarms.alarm_queries import kept_queries, read_queries
 from hashrange.cloudwatch.limits import ALARM_NAME_LENGTH_MAX
 from hashrange.cloudwatch.metric_id import Dimensions
 
@@ -113,14 +114,14 @@ def _customized(policy: ScalingPolicy) -> list[AlarmDefinition]:
 
 
 def metric_queries(members: Sequence[Mapping[str, Any]]) -> list[dict[str, object]]:
-    """The Metrics of a policy as queries of an alarm, whose periods are minutes."""
+    """The Metrics of a policy as queries of an alarm, whose periods are minutes. Raises ServiceError."""
     queries = []
     for member in members:
         query = {name: value for name, value in member.items() if value is not None}
         if isinstance(query.get("MetricStat"), dict):
             query["MetricStat"] = {"Period": MINUTE_SECONDS, **query["MetricStat"]}
         queries.append(query)
-    return queries
+    return kept_queries(read_queries(queries))
 
 
 def _alarm(

@@ -1,5 +1,8 @@
 """Which limits do metrics and alarms have? Those of CloudWatch, and bounds of our own, which say so."""
 
+CLOUDWATCH_INTEGER_MAX = 2**31 - 1
+"""Greatest number of the type Integer of the service's model."""
+
 # --- CloudWatch's metrics ---
 
 METRIC_FOUND_SECONDS = 14 * 86_400
@@ -22,6 +25,9 @@ METRIC_PAST_SECONDS_MAX = 14 * 86_400
 METRIC_FUTURE_SECONDS_MAX = 2 * 3600
 METRIC_POINTS_MAX = 1_440
 """Datapoints that one GetMetricStatistics may return."""
+METRIC_STATISTICS_MAX = 5
+"""Statistics that one GetMetricStatistics may name. Source: operations.md 6."""
+METRIC_EXTENDED_STATISTICS_MAX = 10
 METRIC_QUERIES_MAX = 500
 """Queries of one GetMetricData."""
 METRIC_DATA_POINTS_MAX = 100_800
@@ -30,12 +36,14 @@ METRIC_ARN_LENGTH_MAX = 1024
 """Characters of the ARN of a resource with tags. Source: botocore's service model of CloudWatch."""
 METRIC_EXPRESSION_LENGTH_MAX = 2_048
 """Characters of an expression of metric math. Source: botocore's service model of CloudWatch."""
+METRIC_LABEL_LENGTH_MAX = 2_048
+"""Characters of the label of a query, and of the label of a result: our own bound. A query may have 500 results."""
 METRIC_MATH_LEVELS_MAX = 100
 """Levels of parentheses and operators in an expression of metric math: our own bound."""
 METRIC_MATH_POINTS_MAX = 20_000_000
 """Datapoints that the expressions of one request may work on, each as often as it is used: our own bound. Each takes about 0.2 µs."""
 METRIC_MATH_AT_ONCE_MAX = 2_000_000
-"""The same for an alarm, whose queries are evaluated without giving way: our own bound. Ten metrics of a week by minutes are 0.5 million."""
+"""The same for an alarm, whose queries are evaluated every minute: our own bound. Ten metrics of a week by minutes are 0.5 million."""
 METRIC_MATH_HELD_MAX = 4_000_000
 """Datapoints that they may hold at the same time: our own bound. Each takes up to 0.1 KB."""
 METRIC_MATH_PERIODS_MAX = METRIC_DATA_POINTS_MAX
@@ -48,6 +56,8 @@ METRIC_SERIES_MAX = 100_000
 """Metrics of namespaces that begin with `AWS/` that a database keeps, each unit for itself: our own bound. Each takes about 1.5 KB."""
 METRIC_SERIES_CUSTOM_MAX = 20_000
 """Metrics of other namespaces that a database keeps, each unit for itself: our own bound."""
+METRIC_UNSAVED_BYTES_MAX = 64_000_000
+"""Memory that observations may take until they are saved: our own bound. They are saved every 15 minutes; a client can put 50 MB in a second."""
 
 # --- DynamoDB's own metrics ---
 # Source: global-tables-backup.md 9.
@@ -67,6 +77,12 @@ ALARM_DESCRIPTION_LENGTH_MAX = 1_024
 ALARM_ACTIONS_MAX = 5
 """Actions of one state."""
 ALARM_ACTION_LENGTH_MAX = 1_024
+ALARM_ACTIONS_WAITING_MAX = 10_000
+"""Actions that wait for their turn; further ones fail at once: our own bound. Each takes about 2 KB."""
+ALARM_QUERIES_MAX = 10
+"""Metrics of an alarm on metric math, and expressions: as many of each. Source: API reference, *MetricDataQuery*."""
+ALARM_ACTIONS_TOGETHER_MAX = 100
+"""Actions of all alarms that are executed at the same time: our own bound. Each may take a connection, for 90 s if nobody answers."""
 ALARM_TAGS_MAX = 50
 ALARM_RULE_LENGTH_MAX = 10_240
 ALARM_RULE_ALARMS_MAX = 100
@@ -85,6 +101,8 @@ ALARMS_DELETED_MAX = 100
 """Alarms that one request may delete, or whose actions it may switch."""
 ALARM_HISTORY_SECONDS = 14 * 86_400
 """Service time for which events of an alarm are kept. Source: CloudWatch's documentation, *alarm history*."""
+ALARM_HISTORY_DATA_LENGTH_MAX = 4_095
+"""Characters of the data of an event."""
 ALARM_HISTORY_ITEMS_MAX = 500
 """Events of one alarm that are kept: our own bound."""
 

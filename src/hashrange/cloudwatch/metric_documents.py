@@ -13,6 +13,7 @@ import msgspec
 
 from hashrange.cloudwatch.blocks import Cells, decode_cells
 from hashrange.cloudwatch.series import BlockName
+from hashrange.cloudwatch.statistics import Distribution
 from hashrange.store.documents import Documents
 
 GROUP_SERIES = 4
@@ -98,10 +99,14 @@ class MetricDocuments:
         return is_written
 
 
+def cell_bytes(distribution: Distribution | None) -> int:
+    """About what a cell with this distribution takes in memory."""
+    return CELL_BYTES if distribution is None else CELL_BYTES + DISTRIBUTION_BYTES + BUCKET_BYTES * len(distribution)
+
+
 def _memory_bytes(cells: Cells) -> int:
     """About what cells take in memory."""
-    distributions = [cell.distribution for cell in cells.values() if cell.distribution is not None]
-    return CELL_BYTES * len(cells) + sum(DISTRIBUTION_BYTES + BUCKET_BYTES * len(one) for one in distributions)
+    return sum(cell_bytes(cell.distribution) for cell in cells.values())
 
 
 def _block_document(number: int, name: BlockName) -> str:

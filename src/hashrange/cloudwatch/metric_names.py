@@ -12,22 +12,33 @@ from hashrange.cloudwatch.metric_id import MetricId
 class _Namespace:
     """The metrics of one namespace of an account and Region."""
 
-    __slots__ = ("_is_sorted", "_metrics")
+    __slots__ = ("_gone", "_is_sorted", "_metrics")
 
     def __init__(self) -> None:
         self._metrics: list[MetricId] = []
+        self._gone: set[MetricId] = set()
+        """Metrics that have been removed, and are still in `_metrics`: at most half of these."""
         self._is_sorted = True
 
     def add(self, metric: MetricId) -> None:
         """Add a metric, which must be new."""
+        if metric in self._gone:
+            self._gone.remove(metric)
+            return
         self._metrics.append(metric)
         self._is_sorted = False
 
     def remove(self, metric: MetricId) -> bool:
         """Remove a metric; returns True if there are others."""
-        metrics = self._sorted()
-        del metrics[bisect_left(metrics, metric)]
-        return bool(metrics)
+        self._gone.add(metric)
+        if 2 * len(self._gone) > len(self._metrics):
+            self._leave_out_gone()
+        return bool(self._metrics)
+
+    def _leave_out_gone(self) -> None:
+        if self._gone:
+            self._metrics = [metric for metric in self._metrics if metric not in self._gone]
+            self._gone.clear()
 
     def named(self, name: str | None) -> Iterator[MetricId]:
         """The metrics of this name, or all, in order."""
@@ -42,6 +53,7 @@ class _Namespace:
 
     def _sorted(self) -> list[MetricId]:
         """All metrics in order; sorting is nearly linear, because only the newest ones are out of order."""
+        self._leave_out_gone()
         if not self._is_sorted:
             self._metrics.sort()
             self._is_sorted = True

@@ -15,12 +15,13 @@ from itertools import accumulate
 from hashrange.aws_services.operation import Caller
 from hashrange.clock import Clock
 from hashrange.cloudwatch.columns import differences
-from hashrange.cloudwatch.limits import METRIC_FOUND_SECONDS, METRIC_SERIES_CUSTOM_MAX, METRIC_SERIES_MAX
-from hashrange.cloudwatch.metric_documents import (
-    GROUP_SERIES,
-    MetricDocuments,
-    StoredSeries,
+from hashrange.cloudwatch.limits import (
+    METRIC_FOUND_SECONDS,
+    METRIC_SERIES_CUSTOM_MAX,
+    METRIC_SERIES_MAX,
+    METRIC_UNSAVED_BYTES_MAX,
 )
+from hashrange.cloudwatch.metric_documents import GROUP_SERIES, MetricDocuments, StoredSeries, cell_bytes
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metric_names import MetricNames
 from hashrange.cloudwatch.metric_saving import MetricSaving
@@ -29,6 +30,7 @@ from hashrange.cloudwatch.series import BlockName, Series
 from hashrange.cloudwatch.statistics import Datapoint, Distribution, StatisticSet
 from hashrange.cloudwatch.tiers import first_period, shown_seconds
 from hashrange.cloudwatch.totals import MetricTotals
+from hashrange.items.steps import look
 from hashrange.jobs.job import Job
 from hashrange.messages.cloudwatch import LOG_TOO_MANY_METRICS
 from hashrange.store.documents import Documents
@@ -90,7 +92,9 @@ class Metrics:
         self._changed: dict[int, None] = {}
         """Groups of series with something to save."""
         self._removed: dict[int, Series] = {}
-        """Series, by number, whose documents are still to be deleted."""
+        """Series, by number, whose blocks are still to be deleted."""
+        self._unsaved_bytes = 0
+        """About what the cells of all observations take that have been recorded since everything was saved."""
         self._to_look: list[int] = []
         """Numbers of series in which to look for old blocks."""
         self._is_full = False
@@ -133,6 +137,7 @@ class Metrics:
         """Add observations to the minute of `at_seconds`. `distribution`: bucket → values, for percentiles; None: there are none."""
         known = self._recorded(metric, unit)
         known.series.record(at_seconds, observed, distribution)
+        self._unsaved_bytes += cell_bytes(distribution)
         self.has_new_cells = True
         self.totals.add(metric, unit, observed, distribution)
 
@@ -199,7 +204,9 @@ class Metrics:
         if not by_unit:
             del self._by_metric[known.metric]
             self._names.remove(known.metric)
-        self._removed[known.number] = known.series
+        if known.series.has_blocks:
+            known.series.forget_changes()
+            self._removed[known.number] = known.series
         self._note(known.number)
 
     def _note(self, number: int) -> None:
@@ -306,11 +313,17 @@ class Metrics:
         """Let the next calls of `save_some` look for old blocks in all series."""
         self._to_look = list(self._by_number)
 
+    async def make_room(self) -> None:
+        """Save if more may have been recorded than memory is to hold; may give way. Raises StorageError."""
+        if self._unsaved_bytes > METRIC_UNSAVED_BYTES_MAX:
+            self._unsaved_bytes = 0
+            await self.save()
+
     async def save(self) -> None:
-        """Keep all that has been recorded. Raises StorageError."""
+        """Keep all that has been recorded; may give way. Raises StorageError."""
         self.read_sources()
         while await self.save_some():
-            pass
+            look()
 
     async def save_some(self) -> bool:
         """Save and roll up a group of series; returns True if there are more. Raises StorageError."""
@@ -319,6 +332,8 @@ class Metrics:
             self._look_for_old()
             if self._changed:
                 await self._save_group(next(iter(self._changed)))
+            if not self._changed:
+                self._unsaved_bytes = 0
         return bool(self._changed or self._to_look)
 
     def _look_for_old(self) -> None:

@@ -6,14 +6,12 @@ GetMetricData, alarms on metric math, and policies with customized metrics ask h
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, timezone
-from typing import Annotated
 
 import msgspec
-from msgspec import Meta
 
 from hashrange.aws_services.operation import Caller, ServiceError
-from hashrange.cloudwatch.api.checks import DimensionMember, check_metric, check_one_of, dimensions_of
-from hashrange.cloudwatch.limits import METRIC_MATH_AT_ONCE_MAX, METRIC_QUERIES_MAX
+from hashrange.cloudwatch.api.checks import DimensionMember, IntegerFromOne, check_metric, check_one_of, dimensions_of
+from hashrange.cloudwatch.limits import METRIC_LABEL_LENGTH_MAX, METRIC_MATH_AT_ONCE_MAX, METRIC_QUERIES_MAX
 from hashrange.cloudwatch.math.errors import MathError
 from hashrange.cloudwatch.math.functions import MINUTE_SECONDS
 from hashrange.cloudwatch.math.program import ids_in, read_expression
@@ -24,13 +22,13 @@ from hashrange.cloudwatch.periods import is_period
 from hashrange.cloudwatch.query_evaluation import CheckedQuery, MetricQuery, QueryEvaluation, QueryResult
 from hashrange.cloudwatch.statistic import statistic_of
 from hashrange.cloudwatch.units import STANDARD_UNITS
-from hashrange.items.steps import spend, undisturbed
+from hashrange.items.steps import spend
 from hashrange.messages import metric_queries as sentences
 
 _is_id = re.compile(r"[a-z][A-Za-z0-9_]{0,254}").fullmatch
 
 
-class MetricMember(msgspec.Struct, frozen=True):
+class MetricMember(msgspec.Struct, frozen=True, omit_defaults=True):
     """The metric of a query."""
 
     Namespace: str | None = None
@@ -38,16 +36,16 @@ class MetricMember(msgspec.Struct, frozen=True):
     Dimensions: list[DimensionMember] | None = None
 
 
-class MetricStatMember(msgspec.Struct, frozen=True):
+class MetricStatMember(msgspec.Struct, frozen=True, omit_defaults=True):
     """One metric with a statistic; `Period` in seconds."""
 
     Metric: MetricMember
-    Period: Annotated[int, Meta(ge=1)]
+    Period: IntegerFromOne
     Stat: str
     Unit: str | None = None
 
 
-class MetricDataQuery(msgspec.Struct, frozen=True):
+class MetricDataQuery(msgspec.Struct, frozen=True, omit_defaults=True):
     """One query, with the members of the API. `Period` in seconds, of an expression."""
 
     Id: str
@@ -55,7 +53,7 @@ class MetricDataQuery(msgspec.Struct, frozen=True):
     Expression: str | None = None
     Label: str | None = None
     ReturnData: bool | None = None
-    Period: Annotated[int, Meta(ge=1)] | None = None
+    Period: IntegerFromOne | None = None
     AccountId: str | None = None
 
 
@@ -106,7 +104,7 @@ class Queries:
         end_seconds: float,
         read_insight_rule: ReadInsightRule | None = None,
     ) -> Sequence[QueryResult]:
-        """The series of all queries whose data is returned, in their order, without giving way. Raises ServiceError and StorageError."""
+        """The series of all queries whose data is returned, in their order; may give way. Raises ServiceError and StorageError."""
         window = Window(begin_seconds, end_seconds, metrics.now_seconds())
         evaluation = QueryEvaluation(
             self._queries,
@@ -117,8 +115,7 @@ class Queries:
             read_insight_rule,
             points_max=METRIC_MATH_AT_ONCE_MAX,
         )
-        with undisturbed:
-            return [result for query_id in self.returned for result in results_of(evaluation, query_id)]
+        return [result for query_id in self.returned for result in results_of(evaluation, query_id)]
 
 
 def results_of(evaluation: QueryEvaluation, query_id: str) -> Sequence[QueryResult]:
@@ -162,6 +159,8 @@ def _faults_of(query: MetricDataQuery, path: str) -> Iterator[str]:
     spend(5)
     if not _is_id(query.Id):
         yield sentences.ID_WRONG.format(path=path, id=query.Id[:255])
+    if query.Label is not None and len(query.Label) > METRIC_LABEL_LENGTH_MAX:
+        yield sentences.LABEL_LONG.format(path=path, most=METRIC_LABEL_LENGTH_MAX)
     if (query.MetricStat is None) == (query.Expression is None):
         yield sentences.ONE_OF_TWO.format(path=path)
         return

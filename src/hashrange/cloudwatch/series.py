@@ -185,6 +185,15 @@ class Series:
         """True if nothing is left of the series."""
         return not self._fresh and not self.runs.all and not any(self.kept)
 
+    @property
+    def has_blocks(self) -> bool:
+        """True if blocks are kept, or may be being written."""
+        return bool(self._pending) or any(self._kept)
+
+    def forget_changes(self) -> None:
+        """Forget what has been observed since the last save: nobody will ask for it."""
+        self._fresh.clear()
+
     def take_changes(self) -> dict[BlockName, bytes | None]:
         """Blocks that are to be kept as given from now on, None: not any more. Call `have_kept` when they are."""
         for name, cells in self._fresh.items():

@@ -13,7 +13,7 @@ from hashrange.cloudwatch.percentiles import ValueShare, count_of, shares_of, su
 from hashrange.cloudwatch.statistics import Datapoint, StatisticSet
 
 Statistic = Callable[[Datapoint], float | None]
-"""The value of a datapoint; None if it cannot be told, as for percentiles of statistic sets."""
+"""The value of a datapoint, which is finite; None if it cannot be told, as for percentiles of statistic sets."""
 
 _SIMPLE: dict[str, Callable[[StatisticSet], float]] = {
     "SampleCount": lambda one: one.sample_count,
@@ -23,9 +23,16 @@ _SIMPLE: dict[str, Callable[[StatisticSet], float]] = {
     "Maximum": lambda one: one.maximum,
 }
 SIMPLE_STATISTICS = tuple(_SIMPLE)
+NAME_LENGTH_MAX = 100
+"""Characters of a statistic's name, 512 of which are remembered: our own bound."""
 _as_percentile = re.compile(r"p(\d{1,2}(?:\.\d{1,10})?|100(?:\.0{1,10})?)").fullmatch
 _as_short = re.compile(r"(tm|wm|tc|ts)(\d{1,2}(?:\.\d{1,10})?|100)").fullmatch
 _as_range = re.compile(r"(TM|WM|TC|TS|PR)\(([0-9.]*)(%?):([0-9.]*)(%?)\)", re.IGNORECASE).fullmatch
+
+
+def _finite(value: float) -> float | None:
+    """The value, unless it is greater than numbers are: SampleCount may be as small as a number can be."""
+    return value if math.isfinite(value) else None
 
 
 class _Range(NamedTuple):
@@ -38,12 +45,16 @@ class _Range(NamedTuple):
     is_percent: bool
 
 
-@lru_cache(512)
 def statistic_of(name: str) -> Statistic | None:
     """The statistic of this name; None if there is none. Of names, only `IQM` and those with brackets may be written in any case."""
+    return _statistic_of(name) if len(name) <= NAME_LENGTH_MAX else None
+
+
+@lru_cache(512)
+def _statistic_of(name: str) -> Statistic | None:
     simple = _SIMPLE.get(name)
     if simple is not None:
-        return lambda point: simple(point.statistics) if point.statistics.sample_count else None
+        return lambda point: _finite(simple(point.statistics)) if point.statistics.sample_count else None
     percentile = _as_percentile(name)
     if percentile is not None:
         part = float(percentile[1]) / 100

@@ -12,6 +12,12 @@ CROSSED = (
     "Threshold Crossed: {count} out of the last {evaluated} datapoints [{shown}] {were} {no}{comparison} the threshold ({threshold})"
     " (minimum {needed} {datapoints} for {before} -> {state} transition)."
 )
+CROSSED_MANY = (
+    "Threshold Crossed: {count} out of the last {evaluated} datapoints {were} {no}{comparison} the threshold ({threshold})."
+    " The most recent datapoints which {crossed} the threshold: [{shown}]"
+    " (minimum {needed} {datapoints} for {before} -> {state} transition)."
+)
+"""From SHOWN_MAX datapoints on. (unconfirmed: what it says of datapoints that did not cross)"""
 
 # --- history ---
 HISTORY_CREATED = 'Alarm "{name}" created'
@@ -22,6 +28,7 @@ HISTORY_ACTION = "Successfully executed action {action}"
 HISTORY_ACTION_FAILED = "Failed to execute action {action}. Received error: {error}"
 NO_DELIVERY = "nothing here can be told by the action {action}"
 # Our own wording.
+TOO_MANY_ACTIONS = "too many actions wait for their turn"
 NO_SNS = "there is no SNS here: start the server with --sns-endpoint URL"
 NO_FUNCTIONS = "no functions are served here: start the server with --functions or --triggers"
 

@@ -1,12 +1,16 @@
 """Labels of queries show values and properties of the series."""
 
 from datetime import UTC
+from typing import Any
 
 import pytest
 
+from hashrange.aws_services.operation import ServiceError
+from hashrange.cloudwatch.limits import METRIC_LABEL_LENGTH_MAX
 from hashrange.cloudwatch.math.values import SeriesOrigin, TimeSeries
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metric_labels import shown_label, timezone_of
+from hashrange.cloudwatch.queries import MetricDataQuery, Queries
 from tests.unit.cloudwatch_math.fake_metrics import BEGIN_SECONDS, CALLER
 
 METRIC = MetricId(*CALLER, "AWS/DynamoDB", "ConsumedReadCapacityUnits", (("TableName", "shop"),))
@@ -54,3 +58,42 @@ def test_a_series_of_no_metric() -> None:
 @pytest.mark.parametrize("text", ["", "0130", "+130", "+2400", "+0060", "UTC", "+01300"])
 def test_time_zones_that_are_not_valid(text: str) -> None:
     assert timezone_of(text) is None
+
+
+def test_values_that_overflow_are_not_shown() -> None:
+    series = SERIES.of({BEGIN_SECONDS: 1e308, BEGIN_SECONDS + 60: 1e308, BEGIN_SECONDS + 120: -1e308})
+    assert shown_label("${MAX} ${MIN_MAX_RANGE} ${FIRST_LAST_RANGE}", series, NOW_SECONDS) == "1e+308 -- --"
+    series = SERIES.of({BEGIN_SECONDS: 1e308, BEGIN_SECONDS + 60: 1e308})
+    assert shown_label("${SUM} ${AVG} ${LAST}", series, NOW_SECONDS) == "-- -- 1e+308"
+
+
+@pytest.mark.parametrize(("at_seconds", "zone"), [(-62_135_596_800, "-0100"), (253_402_300_740, "+0100")])
+def test_times_beyond_the_calendar_are_not_shown(at_seconds: int, zone: str) -> None:
+    shown_zone = timezone_of(zone)
+    assert shown_zone is not None
+    assert shown_label("${LAST_TIME}", SERIES.of({at_seconds: 1.0}), NOW_SECONDS, shown_zone) == "--"
+
+
+class CountedValues(dict[int, float]):
+    """Values that count how often somebody looks at all of them."""
+
+    looks = 0
+
+    def values(self) -> Any:
+        self.looks += 1
+        return super().values()
+
+
+def test_only_values_that_are_shown_are_computed() -> None:
+    values = CountedValues(VALUES)
+    series = TimeSeries("", values, 60)
+    assert shown_label("${MAX}" * 100, series, NOW_SECONDS) == "4" * 5 + "${MAX}" * 95
+    assert values.looks == 5
+
+
+def test_a_label_has_a_greatest_length() -> None:
+    series = TimeSeries("x" * 1_000, VALUES, 60)
+    assert shown_label("${LABEL}" * 200, series, NOW_SECONDS) == "x" * METRIC_LABEL_LENGTH_MAX
+    query = MetricDataQuery("e1", Expression="TIME_SERIES(1)", Label="x" * (METRIC_LABEL_LENGTH_MAX + 1))
+    with pytest.raises(ServiceError, match="Label must be at most"):
+        Queries([query])

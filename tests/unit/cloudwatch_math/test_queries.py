@@ -8,7 +8,10 @@ import pytest
 from hashrange.aws_services.operation import ServiceError
 from hashrange.cloudwatch import queries as queries_module
 from hashrange.cloudwatch.math import evaluation
+from hashrange.cloudwatch.math.values import TimeSeries, times_of
+from hashrange.cloudwatch.math.windows import told_times
 from hashrange.cloudwatch.queries import MetricDataQuery, Queries
+from hashrange.items import steps
 from tests.unit.cloudwatch_math.fake_metrics import BEGIN_SECONDS, CALLER, FakeMetrics, evaluated, metric_query
 
 METRIC = {"Namespace": "Tests", "MetricName": "m1"}
@@ -143,6 +146,23 @@ def test_periods_are_bounded(text: str) -> None:
     year = 365 * 86_400
     (result,) = queries.evaluate(metrics.as_metrics(), CALLER, BEGIN_SECONDS - year, metrics.end_seconds)
     assert result.values == {}, "minutes of a year ago are not kept"
+
+
+def test_telling_the_time_of_many_periods_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes 3 µs for each period, of which there may be 100,800."""
+    looks: list[None] = []
+    monkeypatch.setattr(steps, "_look", lambda: looks.append(None))
+    times = range(0, 60 * 10_000, 60)
+    told = told_times("HOUR", TimeSeries("", {}, 60), times)
+    assert len(told.values) == len(times)
+    assert len(looks) > 50
+
+
+def test_arrays_of_many_series_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[None] = []
+    monkeypatch.setattr(steps, "_look", lambda: looks.append(None))
+    assert list(times_of([TimeSeries("", {0: 1.0, 60: 2.0}, 60)] * 10_000)) == [0, 60]
+    assert len(looks) > 50
 
 
 def test_only_what_is_returned_is_computed() -> None:

@@ -28,7 +28,7 @@ from hashrange.autoscaling.records import ScalingPolicy, TargetPlace, Tracking
 from hashrange.autoscaling.tracking import LOW_MINUTES, PREDEFINED, alarm_names, metric_queries, unit_name
 from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
 from hashrange.cloudwatch.alarms.alarm import Threshold, arn_of
-from hashrange.cloudwatch.alarms.alarm_queries import check_queries
+from hashrange.cloudwatch.alarms.alarm_queries import check_queries, read_queries
 from hashrange.cloudwatch.api.checks import DimensionMember, check_metric, check_one_of, dimensions_of
 from hashrange.cloudwatch.limits import METRIC_VALUE_MAX
 from hashrange.cloudwatch.units import STANDARD_UNITS
@@ -155,7 +155,8 @@ def _tracking(place: TargetPlace, given: TrackingMember) -> Tracking:
 def _check_customized(given: CustomizedMetricMember) -> None:
     try:
         if given.Metrics:
-            check_queries(metric_queries(given.Metrics), Threshold("GreaterThanThreshold", 0.0, LOW_MINUTES))
+            queries = read_queries(metric_queries(given.Metrics))
+            check_queries(queries, Threshold("GreaterThanThreshold", 0.0, LOW_MINUTES))
         else:
             _check_metric(given)
     except ServiceError as error:

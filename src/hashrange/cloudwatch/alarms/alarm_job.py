@@ -1,11 +1,9 @@
-"""When are alarms evaluated, and their actions executed? Each minute of service time that ends, in order; composite alarms after the others.
+"""When are alarms evaluated? Each minute of service time that ends, in order; composite alarms after the others.
 
-Scaling actions are executed within the evaluation. All others wait for a second job, so that a slow endpoint holds up nothing.
+Scaling actions are executed within the evaluation. All others wait for a second job (`action_job.py`), so that a slow endpoint holds up nothing.
 """
 
-import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -79,6 +77,8 @@ class AlarmEvaluation:
         if metric is None:
             observed, period_seconds = observed_by(self._metrics, alarm, end_seconds)
             statistic = unit = None
+            if self._alarms.get(alarm.account, alarm.region, alarm.name) is not alarm:
+                return  # it was changed or deleted while its queries gave way
         else:
             period_seconds, statistic, unit = metric.period_seconds, metric.statistic, metric.unit
             if metric.namespace == "AWS/DynamoDB":
@@ -195,24 +195,3 @@ class AlarmEvaluation:
 
 def _free(alarm: Alarm) -> Alarm:
     return msgspec.structs.replace(alarm, suppressed_by=None, suppressed_reason=None, suppressed_until_seconds=None)
-
-
-class AlarmDeliveries:
-    """The job that executes actions which may take long. Those of one slice are executed side by side."""
-
-    name = "alarm-actions"
-    waits_for_service_time = False
-
-    def __init__(self, alarms: Alarms) -> None:
-        self._alarms = alarms
-
-    async def run_slice(self) -> float | None:
-        """Execute all actions that wait. Raises StorageError."""
-        told, self._alarms.waiting = self._alarms.waiting, []
-        if not told:
-            return None
-        running: list[Coroutine[Any, Any, None]] = [
-            self._alarms.deliver(self._alarms.deliverer_of(one.action), one) for one in told
-        ]
-        await asyncio.gather(*running)
-        return AT_ONCE

@@ -1,6 +1,6 @@
 """Which queries may an alarm on metric math have, and what do they give? Exactly one of them returns data, the one that is compared with the threshold."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -9,38 +9,47 @@ from hashrange.aws_services.operation import Caller, ServiceError
 from hashrange.cloudwatch.alarms.alarm import Alarm, Threshold
 from hashrange.cloudwatch.alarms.evaluation import Observed, looked_at
 from hashrange.cloudwatch.api.checks import invalid_value
-from hashrange.cloudwatch.limits import ALARM_SECONDS_MAX
+from hashrange.cloudwatch.limits import ALARM_QUERIES_MAX, ALARM_SECONDS_MAX
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.cloudwatch.queries import MetricDataQuery, Queries
 from hashrange.messages import metric_queries as sentences
 
 
-def check_queries(queries: Sequence[dict[str, Any]], threshold: Threshold) -> Sequence[dict[str, object]]:
-    """The queries as an alarm keeps them. Raises ServiceError."""
-    read = _read(queries)
+def check_queries(queries: Sequence[MetricDataQuery], threshold: Threshold) -> None:
+    """Raise ServiceError unless an alarm may have these queries."""
+    expressions = sum(query.Expression is not None for query in queries)
+    if max(expressions, len(queries) - expressions) > ALARM_QUERIES_MAX:
+        raise invalid_value(sentences.ALARM_QUERIES.format(most=ALARM_QUERIES_MAX))
+    read = Queries(queries)
     if len(read.returned) != 1:
         raise invalid_value(sentences.ALARM_RETURNS_ONE)
     if read.period_seconds * threshold.evaluation_periods > ALARM_SECONDS_MAX:
         raise invalid_value(sentences.ALARM_WINDOW.format(most=ALARM_SECONDS_MAX))
-    return list(queries)
 
 
-def _read(queries: Sequence[dict[str, Any]]) -> Queries:
+def read_queries(queries: Sequence[Mapping[str, Any]]) -> list[MetricDataQuery]:
+    """The queries that members of the API mean. Raises ServiceError."""
     try:
-        return Queries(msgspec.convert(list(queries), list[MetricDataQuery]))
+        return msgspec.convert(list(queries), list[MetricDataQuery])
     except msgspec.ValidationError as error:
         raise invalid_value(str(error)) from None
+
+
+def kept_queries(queries: Sequence[MetricDataQuery]) -> list[dict[str, object]]:
+    """The queries as an alarm keeps them: members of the API, and no others that a request may have."""
+    kept: list[dict[str, object]] = msgspec.to_builtins(queries)
+    return kept
 
 
 def observed_by(metrics: Metrics, alarm: Alarm, end_seconds: float) -> tuple[Sequence[Observed], int]:
     """Values of the periods that an evaluation looks at, oldest first, and the length of a period. Raises StorageError.
 
-    A query that cannot be evaluated, because of what other queries give, has no values.
+    May give way. A query that cannot be evaluated, because of what other queries give, has no values.
     """
     threshold, queries = alarm.definition.threshold, alarm.definition.queries
     assert threshold is not None
     assert queries is not None
-    read = _read(queries)
+    read = Queries(read_queries(queries))
     period_seconds = read.period_seconds
     begin_seconds = int(end_seconds) - looked_at(threshold) * period_seconds
     caller = Caller(alarm.account, alarm.region)

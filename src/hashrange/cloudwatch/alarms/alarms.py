@@ -1,6 +1,8 @@
 """Which alarms does a server have, and who is told of their states? `Alarms` keeps them as documents, changes their states, and passes actions on."""
 
+import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -11,6 +13,7 @@ from hashrange.cloudwatch.alarms import history as events
 from hashrange.cloudwatch.alarms.alarm import Alarm, AlarmDefinition, StateValue
 from hashrange.cloudwatch.alarms.description import describe_alarm
 from hashrange.cloudwatch.alarms.history import History, HistoryItem
+from hashrange.cloudwatch.limits import ALARM_ACTIONS_WAITING_MAX
 from hashrange.messages import alarms as sentences
 from hashrange.store.documents import Documents
 
@@ -58,8 +61,10 @@ class Alarms:
         self._deliverers: list[_Deliverer] = []
         self._alarms: dict[AlarmPlace, Alarm] = {}
         self._generation = -1
-        self.waiting: list[AlarmAction] = []
-        """Actions that have not been executed."""
+        self.waiting: deque[AlarmAction] = deque()
+        """Actions that have not been begun."""
+        self.arrived = asyncio.Event()
+        """An event that is set when an action has been added to `waiting`."""
         self.wake: Callable[[], None] = lambda: None
         """Called when there are alarms or actions to look at."""
 
@@ -188,11 +193,14 @@ class Alarms:
         for action in actions.of(alarm.state) if actions.are_enabled else ():
             told = AlarmAction(alarm, action, before, before_reason, now_seconds, values)
             deliverer = self._scaling_deliverer(action)
-            if deliverer is None:
-                self.waiting.append(told)
-                self.wake()
-            else:
+            if deliverer is not None:
                 await self.deliver(deliverer, told)
+            elif len(self.waiting) >= ALARM_ACTIONS_WAITING_MAX:
+                await self._note_action(told, sentences.TOO_MANY_ACTIONS, self._generation)
+            else:
+                self.waiting.append(told)
+                self.arrived.set()
+                self.wake()
 
     async def repeat_scaling(self, alarm: Alarm, now_seconds: float, values: Sequence[float | None]) -> None:
         """Execute the scaling actions of the alarm's state once more. Raises StorageError."""
@@ -206,15 +214,19 @@ class Alarms:
         return next((one.deliver for one in self._deliverers if one.is_scaling and action.startswith(one.prefix)), None)
 
     async def deliver(self, deliver: ExecuteAction | None, told: AlarmAction) -> None:
-        """Execute one action, and note it in the history. Raises StorageError."""
+        """Execute one action, and note it in the history, unless the content has been replaced meanwhile. Raises StorageError."""
+        generation = self._generation
         if deliver is None:
             error: str | None = sentences.NO_DELIVERY.format(action=told.action)
         else:
             error = await deliver(told)
+        await self._note_action(told, error, generation)
+
+    async def _note_action(self, told: AlarmAction, error: str | None, generation: int) -> None:
         if error is not None:
             _log.warning("alarm %s: the action %s failed: %s", told.alarm.name, told.action, error)
         changes = self._with_history(told.alarm, [events.acted(told.action, error, self.now_seconds())])
-        await self._documents.write(changes, self._generation)
+        await self._documents.write(changes, generation)
 
     # --- documents -------------------------------------------------------------------------------
 

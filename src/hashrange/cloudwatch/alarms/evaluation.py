@@ -22,6 +22,11 @@ _BREACHES: Mapping[str, Callable[[float, float], bool]] = {
 MORE_PERIODS = 2
 """Periods before the evaluated ones that are looked at while some of these are missing. The user guide shows 5 for 3; the rest is our own model."""
 
+SHOWN_MAX = 5
+"""Datapoints that a reason shows. From as many on, it has other words. Source: reports of users."""
+TOLD_MAX = 30
+"""Datapoints in StateReasonData, which has at most 4,000 characters: our own bound. Each takes about 100."""
+
 Observed = tuple[float, float | None]
 """Begin of a period in seconds since 1970, and its value; None: it is missing."""
 
@@ -92,16 +97,18 @@ def _reason(
             treated=treated,
         )
     deciding = [one for one in evaluated if _breaches(threshold, one[1]) == (state == "ALARM")] or list(evaluated)
-    shown = ", ".join(f"{value!r} ({_time(at_seconds)})" for at_seconds, value in deciding)
+    shown = ", ".join(f"{value!r} ({_time(at_seconds)})" for at_seconds, value in deciding[:SHOWN_MAX])
     needed = (
         threshold.breaches_needed if state == "ALARM" else threshold.evaluation_periods - threshold.breaches_needed + 1
     )
-    return sentences.CROSSED.format(
+    sentence = sentences.CROSSED if len(deciding) < SHOWN_MAX else sentences.CROSSED_MANY
+    return sentence.format(
         count=len(deciding),
         evaluated=len(evaluated),
         shown=shown,
         were="was" if len(deciding) == 1 else "were",
         no="" if state == "ALARM" else "not ",
+        crossed="crossed" if state == "ALARM" else "did not cross",
         comparison=COMPARISONS[threshold.comparison],
         threshold=repr(threshold.value),
         needed=needed,
@@ -123,8 +130,9 @@ def reason_data(
     unit: str | None,
     period_seconds: int,
 ) -> str:
-    """StateReasonData: JSON of what decided."""
+    """StateReasonData: JSON of what decided, with the newest datapoints."""
     begin_seconds = min((at_seconds for at_seconds, _ in verdict.evaluated), default=now_seconds)
+    told = verdict.evaluated[:TOLD_MAX]
     data = {
         "version": "1.0",
         "queryDate": _stamp(now_seconds),
@@ -132,11 +140,9 @@ def reason_data(
         "unit": unit,
         "statistic": statistic,
         "period": period_seconds,
-        "recentDatapoints": [value for _, value in reversed(verdict.evaluated)],
+        "recentDatapoints": [value for _, value in reversed(told)],
         "threshold": threshold.value,
-        "evaluatedDatapoints": [
-            {"timestamp": _stamp(at_seconds), "value": value} for at_seconds, value in verdict.evaluated
-        ],
+        "evaluatedDatapoints": [{"timestamp": _stamp(at_seconds), "value": value} for at_seconds, value in told],
     }
     return msgspec.json.encode({name: value for name, value in data.items() if value is not None}).decode()
 

@@ -5,7 +5,7 @@ from typing import Any, Literal
 import msgspec
 
 from hashrange.cloudwatch.alarms.alarm import Alarm, StateValue
-from hashrange.cloudwatch.limits import ALARM_HISTORY_ITEMS_MAX, ALARM_HISTORY_SECONDS
+from hashrange.cloudwatch.limits import ALARM_HISTORY_DATA_LENGTH_MAX, ALARM_HISTORY_ITEMS_MAX, ALARM_HISTORY_SECONDS
 from hashrange.messages import alarms as sentences
 
 HistoryKind = Literal["ConfigurationUpdate", "StateUpdate", "Action"]
@@ -13,7 +13,7 @@ HISTORY_KINDS: tuple[HistoryKind, ...] = ("ConfigurationUpdate", "StateUpdate", 
 
 
 class HistoryItem(msgspec.Struct, frozen=True):
-    """One event. `data` is JSON."""
+    """One event. `data` is JSON, which lacks what would make it longer than ALARM_HISTORY_DATA_LENGTH_MAX."""
 
     at_seconds: float
     kind: HistoryKind
@@ -37,28 +37,33 @@ class History(msgspec.Struct):
 def configured(alarm: Alarm, *, is_new: bool, described: Any, now_seconds: float) -> HistoryItem:
     """The alarm has been created or updated. `described`: its description in the API's members."""
     kind, text = ("Create", sentences.HISTORY_CREATED) if is_new else ("Update", sentences.HISTORY_UPDATED)
-    data = {"version": "1.0", "type": kind, "createdAlarm" if is_new else "updatedAlarm": described}
-    return HistoryItem(now_seconds, "ConfigurationUpdate", text.format(name=alarm.name), _json(data))
+    data = {"version": "1.0", "type": kind}
+    whole = data | {"createdAlarm" if is_new else "updatedAlarm": described}
+    return HistoryItem(now_seconds, "ConfigurationUpdate", text.format(name=alarm.name), _first_that_fits(whole, data))
 
 
 def deleted(alarm: Alarm, *, described: Any, now_seconds: float) -> HistoryItem:
     """The alarm has been deleted."""
-    data = {"version": "1.0", "type": "Delete", "deletedAlarm": described}
+    data = {"version": "1.0", "type": "Delete"}
+    text = sentences.HISTORY_DELETED.format(name=alarm.name)
     return HistoryItem(
-        now_seconds, "ConfigurationUpdate", sentences.HISTORY_DELETED.format(name=alarm.name), _json(data)
+        now_seconds, "ConfigurationUpdate", text, _first_that_fits(data | {"deletedAlarm": described}, data)
     )
 
 
 def changed(alarm: Alarm, before: StateValue, before_reason: str, now_seconds: float) -> HistoryItem:
     """The alarm has another state than before."""
-    data = {
-        "version": "1.0",
-        "oldState": {"stateValue": before, "stateReason": before_reason},
-        "newState": {"stateValue": alarm.state, "stateReason": alarm.reason}
-        | ({} if alarm.reason_data is None else {"stateReasonData": msgspec.Raw(_raw(alarm.reason_data))}),
-    }
-    summary = sentences.HISTORY_STATE.format(before=before, after=alarm.state)
-    return HistoryItem(now_seconds, "StateUpdate", summary, _json(data))
+    old, new = {"stateValue": before}, {"stateValue": alarm.state}
+    reasons = {"stateReason": before_reason}, {"stateReason": alarm.reason}
+    reason_data = {} if alarm.reason_data is None else {"stateReasonData": msgspec.Raw(_raw(alarm.reason_data))}
+    data = _first_that_fits(
+        {"version": "1.0", "oldState": old | reasons[0], "newState": new | reasons[1] | reason_data},
+        {"version": "1.0", "oldState": old | reasons[0], "newState": new | reasons[1]},
+        {"version": "1.0", "oldState": old, "newState": new},
+    )
+    return HistoryItem(
+        now_seconds, "StateUpdate", sentences.HISTORY_STATE.format(before=before, after=alarm.state), data
+    )
 
 
 def acted(action: str, error: str | None, now_seconds: float) -> HistoryItem:
@@ -81,6 +86,16 @@ def _raw(text: str) -> bytes:
     except (msgspec.DecodeError, RecursionError):
         return _json(text).encode()
     return text.encode()
+
+
+def _first_that_fits(*candidates: Any) -> str:
+    """JSON of the first one that is short enough, or else of the last one."""
+    text = ""
+    for one in candidates:
+        text = _json(one)
+        if len(text) <= ALARM_HISTORY_DATA_LENGTH_MAX:
+            break
+    return text
 
 
 def _json(data: Any) -> str:

@@ -2,14 +2,17 @@
 
 import base64
 import binascii
+import math
 from collections.abc import Sequence
 from types import MappingProxyType
-from typing import NoReturn
+from typing import Annotated, NoReturn
 
 import msgspec
+from msgspec import Meta
 
 from hashrange.aws_services.operation import ErrorShape, MemberFault, ServiceError
 from hashrange.cloudwatch.limits import (
+    CLOUDWATCH_INTEGER_MAX,
     METRIC_DIMENSION_NAME_LENGTH_MAX,
     METRIC_DIMENSION_VALUE_LENGTH_MAX,
     METRIC_DIMENSIONS_MAX,
@@ -17,6 +20,8 @@ from hashrange.cloudwatch.limits import (
 )
 from hashrange.cloudwatch.metric_id import Dimensions
 from hashrange.messages import cloudwatch as sentences
+
+IntegerFromOne = Annotated[int, Meta(ge=1, le=CLOUDWATCH_INTEGER_MAX)]
 
 ERRORS = MappingProxyType(
     {
@@ -37,7 +42,7 @@ ERRORS = MappingProxyType(
 """How CloudWatch sends its errors. Source: botocore's service model."""
 
 
-class DimensionMember(msgspec.Struct, frozen=True):
+class DimensionMember(msgspec.Struct, frozen=True, omit_defaults=True):
     """A dimension in a request; a filter of dimensions need not have a value."""
 
     Name: str
@@ -81,6 +86,12 @@ def check_one_of(path: str, value: str, allowed: Sequence[str]) -> None:
     """Raise ServiceError unless the value is one of these."""
     if value not in allowed:
         refuse_value(sentences.NOT_ONE_OF.format(path=path, values=", ".join(allowed)))
+
+
+def check_finite(path: str, value: float) -> None:
+    """Raise ServiceError for NaN and infinite numbers, which only CBOR and the Query form have."""
+    if not math.isfinite(value):
+        refuse_value(sentences.NOT_A_NUMBER.format(path=path))
 
 
 def check_metric(namespace: str, name: str, path: str = "") -> None:

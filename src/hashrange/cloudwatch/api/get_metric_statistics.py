@@ -3,14 +3,20 @@
 import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
-from msgspec import Meta
 
 from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
-from hashrange.cloudwatch.api.checks import DimensionMember, check_metric, check_one_of, dimensions_of, refuse_value
-from hashrange.cloudwatch.limits import METRIC_POINTS_MAX
+from hashrange.cloudwatch.api.checks import (
+    DimensionMember,
+    IntegerFromOne,
+    check_metric,
+    check_one_of,
+    dimensions_of,
+    refuse_value,
+)
+from hashrange.cloudwatch.limits import METRIC_EXTENDED_STATISTICS_MAX, METRIC_POINTS_MAX, METRIC_STATISTICS_MAX
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.cloudwatch.periods import has_points, is_period
@@ -26,7 +32,7 @@ class GetMetricStatisticsRequest(msgspec.Struct, frozen=True):
     MetricName: str
     StartTime: datetime
     EndTime: datetime
-    Period: Annotated[int, Meta(ge=1)]
+    Period: IntegerFromOne
     Dimensions: list[DimensionMember] | None = None
     Statistics: list[str] | None = None
     ExtendedStatistics: list[str] | None = None
@@ -79,6 +85,12 @@ def _statistics_of(request: GetMetricStatisticsRequest) -> tuple[dict[str, Stati
         raise ServiceError("MissingRequiredParameterException", sentences.STATISTICS_MISSING)
     if request.Statistics and request.ExtendedStatistics:
         raise ServiceError("InvalidParameterCombinationException", sentences.STATISTICS_BOTH)
+    for path, names, most in (
+        ("Statistics", request.Statistics, METRIC_STATISTICS_MAX),
+        ("ExtendedStatistics", request.ExtendedStatistics, METRIC_EXTENDED_STATISTICS_MAX),
+    ):
+        if len(names or ()) > most:
+            refuse_value(sentences.TOO_MANY.format(path=path, most=most))
     simple, extended = {}, {}
     for place, name in enumerate(request.Statistics or (), 1):
         check_one_of(f"Statistics.member.{place}", name, SIMPLE_STATISTICS)

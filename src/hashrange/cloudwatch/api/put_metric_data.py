@@ -9,6 +9,7 @@ import msgspec
 from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
 from hashrange.cloudwatch.api.checks import (
     DimensionMember,
+    check_finite,
     check_length,
     check_metric,
     check_one_of,
@@ -29,6 +30,7 @@ from hashrange.cloudwatch.metrics import Metrics
 from hashrange.cloudwatch.percentiles import distribution_of
 from hashrange.cloudwatch.statistics import Distribution, StatisticSet
 from hashrange.cloudwatch.units import STANDARD_UNITS
+from hashrange.items.steps import spend
 from hashrange.messages import cloudwatch as sentences
 
 
@@ -75,7 +77,7 @@ _Observation = tuple[MetricId, str, float, StatisticSet, Distribution | None]
 
 
 async def put_metric_data(metrics: Metrics, caller: Caller, request: PutMetricDataRequest) -> None:
-    """Records all data, or raises and records nothing."""
+    """Records all data, or raises ServiceError or StorageError and records nothing."""
     check_length("Namespace", request.Namespace, METRIC_NAME_LENGTH_MAX)
     if request.Namespace.startswith(("AWS/", ":")):
         refuse_value(sentences.NAMESPACE_INVALID.format(namespace=request.Namespace))
@@ -89,6 +91,7 @@ async def put_metric_data(metrics: Metrics, caller: Caller, request: PutMetricDa
         refuse_value(sentences.TOO_MANY.format(path="MetricData", most=METRIC_DATA_MAX))
     now_seconds = metrics.now_seconds()
     observations = [_observation(caller, request.Namespace, one, path, now_seconds) for path, one in data]
+    await metrics.make_room()
     for metric, unit, at_seconds, observed, distribution in observations:
         metrics.record(metric, unit, at_seconds, observed, distribution)
 
@@ -96,6 +99,7 @@ async def put_metric_data(metrics: Metrics, caller: Caller, request: PutMetricDa
 def _observation(
     caller: Caller, namespace: str, datum: MetricDatumMember, path: str, now_seconds: float
 ) -> _Observation:
+    spend(len(datum.Values or ()) + 1)
     check_metric(namespace, datum.MetricName, f"{path}.")
     dimensions = dimensions_of(datum.Dimensions, f"{path}.Dimensions.member")
     unit = "None" if datum.Unit is None else datum.Unit
@@ -148,8 +152,7 @@ def _of_statistics(given: StatisticValuesMember, path: str) -> tuple[StatisticSe
 
 
 def _check_value(path: str, value: float) -> None:
-    if not math.isfinite(value):
-        refuse_value(sentences.NOT_A_NUMBER.format(path=path))
+    check_finite(path, value)
     if abs(value) > METRIC_VALUE_MAX:
         refuse_value(sentences.OUT_OF_RANGE.format(path=path, value=value))
 

@@ -8,7 +8,7 @@ import msgspec
 
 from hashrange.cloudwatch.math.errors import MathError
 from hashrange.cloudwatch.metric_id import MetricId
-from hashrange.items.steps import spend
+from hashrange.items.steps import spend, walk
 from hashrange.messages import metric_queries as sentences
 
 
@@ -107,11 +107,11 @@ def _combined(one: TimeSeries, other: TimeSeries, compute: ComputeValue) -> Time
 
 
 def times_of(array: Sequence[TimeSeries]) -> Iterable[int]:
-    """The times at which at least one of the series has a point, in order."""
+    """The times at which at least one of the series has a point, in order. May give way."""
     if not array:
         return ()
     first = array[0].values
-    if all(one.values.keys() == first.keys() for one in array[1:]):
+    if all(one.values.keys() == first.keys() for one in walk(array[1:])):
         return first
     times: set[int] = set()
     for one in array:

@@ -13,6 +13,7 @@ from hashrange.cloudwatch.math.errors import MathError
 from hashrange.cloudwatch.math.values import MathValue, TimeSeries, as_number
 from hashrange.cloudwatch.periods import has_points
 from hashrange.cloudwatch.tiers import first_period
+from hashrange.items.steps import walk
 from hashrange.messages import metric_queries as sentences
 
 
@@ -54,9 +55,9 @@ TIME_FUNCTIONS: Mapping[str, Callable[[datetime], int]] = {
 
 
 def told_times(name: str, series: TimeSeries, times: range) -> TimeSeries:
-    """What one of TIME_FUNCTIONS makes of a series: a value for each time, whether the series has a point then or not."""
+    """What one of TIME_FUNCTIONS makes of a series: a value for each time, whether the series has a point then or not. May give way."""
     tell = TIME_FUNCTIONS[name]
-    return series.of({at: float(tell(datetime.fromtimestamp(at, UTC))) for at in times})
+    return series.of({at: float(tell(datetime.fromtimestamp(at, UTC))) for at in walk(times)})
 
 
 def fill(series: TimeSeries, how: MathValue, times: range) -> TimeSeries:

@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
-from msgspec import Meta
 
 from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
-from hashrange.cloudwatch.api.checks import check_one_of, refuse_value
+from hashrange.cloudwatch.api.checks import IntegerFromOne, check_one_of, refuse_value
 from hashrange.insights.insights import InsightRule, Insights
 from hashrange.insights.report import RuleReport, metrics_of
 from hashrange.messages import insights as sentences
@@ -26,7 +25,7 @@ class GetInsightRuleReportRequest(msgspec.Struct, frozen=True):
     RuleName: str
     StartTime: datetime
     EndTime: datetime
-    Period: Annotated[int, Meta(ge=1)]
+    Period: IntegerFromOne
     MaxContributorCount: int | None = None
     Metrics: list[str] | None = None
     OrderBy: str | None = None

@@ -46,7 +46,7 @@ def actions_of(
             refuse_value(metric_sentences.TOO_MANY.format(path=path, most=ALARM_ACTIONS_MAX))
         for place, action in enumerate(actions or (), 1):
             check_length(f"{path}.{place}", action, ALARM_ACTION_LENGTH_MAX)
-            if not action.startswith(("arn:", "http://", "https://")):
+            if not action.startswith(("arn:", "http://", "https://")) or not action.isprintable():
                 refuse_value(sentences.ACTION_UNKNOWN.format(path=path, action=action))
     return AlarmActions(
         tuple(ok or ()), tuple(alarm or ()), tuple(insufficient_data or ()), are_enabled is None or are_enabled

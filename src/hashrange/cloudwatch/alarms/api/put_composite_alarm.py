@@ -11,7 +11,12 @@ from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.api.members import TagMember, actions_of, check_alarm_name, tags_of
 from hashrange.cloudwatch.alarms.rule import RuleError, read_rule
 from hashrange.cloudwatch.api.checks import check_length, missing, refuse_value
-from hashrange.cloudwatch.limits import ALARM_DESCRIPTION_LENGTH_MAX, ALARM_RULE_ALARMS_MAX, ALARM_RULE_LENGTH_MAX
+from hashrange.cloudwatch.limits import (
+    ALARM_DESCRIPTION_LENGTH_MAX,
+    ALARM_RULE_ALARMS_MAX,
+    ALARM_RULE_LENGTH_MAX,
+    CLOUDWATCH_INTEGER_MAX,
+)
 from hashrange.messages import alarms as sentences
 
 
@@ -27,8 +32,8 @@ class PutCompositeAlarmRequest(msgspec.Struct, frozen=True):
     InsufficientDataActions: list[str] | None = None
     Tags: list[TagMember] | None = None
     ActionsSuppressor: str | None = None
-    ActionsSuppressorWaitPeriod: Annotated[int, Meta(ge=0)] | None = None
-    ActionsSuppressorExtensionPeriod: Annotated[int, Meta(ge=0)] | None = None
+    ActionsSuppressorWaitPeriod: Annotated[int, Meta(ge=0, le=CLOUDWATCH_INTEGER_MAX)] | None = None
+    ActionsSuppressorExtensionPeriod: Annotated[int, Meta(ge=0, le=CLOUDWATCH_INTEGER_MAX)] | None = None
     ActionConfiguration: dict[str, Any] | None = None
 
 

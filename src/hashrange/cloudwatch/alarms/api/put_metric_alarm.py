@@ -1,9 +1,8 @@
 """PutMetricAlarm: creates an alarm on a metric or on metric math, or replaces its definition and keeps its state."""
 
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
-from msgspec import Meta
 
 from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
 from hashrange.cloudwatch.alarms.alarm import (
@@ -13,11 +12,13 @@ from hashrange.cloudwatch.alarms.alarm import (
     Threshold,
     WatchedMetric,
 )
-from hashrange.cloudwatch.alarms.alarm_queries import check_queries
+from hashrange.cloudwatch.alarms.alarm_queries import check_queries, kept_queries
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.api.members import TagMember, actions_of, check_alarm_name, tags_of
 from hashrange.cloudwatch.api.checks import (
     DimensionMember,
+    IntegerFromOne,
+    check_finite,
     check_length,
     check_metric,
     check_one_of,
@@ -27,6 +28,7 @@ from hashrange.cloudwatch.api.checks import (
 )
 from hashrange.cloudwatch.limits import ALARM_DESCRIPTION_LENGTH_MAX, ALARM_SECONDS_MAX, ALARM_SHORT_SECONDS_MAX
 from hashrange.cloudwatch.periods import is_period
+from hashrange.cloudwatch.queries import MetricDataQuery
 from hashrange.cloudwatch.statistic import SIMPLE_STATISTICS, statistic_of
 from hashrange.cloudwatch.units import STANDARD_UNITS
 from hashrange.messages import alarms as sentences
@@ -50,15 +52,15 @@ class PutMetricAlarmRequest(msgspec.Struct, frozen=True):
     Statistic: str | None = None
     ExtendedStatistic: str | None = None
     Dimensions: list[DimensionMember] | None = None
-    Period: Annotated[int, Meta(ge=1)] | None = None
+    Period: IntegerFromOne | None = None
     Unit: str | None = None
-    EvaluationPeriods: Annotated[int, Meta(ge=1)] | None = None
-    DatapointsToAlarm: Annotated[int, Meta(ge=1)] | None = None
+    EvaluationPeriods: IntegerFromOne | None = None
+    DatapointsToAlarm: IntegerFromOne | None = None
     Threshold: float | None = None
     ComparisonOperator: str | None = None
     TreatMissingData: str | None = None
     EvaluateLowSampleCountPercentile: str | None = None
-    Metrics: list[dict[str, Any]] | None = None
+    Metrics: list[MetricDataQuery] | None = None
     Tags: list[TagMember] | None = None
     ThresholdMetricId: str | None = None
     EvaluationCriteria: dict[str, Any] | None = None
@@ -93,7 +95,8 @@ async def put_metric_alarm(alarms: Alarms, caller: Caller, request: PutMetricAla
     else:
         if any(getattr(request, name) is not None for name in ("MetricName", "Namespace", "Statistic", "Period")):
             raise ServiceError("InvalidParameterCombinationException", sentences.METRIC_AND_METRICS)
-        queries = check_queries(request.Metrics, threshold)
+        check_queries(request.Metrics, threshold)
+        queries = kept_queries(request.Metrics)
     definition = AlarmDefinition(
         request.AlarmName,
         request.AlarmDescription,
@@ -115,6 +118,7 @@ def _threshold(request: PutMetricAlarmRequest) -> Threshold:
     check_one_of("ComparisonOperator", request.ComparisonOperator, tuple(COMPARISONS))
     if request.Threshold is None:
         raise missing("Threshold")
+    check_finite("Threshold", request.Threshold)
     if request.TreatMissingData is not None:
         check_one_of("TreatMissingData", request.TreatMissingData, MISSING_DATA)
     if request.EvaluateLowSampleCountPercentile is not None:

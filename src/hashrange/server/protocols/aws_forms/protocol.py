@@ -6,7 +6,7 @@ durable. Operations go on after their client has left. This file must not know a
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -68,10 +68,10 @@ class AwsForms:
             _refuse(wire, respond, error)
             return
         running = served.operation.run(served.works_on, Caller(scope.account, scope.region), members)
-        ended = in_turns(running, self._workers)
+        ended = in_turns(_replied(wire, running), self._workers)
         ended.add_done_callback(partial(self._hold, wire, respond))
 
-    def _hold(self, wire: WireForm, respond: Respond, ended: "asyncio.Future[Mapping[str, Any] | None]") -> None:
+    def _hold(self, wire: WireForm, respond: Respond, ended: "asyncio.Future[FormReply]") -> None:
         """Answer once all commits so far are durable: among them are those that the reply reports."""
 
         def answer(failure: StorageError | None) -> None:
@@ -91,19 +91,17 @@ def _unserved(named: Named) -> ServiceError:
     return ServiceError(code, NO_SUCH_OPERATION.format(service=named.api.name, operation=named.operation[:100]))
 
 
-def _answer(
-    wire: WireForm, respond: Respond, ended: "asyncio.Future[Mapping[str, Any] | None]", failure: StorageError | None
-) -> None:
+async def _replied(wire: WireForm, running: Coroutine[Any, Any, Mapping[str, Any] | None]) -> FormReply:
+    """The reply of an operation; may give way, because it may have 100,800 datapoints."""
+    return form_reply(wire, await running)
+
+
+def _answer(wire: WireForm, respond: Respond, ended: "asyncio.Future[FormReply]", failure: StorageError | None) -> None:
     error = failure or ended.exception()
-    if error is not None:
+    if error is None:
+        _send(respond, ended.result())
+    else:
         _refuse(wire, respond, error)
-        return
-    try:
-        reply = form_reply(wire, ended.result())
-    except Exception as mistake:  # noqa: BLE001 - any error is internal
-        _refuse(wire, respond, mistake)
-        return
-    _send(respond, reply)
 
 
 def _refuse(wire: WireForm, respond: Respond, error: BaseException) -> None:

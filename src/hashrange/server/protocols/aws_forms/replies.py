@@ -4,14 +4,21 @@ Source: operations.md 8; the protocols awsJson1_0, awsJson1_1, awsQuery and rpcv
 """
 
 import json
-from collections.abc import Mapping
+import math
+import re
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 from xml.sax.saxutils import escape
 
+import msgspec
+
 from hashrange.aws_services.operation import ErrorShape, ServiceApi, ServiceError
+from hashrange.items.steps import walk
 
 Form = Literal["json", "cbor", "query"]
+_no_character = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Finds what XML 1.0 cannot have, not even escaped. A carriage return it can have only escaped: else it is read as a line feed."""
 
 
 class WireForm(NamedTuple):
@@ -36,11 +43,10 @@ class FormReply(NamedTuple):
 
 
 def form_reply(wire: WireForm, members: Mapping[str, Any] | None) -> FormReply:
-    """The reply with these members; None: with none."""
-    present = {} if members is None else _present(members)
+    """The reply with these members; None: with none. May give way."""
     if wire.form == "json":
-        body = json.dumps(present, default=_seconds, separators=(",", ":"), allow_nan=False).encode()
-        return FormReply(200, body, _json_type(wire.api))
+        return FormReply(200, msgspec.json.encode(_present(members or {}, _json_value)), _json_type(wire.api))
+    present = _present(members or {}, _same)
     if wire.form == "cbor":
         return _cbor(200, present)
     return _xml(200, wire, f"{wire.operation}Response", _result(wire, present))
@@ -67,19 +73,25 @@ def _json_type(api: ServiceApi) -> bytes:
     return b"application/x-amz-json-" + api.json_version.encode()
 
 
-def _present(node: Any) -> Any:
-    """The node without members that are None."""
+def _present(node: Any, change: Callable[[Any], Any]) -> Any:
+    """The node without members that are None, and with each value changed."""
     if isinstance(node, Mapping):
-        return {name: _present(value) for name, value in node.items() if value is not None}
+        return {name: _present(value, change) for name, value in node.items() if value is not None}
     if isinstance(node, list | tuple):
-        return [_present(one) for one in node]
-    return node
+        return [_present(one, change) for one in walk(node)]
+    return change(node)
 
 
-def _seconds(node: Any) -> float:
-    """A time as JSON has it: seconds since 1970."""
-    assert isinstance(node, datetime), node
-    return _utc(node).timestamp()
+def _same(value: Any) -> Any:
+    return value
+
+
+def _json_value(value: Any) -> Any:
+    """A value as JSON has it: times are seconds since 1970."""
+    if isinstance(value, datetime):
+        return _utc(value).timestamp()
+    assert not isinstance(value, float) or math.isfinite(value), "JSON has finite numbers only"
+    return value
 
 
 def _utc(time: datetime) -> datetime:
@@ -134,16 +146,11 @@ def _content(value: Any, maps: frozenset[str]) -> str:
     if isinstance(value, Mapping):
         return _elements(value, maps)
     if isinstance(value, list | tuple):
-        return "".join(f"<member>{_content(one, maps)}</member>" for one in value)
+        return "".join(f"<member>{_content(one, maps)}</member>" for one in walk(value))
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, datetime):
         return _utc(value).astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     if isinstance(value, float):
         return repr(value)
-    return escape(_without_control_characters(str(value)))
-
-
-def _without_control_characters(text: str) -> str:
-    """XML 1.0 has no control characters but blanks."""
-    return text if text.isprintable() else "".join(one if one >= " " or one in "\t\n\r" else "\ufffd" for one in text)
+    return escape(_no_character.sub("\ufffd", str(value)), {"\r": "&#13;"})

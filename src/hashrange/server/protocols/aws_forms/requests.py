@@ -12,6 +12,7 @@ import msgspec
 
 from hashrange.aws_services.operation import MemberFault, ServiceApi, ServiceOperation
 from hashrange.limits import SERVICE_BODY_BYTES_MAX, SERVICE_QUERY_MEMBERS_MAX
+from hashrange.server.protocols.aws_forms.cbor_tags import has_other_tags
 from hashrange.server.protocols.aws_forms.replies import Form
 from hashrange.server.protocols.aws_forms.shapes import (
     MemberShape,
@@ -26,8 +27,6 @@ from hashrange.wire.content_codings import BodyTooLargeError, ContentEncodingErr
 from hashrange.wire.http import HttpRequest
 
 _cbor_path = re.compile(rb"/service/([A-Za-z0-9_]+)/operation/([A-Za-z0-9_]+)/?(?:\?|$)").match
-_may_share = re.compile(rb"\xd8\x1d|\xd9\x00\x1d|\xda\x00\x00\x00\x1d|\xdb\x00\x00\x00\x00\x00\x00\x00\x1d").search
-"""Finds what may be CBOR's tag 29, which repeats a value that has been read before."""
 _FORM_TYPE = b"application/x-www-form-urlencoded"
 
 
@@ -110,11 +109,18 @@ class Requests:
             return struct_of(from_tree(tree_of(named.pairs), shape), struct, strict=False)
         body = request.body
         if request.layout.content_encoding >= 0:
-            body = decode_body(body, request.header(b"content-encoding") or b"")
+            try:
+                body = decode_body(body, request.header(b"content-encoding") or b"")
+            except BodyTooLargeError:
+                raise _too_large() from None
         if len(body) > SERVICE_BODY_BYTES_MAX:
-            raise MembersWrong(MemberFault("value", "", f"the body has more than {SERVICE_BODY_BYTES_MAX:,} bytes"))
+            raise _too_large()
         node = _json(body) if named.form == "json" else _cbor(body)
         return struct_of(with_times(node, shape), struct, strict=True)
+
+
+def _too_large() -> MembersWrong:
+    return MembersWrong(MemberFault("value", "", f"the body has more than {SERVICE_BODY_BYTES_MAX:,} bytes"))
 
 
 def _plain_form(request: HttpRequest) -> bytes | None:
@@ -137,31 +143,17 @@ def _json(body: bytes) -> Any:
 def _cbor(body: bytes) -> Any:
     if not body:
         return {}
+    if has_other_tags(body):
+        raise MembersWrong(MemberFault("value", "", "the body has tags that are none of times"))
     # Imported here: most servers are never asked in this form, and start time counts.
     import cbor2  # noqa: PLC0415
 
     try:
-        node = _object(cbor2.loads(body))
+        return _object(cbor2.loads(body))
     except MembersWrong:
         raise
-    except Exception:  # noqa: BLE001 - what the library makes of rare tags may raise anything, such as decimal.InvalidOperation
+    except Exception:  # noqa: BLE001 - what the library makes of times may raise anything
         raise MembersWrong(MemberFault("type", "", "the body is no CBOR")) from None
-    if _may_share(body) and _has_more_nodes(node, len(body)):
-        raise MembersWrong(MemberFault("value", "", "the body shares values"))
-    return node
-
-
-def _has_more_nodes(node: Any, most: int) -> bool:
-    """True if the node has more members at all levels than `most`: some have been read once, and are there several times."""
-    left, count = [node], 0
-    while left:
-        one = left.pop()
-        members = one.values() if isinstance(one, dict) else one
-        count += len(one)
-        if count > most:
-            return True
-        left += [member for member in members if isinstance(member, dict | list)]
-    return False
 
 
 def _object(node: Any) -> Mapping[str, Any]:

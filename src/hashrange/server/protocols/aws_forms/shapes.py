@@ -10,6 +10,7 @@ from msgspec import inspect
 
 from hashrange.aws_services.operation import MemberFault, MemberFaultKind
 from hashrange.errors import HashrangeError
+from hashrange.items.steps import walk
 
 StructT = TypeVar("StructT", bound=msgspec.Struct)
 QUERY_LEVELS_MAX = 12
@@ -100,14 +101,14 @@ def _fail(kind: MemberFaultKind, path: str, detail: str) -> NoReturn:
 
 
 def with_times(node: Any, shape: MemberShape, path: str = "") -> Any:
-    """The node, with numbers in places of times replaced by times. Raises MembersWrong."""
+    """The node, with numbers in places of times replaced by times; may give way. Raises MembersWrong."""
     if not shape.has_time or node is None:
         return node
     if shape.kind == "time":
-        return node if isinstance(node, datetime) else _time(node, path)
+        return _in_utc(node, path) if isinstance(node, datetime) else _time(node, path)
     if shape.kind == "list" and isinstance(node, list):
         assert shape.each is not None
-        return [with_times(one, shape.each, f"{path}.{place}") for place, one in enumerate(node, 1)]
+        return [with_times(one, shape.each, f"{path}.{place}") for place, one in enumerate(walk(node), 1)]
     if shape.kind == "struct" and isinstance(node, dict):
         return {
             name: with_times(one, shape.members.get(name, _LEAF), f"{path}.{name}" if path else str(name))
@@ -134,7 +135,15 @@ def _time_of_text(text: str, path: str) -> datetime:
             return _time(float(text), path)
         except ValueError:
             _fail("type", path, "Expected a timestamp")
-    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+    return _in_utc(time if time.tzinfo is not None else time.replace(tzinfo=UTC), path)
+
+
+def _in_utc(time: datetime, path: str) -> datetime:
+    """The time in UTC, where the years 1 and 9999 may end earlier than at another offset. Raises MembersWrong."""
+    try:
+        return time.astimezone(UTC)
+    except OverflowError:
+        _fail("value", path, "the time is out of range")
 
 
 # --- the Query form --------------------------------------------------------------------------------

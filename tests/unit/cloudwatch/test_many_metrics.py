@@ -1,0 +1,123 @@
+"""Metrics beyond the greatest number of them cost neither time nor memory that grows with their number."""
+
+import gc
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+import pytest
+
+from hashrange.aws_services.operation import Caller
+from hashrange.cloudwatch import metrics as metrics_module
+from hashrange.cloudwatch.api.put_metric_data import MetricDatumMember, PutMetricDataRequest, put_metric_data
+from hashrange.cloudwatch.metric_documents import cell_bytes
+from hashrange.cloudwatch.metric_id import MetricId
+from hashrange.cloudwatch.metric_names import MetricNames
+from hashrange.cloudwatch.series import Series
+from hashrange.cloudwatch.statistics import of_value
+from tests.unit.cloudwatch.conftest import START_SECONDS, World
+
+OWN = MetricId("000000000000", "us-east-1", "Own", "Load")
+PLACE = OWN[:2]
+
+
+class CountedName(str):
+    """A name that counts comparisons."""
+
+    __slots__ = ()
+    comparisons = 0
+
+    def __lt__(self, other: str) -> bool:
+        CountedName.comparisons += 1
+        return str.__lt__(self, other)
+
+
+@contextmanager
+def counted() -> Iterator[Callable[[], int]]:
+    """Counts comparisons of names."""
+    before = CountedName.comparisons
+    yield lambda: CountedName.comparisons - before
+
+
+def test_metrics_that_take_the_place_of_others_are_not_sorted_each_time() -> None:
+    """With 20,000 metrics, a thousand new ones took more than a second."""
+    names = MetricNames()
+    order = random.Random(1)
+    metrics = [OWN._replace(name=CountedName(order.random())) for _ in range(2_000)]
+    for metric in metrics[:1_000]:
+        names.add(metric)
+    with counted() as comparisons:
+        for new, old in zip(metrics[1_000:], metrics[:1_000], strict=True):
+            names.add(new)
+            names.remove(old)
+        assert comparisons() == 0
+    assert list(names.find(*PLACE, None, None, ())) == sorted(metrics[1_000:])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_names_are_those_that_have_been_added_and_not_removed(seed: int) -> None:
+    draw = random.Random(seed)
+    names, known = MetricNames(), set[MetricId]()
+    for _ in range(2_000):
+        metric = OWN._replace(namespace=draw.choice("ab"), name=str(draw.randrange(20)))
+        if metric in known:
+            known.remove(metric)
+            names.remove(metric)
+        else:
+            known.add(metric)
+            names.add(metric)
+        if draw.random() < 0.1:
+            assert list(names.find(*PLACE, None, None, ())) == sorted(known)
+            name = draw.choice("0123456789")
+            found = list(names.find(*PLACE, "a", name, ()))
+            assert found == sorted(one for one in known if (one.namespace, one.name) == ("a", name))
+
+
+def test_metrics_that_were_never_saved_are_forgotten_at_once(
+    open_world: Callable[[str], World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metrics_module, "METRIC_SERIES_CUSTOM_MAX", 40)
+    world = open_world("memory")
+    before = series_alive()
+    for number in range(400):
+        world.metrics.record(OWN._replace(name=f"{number:03}"), "Count", START_SECONDS, of_value(1.0), {0: 1.0})
+    assert series_alive() - before == 40
+    world.save()
+    assert len([name for name in world.documents() if name.startswith("metric-block/")]) == 40
+
+
+def test_data_is_saved_when_memory_is_to_hold_no_more(
+    open_world: Callable[[str], World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not only each quarter of an hour, in which a client could put more than memory has."""
+    world = open_world("memory")
+    monkeypatch.setattr(metrics_module, "METRIC_UNSAVED_BYTES_MAX", 10 * cell_bytes({}))
+    caller = Caller(OWN.account, OWN.region)
+
+    def put(number: int) -> None:
+        at = datetime.fromtimestamp(START_SECONDS - 6 * 3600 * number, UTC)
+        datum = MetricDatumMember(f"Load{number}", Timestamp=at, Values=[1.0, 2.0])
+        world.run(put_metric_data(world.metrics, caller, PutMetricDataRequest("Own", [datum] * 5)))
+
+    put(0)
+    put(1)
+    assert world.documents() == {}
+    put(2)
+    saved = [name for name in world.documents() if name.startswith("metric-block/")]
+    assert len(saved) == 2
+    put(3)
+    world.save()
+    put(4)
+    put(5)
+    assert len([name for name in world.documents() if name.startswith("metric-block/")]) == 4
+    for number in range(6):
+        metric, begin = OWN._replace(name=f"Load{number}"), START_SECONDS - 6 * 3600 * number
+        (point,) = world.metrics.points(metric, begin, begin + 60, 60)
+        assert point.statistics.sum == 15.0
+
+
+def series_alive() -> int:
+    """Series that something still refers to."""
+    gc.collect()
+    return sum(isinstance(one, Series) for one in gc.get_objects())
