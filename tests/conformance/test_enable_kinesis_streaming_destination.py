@@ -70,7 +70,7 @@ def test_a_precision_is_repeated(server: KinesisServer) -> None:
     assert server.destinations(name) == [{"StreamArn": STREAM, "DestinationStatus": "ACTIVE"} | MICROSECOND]
 
 
-@pytest.mark.parametrize("arn", [STREAM, OTHER, "arn:x, which is as long as an ARN has to be"])
+@pytest.mark.parametrize("arn", [STREAM, OTHER, "arn:x"])
 def test_a_table_has_at_most_one_live_destination(server: KinesisServer, arn: str) -> None:
     name = server.enabled()
     assert validation(server.raw, ENABLE, {"TableName": name, "StreamArn": arn}) == NOT_DISABLED
@@ -88,6 +88,7 @@ def test_a_table_has_at_most_one_live_destination(server: KinesisServer, arn: st
         ("arn:aws:kinesis:us-east-1:123456789012:stream/changes", NOT_IN_ACTIVE_STATE),
         ("arn:aws:firehose:us-east-1:000000000000:deliverystream/changes", NOT_IN_ACTIVE_STATE),
         ("this is by no means an ARN of a stream", NO_PERMISSION),
+        ("short", NO_PERMISSION),
     ],
 )
 def test_any_arn_is_accepted_and_fails_later(server: KinesisServer, arn: str, description: str) -> None:
@@ -100,13 +101,6 @@ def test_any_arn_is_accepted_and_fails_later(server: KinesisServer, arn: str, de
     ]
     server.enable(name)
     assert [one["DestinationStatus"] for one in server.destinations(name)] == ["ACTIVE", "ENABLE_FAILED"]
-
-
-def test_a_short_arn_is_refused(server: KinesisServer) -> None:
-    request = {"TableName": server.table(), "StreamArn": "x" * 36}
-    assert "at 'streamArn' failed to satisfy constraint: Member must have length greater than or equal to 37" in str(
-        validation(server.raw, ENABLE, request)
-    )
 
 
 def test_a_destination_that_ended_is_replaced(server: KinesisServer) -> None:

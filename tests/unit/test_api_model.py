@@ -97,6 +97,21 @@ DIFFERENCES: set[tuple[str, str]] = {
     ("CreateTable.LocalSecondaryIndexes.KeySchema", TABLE_KEYS),
     ("CreateTable.GlobalSecondaryIndexes.KeySchema", INDEX_KEYS),
     ("UpdateTable.GlobalSecondaryIndexUpdates.Create.KeySchema", INDEX_KEYS),
+    # Captured from the service: an empty key id is too short, and lengths of tags have messages of their own.
+    ("CreateTable.SSESpecification.KMSMasterKeyId", "min_length 1, model None"),
+    ("CreateTable.Tags.Key", "max_length None, model 128"),
+    ("CreateTable.Tags.Key", "min_length None, model 1"),
+    ("CreateTable.Tags.Key", "required False, model True"),
+    ("CreateTable.Tags.Value", "max_length None, model 256"),
+    ("CreateTable.Tags.Value", "required False, model True"),
+    ("TagResource.Tags.Key", "max_length None, model 128"),
+    ("TagResource.Tags.Key", "min_length None, model 1"),
+    ("TagResource.Tags.Key", "required False, model True"),
+    ("TagResource.Tags.Value", "max_length None, model 256"),
+    ("TagResource.Tags.Value", "required False, model True"),
+    ("UntagResource.TagKeys", "max_length None, model 128"),
+    ("UntagResource.TagKeys", "min_length None, model 1"),
+    ("UpdateTable.SSESpecification.KMSMasterKeyId", "min_length 1, model None"),
 }
 
 ENUMERATIONS_IN_ORDER = {

@@ -14,7 +14,7 @@ from hashrange.tables.kinesis_destinations import DestinationStatus
 from hashrange.tables.schema import KinesisDestination, Table, TimePrecision
 from hashrange.tables.states import status
 
-DataStreamArn = Annotated[str, Meta(min_length=37, max_length=1024)]
+DataStreamArn = Annotated[str, Meta(max_length=1024)]
 """A Kinesis data stream. The API model has a minimum length of 37, which the service does not check."""
 
 

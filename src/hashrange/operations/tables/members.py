@@ -22,8 +22,8 @@ TableArn = Annotated[str, Meta(min_length=1, max_length=1024)]
 class AttributeDefinition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Name and type of one key attribute."""
 
-    AttributeType: Literal["B", "N", "S"]
     AttributeName: KeyAttributeName
+    AttributeType: Literal["B", "N", "S"]
 
 
 class KeySchemaElement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
