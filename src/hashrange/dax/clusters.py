@@ -63,6 +63,8 @@ class Clusters:
         self._shared: SharedCluster | None = None
         self._running: dict[NodePlace, _Running] = {}
         """The nodes that the host runs."""
+        self._stand_ins: dict[NodePlace, int] = {}
+        """Nodes of these which also listen at the port where clients find their cluster, as the node that had it has gone."""
         self._generation = documents.generation
         self._settling = asyncio.Lock()
         """A lock that is held while nodes are started and stopped."""
@@ -184,6 +186,7 @@ class Clusters:
         async with self._settling:
             self._host = self.make_host = None
             self._running.clear()
+            self._stand_ins.clear()
 
     @property
     def shared_port(self) -> int | None:
@@ -213,11 +216,14 @@ class Clusters:
                 until_seconds=0.0,
                 nodes=[node],
                 created_seconds=self.now_seconds(),
+                discovery_port=shared.port,
                 security_groups=["sg-default"],
                 encryption=shared.encryption,
             )
         else:
-            changed = msgspec.structs.replace(_read_cluster(value), encryption=shared.encryption)
+            changed = msgspec.structs.replace(
+                _read_cluster(value), encryption=shared.encryption, discovery_port=shared.port
+            )
         content = None if changed is None else _encode(changed)
         if content != value:
             await self._documents.write({name: content})
@@ -252,6 +258,8 @@ class Clusters:
                 wanted |= {_place(cluster, node) for node in cluster.nodes if node.status == "available"}
         for place in self._running.keys() - wanted:
             await self._stop(place)
+        for name, _ in self._documents.below(CLUSTER_PREFIX):
+            await self._keep_found(name)
         self._generation = generation  # last, as `catch_up` waits for all of this
         return min(left, default=None)
 
@@ -298,6 +306,10 @@ class Clusters:
 
     async def _run_nodes(self, cluster: Cluster) -> None:
         """Start the nodes that are available and do not run, and stop the others; note their ports."""
+        own_ports = {_place(cluster, node): node.port for node in cluster.nodes if node.status == "available"}
+        for place in own_ports.keys() & self._stand_ins.keys():
+            if self._stand_ins[place] in own_ports.values():  # the node that had this port comes back
+                await self._stand_in(place, None)
         for number, node in enumerate(cluster.nodes):
             place = _place(cluster, node)
             if node.status != "available":
@@ -332,11 +344,39 @@ class Clusters:
             if nodes != now.nodes:
                 await self._documents.write({name: _encode(msgspec.structs.replace(now, nodes=nodes))})
 
+    async def _keep_found(self, name: str) -> None:
+        """Let clients find a cluster where they did: if no node has that port any more, another one listens there too."""
+        value = self._documents.get(name)
+        if value is None:
+            return
+        cluster = _read_cluster(value)
+        places = [place for node in cluster.nodes if (place := _place(cluster, node)) in self._running]
+        ports = [self._running[place].port for place in places]
+        if not places or cluster.discovery_port in [*ports, *map(self._stand_ins.get, places)]:
+            return
+        if cluster.discovery_port:
+            try:
+                await self._stand_in(places[0], cluster.discovery_port)
+            except OSError:  # another program has taken it
+                pass
+            else:
+                return
+        await self._documents.write({name: _encode(msgspec.structs.replace(cluster, discovery_port=ports[0]))})
+
+    async def _stand_in(self, place: NodePlace, port: int | None) -> None:
+        """Let a node that runs also listen at this port, or not. Raises OSError if it is taken."""
+        self._stand_ins.pop(place, None)
+        if self._host is not None:
+            await self._host.listen_also(place, port)
+            if port is not None:
+                self._stand_ins[place] = port
+
     def _terms(self, cluster: Cluster, node: ClusterNode) -> NodeTerms:
         memory_bytes = self._memory_bytes or NODE_MEMORY_BYTES[cluster.node_type]
         return NodeTerms(node.record_ttl_millis, node.query_ttl_millis, memory_bytes)
 
     async def _stop(self, place: NodePlace) -> None:
+        self._stand_ins.pop(place, None)
         if self._running.pop(place, None) is not None and self._host is not None:
             await self._host.stop(place)
 

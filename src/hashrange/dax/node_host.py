@@ -46,8 +46,12 @@ class NodeHost(Protocol):
         """
         ...
 
+    async def listen_also(self, place: NodePlace, port: int | None) -> None:
+        """Let the node, which runs, be reached at this port too, and at no further one than its own and this. Raises OSError if it is taken."""
+        ...
+
     async def stop(self, place: NodePlace) -> None:
-        """Close the node's endpoint and its connections, and forget its caches. Does nothing if it does not run."""
+        """Close the node's endpoints and its connections, and forget its caches. Does nothing if it does not run."""
         ...
 
     def forget(self) -> None:

@@ -54,6 +54,8 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
     """Service time at which whatever is under way is done."""
     nodes: list[ClusterNode]
     created_seconds: float
+    discovery_port: int = 0
+    """Where clients find it, whichever nodes go; 0 until a node listens."""
     description: str | None = None
     parameter_group: str = DEFAULT_PARAMETER_GROUP
     group_owner: tuple[str, str] | None = None

@@ -1,6 +1,7 @@
 """The nodes of clusters: each an endpoint with caches of its own, through replication, reboots, states, restarts, copies."""
 
 import random
+import socket
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -68,9 +69,8 @@ def test_nodes_are_added_and_removed(dax: Any, database: Database) -> None:
         assert code_of(dax.decrease_replication_factor, ClusterName="shop", **members) == code
     dax.decrease_replication_factor(ClusterName="shop", NewReplicationFactor=2, NodeIdsToRemove=["shop-a", "shop-c"])
     assert urls(dax) == [four[1], four[3]]
-    for gone in (four[0], four[2]):
-        with pytest.raises(OSError, match="refused"):
-            year_at(gone)
+    with pytest.raises(OSError, match="refused"):
+        year_at(four[2])
     with DaxClient(four[1]) as client:
         assert [one[4] for one in client.call("endpoints")] == [1, 2], "another node leads"
     dax.increase_replication_factor(ClusterName="shop", NewReplicationFactor=3)
@@ -78,6 +78,71 @@ def test_nodes_are_added_and_removed(dax: Any, database: Database) -> None:
     dax.delete_cluster(ClusterName="shop")
     with pytest.raises(OSError, match="refused"):
         year_at(four[1])
+
+
+def ports_at(url: str) -> list[int]:
+    """The ports of the nodes that a client hears of at this URL."""
+    with DaxClient(url) as client:
+        return [one[3] for one in client.call("endpoints")]
+
+
+def discovery_url(dax: Any, name: str = "shop") -> str:
+    return str(described(dax, name)["ClusterDiscoveryEndpoint"]["URL"])
+
+
+def test_a_cluster_is_found_where_it_was_whichever_nodes_go(tmp_path: Path) -> None:
+    settings = Settings(data_dir=str(tmp_path), port=0)
+    with server(settings) as database:
+        assert database.endpoint
+        dax = database.client("dax", region_name=REGION)
+        make_table(database)
+        create(dax, nodes=3)
+        found = discovery_url(dax)
+        second = urls(dax)[1]
+        dax.decrease_replication_factor(ClusterName="shop", NewReplicationFactor=2, NodeIdsToRemove=["shop-a"])
+        assert year_at(found) == year_at(second) == 1958, "another node listens there too"
+        assert [f"dax://127.0.0.1:{port}" for port in ports_at(found)] == urls(dax)
+        dax.reboot_node(ClusterName="shop", NodeId="shop-b")
+        assert year_at(found) == year_at(second) == 1958
+        dax.decrease_replication_factor(ClusterName="shop", NewReplicationFactor=1, NodeIdsToRemove=["shop-b"])
+        assert year_at(found) == 1958
+        with pytest.raises(OSError, match="refused"):
+            year_at(second)
+        dax.increase_replication_factor(ClusterName="shop", NewReplicationFactor=3)
+        assert [f"dax://127.0.0.1:{port}" for port in ports_at(found)] == urls(dax)
+        assert found not in urls(dax)
+    with server(settings) as database:
+        assert database.endpoint
+        dax = database.client("dax", region_name=REGION)
+        assert discovery_url(dax) == found
+        assert len(ports_at(found)) == 3
+        dax.delete_cluster(ClusterName="shop")
+        with pytest.raises(OSError, match="refused"):
+            ports_at(found)
+
+
+def test_a_cluster_is_found_elsewhere_if_another_program_has_taken_its_port(tmp_path: Path) -> None:
+    settings = Settings(data_dir=str(tmp_path), port=0)
+    with server(settings) as database:
+        assert database.endpoint
+        dax = database.client("dax", region_name=REGION)
+        create(dax, nodes=2)
+        port = described(dax)["ClusterDiscoveryEndpoint"]["Port"]
+        dax.decrease_replication_factor(ClusterName="shop", NewReplicationFactor=1, NodeIdsToRemove=["shop-a"])
+    with socket.create_server(("127.0.0.1", port)), server(settings) as database:
+        assert database.endpoint
+        dax = database.client("dax", region_name=REGION)
+        assert discovery_url(dax) == urls(dax)[0]
+
+
+def test_the_first_node_of_the_cluster_of_the_settings_may_go() -> None:
+    with server(Settings(data_dir=None, port=0, dax_port=0)) as database:
+        url = str(database.dax_endpoint)
+        dax = database.client("dax", region_name=REGION)
+        dax.increase_replication_factor(ClusterName="default", NewReplicationFactor=2)
+        dax.decrease_replication_factor(ClusterName="default", NewReplicationFactor=1, NodeIdsToRemove=["default-a"])
+        assert discovery_url(dax, "default") == url
+        assert len(ports_at(url)) == 1
 
 
 def test_a_cluster_is_for_its_account_and_region(dax: Any) -> None:
@@ -111,6 +176,11 @@ def test_states_last_as_long_as_the_settings_say() -> None:
         database.clock.advance(DELAY_SECONDS)
         with DaxClient(found[1]) as client:
             assert len(client.call("endpoints")) == 2
+        dax.reboot_node(ClusterName="shop", NodeId="shop-a")
+        assert len(ports_at(found[0])) == 1, "the other node listens there meanwhile"
+        database.clock.advance(DELAY_SECONDS)
+        assert urls(dax) == found
+        assert len(ports_at(found[0])) == 2
         dax.delete_cluster(ClusterName="shop")
         assert described(dax)["Status"] == "deleting"
         database.clock.advance(DELAY_SECONDS)
@@ -215,6 +285,7 @@ def test_random_changes_leave_the_nodes_that_a_simulation_has(dax: Any, seed: in
     """After each change, every node that is described listens, and knows the same cluster."""
     chance = random.Random(seed)
     model: dict[str, list[str]] = {}
+    found: dict[str, str] = {}
     for _ in range(40):
         name = chance.choice(["red", "green", "blue"])
         nodes = model.get(name)
@@ -222,6 +293,7 @@ def test_random_changes_leave_the_nodes_that_a_simulation_has(dax: Any, seed: in
             factor = chance.randint(1, 4)
             create(dax, name, factor)
             model[name] = [f"{name}-{letter}" for letter in "abcd"[:factor]]
+            found[name] = discovery_url(dax, name)
         else:
             kind = chance.choice(["more", "fewer", "reboot", "update", "delete"])
             if kind == "more" and len(nodes) < 8:
@@ -240,13 +312,14 @@ def test_random_changes_leave_the_nodes_that_a_simulation_has(dax: Any, seed: in
                 dax.update_cluster(ClusterName=name, Description=str(chance.random()))
             elif kind == "delete":
                 dax.delete_cluster(ClusterName=name)
-                del model[name]
+                del model[name], found[name]
         clusters = dax.describe_clusters()["Clusters"]
         assert {one["ClusterName"]: [node["NodeId"] for node in one["Nodes"]] for one in clusters} == model
         for cluster in clusters:
-            with DaxClient(node_url(cluster, chance.randrange(len(cluster["Nodes"])))) as client:
-                ports = [one[3] for one in client.call("endpoints")]
+            ports = ports_at(node_url(cluster, chance.randrange(len(cluster["Nodes"]))))
             assert sorted(ports) == sorted(node["Endpoint"]["Port"] for node in cluster["Nodes"])
+            assert ports_at(cluster["ClusterDiscoveryEndpoint"]["URL"]) == ports
+        assert {one["ClusterName"]: one["ClusterDiscoveryEndpoint"]["URL"] for one in clusters} == found
 
 
 def requests_counted(database: Database) -> float:

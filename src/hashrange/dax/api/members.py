@@ -105,7 +105,7 @@ def described_cluster(clusters: Clusters, caller: Caller, cluster: Cluster) -> d
     group = clusters.parameters_of(cluster)
     to_reboot = [node.node_id for node in cluster.nodes if _is_outdated(node, group)]
     host = clusters.host()
-    address, port = "127.0.0.1" if host is None else host.address(), cluster.nodes[0].port
+    address, port = "127.0.0.1" if host is None else host.address(), cluster.discovery_port
     scheme = "daxs" if cluster.encryption == "TLS" else "dax"
     removed = [node.node_id for node in cluster.nodes if node.status == "deleting"]
     described: dict[str, Any] = {

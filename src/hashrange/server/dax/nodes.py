@@ -47,14 +47,18 @@ def advertised_place(text: str | None) -> tuple[str, int | None] | None:
 class _Running:
     """A node that runs."""
 
-    def __init__(self, node: DaxNode, caches: NodeCaches, begun: BegunBytes, zone: str) -> None:
+    def __init__(
+        self, node: DaxNode, caches: NodeCaches, begun: BegunBytes, zone: str, tls: ssl.SSLContext | None
+    ) -> None:
         self.node = node
         self.zone = zone
+        self.tls = tls
         self.caches = caches
         self.connections: set[DaxConnection] = set()
         self.port = 0
         self._begun = begun
         self.listener: asyncio.Server | None = None
+        self.further_listener: asyncio.Server | None = None
 
     def connect(self) -> DaxConnection:
         """The protocol of a new connection."""
@@ -140,34 +144,43 @@ class DaxNodes:
         caches.peers = partial(self._peers, place)
         owner = None if place.account == EVERYONE else (place.account, place.region)
         node = DaxNode(self._shared, caches, partial(self._endpoints, place), METHODS, owner)
-        running = _Running(node, caches, self._begun, zone)
-        loop = asyncio.get_running_loop()
-        listen = partial(
-            loop.create_server,
-            running.connect,
-            self._host,
-            ssl=self._tls if is_encrypted else None,
-            backlog=BACKLOG_CONNECTIONS,
-        )
+        running = _Running(node, caches, self._begun, zone, self._tls if is_encrypted else None)
         try:
-            running.listener = await loop.create_task(listen(port=port or 0))
+            running.listener = await self._listen(running, port or 0)
         except OSError:
             if not port or must_have_port:
                 raise
-            running.listener = await loop.create_task(listen(port=0))  # another program has taken the former port
+            running.listener = await self._listen(running, 0)  # another program has taken the former port
         running.port = running.listener.sockets[0].getsockname()[1]
         self._running[place] = running
         if self._sweep is None:
             self._turn()
         return running.port
 
+    async def _listen(self, running: _Running, port: int) -> asyncio.Server:
+        """Let clients reach a node at this port; 0: at any that is free. Raises OSError."""
+        loop = asyncio.get_running_loop()
+        return await loop.create_task(
+            loop.create_server(running.connect, self._host, port, ssl=running.tls, backlog=BACKLOG_CONNECTIONS)
+        )
+
+    async def listen_also(self, place: NodePlace, port: int | None) -> None:
+        """Implements `NodeHost.listen_also`."""
+        running = self._running[place]
+        if running.further_listener is not None:
+            running.further_listener.close()
+            running.further_listener = None
+        if port is not None:
+            running.further_listener = await self._listen(running, port)
+
     async def stop(self, place: NodePlace) -> None:
         """Implements `NodeHost.stop`."""
         if place in self._running:
             self._record()  # what it has counted
             running = self._running.pop(place)
-            if running.listener is not None:
-                running.listener.close()
+            for listener in (running.listener, running.further_listener):
+                if listener is not None:
+                    listener.close()
             for connection in list(running.connections):
                 connection.abort()
 
