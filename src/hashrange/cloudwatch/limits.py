@@ -71,6 +71,8 @@ METRIC_DELEGATED_SECONDS = 300
 
 # --- alarms ---
 
+ALARMS_MAX = 5_000
+"""Alarms of one account in one Region, composite ones too. Source: CloudWatch quotas, which can be raised there."""
 ALARM_NAME_LENGTH_MAX = 255
 """Characters of an alarm's name. Source of these limits: operations.md 6 and 7."""
 ALARM_DESCRIPTION_LENGTH_MAX = 1_024

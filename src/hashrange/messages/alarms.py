@@ -43,6 +43,7 @@ SUPPRESSED = {
 
 # --- errors ---
 # Our own wording, in the service's manner.
+TOO_MANY_ALARMS = "The maximum limit of {most} alarms has been reached."
 NO_SUCH_ALARM = "Alarm {name} does not exist."
 NOT_SUPPORTED = "Hashrange does not support the parameter {member} yet."
 OTHER_KIND = "There is an alarm {name} of the other kind already."

@@ -386,3 +386,27 @@ def test_a_restart_goes_on_with_states(tmp_path: Path) -> None:
         minute(database, 1)
         minute(database, 1)
         assert state(cloudwatch)["StateValue"] == "OK"
+
+
+def test_an_account_has_only_so_many_alarms(cloudwatch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hashrange.cloudwatch.alarms.api.members.ALARMS_MAX", 2)
+    cloudwatch.put_metric_alarm(**ALARM)
+    cloudwatch.put_composite_alarm(AlarmName="both", AlarmRule="ALARM(load)")
+    with pytest.raises(ClientError) as refused_metric:
+        cloudwatch.put_metric_alarm(**ALARM | {"AlarmName": "third"})
+    with pytest.raises(ClientError) as refused_composite:
+        cloudwatch.put_composite_alarm(AlarmName="third", AlarmRule="TRUE")
+    for refused in (refused_metric, refused_composite):
+        assert refused.value.response["Error"]["Code"] == "LimitExceeded"
+    cloudwatch.put_metric_alarm(**ALARM | {"Threshold": 20.0})  # replaces one
+    cloudwatch.delete_alarms(AlarmNames=["both"])
+    cloudwatch.put_metric_alarm(**ALARM | {"AlarmName": "third"})
+
+
+def test_an_alarm_is_not_replaced_by_one_of_the_other_kind(cloudwatch: Any) -> None:
+    cloudwatch.put_metric_alarm(**ALARM)
+    cloudwatch.put_composite_alarm(AlarmName="both", AlarmRule="ALARM(load)")
+    with pytest.raises(ClientError, match="the other kind"):
+        cloudwatch.put_composite_alarm(AlarmName="load", AlarmRule="TRUE")
+    with pytest.raises(ClientError, match="the other kind"):
+        cloudwatch.put_metric_alarm(**ALARM | {"AlarmName": "both"})

@@ -95,6 +95,11 @@ class Alarms:
         """The alarms of one account and Region, by name."""
         return [alarm for alarm in self.all() if (alarm.account, alarm.region) == (account, region)]
 
+    def count(self, account: str, region: str) -> int:
+        """How many alarms the account has in the Region."""
+        self._see_content()
+        return sum((one_account, one_region) == (account, region) for one_account, one_region, _ in self._alarms)
+
     def get(self, account: str, region: str, name: str) -> Alarm | None:
         """The alarm of this name; None if there is none."""
         self._see_content()

@@ -14,6 +14,7 @@ from hashrange.cloudwatch.limits import (
     ALARM_NAME_LENGTH_MAX,
     ALARM_TAGS_MAX,
     ALARMS_DELETED_MAX,
+    ALARMS_MAX,
 )
 from hashrange.messages import alarms as sentences
 from hashrange.messages import cloudwatch as metric_sentences
@@ -31,6 +32,15 @@ def check_alarm_name(name: str, path: str = "AlarmName") -> None:
     check_length(path, name, ALARM_NAME_LENGTH_MAX)
     if not name.isprintable():
         refuse_value(sentences.NAME_UNPRINTABLE.format(path=path))
+
+
+def check_alarm_place(alarms: Alarms, caller: Caller, name: str, *, is_composite: bool) -> None:
+    """Raise ServiceError if the alarm of this name is of the other kind, or if there is none and it would be one too many."""
+    before = alarms.get(caller.account, caller.region, name)
+    if before is None and alarms.count(caller.account, caller.region) >= ALARMS_MAX:
+        raise ServiceError("LimitExceededFault", sentences.TOO_MANY_ALARMS.format(most=ALARMS_MAX))
+    if before is not None and before.definition.is_composite != is_composite:
+        refuse_value(sentences.OTHER_KIND.format(name=name))
 
 
 def actions_of(

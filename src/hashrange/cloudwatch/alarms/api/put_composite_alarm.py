@@ -8,7 +8,7 @@ from msgspec import Meta
 from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
 from hashrange.cloudwatch.alarms.alarm import AlarmDefinition, Suppressor, name_in
 from hashrange.cloudwatch.alarms.alarms import Alarms
-from hashrange.cloudwatch.alarms.api.members import TagMember, actions_of, check_alarm_name, tags_of
+from hashrange.cloudwatch.alarms.api.members import TagMember, actions_of, check_alarm_name, check_alarm_place, tags_of
 from hashrange.cloudwatch.alarms.rule import RuleError, read_rule
 from hashrange.cloudwatch.api.checks import check_length, missing, refuse_value
 from hashrange.cloudwatch.limits import (
@@ -46,9 +46,7 @@ async def put_composite_alarm(alarms: Alarms, caller: Caller, request: PutCompos
         refuse_value(sentences.NOT_SUPPORTED.format(member="ActionConfiguration"))
     check_length("AlarmRule", request.AlarmRule, ALARM_RULE_LENGTH_MAX)
     _check_rule(alarms, caller, request)
-    before = alarms.get(caller.account, caller.region, request.AlarmName)
-    if before is not None and not before.definition.is_composite:
-        refuse_value(sentences.OTHER_KIND.format(name=request.AlarmName))
+    check_alarm_place(alarms, caller, request.AlarmName, is_composite=True)
     definition = AlarmDefinition(
         request.AlarmName,
         request.AlarmDescription,

@@ -14,7 +14,7 @@ from hashrange.cloudwatch.alarms.alarm import (
 )
 from hashrange.cloudwatch.alarms.alarm_queries import check_queries, kept_queries
 from hashrange.cloudwatch.alarms.alarms import Alarms
-from hashrange.cloudwatch.alarms.api.members import TagMember, actions_of, check_alarm_name, tags_of
+from hashrange.cloudwatch.alarms.api.members import TagMember, actions_of, check_alarm_name, check_alarm_place, tags_of
 from hashrange.cloudwatch.api.checks import (
     DimensionMember,
     IntegerFromOne,
@@ -85,9 +85,7 @@ async def put_metric_alarm(alarms: Alarms, caller: Caller, request: PutMetricAla
         if getattr(request, member) is not None:
             refuse_value(sentences.NOT_SUPPORTED.format(member=member))
     threshold = _threshold(request)
-    before = alarms.get(caller.account, caller.region, request.AlarmName)
-    if before is not None and before.definition.is_composite:
-        refuse_value(sentences.OTHER_KIND.format(name=request.AlarmName))
+    check_alarm_place(alarms, caller, request.AlarmName, is_composite=False)
     metric = queries = None
     if request.Metrics is None:
         metric = _metric(request)
