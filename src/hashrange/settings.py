@@ -155,6 +155,12 @@ class Settings(msgspec.Struct, frozen=True):
             description="URL of Kinesis, to which tables with a Kinesis destination send their changes, such as that of kinesis-local (docs/kinesis.md)."
         ),
     ] = None
+    others: Annotated[
+        str | None,
+        Meta(
+            description="URL of another emulator, which gets the requests of all services that are not served here (docs/one-endpoint.md)."
+        ),
+    ] = None
     faults: Annotated[
         str | None,
         Meta(

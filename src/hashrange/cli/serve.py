@@ -65,7 +65,9 @@ def _metavar(option: Option) -> str:
     if option.choices:
         return "|".join(option.choices)
     if option.kind == "text":
-        return {"host": "ADDRESS", "data_dir": "DIR", "kinesis_endpoint": "URL"}.get(option.key, "FILE")
+        return {"host": "ADDRESS", "data_dir": "DIR", "kinesis_endpoint": "URL", "others": "URL"}.get(
+            option.key, "FILE"
+        )
     return option.unit.upper() if option.unit else "N"
 
 
