@@ -14,7 +14,7 @@ SOURCE = ROOT / "src" / "hashrange"
 LAYERS = (
     {"errors", "messages", "limits", "clock", "settings", "soon"},
     {"items", "aws_services"},
-    {"expressions", "wire"},
+    {"expressions", "wire", "sts"},
     {"tables"},
     {"store"},
     {"operations", "jobs", "faults", "functions"},

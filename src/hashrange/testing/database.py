@@ -25,7 +25,7 @@ CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "re
 """Credentials and Region of clients and resources, unless the caller gives others; any are accepted."""
 
 
-CLIENTS = ("dynamodb", "dynamodbstreams", "lambda", "cloudwatch", "application-autoscaling", "dax")
+CLIENTS = ("dynamodb", "dynamodbstreams", "lambda", "cloudwatch", "application-autoscaling", "dax", "sts")
 """Services, as boto3 names them, whose clients a database has."""
 KEPT_OPEN = (
     "This database belongs to the fixture hashrange_database, and later tests use it too. Use it without `with`, and do not"

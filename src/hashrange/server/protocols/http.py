@@ -54,7 +54,7 @@ def http_front(
             plain,
             hint_other_service,
             make_call,
-            UserErrors(service, access.credentials),
+            UserErrors(service, access.known_keys),
         ),
         plain,
     ]
