@@ -51,6 +51,8 @@ FILE_MODULES = (
     "server/credentials.py",
     "testing/environment.py",
     "testing/own_process.py",
+    "cli/checkup/machine.py",
+    "cli/checkup/sdk_settings.py",
     "cli/settings_sources.py",
 )
 """Files that may open files, set environment variables, or know of other processes. The standard library opens TLS keys for server/listener.py."""
