@@ -27,6 +27,9 @@ READY = (
 DAX_READY = " DAX clients connect to {endpoint}."
 RUNS_CODE = " Functions are switched on: whoever reaches this port can run code on this machine, with the rights of this process."
 
+_PLACEHOLDERS = {"host": "ADDRESS", "data_dir": "DIR", "init": "DIR", "kinesis_endpoint": "URL", "others": "URL"}
+"""Key of an option that takes text → what stands for its value in the help; FILE for all others."""
+
 
 def run(words: list[str]) -> int:
     """Serve until SIGTERM or Ctrl-C; returns the exit code."""
@@ -65,9 +68,7 @@ def _metavar(option: Option) -> str:
     if option.choices:
         return "|".join(option.choices)
     if option.kind == "text":
-        return {"host": "ADDRESS", "data_dir": "DIR", "kinesis_endpoint": "URL", "others": "URL"}.get(
-            option.key, "FILE"
-        )
+        return _PLACEHOLDERS.get(option.key, "FILE")
     return option.unit.upper() if option.unit else "N"
 
 
@@ -82,6 +83,8 @@ def start_logging(settings: Settings) -> None:
     logging.basicConfig(
         stream=sys.stderr, level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
+    if settings.init is not None:
+        logging.getLogger("hashrange.init").setLevel(logging.INFO)
     if settings.functions:
         logging.getLogger("hashrange.functions").setLevel(logging.INFO)
     if settings.access_log:
