@@ -1,10 +1,13 @@
 """`hashrange serve --init DIR` as a process: content before the first line, once to a data folder, all or nothing even when killed; one sentence for a fault."""
 
+import json
 import signal
 from typing import Any
 
 import pytest
 
+from hashrange.cli.dynamodb_local import ready_lines
+from hashrange.settings import Settings
 from tests.support.raw_client import RawClient
 from tests.support.waiting import wait_until
 from tests.unit.cli.test_serve import Serving, Starter, begin_process, start
@@ -101,3 +104,40 @@ def test_an_empty_folder_says_nothing(start: Starter) -> None:
     assert count(serving) is None
     code, _, errors = serving.stop()
     assert (code, errors) == (0, "")
+
+
+def test_started_like_dynamodb_local_it_prints_what_tools_wait_for(start: Starter) -> None:
+    make_folder(start.folder / "init", {"10.json": [USERS], "20-Users.jsonl": LINES})
+    words = ["-Djava.library.path=./DynamoDBLocal_lib", "-jar", "DynamoDBLocal.jar", "-sharedDb", "-dbPath", "data"]
+    serving = start(*words, "-delayTransientStatuses", "-port", "0", "--init", "init")
+    assert serving.process.stdout is not None
+    lines = [serving.process.stdout.readline() for _ in range(9)]
+    assert count(serving) == ITEMS
+    port = serving.endpoint.rpartition(":")[2]
+    assert lines[0] == "Initializing DynamoDB Local with the following configuration:\n"
+    assert lines[1:3] == [f"Port:\t{port}\n", "InMemory:\tfalse\n"]
+    assert lines[4:] == [
+        "DbPath:\tdata\n",
+        "SharedDb:\ttrue\n",
+        "shouldDelayTransientStatuses:\ttrue\n",
+        "CorsParams:\t*\n",
+        "\n",
+    ]
+    assert serving.stop()[:2] == (0, "")
+
+
+def test_our_own_flags_print_our_line_only(start: Starter) -> None:
+    assert start("--in-memory", "--port", "0").stop() == (0, "", "")
+
+
+def test_the_lines_of_a_database_in_memory() -> None:
+    lines = ready_lines(Settings(data_dir=None), 8000).splitlines()
+    assert lines[2:] == [
+        "InMemory:\ttrue",
+        lines[3],
+        "DbPath:\tnull",
+        "SharedDb:\tfalse",
+        "shouldDelayTransientStatuses:\tfalse",
+        "CorsParams:\t*",
+    ]
+    assert json.dumps(lines[3]).startswith('"Version:\\tHashrange ')
