@@ -167,6 +167,16 @@ def _such_as(option: Option) -> str:
     return f", such as {option.default:g}" if option.kind == "number" else ""
 
 
+def read_text(path: str, flag: str) -> str:
+    """The text of a file that `flag` names. Raises UsageError."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise UsageError(f"{path} cannot be read: {reason}. Mend {flag}.") from None
+
+
 def current_environment() -> Mapping[str, str]:
     """The process's environment variables."""
     return os.environ
