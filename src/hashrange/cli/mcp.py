@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from hashrange.cli.main import DONE, FAILED, refuse
 from hashrange.cli.parsing import CommandParser, UsageError, command_parser, parse
 from hashrange.cli.remote import DEFAULT_REGION, Remote, add_endpoint, endpoint_of
-from hashrange.cli.settings_sources import current_environment
+from hashrange.cli.settings_sources import MCP_TOKEN_VARIABLE, current_environment, read_text
 
 EXAMPLE = """example:
   hashrange mcp --endpoint http://localhost:8000
@@ -27,7 +27,7 @@ def run(words: list[str]) -> int:
     found = next((environment[name] for name in REGION_VARIABLES if environment.get(name)), DEFAULT_REGION)
     server = Remote(endpoint_of(options.endpoint, environment), options.region or found, environment)
     port = None if options.http is None else _port(options.http)
-    token = _token(options.token_file)
+    token, is_new = _token(options.token_file, environment.get(MCP_TOKEN_VARIABLE))
     if find_spec("mcp") is None:
         return refuse(MISSING, FAILED)
     # Imported here: the SDK takes half a second to load, and may be missing.
@@ -42,7 +42,7 @@ def run(words: list[str]) -> int:
         else:
             from hashrange.cli.mcp_tools.http_tools import serve_tools
 
-            serve_tools(tools, port, token, is_token_shown=options.token_file is None)
+            serve_tools(tools, port, token, is_token_shown=is_new)
     except OSError as error:
         return refuse(f"the tools cannot be served on port {port}: {error.strerror}.", FAILED)
     finally:
@@ -65,7 +65,7 @@ def build_parser() -> CommandParser:
     parser.add_argument(
         "--token-file",
         metavar="FILE",
-        help="File with the token that callers send over HTTP. [a new one, which is printed]",
+        help=f"File with the token that callers send over HTTP. [{MCP_TOKEN_VARIABLE}, or a new one, which is printed]",
     )
     return parser
 
@@ -76,15 +76,14 @@ def _port(text: str) -> int:
     return int(text)
 
 
-def _token(path: str | None) -> str:
-    """The token in the file; a new one without a file."""
-    if path is None:
-        return secrets.token_urlsafe(24)
-    from hashrange.cli.settings_sources import read_text
-
-    token = read_text(path, "--token-file").strip()
+def _token(path: str | None, given: str | None) -> tuple[str, bool]:
+    """The token in the file, or else the one of the environment; without both, a new one, and True."""
+    if path is None and not given:
+        return secrets.token_urlsafe(24), True
+    place = path or MCP_TOKEN_VARIABLE
+    token = (read_text(path, "--token-file") if path is not None else given or "").strip()
     if len(token) < TOKEN_CHARACTERS_MIN or not token.isascii() or not token.isprintable() or " " in token:
         raise UsageError(
-            f"{path} must hold a token of at least {TOKEN_CHARACTERS_MIN} printable ASCII characters without blanks."
+            f"{place} must hold a token of at least {TOKEN_CHARACTERS_MIN} printable ASCII characters without blanks."
         )
-    return token
+    return token, False

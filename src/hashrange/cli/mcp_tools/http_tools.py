@@ -38,6 +38,9 @@ def _guarded(app: App, token: str) -> App:
     expected = f"Bearer {token}".encode()
 
     async def answer(scope: Message, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close"})
+            return
         if scope["type"] == "http":
             given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
             if not hmac.compare_digest(given, expected):

@@ -1,7 +1,7 @@
 """What does a tool show of a page of items? So many that a model can read them, how many there are, and how to go on."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hashrange.cli.mcp_tools.asking import Asking
@@ -14,12 +14,7 @@ ITEMS_BYTES_MAX = 100_000
 def shown_page(asking: Asking, table: str, index: str | None, reply: Mapping[str, Any]) -> dict[str, Any]:
     """The members of a tool's reply for a page of Query or Scan. Raises RemoteError."""
     items: list[Mapping[str, Any]] = reply["Items"]
-    shown, size_bytes = 0, 0
-    for item in items:
-        size_bytes += len(json.dumps(item))
-        if shown and size_bytes > ITEMS_BYTES_MAX:
-            break
-        shown += 1
+    shown = count_shown(items)
     after = reply.get("LastEvaluatedKey")
     if shown < len(items):
         after = _key_of(asking, table, index, items[shown - 1])
@@ -32,6 +27,17 @@ def shown_page(asking: Asking, table: str, index: str | None, reply: Mapping[str
     if after is not None:
         page["start_after"] = plain_item(after)
     return page
+
+
+def count_shown(items: Sequence[Mapping[str, Any]]) -> int:
+    """How many of these items, from the first on, one reply shows."""
+    shown, size_bytes = 0, 0
+    for item in items:
+        size_bytes += len(json.dumps(item))
+        if shown and size_bytes > ITEMS_BYTES_MAX:
+            break
+        shown += 1
+    return shown
 
 
 def _key_of(asking: Asking, table: str, index: str | None, item: Mapping[str, Any]) -> dict[str, Any]:

@@ -44,8 +44,8 @@ def plain_value(value: Mapping[str, Any]) -> Any:
 
 def _plain_number(text: str) -> Any:
     number = Decimal(text)
-    if number == number.to_integral_value() and abs(number) <= EXACT_INTEGER_MAX:
-        return int(number)
+    if number == number.to_integral_value():
+        return int(number) if abs(number) <= EXACT_INTEGER_MAX else {"$number": text}
     double = float(text)
     return double if math.isfinite(double) and Decimal(repr(double)) == number else {"$number": text}
 

@@ -8,7 +8,7 @@ from pydantic import Field
 from hashrange.cli.mcp_tools.advice import advise
 from hashrange.cli.mcp_tools.asking import Asking
 from hashrange.cli.mcp_tools.evidence import gather_evidence
-from hashrange.cli.mcp_tools.pages import shown_page
+from hashrange.cli.mcp_tools.pages import count_shown, shown_page
 from hashrange.cli.mcp_tools.plain_items import PlainValueWrong, plain_item, typed_item, typed_value
 from hashrange.errors import ApiError, Malformed, RequestFault
 from hashrange.expressions.partiql.parser import read_statement
@@ -114,9 +114,15 @@ class ReadTools:
         typed = None if parameters is None else [typed_value(one) for one in parameters]
         if not self._may_write:
             _require_select(statement, typed or [])
-        reply = self._asking.ask(
-            "ExecuteStatement", Statement=statement, Parameters=typed, NextToken=next_token, Limit=limit
-        )
+        while True:
+            reply = self._asking.ask(
+                "ExecuteStatement", Statement=statement, Parameters=typed, NextToken=next_token, Limit=limit
+            )
+            count = count_shown(reply["Items"])
+            if count == len(reply["Items"]):
+                break
+            # Too long to be shown. Only a SELECT replies with several items, so it can be asked again, for a shorter page.
+            limit = min(count, max(1, limit // 2))
         shown: dict[str, Any] = {"items": [plain_item(item) for item in reply["Items"]]}
         if "NextToken" in reply:
             shown["next_token"] = reply["NextToken"]
