@@ -19,8 +19,13 @@ from hashrange.errors import HashrangeError
 from hashrange.wire.canonical_request import signing_key
 from hashrange.wire.sigv4 import ALGORITHM, TERMINATOR, amz_date
 
-TARGETS = {"dynamodb": "DynamoDB_20120810", "streams": "DynamoDBStreams_20120810"}
-SERVICE = "dynamodb"
+TARGETS = {
+    "dynamodb": "DynamoDB_20120810",
+    "streams": "DynamoDBStreams_20120810",
+    "cloudwatch": "GraniteServiceVersion20100801",
+}
+SIGNING_NAMES = {"cloudwatch": "monitoring"}
+"""Services that are signed for by another name than DynamoDB's."""
 ADMIN_PREFIX = "/_hashrange/v1/"
 DEFAULT_ENDPOINT = "http://127.0.0.1:8000"
 ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL")
@@ -90,7 +95,7 @@ class Remote:
         one.
         """
         body = json.dumps(members).encode()
-        headers = self._signed(f"{TARGETS[service]}.{operation}", body)
+        headers = self._signed(f"{TARGETS[service]}.{operation}", SIGNING_NAMES.get(service, "dynamodb"), body)
         status, reply = self._exchange("POST", "/", headers, body)
         return self._understood(operation, status, reply)
 
@@ -145,7 +150,7 @@ class Remote:
             self.close()
             raise
 
-    def _signed(self, target: str, body: bytes) -> dict[str, str]:
+    def _signed(self, target: str, signing_name: str, body: bytes) -> dict[str, str]:
         """A request's headers, including its signature."""
         date = amz_date(self._wall_time())
         headers = {"host": self._url.netloc, "x-amz-date": date, "x-amz-target": target}
@@ -163,9 +168,9 @@ class Remote:
                 sha256(body).hexdigest(),
             ]
         )
-        scope = f"{date[:8]}/{self.region}/{SERVICE}/{TERMINATOR}"
+        scope = f"{date[:8]}/{self.region}/{signing_name}/{TERMINATOR}"
         to_sign = "\n".join([ALGORITHM, date, scope, sha256(canonical.encode()).hexdigest()])
-        key = signing_key(self._secret, date[:8], self.region, SERVICE)
+        key = signing_key(self._secret, date[:8], self.region, signing_name)
         signature = hmac.new(key, to_sign.encode(), sha256).hexdigest()
         credential = f"Credential={self._access_key}/{scope}"
         return {

@@ -13,6 +13,8 @@ from hashrange.cli.parsing import UsageError, hint
 from hashrange.settings import Option, Settings, options
 
 CONFIG_VARIABLE = "HASHRANGE_CONFIG"
+MCP_TOKEN_VARIABLE = "HASHRANGE_MCP_TOKEN"  # noqa: S105 - the name of a variable, not its value
+"""The token of `hashrange mcp --http`, which is no setting of a server."""
 PREFIX = "HASHRANGE_"
 TESTS_PREFIXES = ("HASHRANGE_CI", "HASHRANGE_FUZZ_", "HASHRANGE_TEST_", "HASHRANGE_SOAK", "HASHRANGE_BENCH_")
 KUBERNETES_PREFIXES = ("HASHRANGE_SERVICE_", "HASHRANGE_PORT_")
@@ -95,12 +97,12 @@ def _read_environment(
 ) -> dict[str, Any]:
     """The option values among HASHRANGE_… variables; an empty one counts as unset. Raises UsageError for a wrong value.
 
-    Appends a warning to `warnings` for each other such variable but HASHRANGE_CONFIG and those of tests or Kubernetes.
+    Appends a warning to `warnings` for each other such variable but HASHRANGE_CONFIG, HASHRANGE_MCP_TOKEN, and those of tests or Kubernetes.
     """
     by_variable = {option.variable: option for option in by_key.values()}
     found = {}
     for variable, text in environment.items():
-        if not variable.startswith(PREFIX) or variable == CONFIG_VARIABLE or not text:
+        if not variable.startswith(PREFIX) or variable in {CONFIG_VARIABLE, MCP_TOKEN_VARIABLE} or not text:
             continue
         option = by_variable.get(variable)
         if option is not None and not (variable == "HASHRANGE_PORT" and text.startswith(("tcp://", "udp://"))):
@@ -165,6 +167,16 @@ def _such_as(option: Option) -> str:
     if option.kind == "integer":
         return f", such as {option.default}"
     return f", such as {option.default:g}" if option.kind == "number" else ""
+
+
+def read_text(path: str, flag: str) -> str:
+    """The text of a file that `flag` names. Raises UsageError."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise UsageError(f"{path} cannot be read: {reason}. Mend {flag}.") from None
 
 
 def current_environment() -> Mapping[str, str]:

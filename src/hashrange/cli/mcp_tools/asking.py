@@ -1,0 +1,29 @@
+"""How do tools ask a server? One request at a time, whichever thread the protocol's library runs a tool on; refusals are raised as they are."""
+
+from threading import Lock
+from typing import Any
+
+from hashrange.cli.remote import Remote
+
+
+class Asking:
+    """A server that several threads may ask."""
+
+    def __init__(self, server: Remote) -> None:
+        self._server = server
+        self._lock = Lock()
+
+    @property
+    def place(self) -> str:
+        """Endpoint and Region, for messages."""
+        return f"{self._server.endpoint}, {self._server.region}"
+
+    def ask(self, operation: str, service: str = "dynamodb", **members: Any) -> Any:
+        """Send a request without the members that are None; returns the reply. Raises RefusedRequest and RemoteError."""
+        given = {name: value for name, value in members.items() if value is not None}
+        with self._lock:
+            return self._server.ask(operation, service, **given)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._server.close()

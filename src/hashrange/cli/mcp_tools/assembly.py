@@ -1,0 +1,56 @@
+"""Which server of tools does the protocol's library get? The tools, with their annotations; and errors in the words of the database."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.types import ToolAnnotations
+
+from hashrange import __version__
+from hashrange.cli.mcp_tools.asking import Asking
+from hashrange.cli.mcp_tools.read_tools import ReadTools
+from hashrange.cli.mcp_tools.write_tools import WriteTools
+from hashrange.errors import HashrangeError
+
+INSTRUCTIONS = """Tables and items of a DynamoDB-compatible server. Values are plain JSON; what JSON lacks is an object with one key: {"$set": [1, 2]},
+{"$binary": "base64"}, {"$number": "1.00000000000000000001"}. Pages are short: if there_may_be_more is true, call again with start_after."""
+READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
+DESTROYS = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=False)
+
+
+def make_tool_server(asking: Asking, *, may_write: bool) -> MCPServer[Any]:
+    """The server of tools, which talks to nobody yet."""
+    server: MCPServer[Any] = MCPServer("hashrange", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
+    reading = ReadTools(asking, may_write=may_write)
+    for tool in (
+        reading.list_tables,
+        reading.describe_table,
+        reading.get_item,
+        reading.query,
+        reading.scan,
+        reading.advise_schema,
+    ):
+        server.add_tool(_told(tool), annotations=READS)
+    server.add_tool(_told(reading.run_partiql), annotations=DESTROYS if may_write else READS)
+    if may_write:
+        writing = WriteTools(asking)
+        server.add_tool(_told(writing.create_table), annotations=ADDS)
+        for change in (writing.put_item, writing.update_item, writing.delete_item, writing.delete_table):
+            server.add_tool(_told(change), annotations=DESTROYS)
+    return server
+
+
+def _told(tool: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+    """The tool, whose errors models can read."""
+
+    @functools.wraps(tool)
+    def run(*arguments: Any, **named: Any) -> dict[str, Any]:
+        try:
+            return tool(*arguments, **named)
+        except HashrangeError as error:
+            raise ToolError(str(error)) from error
+
+    return run

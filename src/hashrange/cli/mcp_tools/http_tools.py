@@ -1,0 +1,53 @@
+"""How are tools served over HTTP? On a loopback address, to callers that know the token, and never to a page of a browser."""
+
+import asyncio
+import hmac
+import socket
+import sys
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+import uvicorn
+from mcp.server.mcpserver import MCPServer
+from mcp.server.transport_security import TransportSecuritySettings
+
+LOOPBACK = "127.0.0.1"
+_REFUSAL = b'{"error": "Send the token: Authorization: Bearer TOKEN."}'
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Message, Receive, Send], Awaitable[None]]
+
+
+def serve_tools(server: MCPServer[Any], port: int, token: str, *, is_token_shown: bool) -> None:
+    """Serve until interrupted. Raises OSError if the port is taken."""
+    listening = socket.create_server((LOOPBACK, port))
+    place = f"{LOOPBACK}:{listening.getsockname()[1]}"
+    names = [f"{name}:{listening.getsockname()[1]}" for name in (LOOPBACK, "localhost")]
+    security = TransportSecuritySettings(allowed_hosts=names, allowed_origins=[])
+    app: Any = server.streamable_http_app(transport_security=security)
+    config = uvicorn.Config(_guarded(app, token), log_level="warning", lifespan="on")
+    shown = f" with the token {token}" if is_token_shown else ""
+    print(f"hashrange: tools are served at http://{place}/mcp{shown}", file=sys.stderr, flush=True)
+    asyncio.run(uvicorn.Server(config).serve([listening]))
+
+
+def _guarded(app: App, token: str) -> App:
+    """The application, for those who send the token."""
+    expected = f"Bearer {token}".encode()
+
+    async def answer(scope: Message, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close"})
+            return
+        if scope["type"] == "http":
+            given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+            if not hmac.compare_digest(given, expected):
+                headers = [(b"content-type", b"application/json"), (b"www-authenticate", b"Bearer")]
+                await send({"type": "http.response.start", "status": 401, "headers": headers})
+                await send({"type": "http.response.body", "body": _REFUSAL})
+                return
+        await app(scope, receive, send)
+
+    return answer

@@ -1,0 +1,152 @@
+"""Which tools read? Tables, items, queries, scans and PartiQL. Each is a method whose docstring models read."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from hashrange.cli.mcp_tools.advice import advise
+from hashrange.cli.mcp_tools.asking import Asking
+from hashrange.cli.mcp_tools.evidence import gather_evidence
+from hashrange.cli.mcp_tools.pages import count_shown, shown_page
+from hashrange.cli.mcp_tools.plain_items import PlainValueWrong, plain_item, typed_item, typed_value
+from hashrange.errors import ApiError, Malformed, RequestFault
+from hashrange.expressions.partiql.parser import read_statement
+from hashrange.expressions.partiql.reader import StatementReader
+from hashrange.expressions.partiql.tree import SelectStatement
+
+Limit = Annotated[int, Field(ge=1, le=100, description="Most items that are read.")]
+Names = Annotated[dict[str, str] | None, Field(description="Stand-ins for attribute names, such as {'#n': 'name'}.")]
+Values = Annotated[dict[str, Any] | None, Field(description="Stand-ins for values, such as {':id': 'u1'}.")]
+StartAfter = Annotated[dict[str, Any] | None, Field(description="start_after of the page before.")]
+READ_ONLY = "this server of tools only reads. Start it with --allow-writes if statements may write."
+
+
+class ReadTools:
+    """Tools that change nothing, unless statements may write."""
+
+    def __init__(self, asking: Asking, *, may_write: bool) -> None:
+        self._asking = asking
+        self._may_write = may_write
+
+    def list_tables(self) -> dict[str, Any]:
+        """List the tables of this account and Region."""
+        names: list[str] = []
+        after: str | None = None
+        while True:
+            reply = self._asking.ask("ListTables", ExclusiveStartTableName=after)
+            names += reply["TableNames"]
+            after = reply.get("LastEvaluatedTableName")
+            if after is None:
+                return {"place": self._asking.place, "tables": names}
+
+    def describe_table(self, table: str) -> dict[str, Any]:
+        """Describe a table: its key, attributes, indexes, capacity, stream, size, and time to live."""
+        described: dict[str, Any] = self._asking.ask("DescribeTable", TableName=table)["Table"]
+        expiry = self._asking.ask("DescribeTimeToLive", TableName=table)["TimeToLiveDescription"]
+        return described | {"TimeToLiveDescription": expiry}
+
+    def get_item(self, table: str, key: dict[str, Any], *, is_consistent: bool = False) -> dict[str, Any]:
+        """Get one item by its whole primary key."""
+        reply = self._asking.ask("GetItem", TableName=table, Key=typed_item(key), ConsistentRead=is_consistent)
+        return {"item": plain_item(reply["Item"]) if "Item" in reply else None}
+
+    def query(
+        self,
+        table: str,
+        key_condition: Annotated[
+            str, Field(description="KeyConditionExpression, such as 'pk = :pk AND begins_with(sk, :s)'.")
+        ],
+        values: Values,
+        names: Names = None,
+        index: str | None = None,
+        filter_expression: str | None = None,
+        start_after: StartAfter = None,
+        *,
+        limit: Limit = 25,
+        is_forward: bool = True,
+    ) -> dict[str, Any]:
+        """Read items with one partition key, in the order of their sort keys, from a table or one of its indexes."""
+        reply = self._asking.ask(
+            "Query",
+            TableName=table,
+            IndexName=index,
+            KeyConditionExpression=key_condition,
+            FilterExpression=filter_expression,
+            ExpressionAttributeNames=names,
+            ExpressionAttributeValues=_typed(values),
+            ExclusiveStartKey=_typed(start_after),
+            Limit=limit,
+            ScanIndexForward=is_forward,
+            ReturnConsumedCapacity="TOTAL",
+        )
+        return shown_page(self._asking, table, index, reply)
+
+    def scan(
+        self,
+        table: str,
+        index: str | None = None,
+        filter_expression: str | None = None,
+        values: Values = None,
+        names: Names = None,
+        start_after: StartAfter = None,
+        *,
+        limit: Limit = 25,
+    ) -> dict[str, Any]:
+        """Read items in no particular order. It reads all that it passes over: prefer query if the partition key is known."""
+        reply = self._asking.ask(
+            "Scan",
+            TableName=table,
+            IndexName=index,
+            FilterExpression=filter_expression,
+            ExpressionAttributeNames=names,
+            ExpressionAttributeValues=_typed(values),
+            ExclusiveStartKey=_typed(start_after),
+            Limit=limit,
+            ReturnConsumedCapacity="TOTAL",
+        )
+        return shown_page(self._asking, table, index, reply)
+
+    def run_partiql(
+        self, statement: str, parameters: list[Any] | None = None, next_token: str | None = None, *, limit: Limit = 25
+    ) -> dict[str, Any]:
+        """Run a PartiQL statement with parameters for its question marks. Only SELECT is allowed, unless writes are."""
+        typed = None if parameters is None else [typed_value(one) for one in parameters]
+        if not self._may_write:
+            _require_select(statement, typed or [])
+        while True:
+            reply = self._asking.ask(
+                "ExecuteStatement", Statement=statement, Parameters=typed, NextToken=next_token, Limit=limit
+            )
+            count = count_shown(reply["Items"])
+            if count == len(reply["Items"]):
+                break
+            # Too long to be shown. Only a SELECT replies with several items, so it can be asked again, for a shorter page.
+            limit = min(count, max(1, limit // 2))
+        shown: dict[str, Any] = {"items": [plain_item(item) for item in reply["Items"]]}
+        if "NextToken" in reply:
+            shown["next_token"] = reply["NextToken"]
+        return shown
+
+    def advise_schema(self, table: str) -> dict[str, Any]:
+        """Advise on a table's keys, indexes and capacity, by what the server knows of it: sizes, use in the last two weeks, and a sample of items."""
+        evidence = gather_evidence(self._asking, table)
+        return {
+            "table": table,
+            "advice": [one._asdict() for one in advise(evidence)],
+            "sampled_items": evidence.sample.items,
+        }
+
+
+def _typed(values: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    return None if values is None else typed_item(values)
+
+
+def _require_select(statement: str, parameters: Sequence[Mapping[str, Any]]) -> None:
+    """Raise PlainValueWrong unless the statement is certainly a SELECT, by the parser that the server has too."""
+    try:
+        tree = read_statement(StatementReader(statement, tuple(next(iter(one)) for one in parameters)))
+    except (RequestFault, ApiError, Malformed) as error:
+        raise PlainValueWrong(f"the statement cannot be read: {error}") from None
+    if not isinstance(tree, SelectStatement):
+        raise PlainValueWrong(READ_ONLY)

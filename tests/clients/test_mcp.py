@@ -1,0 +1,287 @@
+"""`hashrange mcp`, as clients of the Model Context Protocol use it: over standard input and output, and over HTTP."""
+
+import asyncio
+import http.client
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import httpx2
+import pytest
+from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+
+from hashrange.cli.main import WRONG_USE
+from hashrange.settings import Settings
+from hashrange.testing import server
+from hashrange.testing.database import Database
+
+READING = {"list_tables", "describe_table", "get_item", "query", "scan", "run_partiql", "advise_schema"}
+WRITING = {"create_table", "put_item", "update_item", "delete_item", "delete_table"}
+USERS = {
+    "TableName": "Users",
+    "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}, {"AttributeName": "moment", "KeyType": "RANGE"}],
+    "AttributeDefinitions": [
+        {"AttributeName": "id", "AttributeType": "S"},
+        {"AttributeName": "moment", "AttributeType": "N"},
+        {"AttributeName": "city", "AttributeType": "S"},
+    ],
+    "GlobalSecondaryIndexes": [
+        {
+            "IndexName": "by-city",
+            "KeySchema": [{"AttributeName": "city", "KeyType": "HASH"}],
+            "Projection": {"ProjectionType": "ALL"},
+        }
+    ],
+    "BillingMode": "PAY_PER_REQUEST",
+}
+ENVIRONMENT = {"PYTHONPATH": os.pathsep.join(sys.path)}
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[Database]:
+    with server(Settings(data_dir=None, port=0)) as database:
+        client = database.client()
+        client.create_table(**USERS)
+        for number in range(40):
+            item = {
+                "id": {"S": "u"},
+                "moment": {"N": str(number)},
+                "city": {"S": f"c{number % 2}"},
+                "text": {"S": "x" * 5_000},
+            }
+            client.put_item(TableName="Users", Item=item)
+        yield database
+
+
+def call_all(database: Database, calls: list[tuple[str, dict[str, Any]]], *words: str) -> tuple[set[str], list[Any]]:
+    """The tools that there are, and what each call hears: the reply, or the text of an error."""
+    command = ["-m", "hashrange", "mcp", "--endpoint", database.endpoint, *words]
+
+    async def talk() -> tuple[set[str], list[Any]]:
+        parameters = StdioServerParameters(command=sys.executable, args=command, env=ENVIRONMENT)
+        async with Client(parameters) as client:
+            names = {tool.name for tool in (await client.list_tools()).tools}
+            return names, [_heard(await client.call_tool(name, members)) for name, members in calls]
+
+    return asyncio.run(talk())
+
+
+def _heard(result: Any) -> Any:
+    return str(result.content[0].text) if result.is_error else result.structured_content
+
+
+def test_tools_read(database: Database) -> None:
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("list_tables", {}),
+        ("describe_table", {"table": "Users"}),
+        ("get_item", {"table": "Users", "key": {"id": "u", "moment": 3}}),
+        ("get_item", {"table": "Users", "key": {"id": "nobody", "moment": 3}}),
+        ("run_partiql", {"statement": "SELECT id FROM Users WHERE id = ? AND moment = ?", "parameters": ["u", 5]}),
+        ("advise_schema", {"table": "Users"}),
+    ]
+    names, (tables, described, item, none, selected, advised) = call_all(database, calls)
+    assert names == READING
+    assert tables["tables"] == ["Users"]
+    assert (described["TableName"], described["TimeToLiveDescription"]) == ("Users", {"TimeToLiveStatus": "DISABLED"})
+    assert (item["item"]["moment"], item["item"]["city"], none) == (3, "c1", {"item": None})
+    assert selected == {"items": [{"id": "u"}]}
+    assert {one["subject"] for one in advised["advice"]} >= {"partition key", "index by-city"}
+
+
+@pytest.mark.parametrize(
+    ("tool", "members"),
+    [
+        ("query", {"key_condition": "id = :id", "values": {":id": "u"}}),
+        ("query", {"key_condition": "city = :c", "values": {":c": "c1"}, "index": "by-city"}),
+        ("scan", {"limit": 100}),
+        ("scan", {"limit": 7}),
+        ("scan", {"index": "by-city"}),
+    ],
+)
+def test_pages_are_short_and_go_on_where_they_ended(database: Database, tool: str, members: dict[str, Any]) -> None:
+    async def talk() -> list[list[Any]]:
+        command = ["-m", "hashrange", "mcp", "--endpoint", database.endpoint]
+        parameters = StdioServerParameters(command=sys.executable, args=command, env=ENVIRONMENT)
+        pages: list[list[Any]] = []
+        after = None
+        async with Client(parameters) as client:
+            while not pages or after is not None:
+                told = {"table": "Users", **members} | ({} if after is None else {"start_after": after})
+                page = _heard(await client.call_tool(tool, told))
+                assert len(json.dumps(page)) < 120_000
+                pages.append([item["moment"] for item in page["items"]])
+                after = page.get("start_after")
+                assert page["there_may_be_more"] == (after is not None)
+        return pages
+
+    pages = asyncio.run(talk())
+    seen = [at for page in pages for at in page]
+    expected = [at for at in range(40) if "values" not in members or tool == "scan" or "index" not in members or at % 2]
+    assert sorted(seen) == expected
+    assert len(pages) > 1
+
+
+def test_nothing_is_written_unless_allowed(database: Database) -> None:
+    statements = [
+        "DELETE FROM Users WHERE id = 'u' AND moment = 1",
+        "delete from Users where id = 'u' and moment = 1",
+        "  \n INSERT INTO Users VALUE {'id': 'SELECT', 'moment': 1}",
+        "UPDATE Users SET x = 'SELECT * FROM Users' WHERE id = 'u' AND moment = 1",
+        "EXISTS(SELECT * FROM Users WHERE id = 'u' AND moment = 1)",
+        "SELECT * FROM Users; DELETE FROM Users WHERE id = 'u' AND moment = 1",
+        "SELECT",
+        "",
+    ]
+    calls: list[tuple[str, dict[str, Any]]] = [("run_partiql", {"statement": one}) for one in statements]
+    calls += [(name, {"table": "Users", "key": {"id": "u", "moment": 1}}) for name in ("delete_item", "delete_table")]
+    _, told = call_all(database, calls)
+    assert all(isinstance(one, str) for one in told), told
+    assert all("only reads" in one for one in told[:5])
+    assert database.client().scan(TableName="Users", Select="COUNT")["Count"] == 40
+
+
+def test_tools_write_if_allowed(database: Database) -> None:
+    key = {"id": "new", "moment": 1}
+    update = {"table": "Users", "key": key, "update": "SET visits = visits + :one", "values": {":one": 1}}
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("put_item", {"table": "Users", "item": key | {"visits": 1, "tags": {"$set": ["a"]}}}),
+        ("update_item", update),
+        ("update_item", update | {"condition": "visits > :one"}),
+        ("update_item", update | {"condition": "visits < :one"}),
+        ("run_partiql", {"statement": "UPDATE Users SET visits = 9 WHERE id = 'new' AND moment = 1"}),
+        ("delete_item", {"table": "Users", "key": key}),
+        ("create_table", {"definition": USERS | {"TableName": "Others"}}),
+        ("delete_table", {"table": "Others"}),
+        ("create_table", {"definition": {"TableName": "x"}}),
+        ("put_item", {"table": "Users", "item": {"id": {"$set": []}}}),
+    ]
+    names, told = call_all(database, calls, "--allow-writes")
+    assert names == READING | WRITING
+    assert told[0] == {"done": True, "item_before": None}
+    assert told[2]["item"] == key | {"visits": 3, "tags": {"$set": ["a"]}}
+    assert "ConditionalCheckFailedException" in told[3]
+    assert told[5]["item_before"]["visits"] == 9
+    assert (told[6]["TableName"], told[7]["TableStatus"]) == ("Others", "DELETING")
+    assert "ValidationException" in told[8]
+    assert "$set" in told[9]
+
+
+def test_errors_are_told_in_the_words_of_the_database(database: Database) -> None:
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("describe_table", {"table": "Missing"}),
+        ("query", {"table": "Users", "key_condition": "nonsense", "values": None}),
+        ("scan", {"table": "Users", "limit": 1_000}),
+        ("get_item", {"table": "Users"}),
+    ]
+    _, told = call_all(database, calls)
+    assert "ResourceNotFoundException" in told[0]
+    assert "Invalid KeyConditionExpression" in told[1]
+    assert "less than or equal to 100" in told[2]
+    assert "key" in told[3]
+
+
+def test_a_server_that_is_not_there() -> None:
+    async def talk() -> Any:
+        command = ["-m", "hashrange", "mcp", "--endpoint", "http://127.0.0.1:1"]
+        parameters = StdioServerParameters(command=sys.executable, args=command, env=ENVIRONMENT)
+        async with Client(parameters) as client:
+            return _heard(await client.call_tool("list_tables", {}))
+
+    assert "no server answers at http://127.0.0.1:1" in asyncio.run(talk())
+
+
+def test_lines_that_are_no_messages(database: Database) -> None:
+    command = [sys.executable, "-m", "hashrange", "mcp", "--endpoint", database.endpoint]
+    environment = {**os.environ, **ENVIRONMENT}
+    text = "nonsense\n{}\n[]\n" + "{" * 100_000 + "\n"
+    told = subprocess.run(command, input=text, env=environment, capture_output=True, text=True, check=False)
+    assert told.returncode == 0
+    assert "Traceback" not in told.stdout
+
+
+class HttpTools:
+    """`hashrange mcp --http 0`."""
+
+    def __init__(self, database: Database, *words: str) -> None:
+        command = [sys.executable, "-m", "hashrange", "mcp", "--endpoint", database.endpoint, "--http", "0", *words]
+        environment = {**os.environ, **ENVIRONMENT}
+        self._process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+        assert self._process.stderr is not None
+        line = self._process.stderr.readline()
+        found = re.search(r"(http://127\.0\.0\.1:\d+)/mcp(?: with the token (\S+))?", line)
+        assert found, line
+        self.origin, self.token = found[1], found[2]
+
+    def post(self, headers: dict[str, str]) -> int:
+        """The status of a first message with these headers."""
+        connection = http.client.HTTPConnection(self.origin.removeprefix("http://"))
+        members = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": members})
+        kinds = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+        try:
+            connection.request("POST", "/mcp", body, kinds | headers)
+            return connection.getresponse().status
+        finally:
+            connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.terminate()
+        self._process.communicate()
+
+
+def test_http(database: Database) -> None:
+    async def talk(tools: HttpTools) -> Any:
+        headers = {"Authorization": f"Bearer {tools.token}"}
+        async with (
+            httpx2.AsyncClient(headers=headers) as http_client,
+            Client(streamable_http_client(f"{tools.origin}/mcp", http_client=http_client)) as client,
+        ):
+            return _heard(await client.call_tool("list_tables", {}))
+
+    with HttpTools(database) as tools:
+        assert asyncio.run(talk(tools))["tables"] == ["Users"]
+        known = {"Authorization": f"Bearer {tools.token}"}
+        assert tools.post(known) == 200
+        assert tools.post({}) == 401
+        assert tools.post({"Authorization": f"Bearer {tools.token}x"}) == 401
+        assert tools.post({"Authorization": tools.token}) == 401
+        assert tools.post(known | {"Host": "evil.example"}) in {400, 421}
+        assert tools.post(known | {"Origin": "http://evil.example"}) == 403
+
+
+def test_the_token_is_that_of_a_file(database: Database, tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    path.write_text("a-token-of-some-length\n", encoding="utf-8")
+    with HttpTools(database, "--token-file", str(path)) as tools:
+        assert tools.token is None
+        assert tools.post({"Authorization": "Bearer a-token-of-some-length"}) == 200
+        assert tools.post({"Authorization": "Bearer another"}) == 401
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--http", "web"], '--http is "web"; it must be a port'),
+        (["--token-file", "missing"], "missing cannot be read: No such file or directory. Mend --token-file."),
+        (["--token-file", "short"], "short must hold a token of at least 16"),
+        (["--endpoint", "nowhere"], '--endpoint is "nowhere"; it must be a URL'),
+    ],
+)
+def test_wrong_use(tmp_path: Path, words: list[str], sentence: str) -> None:
+    (tmp_path / "short").write_text("abc", encoding="utf-8")
+    command = [sys.executable, "-m", "hashrange", "mcp", *words]
+    told = subprocess.run(
+        command, cwd=tmp_path, env={**os.environ, **ENVIRONMENT}, capture_output=True, text=True, check=False
+    )
+    assert told.returncode == WRONG_USE
+    assert sentence in told.stderr
