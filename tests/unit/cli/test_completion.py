@@ -26,7 +26,7 @@ def offered(script: str, folder: Path, *words: str) -> list[str]:
     )
     told = subprocess.run(["bash", "-c", program], cwd=folder, capture_output=True, text=True, check=True)
     assert told.stderr == ""
-    return told.stdout.split()
+    return told.stdout.splitlines() if told.stdout.strip() else []
 
 
 def test_bash(capsys: Printed, tmp_path: Path) -> None:
@@ -46,6 +46,15 @@ def test_bash(capsys: Printed, tmp_path: Path) -> None:
     assert offered(script, tmp_path, "completion", "") == list(SHELLS)
     assert offered(script, tmp_path, "tail", "") != []
     assert offered(script, tmp_path, "unknown", "") == []
+
+
+def test_bash_with_unusual_words(capsys: Printed, tmp_path: Path) -> None:
+    script = script_of("bash", capsys)
+    (tmp_path / "my data").mkdir()
+    assert offered(script, tmp_path, "serve", "--data-dir", "my") == ["my data"]
+    assert offered(script, tmp_path, "serve", "--data-dir", "=", "m") == ["my data"]
+    assert offered(script, tmp_path, "serve", "--log-level", "=") == ["debug", "info", "warning", "error"]
+    assert offered(script, tmp_path, "serve", "--log-level", "=", "in") == ["info"]
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
