@@ -87,7 +87,7 @@ def _use_of(folder: Path) -> Finding:
     try:
         lock.take_file(os.O_RDWR)
     except StorageLocked as error:
-        return surprising("data", f"{error} It is right if that is the server that you use.")
+        return surprising("data", f"{error} If it is the server that you use, nothing is wrong.")
     except (OSError, StorageError) as error:
         return failing("data", f"{folder} cannot be opened: {error}.")
     lock.release()
