@@ -1,6 +1,7 @@
 # Hashrange in a container:
 #   docker build -t hashrange/hashrange .
 #   docker run -p 8000:8000 -v hashrange-data:/data hashrange
+# Tables and items to begin with (docs/init.md): docker run -p 8000:8000 -v ./init:/init hashrange
 # DynamoDB Local's flags work too: docker run -p 8000:8000 hashrange -inMemory -sharedDb
 
 FROM python:3.11-slim AS build
@@ -16,12 +17,14 @@ RUN /opt/hashrange/bin/pip install --no-cache-dir --disable-pip-version-check --
 FROM python:3.11-slim
 RUN groupadd --gid 10001 hashrange \
     && useradd --uid 10001 --gid hashrange --no-create-home --shell /usr/sbin/nologin hashrange \
-    && install -d -o hashrange -g hashrange /data
+    && install -d -o hashrange -g hashrange /data \
+    && install -d /init
 COPY --from=build /opt/hashrange /opt/hashrange
 ENV PATH=/opt/hashrange/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     HASHRANGE_HOST=0.0.0.0 \
-    HASHRANGE_DATA_DIR=/data
+    HASHRANGE_DATA_DIR=/data \
+    HASHRANGE_INIT=/init
 USER hashrange
 WORKDIR /data
 VOLUME /data

@@ -42,6 +42,12 @@ class Settings(msgspec.Struct, frozen=True):
             description="Snapshot file (hashrange snapshot) to begin with; for --in-memory, or a folder without tables."
         ),
     ] = None
+    init: Annotated[
+        str | None,
+        Meta(
+            description="Folder of tables and items that the server begins with (docs/init.md); each of its files is applied once to a data folder."
+        ),
+    ] = None
     credentials: Annotated[
         str | None,
         Meta(

@@ -11,6 +11,7 @@ import msgspec
 
 from hashrange.clock import MovableClock, SystemClock
 from hashrange.jobs.virtual_time import advance
+from hashrange.service.initial_content import reset_service
 from hashrange.service.opening import open_fork, open_service
 from hashrange.service.snapshots import ServiceSnapshot, movable_clock, return_to, take_snapshot, write_snapshot
 from hashrange.settings import Settings
@@ -132,8 +133,11 @@ class Database:
             return self._session().resource("dynamodb", **(CREDENTIALS | options))
 
     def reset(self) -> None:
-        """Delete all content; service time runs again as the machine's does, and there are no faults."""
-        self._process.run(return_to, self._process.service, None)
+        """Return to the initial content: nothing, or that of `Settings(init=…)`; service time runs again as the machine's does, and there are no faults.
+
+        Raises SettingUnusable if the init folder cannot be applied; nothing is changed then.
+        """
+        self._process.run(reset_service, self._process.service)
 
     def snapshot(self) -> Snapshot:
         """Copy the whole content."""
