@@ -102,11 +102,14 @@ def _cases(known: Known, words: str, folders: str, files: str) -> str:
 def bash_script(known: Known) -> str:
     """The script of bash."""
     reply = 'COMPREPLY=($(compgen {} -- "$word"))'
-    cases = _cases(known, reply.format('-W "{}"'), reply.format("-d"), reply.format("-f"))
+    paths = f"compopt -o filenames 2>/dev/null; local IFS=$'\\n'; {reply}"
+    cases = _cases(known, reply.format('-W "{}"'), paths.format("-d"), paths.format("-f"))
     return f"""# bash completion of hashrange
 _hashrange() {{
   local word="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}"
   COMPREPLY=()
+  # Bash takes --flag=value apart into three words.
+  if [ "$word" = "=" ]; then word=""; elif [ "$before" = "=" ]; then before="${{COMP_WORDS[COMP_CWORD-2]}}"; fi
   if [ "$COMP_CWORD" -eq 1 ]; then
     COMPREPLY=($(compgen -W "{" ".join(known)} --help --version" -- "$word"))
     return
@@ -115,7 +118,7 @@ _hashrange() {{
 {cases}
   esac
 }}
-complete -o filenames -F _hashrange hashrange
+complete -F _hashrange hashrange
 """
 
 

@@ -4,16 +4,18 @@ import json
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
-from hashrange.cli.checkup.finding import Finding
+from hashrange.cli.checkup.finding import Finding, surprising
 from hashrange.cli.checkup.sdk_settings import (
-    Profile,
     endpoint_of_clients,
+    find_keys,
+    host_in,
     is_aws,
     look_at_credentials,
     look_at_endpoint,
     look_at_proxies,
     look_at_region,
     read_profile,
+    without_user,
 )
 from hashrange.cli.main import DONE, FAILED, count
 from hashrange.cli.output import say
@@ -38,7 +40,7 @@ def run(words: list[str]) -> int:
     for finding in examine(environment, options.endpoint_url, options.profile):
         findings.append(finding)
         if not options.json:
-            say(f"{finding.verdict:<6} {finding.subject:<12} {finding.sentence}", is_flushed=True)
+            say(f"{finding.verdict:<6} {finding.subject:<12} {_in_terminal(finding.sentence)}", is_flushed=True)
     wrong = sum(one.verdict == "wrong" for one in findings)
     hints = sum(one.verdict == "hint" for one in findings)
     if options.json:
@@ -62,7 +64,7 @@ def examine(environment: Mapping[str, str], endpoint_url: str | None, profile_na
     """All findings, in the order in which they are found."""
     # Imported here: only this command needs them, and some load much.
     from hashrange.cli.checkup.endpoint import ClientKeys, look_at_answers
-    from hashrange.cli.checkup.machine import look_at_data_folder, look_at_installation, look_at_settings
+    from hashrange.cli.checkup.machine import look_at_data_folder, look_at_installation, look_at_port, look_at_settings
 
     yield from look_at_installation()
     settings, found = look_at_settings(environment)
@@ -73,33 +75,32 @@ def examine(environment: Mapping[str, str], endpoint_url: str | None, profile_na
     own_url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{settings.port}"
     profile = read_profile(environment, profile_name, environment.get("HOME") or "~")
     endpoint = endpoint_of_clients(environment, profile)
+    url = endpoint_url or endpoint.url or own_url
+    yield from look_at_port(settings, is_called_by_clients=_port_of(url) == settings.port)
     if endpoint_url is None:
         yield from look_at_endpoint(endpoint, environment, own_url)
+    elif is_aws(host_in(url)):
+        yield surprising("endpoint", f"{without_user(url)} is AWS itself, to which nothing is sent here.")
     region, found = look_at_region(environment, profile)
     yield from found
     yield from look_at_credentials(environment, profile)
-    url = endpoint_url or endpoint.url or own_url
-    yield from look_at_proxies(url, _host_of(url), environment)
-    if is_aws(_host_of(url)):
+    yield from look_at_proxies(url, host_in(url), environment)
+    if is_aws(host_in(url)):
         return
-    yield from look_at_answers(url, ClientKeys(*_keys(environment, profile), region, environment.get("AWS_CA_BUNDLE")))
+    keys = find_keys(environment, profile)
+    bundle = environment.get("AWS_CA_BUNDLE") or profile.config.get("ca_bundle")
+    access_key, secret_key = keys.access_key or PLACEHOLDER_KEY, keys.secret_key or PLACEHOLDER_KEY
+    yield from look_at_answers(url, ClientKeys(access_key, secret_key, keys.session_token, region, bundle))
 
 
-def _keys(environment: Mapping[str, str], profile: Profile) -> tuple[str, str, str | None]:
-    """Access key, secret and token that clients find; stand-ins if they find none."""
-    if environment.get("AWS_ACCESS_KEY_ID") or environment.get("AWS_SECRET_ACCESS_KEY"):
-        given: Mapping[str, str] = {
-            name.lower(): value for name, value in environment.items() if name.startswith("AWS_")
-        }
-    else:
-        given = {**profile.config, **profile.credentials}
-    key, secret = given.get("aws_access_key_id"), given.get("aws_secret_access_key")
-    return key or PLACEHOLDER_KEY, secret or PLACEHOLDER_KEY, given.get("aws_session_token")
-
-
-def _host_of(url: str) -> str:
-    """The host in a URL; empty if there is none."""
+def _port_of(url: str) -> int | None:
+    """The port that a URL names."""
     try:
-        return urlsplit(url).hostname or ""
+        return urlsplit(url).port
     except ValueError:
-        return ""
+        return None
+
+
+def _in_terminal(sentence: str) -> str:
+    """A sentence without characters that command a terminal, or that cannot be written: a server may have sent them."""
+    return "".join(one if one.isprintable() else "?" for one in sentence)

@@ -1,9 +1,15 @@
-"""How do tests of commands keep the garbage collector's settings? A fixture restores the thresholds that a command changes for its process."""
+"""What do tests of commands share? The restored thresholds of the garbage collector, and what `hashrange doctor` looks at."""
 
 import gc
+import socket
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+
+from hashrange.settings import Settings
+from hashrange.testing import server
+from tests.unit.cli.doctor_visits import Doctor
 
 
 @pytest.fixture(autouse=True)
@@ -12,3 +18,21 @@ def collector() -> Iterator[None]:
     thresholds = gc.get_threshold()
     yield
     gc.set_threshold(*thresholds)
+
+
+@pytest.fixture
+def doctor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Doctor:
+    return Doctor(tmp_path, monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[str]:
+    with server(Settings(data_dir=None, port=0)) as database:
+        yield database.endpoint
+
+
+@pytest.fixture
+def free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return int(listening.getsockname()[1])

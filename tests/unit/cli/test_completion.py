@@ -26,7 +26,7 @@ def offered(script: str, folder: Path, *words: str) -> list[str]:
     )
     told = subprocess.run(["bash", "-c", program], cwd=folder, capture_output=True, text=True, check=True)
     assert told.stderr == ""
-    return told.stdout.split()
+    return told.stdout.splitlines() if told.stdout.strip() else []
 
 
 def test_bash(capsys: Printed, tmp_path: Path) -> None:
@@ -48,6 +48,15 @@ def test_bash(capsys: Printed, tmp_path: Path) -> None:
     assert offered(script, tmp_path, "unknown", "") == []
 
 
+def test_bash_with_unusual_words(capsys: Printed, tmp_path: Path) -> None:
+    script = script_of("bash", capsys)
+    (tmp_path / "my data").mkdir()
+    assert offered(script, tmp_path, "serve", "--data-dir", "my") == ["my data"]
+    assert offered(script, tmp_path, "serve", "--data-dir", "=", "m") == ["my data"]
+    assert offered(script, tmp_path, "serve", "--log-level", "=") == ["debug", "info", "warning", "error"]
+    assert offered(script, tmp_path, "serve", "--log-level", "=", "in") == ["info"]
+
+
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_other_shells_can_read_their_scripts(shell: str, capsys: Printed, tmp_path: Path) -> None:
     script = script_of(shell, capsys)
@@ -57,8 +66,34 @@ def test_other_shells_can_read_their_scripts(shell: str, capsys: Printed, tmp_pa
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
     subprocess.run([shell, "-n", str(path)], check=True)
-    told = subprocess.run([shell, "-c", "echo $argv", "-n"], capture_output=True, text=True, check=False)
-    assert told.returncode == 0
+
+
+ZSH = """
+compdef() { : }
+compadd() { shift; print -l -- "$@" }
+_files() { print -- files "$@" }
+"""
+"""Stand-ins for what zsh has only while it completes: they print what they are asked to offer."""
+
+
+def test_zsh(capsys: Printed, tmp_path: Path) -> None:
+    script = script_of("zsh", capsys)
+    if shutil.which("zsh") is None:
+        pytest.skip("zsh is not installed")
+
+    def told(*words: str) -> list[str]:
+        asked = " ".join(f"'{word}'" for word in ("hashrange", *words))
+        program = f"{ZSH}{script}\nwords=({asked}) CURRENT={len(words) + 1}\n_hashrange"
+        found = subprocess.run(["zsh", "-f", "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
+        assert found.stderr == ""
+        return found.stdout.splitlines()
+
+    assert told("") == [*COMMANDS, "--help", "--version"]
+    assert told("serve", "--log-level", "") == ["debug", "info", "warning", "error"]
+    assert told("serve", "--data-dir", "") == ["files -/"]
+    assert told("serve", "--config", "") == ["files"]
+    assert told("completion", "") == list(SHELLS)
+    assert "--data-dir" in told("serve", "--da")
 
 
 def test_fish(capsys: Printed, tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ import socket
 import ssl
 from collections.abc import Generator, Iterator, Mapping
 from email.utils import parsedate_to_datetime
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from threading import Thread, Timer
 from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
@@ -16,7 +17,9 @@ from hashrange.clock import SystemClock
 from hashrange.wire.outgoing_signature import OutgoingSigner, signed_headers
 
 WAIT_SECONDS_MAX = 3.0
-"""Time to wait for a connection, or for further bytes of a reply."""
+"""Time to wait for a name's addresses, for a connection, and for a whole reply."""
+REPLY_BYTES_MAX = 1_000_000
+"""Bytes of a reply that are read."""
 SKEW_SECONDS_MAX = 900
 """A signature that is older is refused. Source: signing.md."""
 SKEW_SECONDS_SURPRISING = 60
@@ -59,6 +62,11 @@ def look_at_answers(url: str, keys: ClientKeys) -> Iterator[Finding]:
         )
         return
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    if parts.scheme == "https" and keys.ca_bundle and not _is_bundle(keys.ca_bundle):
+        yield failing(
+            "certificates",
+            f"{keys.ca_bundle}, by AWS_CA_BUNDLE or ca_bundle of the profile, is no readable file of certificates, so clients fail.",
+        )
     problem = yield from _reach(host, port)
     if problem:
         return
@@ -83,12 +91,10 @@ def _parts_of(url: str) -> SplitResult | None:
 
 def _reach(host: str, port: int) -> Generator[Finding, None, bool]:
     """Connect to each address of the host. Returns True if none can be reached."""
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
+    addresses = _addresses_of(host, port)
+    if not addresses:
         yield failing("server", f"The name {host} is not known on this machine.")
         return True
-    addresses = list(dict.fromkeys(str(one[4][0]) for one in found))[:4]
     problems: dict[str, str] = {}
     for address in addresses:
         try:
@@ -111,9 +117,24 @@ def _reach(host: str, port: int) -> Generator[Finding, None, bool]:
     return False
 
 
+def _addresses_of(host: str, port: int) -> list[str]:
+    """The first addresses of a host; none if it is unknown, or not found in time."""
+    found: list[str] = []
+
+    def look_up() -> None:
+        with contextlib.suppress(OSError, UnicodeError):
+            found.extend(str(one[4][0]) for one in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+
+    thread = Thread(target=look_up, daemon=True)
+    thread.start()
+    thread.join(WAIT_SECONDS_MAX)
+    return list(dict.fromkeys(found))[:4]
+
+
 def _ask(
     parts: SplitResult, keys: ClientKeys, method: str, path: str, headers: Mapping[str, str], body: bytes
 ) -> EndpointReply:
+    """The reply to one request. Raises OSError, HTTPException, and ValueError for headers that cannot be sent."""
     port = parts.port or (443 if parts.scheme == "https" else 80)
     connection: HTTPConnection
     if parts.scheme == "https":
@@ -122,14 +143,35 @@ def _ask(
         )
     else:
         connection = HTTPConnection(parts.hostname or "", port, timeout=WAIT_SECONDS_MAX)
+    used: list[socket.socket] = []
+    is_late = False
+
+    def hang_up() -> None:
+        # A server that sends a byte now and then would otherwise hold the command forever.
+        nonlocal is_late
+        is_late = True
+        for one in filter(None, (connection.sock, *used)):
+            with contextlib.suppress(OSError):
+                socket.socket.shutdown(one, socket.SHUT_RDWR)
+
+    timer = Timer(WAIT_SECONDS_MAX, hang_up)
+    timer.daemon = True
+    timer.start()
     try:
+        connection.connect()
+        used.append(connection.sock)
         connection.request(method, path, body, dict(headers))
-        reply: HTTPResponse = connection.getresponse()
-        with reply:
-            return EndpointReply(
-                reply.status, {name.lower(): value for name, value in reply.getheaders()}, reply.read(1_000_000)
-            )
+        with connection.getresponse() as reply:
+            received = reply.read(REPLY_BYTES_MAX)
+            if is_late:
+                raise TimeoutError
+            return EndpointReply(reply.status, {name.lower(): value for name, value in reply.getheaders()}, received)
+    except (OSError, HTTPException) as error:
+        if is_late:
+            raise TimeoutError from error
+        raise
     finally:
+        timer.cancel()
         connection.close()
 
 
@@ -140,6 +182,15 @@ def _trust(ca_bundle: str | None) -> ssl.SSLContext:
         with contextlib.suppress(OSError):
             context.load_verify_locations(ca_bundle)
     return context
+
+
+def _is_bundle(path: str) -> bool:
+    """True for a file of certificates that can be read."""
+    try:
+        ssl.create_default_context().load_verify_locations(path)
+    except OSError:
+        return False
+    return True
 
 
 def _misunderstood(parts: SplitResult, host: str, port: int, error: Exception) -> Finding:
@@ -184,7 +235,7 @@ def _named(parts: SplitResult, keys: ClientKeys, health: EndpointReply) -> Findi
         version = json.loads(info.body).get("version") if info.status == 200 else None
         form = {"Content-Type": "application/x-www-form-urlencoded"}
         probe = b"" if version else _ask(parts, keys, "POST", "/", form, PROBE).body
-    except (OSError, HTTPException, ValueError, AttributeError):
+    except (OSError, HTTPException, ValueError, AttributeError, RecursionError):
         version, probe = None, b""
     if version:
         return fine("server", f"Hashrange {version} answers at {place}.")
@@ -231,19 +282,24 @@ def _signed(parts: SplitResult, keys: ClientKeys, body: bytes) -> dict[str, str]
     }
     if keys.session_token:
         complete["X-Amz-Security-Token"] = keys.session_token
-    return signed_headers(signer, "POST", "/", complete, body, SystemClock.wall_time())
+    return signed_headers(signer, "POST", parts.path or "/", complete, body, SystemClock.wall_time())
 
 
 def _listed(parts: SplitResult, keys: ClientKeys) -> Iterator[Finding]:
     """What ListTables gets, signed as a client signs it."""
-    headers = _signed(parts, keys, b"{}")
     try:
-        reply = _ask(parts, keys, "POST", "/", headers, b"{}")
-        members = json.loads(reply.body)
+        reply = _ask(parts, keys, "POST", parts.path or "/", _signed(parts, keys, b"{}"), b"{}")
     except (OSError, HTTPException) as error:
         yield failing("request", f"ListTables got no reply ({type(error).__name__}).")
         return
     except ValueError:
+        yield failing(
+            "request", "The access key, session token or Region holds characters that no header can. Set them again."
+        )
+        return
+    try:
+        members = json.loads(reply.body)
+    except (ValueError, RecursionError):
         members = None
     if not isinstance(members, dict):
         yield failing("request", f"ListTables got no reply of DynamoDB (HTTP {reply.status}).")
@@ -262,6 +318,8 @@ def _listed(parts: SplitResult, keys: ClientKeys) -> Iterator[Finding]:
     else:
         code = str(members.get("__type", "")).rpartition("#")[2]
         message = str(members.get("message") or members.get("Message") or "").partition("\n")[0][:200]
+        if keys.session_token:
+            message = message.replace(keys.session_token, "…")
         yield failing(
             "request",
             f"ListTables is refused: {code}: {message} The keys and Region of clients must be those of the server's credentials file.",

@@ -1,8 +1,10 @@
 """Can a server start here? Looks at Python, the engine, the settings and the data folder. Changes nothing on disk."""
 
+import errno
 import os
 import platform
 import shutil
+import socket
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -44,7 +46,15 @@ def look_at_data_folder(settings: Settings) -> Iterator[Finding]:
     if settings.data_dir is None:
         yield fine("data", "The data is in memory, and is gone when the server stops.")
         return
-    folder = Path(settings.data_dir)
+    try:
+        yield from _state_of(Path(settings.data_dir))
+    except OSError as error:
+        yield failing(
+            "data", f"{settings.data_dir} cannot be looked at: {error.strerror}. Name another folder with --data-dir."
+        )
+
+
+def _state_of(folder: Path) -> Iterator[Finding]:
     existing = next((one for one in (folder, *folder.absolute().parents) if one.exists()), folder)
     if not existing.is_dir():
         yield failing(
@@ -64,17 +74,51 @@ def look_at_data_folder(settings: Settings) -> Iterator[Finding]:
 
 
 def _use_of(folder: Path) -> Finding:
-    from hashrange.store.embedded.files import LOCK_FILE
+    from hashrange.store.embedded.files import LOCK_FILE, refuse_foreign
     from hashrange.store.embedded.identity import FolderLock
 
+    try:
+        refuse_foreign(folder)
+    except StorageError as error:
+        return failing("data", str(error))
     if not (folder / LOCK_FILE).exists():
         return fine("data", f"{folder} is a folder without data of Hashrange.")
     lock = FolderLock(str(folder), is_signed=False)
     try:
         lock.take_file(os.O_RDWR)
     except StorageLocked as error:
-        return surprising("data", f"{error} It is right if that is the server that you use.")
+        return surprising("data", f"{error} If it is the server that you use, nothing is wrong.")
     except (OSError, StorageError) as error:
         return failing("data", f"{folder} cannot be opened: {error}.")
     lock.release()
     return fine("data", f"{folder} has data, and no server uses it now.")
+
+
+def look_at_port(settings: Settings, *, is_called_by_clients: bool) -> Iterator[Finding]:
+    """Whether a server can listen at its port now. Binds the port, does not listen, and lets it go."""
+    if settings.port == 0:
+        return
+    with socket.socket(socket.AF_INET6 if ":" in settings.host else socket.AF_INET) as trying:
+        if os.name == "posix":  # Windows lets two programs bind one port with this option
+            trying.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trying.bind((settings.host, settings.port))
+        except OSError as error:
+            yield _unbound(settings, error, is_called_by_clients)
+        else:
+            yield fine("port", f"Port {settings.port} is free at {settings.host}.")
+
+
+def _unbound(settings: Settings, error: OSError, is_called_by_clients: bool) -> Finding:
+    place = f"{settings.host}, port {settings.port}"
+    if error.errno != errno.EADDRINUSE:
+        return failing(
+            "port",
+            f"No server can listen at {place}: {error.strerror}. Name another place with --host and --port.",
+        )
+    if is_called_by_clients:
+        return fine("port", f"A program listens at {place}, where clients call; below is what it is.")
+    return surprising(
+        "port",
+        f"A program listens at {place}, so `hashrange serve` does not start there; clients call elsewhere. End it, or name another --port.",
+    )

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from hashrange.cli.checkup.finding import Finding, failing, fine, surprising
 
@@ -35,6 +36,8 @@ class Profile(NamedTuple):
     name: str
     is_asked_for: bool
     """True if AWS_PROFILE or --profile names it."""
+    is_in_code: bool
+    """True if --profile names it: the keys of variables are then not used."""
     exists: bool
     config: Section
     credentials: Section
@@ -54,7 +57,7 @@ class FoundEndpoint(NamedTuple):
 
 def read_profile(environment: Mapping[str, str], name: str | None, home_folder: str) -> Profile:
     """The profile that SDKs use; an empty one if there are no files."""
-    home = Path(home_folder).expanduser()
+    home = Path(home_folder)
     asked = name or environment.get("AWS_PROFILE") or environment.get("AWS_DEFAULT_PROFILE")
     chosen = asked or "default"
     config, problem = _read(environment.get("AWS_CONFIG_FILE"), home / ".aws" / "config")
@@ -65,6 +68,7 @@ def read_profile(environment: Mapping[str, str], name: str | None, home_folder: 
     return Profile(
         chosen,
         asked is not None,
+        name is not None,
         bool(own or keys),
         own,
         keys,
@@ -74,14 +78,14 @@ def read_profile(environment: Mapping[str, str], name: str | None, home_folder: 
 
 
 def _read(variable: str | None, usual: Path) -> tuple[dict[str, Section], str | None]:
-    path = Path(variable).expanduser() if variable else usual
+    path = Path(variable) if variable else usual
     parser = configparser.RawConfigParser(default_section="\n", strict=False)
     try:
-        with path.open(encoding="utf-8") as file:
+        with path.expanduser().open(encoding="utf-8") as file:
             parser.read_file(file)
     except FileNotFoundError:
         return {}, None
-    except (OSError, UnicodeDecodeError, configparser.Error) as error:
+    except (OSError, RuntimeError, UnicodeDecodeError, configparser.Error) as error:
         return {}, f"{path} cannot be read ({type(error).__name__})"
     return {name: dict(parser.items(name)) for name in parser.sections()}, None
 
@@ -119,7 +123,7 @@ def look_at_endpoint(endpoint: FoundEndpoint, environment: Mapping[str, str], ow
         remedy = f"Set AWS_ENDPOINT_URL_DYNAMODB={own_url}, or give each client its endpoint."
         yield failing("endpoint", f"SDKs and the AWS CLI would call DynamoDB in AWS: {endpoint.source}. {remedy}")
         return
-    if is_aws(re.sub(r"^[a-z]+://|[:/].*$", "", without_user(endpoint.url))):
+    if is_aws(host_in(endpoint.url)):
         yield surprising("endpoint", f"Clients call AWS itself, by {endpoint.source}: {without_user(endpoint.url)}.")
         return
     yield fine("endpoint", f"Clients call {without_user(endpoint.url)}, by {endpoint.source}.")
@@ -133,13 +137,17 @@ def look_at_endpoint(endpoint: FoundEndpoint, environment: Mapping[str, str], ow
 def look_at_region(environment: Mapping[str, str], profile: Profile) -> tuple[str, list[Finding]]:
     """The Region that clients find; what it means."""
     default, plain = environment.get("AWS_DEFAULT_REGION"), environment.get("AWS_REGION")
+    in_profile = profile.config.get("region")
+    if plain and not default and in_profile and plain != in_profile:
+        sentence = f"AWS_REGION is {plain}, and that of the profile {profile.name} is {in_profile}: boto3 takes the second, most SDKs the first. Each Region has tables of its own."
+        return in_profile, [surprising("region", sentence)]
     if plain and default and plain != default:
         sentence = f"AWS_REGION is {plain}, and AWS_DEFAULT_REGION is {default}: boto3 takes the second, most SDKs the first. Each Region has tables of its own."
         return default, [surprising("region", sentence)]
-    if plain and not default and not profile.config.get("region"):
+    if plain and not default and not in_profile:
         sentence = f"Only AWS_REGION is set, which boto3 does not read. Set AWS_DEFAULT_REGION={plain} too."
         return plain, [surprising("region", sentence)]
-    region = default or plain or profile.config.get("region")
+    region = default or plain or in_profile
     if region:
         return region, [
             fine(
@@ -155,6 +163,37 @@ def look_at_region(environment: Mapping[str, str], profile: Profile) -> tuple[st
     ]
 
 
+class FoundKeys(NamedTuple):
+    """The keys that clients find, each None if missing."""
+
+    access_key: str | None
+    secret_key: str | None
+    session_token: str | None
+    source: str
+
+
+def find_keys(environment: Mapping[str, str], profile: Profile) -> FoundKeys:
+    """The keys of the first source that has an access key: variables, the credentials file, the config file.
+
+    If there is none: a secret that stands alone, or nothing.
+    """
+    variables = {name.lower(): value for name, value in environment.items() if name.startswith("AWS_")}
+    of_profile = f"the profile {profile.name}"
+    sources = [({} if profile.is_in_code else variables, "the environment")]
+    sources += [(dict(profile.credentials), of_profile), (dict(profile.config), of_profile)]
+    found = [
+        FoundKeys(
+            one.get("aws_access_key_id") or None,
+            one.get("aws_secret_access_key") or None,
+            one.get("aws_session_token") or None,
+            source,
+        )
+        for one, source in sources
+    ]
+    lone = next((one for one in found if one.secret_key), FoundKeys(None, None, None, ""))
+    return next((one for one in found if one.access_key), lone)
+
+
 def look_at_credentials(environment: Mapping[str, str], profile: Profile) -> Iterator[Finding]:
     """Where clients have their keys from, and whose they are. Never shows a secret."""
     if profile.problem is not None:
@@ -163,17 +202,12 @@ def look_at_credentials(environment: Mapping[str, str], profile: Profile) -> Ite
         yield failing(
             "profile", f"There is no profile {profile.name} in the shared files, so clients fail as they start."
         )
-    key, secret = environment.get("AWS_ACCESS_KEY_ID"), environment.get("AWS_SECRET_ACCESS_KEY")
-    source = "the environment"
-    if not key and not secret:
-        both = {**profile.config, **profile.credentials}
-        key, secret = both.get("aws_access_key_id"), both.get("aws_secret_access_key")
-        source = f"the profile {profile.name}"
+    key, secret, _, source = find_keys(environment, profile)
     if bool(key) != bool(secret):
         given, missing = ("an access key", "its secret") if key else ("a secret", "its access key")
         yield failing(
             "credentials",
-            f"{source} has {given} without {missing}: clients fail. Any pair will do for a server without a credentials file.",
+            f"{source[0].upper()}{source[1:]} has {given} without {missing}: clients fail. Any pair will do for a server without a credentials file.",
         )
     elif key and len(key) == ACCOUNT_DIGITS and key.isascii() and key.isdigit():
         yield surprising(
@@ -201,18 +235,30 @@ def look_at_proxies(url: str, host: str, environment: Mapping[str, str]) -> Iter
     proxy = environment.get(f"{scheme}_proxy") or (environment.get(f"{scheme.upper()}_PROXY"))
     excluded = (environment.get("no_proxy") or environment.get("NO_PROXY") or "").replace(" ", "").split(",")
     is_excluded = any(one in {"*", host} or (one and host.endswith("." + one.lstrip("."))) for one in excluded)
-    if proxy and not is_excluded:
-        yield failing(
-            "proxy",
-            f"Requests to {host} go through the proxy {without_user(proxy)}, which cannot reach this machine's own ports. Add {host} to NO_PROXY.",
+    if not proxy or is_excluded:
+        return
+    sentence = f"Requests to {host} go through the proxy {without_user(proxy)}"
+    if host in {"localhost", "::1"} or host.startswith("127."):
+        yield failing("proxy", f"{sentence}, which cannot reach this machine's own ports. Add {host} to NO_PROXY.")
+    else:
+        yield surprising(
+            "proxy", f"{sentence}, which was not asked here. Add {host} to NO_PROXY if it cannot reach it."
         )
 
 
 def is_aws(host: str) -> bool:
     """True for a host of AWS."""
-    return host.endswith((".amazonaws.com", ".amazonaws.com.cn", ".api.aws"))
+    return host.rstrip(".").endswith((".amazonaws.com", ".amazonaws.com.cn", ".api.aws"))
+
+
+def host_in(url: str) -> str:
+    """The host in a URL, in lower case; empty if there is none."""
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
 
 
 def without_user(url: str) -> str:
     """A URL without user and password."""
-    return re.sub(r"//[^/@]*@", "//", url)
+    return re.sub(r"^([a-zA-Z]*://)?.*@", r"\1", url)

@@ -70,7 +70,7 @@ def make_folder(data_dir: str) -> None:
         raise FolderUnfit(
             f"the folder {data_dir} cannot be made: {error.strerror}. Name another one with --data-dir."
         ) from error
-    _refuse_foreign(folder)
+    refuse_foreign(folder)
 
 
 def make_engine_folder(data_dir: str) -> None:
@@ -83,7 +83,7 @@ def make_engine_folder(data_dir: str) -> None:
         sync_folder(str(each))
 
 
-def _refuse_foreign(folder: Path) -> None:
+def refuse_foreign(folder: Path) -> None:
     """Raise FolderUnfit for a folder that holds foreign files and no folder `engine`, so that they stay untouched.
 
     Raises StorageError when it cannot be read.
