@@ -28,7 +28,16 @@ READY = (
 DAX_READY = " DAX clients connect to {endpoint}."
 RUNS_CODE = " Functions are switched on: whoever reaches this port can run code on this machine, with the rights of this process."
 
-_PLACEHOLDERS = {"host": "ADDRESS", "data_dir": "DIR", "init": "DIR", "kinesis_endpoint": "URL", "others": "URL"}
+_PLACEHOLDERS = {
+    "host": "ADDRESS",
+    "data_dir": "DIR",
+    "init": "DIR",
+    "sns_endpoint": "URL",
+    "otlp_endpoint": "URL",
+    "dax_advertise": "HOST",
+    "kinesis_endpoint": "URL",
+    "others": "URL",
+}
 """Key of an option that takes text → what stands for its value in the help; FILE for all others."""
 
 

@@ -10,6 +10,8 @@ from hashrange.cli.completion import SHELLS
 from hashrange.cli.main import COMMANDS, DONE, WRONG_USE, main
 from hashrange.settings import options
 
+NO_FILES = ("--sns-endpoint", "--otlp-endpoint", "--kinesis-endpoint", "--others", "--dax-advertise")
+"""Flags of `hashrange serve` whose values are texts, but not names of files."""
 Printed = pytest.CaptureFixture[str]
 
 
@@ -39,6 +41,7 @@ def test_bash(capsys: Printed, tmp_path: Path) -> None:
     assert offered(script, tmp_path, "serve", "--data-dir", "data") == ["data-a"]
     assert sorted(offered(script, tmp_path, "serve", "--config", "data")) == ["data-a", "data-b.toml"]
     assert offered(script, tmp_path, "serve", "--port", "") == []
+    assert [offered(script, tmp_path, "serve", flag, "") for flag in NO_FILES] == [[]] * len(NO_FILES)
     assert offered(script, tmp_path, "serve", "--no-in") == ["--no-in-memory"]
     assert set(offered(script, tmp_path, "serve", "--")) >= {option.flag for option in options()} | {"--config"}
     assert offered(script, tmp_path, "check", "d") == ["data-a"]
