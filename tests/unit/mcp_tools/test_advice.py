@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hashrange.cli.mcp_tools.advice import advise
-from hashrange.cli.mcp_tools.evidence import Evidence, Sample, Use
+from hashrange.cli.mcp_tools.evidence import Evidence, ItemSample, Use
 
 INDEX = {
     "IndexName": "by-name",
@@ -20,7 +20,7 @@ TABLE: dict[str, Any] = {
     "GlobalSecondaryIndexes": [INDEX],
 }
 SOUND = Evidence(
-    TABLE, False, Use(5.0, 5.0, 0.0, 0.0, 10.0), {"by-name": 5.0}, Sample(100, 90, 3, 500, {"by-name": 0}, [])
+    TABLE, False, Use(5.0, 5.0, 0.0, 0.0, 10.0), {"by-name": 5.0}, ItemSample(100, 90, 3, 500, {"by-name": 0}, [])
 )
 
 
@@ -30,7 +30,9 @@ def test_a_sound_table() -> None:
 
 def test_a_table_of_which_nothing_is_known() -> None:
     nothing = Use(None, None, None, None, None)
-    assert advise(SOUND._replace(use=nothing, index_reads={"by-name": None}, sample=Sample(0, 0, 0, 0, {}, []))) == []
+    assert (
+        advise(SOUND._replace(use=nothing, index_reads={"by-name": None}, sample=ItemSample(0, 0, 0, 0, {}, []))) == []
+    )
 
 
 @pytest.mark.parametrize(

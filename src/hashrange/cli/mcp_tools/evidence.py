@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from hashrange.cli.mcp_tools.asking import Asking
+from hashrange.cli.mcp_tools.asking import AskedServer
 from hashrange.cli.remote import RemoteError
 from hashrange.clock import SystemClock
 
@@ -19,7 +19,7 @@ DAY_SECONDS = 86_400
 SECONDS = timedelta(days=DAYS).total_seconds()
 
 
-class Sample(NamedTuple):
+class ItemSample(NamedTuple):
     """What a page of a table's items shows."""
 
     items: int
@@ -53,10 +53,10 @@ class Evidence(NamedTuple):
     use: Use
     index_reads: Mapping[str, float | None]
     """Global index → read units of the last DAYS days."""
-    sample: Sample
+    sample: ItemSample
 
 
-def gather_evidence(asking: Asking, table: str) -> Evidence:
+def gather_evidence(asking: AskedServer, table: str) -> Evidence:
     """Ask for all of it. Raises RemoteError if the table cannot be described or read; metrics may be missing."""
     described = asking.ask("DescribeTable", TableName=table)["Table"]
     expiry = asking.ask("DescribeTimeToLive", TableName=table)["TimeToLiveDescription"]["TimeToLiveStatus"]
@@ -79,7 +79,9 @@ def gather_evidence(asking: Asking, table: str) -> Evidence:
     return Evidence(described, expiry in {"ENABLED", "ENABLING"}, use, reads, _sampled(described, page["Items"]))
 
 
-def _sum(asking: Asking, metric: str, dimensions: Sequence[Mapping[str, str]], statistic: str = "Sum") -> float | None:
+def _sum(
+    asking: AskedServer, metric: str, dimensions: Sequence[Mapping[str, str]], statistic: str = "Sum"
+) -> float | None:
     end_seconds = SystemClock.wall_time()
     try:
         reply = asking.ask(
@@ -98,12 +100,12 @@ def _sum(asking: Asking, metric: str, dimensions: Sequence[Mapping[str, str]], s
     return float(sum(point[statistic] for point in reply.get("Datapoints", ())))
 
 
-def _requests(asking: Asking, of_table: Sequence[Mapping[str, str]], operation: str) -> float | None:
+def _requests(asking: AskedServer, of_table: Sequence[Mapping[str, str]], operation: str) -> float | None:
     dimensions = [*of_table, {"Name": "Operation", "Value": operation}]
     return _sum(asking, "SuccessfulRequestLatency", dimensions, "SampleCount")
 
 
-def _sampled(table: Mapping[str, Any], items: Sequence[Mapping[str, Any]]) -> Sample:
+def _sampled(table: Mapping[str, Any], items: Sequence[Mapping[str, Any]]) -> ItemSample:
     partition_name = table["KeySchema"][0]["AttributeName"]
     keys = Counter(json.dumps(item[partition_name]) for item in items)
     indexes = [*table.get("GlobalSecondaryIndexes", ()), *table.get("LocalSecondaryIndexes", ())]
@@ -113,7 +115,7 @@ def _sampled(table: Mapping[str, Any], items: Sequence[Mapping[str, Any]]) -> Sa
         )
         for one in indexes
     }
-    return Sample(
+    return ItemSample(
         len(items),
         len(keys),
         max(keys.values(), default=0),
