@@ -6,6 +6,7 @@ import pytest
 
 from hashrange.cli.mcp_tools.advice import advise
 from hashrange.cli.mcp_tools.evidence import Evidence, ItemSample, Use
+from hashrange.cli.mcp_tools.hot_keys import HotKey
 
 INDEX = {
     "IndexName": "by-name",
@@ -39,6 +40,7 @@ def test_a_table_of_which_nothing_is_known() -> None:
     ("changes", "subject", "number"),
     [
         ({"use": SOUND.use._replace(throttled=7.0)}, "throttling", "7 "),
+        ({"hot_keys": [HotKey("u1", 400.0, 1_000.0, "units")]}, "hot key", "400 of 1,000 units of a day"),
         (
             {"table": TABLE | {"ProvisionedThroughput": {"ReadCapacityUnits": 100, "WriteCapacityUnits": 1}}},
             "capacity",

@@ -11,6 +11,10 @@ from hashrange.cli.mcp_tools.evidence import DAYS, SECONDS, Evidence
 SAMPLE_MIN = 20
 """Of fewer items, nothing is concluded."""
 CROWDED_SHARE = 0.5
+HOT_SHARE = 0.25
+"""Part of a day's units of a table that one partition key uses."""
+HOT_UNITS_MIN = 100
+"""Fewer units, or throttled parts of requests, are too few to conclude from."""
 SCANS_MIN = 100
 """Fewer Scans in all are those of people who look around."""
 LARGE_BYTES = 100_000
@@ -61,6 +65,14 @@ def _partition_key(known: Evidence) -> Iterator[SchemaAdvice]:
             f"Choose a partition key with more values than {name} has: a partition takes 3,000 read and 1,000 write units a second.",
             f"{sample.most_items_of_a_key:,} of {sample.items:,} sampled items have the same {name}, and there are {sample.partition_keys:,} different ones.",
         )
+
+    for hot in known.hot_keys:
+        if hot.of_all >= HOT_UNITS_MIN and hot.counted > HOT_SHARE * hot.of_all:
+            yield SchemaAdvice(
+                "hot key",
+                f"Spread the partition key {hot.key} over several, with a suffix that is drawn or computed, or cache what is read of it: one partition takes 3,000 read and 1,000 write units a second.",
+                f"{hot.counted:,.0f} of {hot.of_all:,.0f} {hot.what} of a day are those of {hot.key}.",
+            )
 
 
 def _reads(known: Evidence) -> Iterator[SchemaAdvice]:

@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 from hashrange.cli.mcp_tools.asking import AskedServer
+from hashrange.cli.mcp_tools.hot_keys import HotKey, hottest_keys
 from hashrange.cli.remote import RemoteError
 from hashrange.clock import SystemClock
 
@@ -54,6 +55,8 @@ class Evidence(NamedTuple):
     index_reads: Mapping[str, float | None]
     """Global index → read units of the last DAYS days."""
     sample: ItemSample
+    hot_keys: Sequence[HotKey] = ()
+    """The greatest contributors of Contributor Insights; none while it is off."""
 
 
 def gather_evidence(asking: AskedServer, table: str) -> Evidence:
@@ -76,7 +79,9 @@ def gather_evidence(asking: AskedServer, table: str) -> Evidence:
         )
         for name in names
     }
-    return Evidence(described, expiry in {"ENABLED", "ENABLING"}, use, reads, _sampled(described, page["Items"]))
+    sample = _sampled(described, page["Items"])
+    hot = hottest_keys(asking, table, SystemClock.wall_time())
+    return Evidence(described, expiry in {"ENABLED", "ENABLING"}, use, reads, sample, hot)
 
 
 def _sum(
