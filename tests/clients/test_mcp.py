@@ -128,6 +128,19 @@ def test_pages_are_short_and_go_on_where_they_ended(database: Database, tool: st
     assert len(pages) > 1
 
 
+def test_a_hot_key_is_found(database: Database) -> None:
+    client = database.client()
+    client.create_table(**USERS | {"TableName": "Hot"})
+    client.update_contributor_insights(TableName="Hot", ContributorInsightsAction="ENABLE")
+    for number in range(120):
+        name = "busy" if number % 3 else f"u{number}"
+        client.put_item(TableName="Hot", Item={"id": {"S": name}, "moment": {"N": str(number)}})
+    _, (advised,) = call_all(database, [("advise_schema", {"table": "Hot"})])
+    client.delete_table(TableName="Hot")
+    (hot,) = [one for one in advised["advice"] if one["subject"] == "hot key"]
+    assert "240 of 360 units of a day are those of busy" in hot["evidence"]
+
+
 def test_nothing_is_written_unless_allowed(database: Database) -> None:
     statements = [
         "DELETE FROM Users WHERE id = 'u' AND moment = 1",

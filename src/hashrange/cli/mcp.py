@@ -30,11 +30,11 @@ def run(words: list[str]) -> int:
     token, is_new = _token(options.token_file, environment.get(MCP_TOKEN_VARIABLE))
     if find_spec("mcp") is None:
         return refuse(MISSING, FAILED)
-    # Imported here: the SDK takes half a second to load, and may be missing.
-    from hashrange.cli.mcp_tools.asking import Asking
+    # Imported here: the SDK takes longer to load than the rest of Hashrange, and may be missing.
+    from hashrange.cli.mcp_tools.asking import AskedServer
     from hashrange.cli.mcp_tools.assembly import make_tool_server
 
-    asking = Asking(server)
+    asking = AskedServer(server)
     tools = make_tool_server(asking, may_write=options.may_write)
     try:
         if port is None:

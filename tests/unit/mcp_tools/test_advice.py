@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from hashrange.cli.mcp_tools.advice import advise
-from hashrange.cli.mcp_tools.evidence import Evidence, Sample, Use
+from hashrange.cli.mcp_tools.evidence import Evidence, ItemSample, Use
+from hashrange.cli.mcp_tools.hot_keys import HotKey
 
 INDEX = {
     "IndexName": "by-name",
@@ -20,7 +21,7 @@ TABLE: dict[str, Any] = {
     "GlobalSecondaryIndexes": [INDEX],
 }
 SOUND = Evidence(
-    TABLE, False, Use(5.0, 5.0, 0.0, 0.0, 10.0), {"by-name": 5.0}, Sample(100, 90, 3, 500, {"by-name": 0}, [])
+    TABLE, False, Use(5.0, 5.0, 0.0, 0.0, 10.0), {"by-name": 5.0}, ItemSample(100, 90, 3, 500, {"by-name": 0}, [])
 )
 
 
@@ -30,13 +31,16 @@ def test_a_sound_table() -> None:
 
 def test_a_table_of_which_nothing_is_known() -> None:
     nothing = Use(None, None, None, None, None)
-    assert advise(SOUND._replace(use=nothing, index_reads={"by-name": None}, sample=Sample(0, 0, 0, 0, {}, []))) == []
+    assert (
+        advise(SOUND._replace(use=nothing, index_reads={"by-name": None}, sample=ItemSample(0, 0, 0, 0, {}, []))) == []
+    )
 
 
 @pytest.mark.parametrize(
     ("changes", "subject", "number"),
     [
         ({"use": SOUND.use._replace(throttled=7.0)}, "throttling", "7 "),
+        ({"hot_keys": [HotKey("u1", 400.0, 1_000.0, "units")]}, "hot key", "400 of 1,000 units of a day"),
         (
             {"table": TABLE | {"ProvisionedThroughput": {"ReadCapacityUnits": 100, "WriteCapacityUnits": 1}}},
             "capacity",

@@ -11,6 +11,10 @@ from hashrange.cli.mcp_tools.evidence import DAYS, SECONDS, Evidence
 SAMPLE_MIN = 20
 """Of fewer items, nothing is concluded."""
 CROWDED_SHARE = 0.5
+HOT_SHARE = 0.25
+"""Part of a day's units of a table that one partition key uses."""
+HOT_UNITS_MIN = 100
+"""Fewer units, or throttled parts of requests, are too few to conclude from."""
 SCANS_MIN = 100
 """Fewer Scans in all are those of people who look around."""
 LARGE_BYTES = 100_000
@@ -19,7 +23,7 @@ LOW_USE = 0.1
 """Part of the provisioned units; less is little."""
 
 
-class Advice(NamedTuple):
+class SchemaAdvice(NamedTuple):
     """One piece of advice."""
 
     subject: str
@@ -27,14 +31,14 @@ class Advice(NamedTuple):
     evidence: str
 
 
-def advise(known: Evidence) -> list[Advice]:
+def advise(known: Evidence) -> list[SchemaAdvice]:
     """All advice for a table, the most pressing first; empty if nothing is to be said."""
     return [*_capacity(known), *_partition_key(known), *_reads(known), *_indexes(known), *_items(known)]
 
 
-def _capacity(known: Evidence) -> Iterator[Advice]:
+def _capacity(known: Evidence) -> Iterator[SchemaAdvice]:
     if known.use.throttled:
-        yield Advice(
+        yield SchemaAdvice(
             "throttling",
             "Raise the capacity of the table or index, let auto scaling do it, or switch to on-demand; if one partition key is hot, spread it over several.",
             f"{known.use.throttled:,.0f} requests or parts of them were throttled in {DAYS} days.",
@@ -45,46 +49,54 @@ def _capacity(known: Evidence) -> Iterator[Advice]:
         ("write", given.get("WriteCapacityUnits", 0), known.use.write_units),
     ):
         if units > 1 and used is not None and used < LOW_USE * units * SECONDS:
-            yield Advice(
+            yield SchemaAdvice(
                 "capacity",
                 f"Provision fewer {word} units, or switch to on-demand.",
                 f"{used:,.0f} {word} units were used in {DAYS} days, of {units * SECONDS:,.0f} that {units:,} units a second give.",
             )
 
 
-def _partition_key(known: Evidence) -> Iterator[Advice]:
+def _partition_key(known: Evidence) -> Iterator[SchemaAdvice]:
     sample = known.sample
     name = known.table["KeySchema"][0]["AttributeName"]
     if sample.items >= SAMPLE_MIN and sample.most_items_of_a_key > CROWDED_SHARE * sample.items:
-        yield Advice(
+        yield SchemaAdvice(
             "partition key",
             f"Choose a partition key with more values than {name} has: a partition takes 3,000 read and 1,000 write units a second.",
             f"{sample.most_items_of_a_key:,} of {sample.items:,} sampled items have the same {name}, and there are {sample.partition_keys:,} different ones.",
         )
 
+    for hot in known.hot_keys:
+        if hot.of_all >= HOT_UNITS_MIN and hot.counted > HOT_SHARE * hot.of_all:
+            yield SchemaAdvice(
+                "hot key",
+                f"Spread the partition key {hot.key} over several, with a suffix that is drawn or computed, or cache what is read of it: one partition takes 3,000 read and 1,000 write units a second.",
+                f"{hot.counted:,.0f} of {hot.of_all:,.0f} {hot.what} of a day are those of {hot.key}.",
+            )
 
-def _reads(known: Evidence) -> Iterator[Advice]:
+
+def _reads(known: Evidence) -> Iterator[SchemaAdvice]:
     scans, queries = known.use.scans, known.use.queries
     if scans is not None and scans >= SCANS_MIN and scans > (queries or 0.0):
-        yield Advice(
+        yield SchemaAdvice(
             "scans",
             "Read by Query: give the attribute that programs filter by an index of its own. A Scan reads, and pays for, all items.",
             f"{scans:,.0f} Scans and {queries or 0:,.0f} Queries in {DAYS} days.",
         )
 
 
-def _indexes(known: Evidence) -> Iterator[Advice]:
+def _indexes(known: Evidence) -> Iterator[SchemaAdvice]:
     for index in known.table.get("GlobalSecondaryIndexes", ()):
         name, reads = index["IndexName"], known.index_reads.get(index["IndexName"])
         if reads == 0.0 and known.use.write_units:
-            yield Advice(
+            yield SchemaAdvice(
                 f"index {name}",
                 "Delete it, if nobody needs it: each write of the table that touches it costs write units and storage.",
                 f"No read unit was used in {DAYS} days, while the table used {known.use.write_units:,.0f} write units.",
             )
         count, size_bytes = index.get("ItemCount", 0), index.get("IndexSizeBytes", 0)
         if index["Projection"]["ProjectionType"] == "ALL" and count and size_bytes / count > LONG_ENTRY_BYTES:
-            yield Advice(
+            yield SchemaAdvice(
                 f"index {name}",
                 "Project only the attributes that its queries show (INCLUDE or KEYS_ONLY): entries cost what they are long.",
                 f"It holds whole items: {size_bytes / count:,.0f} bytes each, {size_bytes:,} in all.",
@@ -92,24 +104,24 @@ def _indexes(known: Evidence) -> Iterator[Advice]:
     sample = known.sample
     for name, missing in sample.missing_in_indexes.items():
         if sample.items >= SAMPLE_MIN and missing == sample.items:
-            yield Advice(
+            yield SchemaAdvice(
                 f"index {name}",
                 "Look whether its key attributes have the right names: items without them have no entry.",
                 f"None of {sample.items:,} sampled items has all of them.",
             )
 
 
-def _items(known: Evidence) -> Iterator[Advice]:
+def _items(known: Evidence) -> Iterator[SchemaAdvice]:
     sample = known.sample
     if sample.longest_bytes > LARGE_BYTES:
-        yield Advice(
+        yield SchemaAdvice(
             "large items",
             "Keep large content in S3 with its key in the item, or in items of its own: an item has at most 400 KB, and each read pays for all of it.",
             f"The longest of {sample.items:,} sampled items has about {sample.longest_bytes:,} bytes.",
         )
     expiring = [name for name in sample.times if any(word in name.lower() for word in ("ttl", "expir", "delete"))]
     if expiring and not known.expires:
-        yield Advice(
+        yield SchemaAdvice(
             "time to live",
             f"Switch time to live on for {expiring[0]}: expired items are then deleted without write units.",
             f"{expiring[0]} is a time in seconds in every sampled item that has it, and time to live is off.",

@@ -6,7 +6,7 @@ from typing import Any
 from hashrange.cli.remote import Remote
 
 
-class Asking:
+class AskedServer:
     """A server that several threads may ask."""
 
     def __init__(self, server: Remote) -> None:

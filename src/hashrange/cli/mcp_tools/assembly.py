@@ -9,7 +9,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 
 from hashrange import __version__
-from hashrange.cli.mcp_tools.asking import Asking
+from hashrange.cli.mcp_tools.asking import AskedServer
 from hashrange.cli.mcp_tools.read_tools import ReadTools
 from hashrange.cli.mcp_tools.write_tools import WriteTools
 from hashrange.errors import HashrangeError
@@ -21,7 +21,7 @@ ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_
 DESTROYS = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=False)
 
 
-def make_tool_server(asking: Asking, *, may_write: bool) -> MCPServer[Any]:
+def make_tool_server(asking: AskedServer, *, may_write: bool) -> MCPServer[Any]:
     """The server of tools, which talks to nobody yet."""
     server: MCPServer[Any] = MCPServer("hashrange", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
     reading = ReadTools(asking, may_write=may_write)

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from hashrange.cli.mcp_tools.asking import Asking
+from hashrange.cli.mcp_tools.asking import AskedServer
+from hashrange.cli.mcp_tools.hot_keys import HotKey, hottest_keys
 from hashrange.cli.remote import RemoteError
 from hashrange.clock import SystemClock
 
@@ -19,7 +20,7 @@ DAY_SECONDS = 86_400
 SECONDS = timedelta(days=DAYS).total_seconds()
 
 
-class Sample(NamedTuple):
+class ItemSample(NamedTuple):
     """What a page of a table's items shows."""
 
     items: int
@@ -53,10 +54,12 @@ class Evidence(NamedTuple):
     use: Use
     index_reads: Mapping[str, float | None]
     """Global index → read units of the last DAYS days."""
-    sample: Sample
+    sample: ItemSample
+    hot_keys: Sequence[HotKey] = ()
+    """The greatest contributors of Contributor Insights; none while it is off."""
 
 
-def gather_evidence(asking: Asking, table: str) -> Evidence:
+def gather_evidence(asking: AskedServer, table: str) -> Evidence:
     """Ask for all of it. Raises RemoteError if the table cannot be described or read; metrics may be missing."""
     described = asking.ask("DescribeTable", TableName=table)["Table"]
     expiry = asking.ask("DescribeTimeToLive", TableName=table)["TimeToLiveDescription"]["TimeToLiveStatus"]
@@ -76,10 +79,14 @@ def gather_evidence(asking: Asking, table: str) -> Evidence:
         )
         for name in names
     }
-    return Evidence(described, expiry in {"ENABLED", "ENABLING"}, use, reads, _sampled(described, page["Items"]))
+    sample = _sampled(described, page["Items"])
+    hot = hottest_keys(asking, table, SystemClock.wall_time())
+    return Evidence(described, expiry in {"ENABLED", "ENABLING"}, use, reads, sample, hot)
 
 
-def _sum(asking: Asking, metric: str, dimensions: Sequence[Mapping[str, str]], statistic: str = "Sum") -> float | None:
+def _sum(
+    asking: AskedServer, metric: str, dimensions: Sequence[Mapping[str, str]], statistic: str = "Sum"
+) -> float | None:
     end_seconds = SystemClock.wall_time()
     try:
         reply = asking.ask(
@@ -98,12 +105,12 @@ def _sum(asking: Asking, metric: str, dimensions: Sequence[Mapping[str, str]], s
     return float(sum(point[statistic] for point in reply.get("Datapoints", ())))
 
 
-def _requests(asking: Asking, of_table: Sequence[Mapping[str, str]], operation: str) -> float | None:
+def _requests(asking: AskedServer, of_table: Sequence[Mapping[str, str]], operation: str) -> float | None:
     dimensions = [*of_table, {"Name": "Operation", "Value": operation}]
     return _sum(asking, "SuccessfulRequestLatency", dimensions, "SampleCount")
 
 
-def _sampled(table: Mapping[str, Any], items: Sequence[Mapping[str, Any]]) -> Sample:
+def _sampled(table: Mapping[str, Any], items: Sequence[Mapping[str, Any]]) -> ItemSample:
     partition_name = table["KeySchema"][0]["AttributeName"]
     keys = Counter(json.dumps(item[partition_name]) for item in items)
     indexes = [*table.get("GlobalSecondaryIndexes", ()), *table.get("LocalSecondaryIndexes", ())]
@@ -113,7 +120,7 @@ def _sampled(table: Mapping[str, Any], items: Sequence[Mapping[str, Any]]) -> Sa
         )
         for one in indexes
     }
-    return Sample(
+    return ItemSample(
         len(items),
         len(keys),
         max(keys.values(), default=0),

@@ -14,10 +14,10 @@ from mcp.server.transport_security import TransportSecuritySettings
 LOOPBACK = "127.0.0.1"
 _REFUSAL = b'{"error": "Send the token: Authorization: Bearer TOKEN."}'
 
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Message, Receive, Send], Awaitable[None]]
+AsgiMessage = MutableMapping[str, Any]
+AsgiReceive = Callable[[], Awaitable[AsgiMessage]]
+AsgiSend = Callable[[AsgiMessage], Awaitable[None]]
+AsgiApp = Callable[[AsgiMessage, AsgiReceive, AsgiSend], Awaitable[None]]
 
 
 def serve_tools(server: MCPServer[Any], port: int, token: str, *, is_token_shown: bool) -> None:
@@ -33,11 +33,11 @@ def serve_tools(server: MCPServer[Any], port: int, token: str, *, is_token_shown
     asyncio.run(uvicorn.Server(config).serve([listening]))
 
 
-def _guarded(app: App, token: str) -> App:
+def _guarded(app: AsgiApp, token: str) -> AsgiApp:
     """The application, for those who send the token."""
     expected = f"Bearer {token}".encode()
 
-    async def answer(scope: Message, receive: Receive, send: Send) -> None:
+    async def answer(scope: AsgiMessage, receive: AsgiReceive, send: AsgiSend) -> None:
         if scope["type"] == "websocket":
             await send({"type": "websocket.close"})
             return

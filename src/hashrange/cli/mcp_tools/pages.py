@@ -4,14 +4,14 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hashrange.cli.mcp_tools.asking import Asking
+from hashrange.cli.mcp_tools.asking import AskedServer
 from hashrange.cli.mcp_tools.plain_items import plain_item
 
 ITEMS_BYTES_MAX = 100_000
 """Length of the items that one reply shows, as JSON; at least one item is shown."""
 
 
-def shown_page(asking: Asking, table: str, index: str | None, reply: Mapping[str, Any]) -> dict[str, Any]:
+def shown_items(asking: AskedServer, table: str, index: str | None, reply: Mapping[str, Any]) -> dict[str, Any]:
     """The members of a tool's reply for a page of Query or Scan. Raises RemoteError."""
     items: list[Mapping[str, Any]] = reply["Items"]
     shown = count_shown(items)
@@ -40,7 +40,7 @@ def count_shown(items: Sequence[Mapping[str, Any]]) -> int:
     return shown
 
 
-def _key_of(asking: Asking, table: str, index: str | None, item: Mapping[str, Any]) -> dict[str, Any]:
+def _key_of(asking: AskedServer, table: str, index: str | None, item: Mapping[str, Any]) -> dict[str, Any]:
     """What a page that ends with this item gives as its last key."""
     described = asking.ask("DescribeTable", TableName=table)["Table"]
     indexes = [*described.get("GlobalSecondaryIndexes", ()), *described.get("LocalSecondaryIndexes", ())]

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from hashrange.cli.mcp_tools.advice import advise
-from hashrange.cli.mcp_tools.asking import Asking
+from hashrange.cli.mcp_tools.asking import AskedServer
 from hashrange.cli.mcp_tools.evidence import gather_evidence
-from hashrange.cli.mcp_tools.pages import count_shown, shown_page
+from hashrange.cli.mcp_tools.pages import count_shown, shown_items
 from hashrange.cli.mcp_tools.plain_items import PlainValueWrong, plain_item, typed_item, typed_value
 from hashrange.errors import ApiError, Malformed, RequestFault
 from hashrange.expressions.partiql.parser import read_statement
@@ -16,8 +16,10 @@ from hashrange.expressions.partiql.reader import StatementReader
 from hashrange.expressions.partiql.tree import SelectStatement
 
 Limit = Annotated[int, Field(ge=1, le=100, description="Most items that are read.")]
-Names = Annotated[dict[str, str] | None, Field(description="Stand-ins for attribute names, such as {'#n': 'name'}.")]
-Values = Annotated[dict[str, Any] | None, Field(description="Stand-ins for values, such as {':id': 'u1'}.")]
+NameStandIns = Annotated[
+    dict[str, str] | None, Field(description="Stand-ins for attribute names, such as {'#n': 'name'}.")
+]
+ValueStandIns = Annotated[dict[str, Any] | None, Field(description="Stand-ins for values, such as {':id': 'u1'}.")]
 StartAfter = Annotated[dict[str, Any] | None, Field(description="start_after of the page before.")]
 READ_ONLY = "this server of tools only reads. Start it with --allow-writes if statements may write."
 
@@ -25,7 +27,7 @@ READ_ONLY = "this server of tools only reads. Start it with --allow-writes if st
 class ReadTools:
     """Tools that change nothing, unless statements may write."""
 
-    def __init__(self, asking: Asking, *, may_write: bool) -> None:
+    def __init__(self, asking: AskedServer, *, may_write: bool) -> None:
         self._asking = asking
         self._may_write = may_write
 
@@ -57,8 +59,8 @@ class ReadTools:
         key_condition: Annotated[
             str, Field(description="KeyConditionExpression, such as 'pk = :pk AND begins_with(sk, :s)'.")
         ],
-        values: Values,
-        names: Names = None,
+        values: ValueStandIns,
+        names: NameStandIns = None,
         index: str | None = None,
         filter_expression: str | None = None,
         start_after: StartAfter = None,
@@ -80,15 +82,15 @@ class ReadTools:
             ScanIndexForward=is_forward,
             ReturnConsumedCapacity="TOTAL",
         )
-        return shown_page(self._asking, table, index, reply)
+        return shown_items(self._asking, table, index, reply)
 
     def scan(
         self,
         table: str,
         index: str | None = None,
         filter_expression: str | None = None,
-        values: Values = None,
-        names: Names = None,
+        values: ValueStandIns = None,
+        names: NameStandIns = None,
         start_after: StartAfter = None,
         *,
         limit: Limit = 25,
@@ -105,7 +107,7 @@ class ReadTools:
             Limit=limit,
             ReturnConsumedCapacity="TOTAL",
         )
-        return shown_page(self._asking, table, index, reply)
+        return shown_items(self._asking, table, index, reply)
 
     def run_partiql(
         self, statement: str, parameters: list[Any] | None = None, next_token: str | None = None, *, limit: Limit = 25

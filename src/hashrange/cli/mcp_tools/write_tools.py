@@ -4,21 +4,26 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from hashrange.cli.mcp_tools.asking import Asking
+from hashrange.cli.mcp_tools.asking import AskedServer
 from hashrange.cli.mcp_tools.plain_items import plain_item, typed_item
-from hashrange.cli.mcp_tools.read_tools import Names, Values
+from hashrange.cli.mcp_tools.read_tools import NameStandIns, ValueStandIns
 
-Condition = Annotated[str | None, Field(description="ConditionExpression: the write is refused unless it is true.")]
+ConditionText = Annotated[str | None, Field(description="ConditionExpression: the write is refused unless it is true.")]
 
 
 class WriteTools:
     """Tools that change items and tables."""
 
-    def __init__(self, asking: Asking) -> None:
+    def __init__(self, asking: AskedServer) -> None:
         self._asking = asking
 
     def put_item(
-        self, table: str, item: dict[str, Any], condition: Condition = None, names: Names = None, values: Values = None
+        self,
+        table: str,
+        item: dict[str, Any],
+        condition: ConditionText = None,
+        names: NameStandIns = None,
+        values: ValueStandIns = None,
     ) -> dict[str, Any]:
         """Put an item; one with the same key is replaced as a whole."""
         return self._write("PutItem", "ALL_OLD", table, condition, names, values, Item=typed_item(item))
@@ -28,16 +33,21 @@ class WriteTools:
         table: str,
         key: dict[str, Any],
         update: Annotated[str, Field(description="UpdateExpression, such as 'SET visits = visits + :one'.")],
-        condition: Condition = None,
-        names: Names = None,
-        values: Values = None,
+        condition: ConditionText = None,
+        names: NameStandIns = None,
+        values: ValueStandIns = None,
     ) -> dict[str, Any]:
         """Change attributes of an item, or create it."""
         members = {"Key": typed_item(key), "UpdateExpression": update}
         return self._write("UpdateItem", "ALL_NEW", table, condition, names, values, **members)
 
     def delete_item(
-        self, table: str, key: dict[str, Any], condition: Condition = None, names: Names = None, values: Values = None
+        self,
+        table: str,
+        key: dict[str, Any],
+        condition: ConditionText = None,
+        names: NameStandIns = None,
+        values: ValueStandIns = None,
     ) -> dict[str, Any]:
         """Delete one item by its whole primary key."""
         return self._write("DeleteItem", "ALL_OLD", table, condition, names, values, Key=typed_item(key))
