@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 ROOT = Path(__file__).parents[1]
 CAST = ROOT / "docs" / "first-minute.cast"
@@ -87,7 +87,7 @@ class _Shell:
         assert self._process.stdout is not None
         self._input, self._output = self._process.stdin, self._process.stdout
 
-    def __enter__(self) -> "_Shell":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -125,7 +125,7 @@ class _Shell:
 
 
 def write_cast(shown: list[Shown]) -> str:
-    """The text of a recording; a terminal begins a new line at `\\r\\n`."""
+    """The text of a recording; in a terminal, a carriage return precedes each line feed."""
     lines = [json.dumps(HEADER)]
     lines += [json.dumps([round(one.seconds, 3), "o", one.text.replace("\n", "\r\n")]) for one in shown]
     return "\n".join(lines) + "\n"

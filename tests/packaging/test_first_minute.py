@@ -39,7 +39,9 @@ def test_three_commands_lead_to_an_answered_query(shown: list[Shown]) -> None:
 
 
 def test_the_recording_shows_what_happens(shown: list[Shown]) -> None:
-    assert masked(read_cast(CAST.read_text(encoding="utf-8"))) == masked(shown), "record it again: python docs/record.py"
+    assert masked(read_cast(CAST.read_text(encoding="utf-8"))) == masked(shown), (
+        "record it again: python docs/record.py"
+    )
 
 
 def test_the_recording_has_the_commands_of_the_readme() -> None:

@@ -136,4 +136,3 @@ class Container:
         left = self.run(["sh", "-c", "sleep 60 >/dev/null 2>&1 & echo $!"]).stdout.strip()
         assert self.run(["sh", "-c", f"test -e /proc/{left} && kill {left}"]).returncode == 0
         wait_until(lambda: self.run(["test", "-e", f"/proc/{left}"]).returncode != 0)
-
