@@ -1,7 +1,7 @@
 # Hashrange in a container:
-#   docker build -t hashrange .
-#   docker run -p 8000:8000 -v hashrange-data:/data hashrange
-# DynamoDB Local's command works too: docker run -p 8000:8000 hashrange -jar DynamoDBLocal.jar -inMemory -sharedDb
+#   docker build -t hashrange/hashrange .
+#   docker run -p 8000:8000 -v hashrange-data:/data hashrange/hashrange
+# DynamoDB Local's command works too: docker run -p 8000:8000 hashrange/hashrange -jar DynamoDBLocal.jar -inMemory -sharedDb
 #
 # tests/packaging/test_image.py runs these steps without a container engine, and starts what they make (docs/adr/0051-image.md).
 
