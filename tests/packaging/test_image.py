@@ -16,7 +16,7 @@ import pytest
 
 from tests.support.containers import Container
 from tests.support.dockerfile import Image
-from tests.support.image_building import ROOT, Build, compressed_bytes, reason_against
+from tests.support.image_building import ROOT, Build, compressed_bytes, folder_in_memory, reason_against
 
 pytestmark = pytest.mark.packaging
 
@@ -56,12 +56,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Built]:
     """The image, made by the steps of the Dockerfile."""
     if reason := reason_against():
         pytest.skip(reason)
-    folder = tmp_path_factory.mktemp("image")
-    try:
+    with folder_in_memory(tmp_path_factory.mktemp("image")) as folder:
         build = Build(folder)
         yield Built(build.run(), build.image)
-    finally:
-        shutil.rmtree(folder)
 
 
 def write_and_read(container: Container, port: int = 8000) -> None:

@@ -21,7 +21,7 @@ BIND_THE_MACHINE = (
     "tests/unit/testing/test_mock_moto.py",
 )
 """Tests that fetch and build, open thousands of connections, or measure: they run one after another, in one process."""
-BY_THEMSELVES = frozenset({"tests/packaging/test_image.py"})
+BY_THEMSELVES = frozenset({"tests/packaging/test_first_minute.py", "tests/packaging/test_image.py"})
 """Files of these folders that mostly wait for the network and the disk: other tests may run beside them."""
 SECONDS = {
     "machine": 465,
@@ -29,6 +29,7 @@ SECONDS = {
     "tests/crash/test_kills.py": 36,
     "conformance, suspending": 29,
     "conformance, embedded": 26,
+    "tests/packaging/test_first_minute.py": 25,
     "tests/crash/test_index_kills.py": 25,
     "tests/model/test_delayed_indexes.py": 22,
     "tests/unit/items/test_rows.py": 14,

@@ -9,6 +9,8 @@ import shutil
 import ssl
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.support.dockerfile import Image, Instruction, Stage, is_in_context, read_dockerfile, read_image
@@ -45,6 +47,16 @@ def reason_against() -> str:
         return "building the file system of the image needs root on Linux"
     missing = [name for name in ("mmdebstrap", "unshare", "nsenter", "chroot") if shutil.which(name) is None]
     return f"{' and '.join(missing)} must be installed" if missing else ""
+
+
+@contextmanager
+def folder_in_memory(folder: Path) -> Iterator[Path]:
+    """The folder as a file system in memory, on which no package waits for a disk; it is gone afterwards."""
+    done([["mount", "-t", "tmpfs", "-o", "mode=755", "tmpfs", str(folder)]])
+    try:
+        yield folder
+    finally:
+        done([["umount", str(folder)]])
 
 
 class Build:
