@@ -1,6 +1,7 @@
 # Hashrange in a container:
 #   docker build -t hashrange/hashrange .
 #   docker run -p 8000:8000 -v hashrange-data:/data hashrange/hashrange
+# Tables and items to begin with (docs/init.md): docker run -p 8000:8000 -v ./init:/init hashrange/hashrange
 # DynamoDB Local's command works too: docker run -p 8000:8000 hashrange/hashrange -jar DynamoDBLocal.jar -inMemory -sharedDb
 #
 # tests/packaging/test_image.py runs these steps without a container engine, and starts what they make (docs/adr/0051-image.md).
@@ -32,12 +33,14 @@ FROM python
 # /home/dynamodblocal is where DynamoDB Local's image works: compose files name it with -dbPath or as a volume.
 RUN groupadd --gid 10001 hashrange \
     && useradd --uid 10001 --gid hashrange --no-create-home --shell /usr/sbin/nologin hashrange \
-    && install -d -o hashrange -g hashrange /data /home/dynamodblocal /home/dynamodblocal/data
+    && install -d -o hashrange -g hashrange /data /home/dynamodblocal /home/dynamodblocal/data \
+    && install -d /init
 COPY --from=build /opt/hashrange /opt/hashrange
 ENV PATH=/opt/hashrange/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     PYTHONUNBUFFERED=1 \
     HASHRANGE_HOST=0.0.0.0 \
-    HASHRANGE_DATA_DIR=/data
+    HASHRANGE_DATA_DIR=/data \
+    HASHRANGE_INIT=/init
 # In numbers, so that Kubernetes sees that it is not root.
 USER 10001:10001
 WORKDIR /data

@@ -84,7 +84,9 @@ Without one, any access key is let in. Its form: [credentials.md](credentials.md
 | `-disableTelemetry`, `-optimizeDbBeforeStartup` | nothing to do |
 | `-jar FILE`, `-D…`, `-Xmx…` | skipped, so that a compose file's command may stay as it is |
 
-Any other flag in that style is refused. Data of DynamoDB Local is not read.
+Any other flag in that style is refused. Data of DynamoDB Local is not read. Once the server is ready, it prints its own line and then,
+only if started with such a flag, the lines that DynamoDB Local prints: `Initializing DynamoDB Local with the following configuration:`,
+`Port:`, `InMemory:` and so on. Tools that wait for them find a server that answers.
 """
 
 

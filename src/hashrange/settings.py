@@ -42,6 +42,12 @@ class Settings(msgspec.Struct, frozen=True):
             description="Snapshot file (hashrange snapshot) to begin with; for --in-memory, or a folder without tables."
         ),
     ] = None
+    init: Annotated[
+        str | None,
+        Meta(
+            description="Folder of tables and items that the server begins with (docs/init.md); each of its files is applied once to a data folder."
+        ),
+    ] = None
     credentials: Annotated[
         str | None,
         Meta(
@@ -153,6 +159,12 @@ class Settings(msgspec.Struct, frozen=True):
         str | None,
         Meta(
             description="URL of Kinesis, to which tables with a Kinesis destination send their changes, such as that of kinesis-local (docs/kinesis.md)."
+        ),
+    ] = None
+    others: Annotated[
+        str | None,
+        Meta(
+            description="URL of another emulator, which gets the requests of all services that are not served here (docs/one-endpoint.md)."
         ),
     ] = None
     faults: Annotated[

@@ -11,7 +11,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
-    for path in [*sorted(ROOT.glob("docs/testing/*.md")), ROOT / "docs" / "switching.md"]
+    for path in [*sorted(ROOT.glob("docs/testing/*.md")), ROOT / "docs" / "switching.md", ROOT / "docs" / "init.md"]
 }
 
 RUN = {"python", "sh", "toml", "json"}

@@ -1,4 +1,4 @@
-"""The examples of the pages on testing, and of docs/switching.md, do what the pages say.
+"""The examples of the pages on testing, of docs/switching.md and docs/init.md, do what the pages say.
 
 Each page's Python is run as a suite, with the library versions of this environment; pages with moto or aioboto3 in an
 environment that has these. Each page's commands are run in a shell, against the servers that they start.

@@ -24,15 +24,21 @@ IMAGE_BYTES_MAX = 80_000_000
 USER_ID = 10001
 ROOT_USER = "0:0"
 HOME = "/home/dynamodblocal"
-WRITE_AND_READ = """
+CLIENT = """
 import boto3, json
-client = boto3.client("dynamodb", endpoint_url="http://127.0.0.1:{port}", region_name="us-east-1",
+client = boto3.client("dynamodb", endpoint_url="http://127.0.0.1:8000", region_name="us-east-1",
                       aws_access_key_id="key", aws_secret_access_key="secret")
-client.create_table(TableName="Notes", KeySchema=[{{"AttributeName": "id", "KeyType": "HASH"}}],
-                    AttributeDefinitions=[{{"AttributeName": "id", "AttributeType": "S"}}], BillingMode="PAY_PER_REQUEST")
-client.put_item(TableName="Notes", Item={{"id": {{"S": "one"}}}})
+"""
+LIST = CLIENT + 'print(json.dumps(client.list_tables()["TableNames"]))'
+WRITE_AND_READ = (
+    CLIENT
+    + """
+client.create_table(TableName="Notes", KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+                    AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}], BillingMode="PAY_PER_REQUEST")
+client.put_item(TableName="Notes", Item={"id": {"S": "one"}})
 print(json.dumps(client.scan(TableName="Notes")["Items"]))
 """
+)
 
 
 class Built(NamedTuple):
@@ -61,9 +67,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Built]:
         yield Built(build.run(), build.image)
 
 
-def write_and_read(container: Container, port: int = 8000) -> None:
+def write_and_read(container: Container) -> None:
     """Write an item through boto3, and read it back."""
-    assert json.loads(container.client(WRITE_AND_READ.format(port=port))) == [{"id": {"S": "one"}}]
+    assert json.loads(container.client(WRITE_AND_READ)) == [{"id": {"S": "one"}}]
 
 
 def test_it_is_small(built: Built) -> None:
@@ -126,12 +132,30 @@ COMMANDS = {
 def test_dynamodb_local_s_commands_work_unchanged(built: Built, name: str) -> None:
     arguments, user, folder, place = COMMANDS[name]
     with built.start(arguments, user, folder) as container:
-        container.wait()
+        container.wait("Initializing DynamoDB Local")  # for which wait strategies look
         write_and_read(container)
         assert container.stop() == (0, "")
     folders = ["data", "home/dynamodblocal/data", "data/data"]
     filled = {one for one in folders if (built.root / one / "engine").exists()}
     assert filled == ({place} if place else set())
+
+
+def test_tables_of_the_folder_init_are_there_at_the_start(built: Built) -> None:
+    request = {
+        "TableName": "Begun",
+        "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+        "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+        "BillingMode": "PAY_PER_REQUEST",
+    }
+    file = built.root / "init" / "begun.json"
+    file.write_text(json.dumps(request), encoding="utf-8")
+    try:
+        with built.start() as container:
+            container.wait()
+            assert json.loads(container.client(LIST)) == ["Begun"]
+            assert container.stop()[0] == 0
+    finally:
+        file.unlink()
 
 
 def test_the_health_check_sees_a_server_on_another_port_and_the_lack_of_one(built: Built) -> None:

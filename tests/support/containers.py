@@ -16,7 +16,7 @@ from tests.support.dockerfile import Image
 from tests.support.waiting import wait_until
 
 WRITABLE = ("data", "home/dynamodblocal/data")
-"""Folders that a server may have filled before."""
+"""Folders that a server may have filled before; `/init` belongs to the tests."""
 LOOPBACK_UP = (
     "import fcntl, socket, struct; "
     "fcntl.ioctl(socket.socket(), 0x8914, struct.pack('16sh', b'lo', 1))"  # SIOCSIFFLAGS, IFF_UP
@@ -70,11 +70,11 @@ class Container:
     def _variables(self) -> list[str]:
         return ["env", "-i", *(f"{name}={value}" for name, value in self.environment.items())]
 
-    def wait(self) -> str:
-        """Wait until the server says where it serves; returns what it has said, and gives the container its loopback."""
+    def wait(self, words: str = "http://") -> str:
+        """Wait until the server has said `words`; returns what it has said, and gives the container its loopback."""
         assert self._outer.stdout is not None
         said = ""
-        while "http://" not in said:
+        while words not in said:
             line = self._outer.stdout.readline()
             assert line, said + self._outer.communicate()[1]
             said += line

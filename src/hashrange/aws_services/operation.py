@@ -12,11 +12,27 @@ import msgspec
 from hashrange.errors import HashrangeError
 
 
+class Signer(NamedTuple):
+    """What a request is signed with, without the secret."""
+
+    access_key: str
+    session_token: str | None
+
+
 class Caller(NamedTuple):
     """Whose functions, alarms and metrics a request sees: those of one account and Region."""
 
     account: str
     region: str
+
+
+class SignedCaller(NamedTuple):
+    """A caller for operations that depend on the access key too."""
+
+    account: str
+    region: str
+    signer: Signer | None
+    """None: the request need not be signed; account and Region are empty."""
 
 
 class ServiceOperation(NamedTuple):
@@ -25,12 +41,16 @@ class ServiceOperation(NamedTuple):
     name: str
     request: type[msgspec.Struct]
     """Struct of the members, by the service's own names. Times are `datetime`. Members that it lacks are ignored."""
-    run: Callable[[Any, Caller, Any], Coroutine[Any, Any, Mapping[str, Any] | None]]
+    run: Callable[[Any, Any, Any], Coroutine[Any, Any, Mapping[str, Any] | None]]
     """run(served, caller, request) returns the members of the reply, or None for an empty one. Raises ServiceError, StorageError.
+
+    `caller` is a `Caller` or, in an API with `needs_signer`, a `SignedCaller`.
 
     Times in a reply are `datetime`. The coroutine runs without a task (`service/drive.py`). The reply is sent once all commits so
     far are durable.
     """
+    is_signed: bool = True
+    """False: the service answers requests without a signature, and looks at none. The caller is then nobody's."""
 
 
 class ServiceApi(NamedTuple):
@@ -40,9 +60,9 @@ class ServiceApi(NamedTuple):
     """Such as `CloudWatch`, for logs."""
     signing_name: str
     target_prefix: str
-    """What comes before the dot in X-Amz-Target."""
+    """What comes before the dot in X-Amz-Target; empty: only the Query form is served."""
     json_version: str
-    """`1.0` or `1.1`."""
+    """`1.0` or `1.1`; empty, as `target_prefix`."""
     version: str
     """Version of the API, which requests in the Query form name."""
     operations: Sequence[tuple[ServiceOperation, Any]]
@@ -58,7 +78,9 @@ class ServiceApi(NamedTuple):
     map_members: frozenset[str] = frozenset()
     """Names of members of replies that are maps: their keys are data."""
     xml_namespace: str | None = None
-    """Namespace of replies in the Query form. CBOR and the Query form are served only if this is given."""
+    """Namespace of replies in the Query form. CBOR (with a `target_prefix`) and the Query form are served only if this is given."""
+    needs_signer: bool = False
+    """True if its operations depend on the access key that signs a request, and not only on its account."""
 
 
 class ErrorShape(NamedTuple):

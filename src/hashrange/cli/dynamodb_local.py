@@ -5,7 +5,9 @@
 
 from collections.abc import Iterator
 
+from hashrange import __version__
 from hashrange.cli.parsing import UsageError
+from hashrange.settings import Settings
 
 DELAY_SECONDS = 3
 """How long tables stay CREATING, UPDATING and DELETING with `-delayTransientStatuses`."""
@@ -15,6 +17,17 @@ WITHOUT_VALUE = {"-inMemory": "--in-memory", "-sharedDb": "--shared-db", "-help"
 WITHOUT_EFFECT = frozenset({"-disableTelemetry", "-optimizeDbBeforeStartup"})
 """Flags without a value that are ignored: Hashrange sends no telemetry, and its engine optimizes itself."""
 JAVA_PREFIXES = ("-D", "-Xm", "-Xs", "-XX:")
+
+READY_LINES = """Initializing DynamoDB Local with the following configuration:
+Port:\t{port}
+InMemory:\t{in_memory}
+Version:\tHashrange {version}
+DbPath:\t{data_dir}
+SharedDb:\t{shared_db}
+shouldDelayTransientStatuses:\t{is_delayed}
+CorsParams:\t*
+"""
+"""What DynamoDB Local prints when it starts; tools that start it wait for the first of these lines."""
 
 
 def is_dynamodb_local(words: list[str]) -> bool:
@@ -28,6 +41,22 @@ def translate(words: list[str]) -> list[str]:
     Raises UsageError for an unknown flag with one dash, or a known one without its value.
     """
     return [word for part in _parts(iter(words)) for word in part]
+
+
+def ready_lines(settings: Settings, port: int) -> str:
+    """The lines that tools wait for which start DynamoDB Local, for a server with these settings that listens on `port`."""
+    return READY_LINES.format(
+        port=port,
+        in_memory=_shown(value=settings.data_dir is None),
+        version=__version__,
+        data_dir=settings.data_dir or "null",
+        shared_db=_shown(value=settings.shared_db),
+        is_delayed=_shown(value=settings.table_state_delay_seconds > 0),
+    )
+
+
+def _shown(*, value: bool) -> str:
+    return "true" if value else "false"
 
 
 def _parts(words: Iterator[str]) -> Iterator[list[str]]:

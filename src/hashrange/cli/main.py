@@ -22,6 +22,8 @@ COMMANDS = {
     "tail": "print a table's changes as they come, from a running server",
     "snapshot": "write the content of a running server to a file",
     "dax": "show how the DAX clusters of a running server are used",
+    "doctor": "tell whether a server will start here, and whether clients reach it",
+    "completion": "print a shell's completion of these commands and their options",
     "version": "print the versions of Hashrange and of what it stands on",
 }
 

@@ -2,10 +2,11 @@
 
 import argparse
 import sys
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from hashrange.cli.dynamodb_local import is_dynamodb_local, translate
+from hashrange.cli.dynamodb_local import is_dynamodb_local, ready_lines, translate
 from hashrange.cli.main import DONE, FAILED, refuse
 from hashrange.cli.output import say
 from hashrange.cli.parsing import CommandParser, command_parser, parse
@@ -27,10 +28,14 @@ READY = (
 DAX_READY = " DAX clients connect to {endpoint}."
 RUNS_CODE = " Functions are switched on: whoever reaches this port can run code on this machine, with the rights of this process."
 
+_PLACEHOLDERS = {"host": "ADDRESS", "data_dir": "DIR", "init": "DIR", "kinesis_endpoint": "URL", "others": "URL"}
+"""Key of an option that takes text → what stands for its value in the help; FILE for all others."""
+
 
 def run(words: list[str]) -> int:
     """Serve until SIGTERM or Ctrl-C; returns the exit code."""
-    if is_dynamodb_local(words):
+    is_local = is_dynamodb_local(words)
+    if is_local:
         words = translate(words)
     flags = vars(parse(build_parser(), words))
     config = flags.pop("config", None)
@@ -38,7 +43,7 @@ def run(words: list[str]) -> int:
     start_logging(settings)
     for warning in warnings:
         print(f"hashrange: {warning}", file=sys.stderr)
-    return start_server(settings)
+    return start_server(settings, announce_as_local if is_local else announce)
 
 
 def build_parser() -> CommandParser:
@@ -65,7 +70,7 @@ def _metavar(option: Option) -> str:
     if option.choices:
         return "|".join(option.choices)
     if option.kind == "text":
-        return {"host": "ADDRESS", "data_dir": "DIR", "kinesis_endpoint": "URL"}.get(option.key, "FILE")
+        return _PLACEHOLDERS.get(option.key, "FILE")
     return option.unit.upper() if option.unit else "N"
 
 
@@ -80,14 +85,19 @@ def start_logging(settings: Settings) -> None:
     logging.basicConfig(
         stream=sys.stderr, level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
+    if settings.init is not None:
+        logging.getLogger("hashrange.init").setLevel(logging.INFO)
     if settings.functions:
         logging.getLogger("hashrange.functions").setLevel(logging.INFO)
     if settings.access_log:
         logging.getLogger("hashrange.access").setLevel(logging.INFO)
 
 
-def start_server(settings: Settings) -> int:
-    """Run the server until it is stopped; returns the exit code. Raises HashrangeError if the server cannot start."""
+def start_server(settings: Settings, tell: Callable[[Settings, str, str | None], None]) -> int:
+    """Run the server until it is stopped; returns the exit code. Raises HashrangeError if the server cannot start.
+
+    `tell` is called with the URLs of the endpoint and of the DAX cluster `default` once the server is ready.
+    """
     try:
         from hashrange.server.app import run as run_server
     except ModuleNotFoundError as error:
@@ -97,7 +107,7 @@ def start_server(settings: Settings) -> int:
             "the storage engine rocksdict is not installed. On Windows on arm64 it has no package: use an x86-64 Python there.",
             FAILED,
         )
-    run_server(settings, partial(announce, settings))
+    run_server(settings, partial(tell, settings))
     return DONE
 
 
@@ -108,6 +118,12 @@ def announce(settings: Settings, endpoint: str, dax_endpoint: str | None = None)
     dax = "" if dax_endpoint is None else DAX_READY.format(endpoint=reachable(dax_endpoint))
     runs_code = RUNS_CODE if settings.functions else ""
     say(READY.format(endpoint=endpoint, place=place) + dax + runs_code, is_flushed=True)
+
+
+def announce_as_local(settings: Settings, endpoint: str, dax_endpoint: str | None = None) -> None:
+    """Print our line and, behind it, those of DynamoDB Local, for which tools wait that start it; all once the server is ready."""
+    announce(settings, endpoint, dax_endpoint)
+    say(ready_lines(settings, int(endpoint.rpartition(":")[2])), is_flushed=True)
 
 
 def reachable(url: str) -> str:

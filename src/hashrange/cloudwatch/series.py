@@ -5,7 +5,7 @@ Blocks in which something has changed since the last save are in memory; the oth
 
 from array import array
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from hashrange.cloudwatch.blocks import Cell, Cells, decode_cells, encode_cells, merged_cells
 from hashrange.cloudwatch.runs import Runs, SteadyRun
@@ -82,12 +82,12 @@ class Series:
         """What was observed in [begin, end), put together into periods of this length; the one at `begin_seconds` has number 0."""
         parts: dict[int, list[Cell]] = {}
         for tier in TIERS:
+            asked = range(-(-begin_seconds // tier.period_seconds), -(-end_seconds // tier.period_seconds))
             for name in self._names(tier, tier.block_of(begin_seconds), tier.block_of(end_seconds)):
                 for cells in self._cells_of(name):
-                    for number, cell in cells.items():
-                        at_seconds = number * tier.period_seconds
-                        if begin_seconds <= at_seconds < end_seconds:
-                            parts.setdefault((at_seconds - begin_seconds) // period_seconds, []).append(cell)
+                    for number, cell in _cells_in(cells, asked):
+                        place = (number * tier.period_seconds - begin_seconds) // period_seconds
+                        parts.setdefault(place, []).append(cell)
         for run in self.runs.all:
             for period, observed in run.sums(begin_seconds, end_seconds, period_seconds):
                 parts.setdefault(period, []).append(Cell(observed))
@@ -216,6 +216,14 @@ class Series:
 
 
 _PLACES = {tier.period_seconds: place for place, tier in enumerate(TIERS)}
+
+
+def _cells_in(cells: Cells, numbers: range) -> Iterable[tuple[int, Cell]]:
+    """The cells of a block that have these numbers."""
+    if len(cells) <= len(numbers):
+        return [(number, cell) for number, cell in cells.items() if number in numbers]
+    found = [(number, cells.get(number)) for number in numbers]
+    return [(number, cell) for number, cell in found if cell is not None]
 
 
 def _together(cells: Sequence[Cell]) -> Cell:

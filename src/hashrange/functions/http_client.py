@@ -7,7 +7,7 @@ a complete reply is not looked at.
 
 import asyncio
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -66,6 +66,8 @@ class RemoteReply(NamedTuple):
     headers: Mapping[bytes, bytes]
     """By lower-case name; of repeated headers, the last one."""
     body: bytes
+    fields: Sequence[tuple[bytes, bytes]] = ()
+    """All headers as received."""
 
 
 def read_target(url: str) -> HttpTarget:
@@ -90,16 +92,32 @@ async def exchange(
 ) -> RemoteReply:
     """Send a request and read its reply, whatever its status is.
 
-    `method`: any but HEAD, whose replies announce a body that they lack. `headers`: ASCII; Host, Content-Length and
-    Connection are added. `reply_bytes_max`: greatest length of the reply's body. Raises ExchangeFailed, and ReplyTooLarge
-    for a body that is longer or a head of more than 64 KB. Has no time-out; may be cancelled at any time.
+    `method`: any but HEAD. `headers`: ASCII; Host, Content-Length and Connection are added. `reply_bytes_max`: greatest
+    length of the reply's body. Raises ExchangeFailed, and ReplyTooLarge for a body that is longer or a head of more than
+    64 KB. Has no time-out; may be cancelled at any time.
     """
-    request = _encode_head(target, method, headers, len(body))
+    return await exchange_message(target, _encode_head(target, method, headers, len(body)), body, reply_bytes_max)
+
+
+async def exchange_message(
+    target: HttpTarget,
+    head: bytes,
+    body: bytes,
+    reply_bytes_max: int,
+    *,
+    is_head_asked: bool = False,
+    on_body: Callable[[int], None] = lambda size_bytes: None,
+) -> RemoteReply:
+    """Send a request with a head of the caller's own, and read its reply. Raises as `exchange` does.
+
+    `head`: request line and headers with Connection: close, and the empty line. `is_head_asked`: the method is HEAD, whose reply announces a
+    body that it lacks. `on_body` is called with the length of each part of the reply's body, and may raise ReplyTooLarge.
+    """
     try:
         reader, writer = await asyncio.open_connection(target.host, target.port, ssl=target.tls)
         try:
-            writer.writelines([request, body])
-            return await _read_reply(reader, reply_bytes_max)
+            writer.writelines([head, body])
+            return await _read_reply(reader, _Reply(reply_bytes_max, on_body, is_head_asked=is_head_asked))
         finally:
             writer.transport.abort()
     except (OSError, EOFError, httptools.HttpParserError) as error:
@@ -121,14 +139,17 @@ def _encode_head(target: HttpTarget, method: str, headers: Mapping[str, str], le
 class _Reply:
     """What httptools finds in a reply. Replies before the last one, such as 103 Early Hints, are passed over."""
 
-    def __init__(self, body_bytes_max: int) -> None:
+    def __init__(self, body_bytes_max: int, on_body: Callable[[int], None], *, is_head_asked: bool) -> None:
         self.parser: Any = httptools.HttpResponseParser(self)
         self.status: int | None = None
         """Known once the head is complete; that of an informational reply until the next head is."""
         self.headers: dict[bytes, bytes] = {}
+        self.fields: list[tuple[bytes, bytes]] = []
         self.body = bytearray()
         self.is_complete = False
-        self._body_bytes_max = body_bytes_max
+        self.body_bytes_max = body_bytes_max
+        self._is_head_asked = is_head_asked
+        self._on_body = on_body
 
     @property
     def has_head(self) -> bool:
@@ -142,35 +163,37 @@ class _Reply:
 
     def on_message_begin(self) -> None:
         if not self.is_complete:
-            self.headers = {}
+            self.headers, self.fields = {}, []
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if not self.is_complete:
             self.headers[name.lower()] = value
+            self.fields.append((name, value))
 
     def on_headers_complete(self) -> None:
         if not self.is_complete:
             self.status = self.parser.get_status_code()
+            self.is_complete = self._is_head_asked and self.has_head
 
     def on_body(self, body: bytes) -> None:
         if not self.is_complete:
             self.body += body
-            if len(self.body) > self._body_bytes_max:
+            if len(self.body) > self.body_bytes_max:
                 raise ReplyTooLarge(self.status)
+            self._on_body(len(body))
 
     def on_message_complete(self) -> None:
         self.is_complete = self.has_head
 
 
-async def _read_reply(reader: asyncio.StreamReader, body_bytes_max: int) -> RemoteReply:
+async def _read_reply(reader: asyncio.StreamReader, reply: _Reply) -> RemoteReply:
     """Read until a reply is complete. Raises OSError, EOFError, HttpParserError and ReplyTooLarge."""
-    reply = _Reply(body_bytes_max)
     try:
-        await _feed(reply, reader, body_bytes_max)
+        await _feed(reply, reader, reply.body_bytes_max)
     finally:
         reply.parser = None  # it refers to the reply: a cycle
     assert reply.status is not None
-    return RemoteReply(reply.status, reply.headers, bytes(reply.body))
+    return RemoteReply(reply.status, reply.headers, bytes(reply.body), reply.fields)
 
 
 async def _feed(reply: _Reply, reader: asyncio.StreamReader, body_bytes_max: int) -> None:

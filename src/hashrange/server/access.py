@@ -1,18 +1,20 @@
 """How is a request authenticated? By its signature. The account of its access key, and its Region, give the Scope. What a client's requests share is cached.
 
 Without a credentials file, the syntax, date and credential scope of a signature are checked, but not the signature
-itself, and an access key of 12 digits is the account. With one, these are checked next, in this order: access key,
-Regions of the key, signature, signatures of the body's chunks, session token, expiry (signing.md 2, steps 9 to 11). The
+itself, and the account is that of the access key (`account_of_key`). With one, these are checked next, in this order: access
+key, Regions of the key, signature, signatures of the body's chunks, session token, expiry (signing.md 2, steps 9 to 11). The
 Region is that of the credential scope.
 """
 
 from collections.abc import Callable, Mapping
 
+from hashrange.aws_services.operation import Signer
 from hashrange.errors import ExpiredTokenException, InvalidSignatureException, UnrecognizedClientException
 from hashrange.limits import SKEW_SECONDS_MAX
 from hashrange.messages import signing as sentences
 from hashrange.operations.operation import Scope
 from hashrange.server.credentials import Credential, account_of_key
+from hashrange.server.known_keys import KnownKey, KnownKeys
 from hashrange.service.service import Service
 from hashrange.wire.canonical_request import check_chunks, check_signature, signing_key
 from hashrange.wire.http import HttpRequest
@@ -36,13 +38,17 @@ class Access:
     ) -> None:
         """`wall_time` returns the time with which the dates of signatures are compared; None: the clock's."""
         self._scope_of = service.scope
-        self._wall_time = wall_time or service.clock.wall_time
+        self.wall_time = wall_time or service.clock.wall_time
         self.credentials = credentials
         """Access keys that are let in, by name; None: all are."""
-        self._signers: dict[bytes, tuple[KnownSigner, str, Scope, bytes | None]] = {}
-        """Authorization header without signature → checker of its signatures, signing name, Scope, session token."""
+        self.known_keys = (
+            None if credentials is None else KnownKeys(credentials, service.clock.service_time, self.wall_time)
+        )
+        """Those access keys and the ones of their sessions; None: all are let in."""
+        self._signers: dict[bytes, tuple[KnownSigner, str, Scope, bytes | None, KnownKey | None]] = {}
+        """Authorization header without signature → checker of its signatures, signing name, Scope, session token, and the key if it expires."""
         self._keys: dict[tuple[str, str, str, str], bytes] = {}
-        """Access key, day, Region and signing name → signing key."""
+        """Secret key, day, Region and signing name → signing key. Two sessions may have the same access key."""
         self._dates: dict[bytes, int] = {}
 
     def authorize(self, request: HttpRequest, service: str) -> Scope:
@@ -59,15 +65,19 @@ class Access:
             return self._authorize_carefully(request, service)
         known = self._signers.get(authorization[:-SIGNATURE_LENGTH])
         seconds = self._dates.get(date)
-        if known is None or seconds is None or not -SKEW_SECONDS_MAX <= self._wall_time() - seconds <= SKEW_SECONDS_MAX:
+        if known is None or seconds is None or not -SKEW_SECONDS_MAX <= self.wall_time() - seconds <= SKEW_SECONDS_MAX:
             return self._authorize_carefully(request, service)
-        signer, signed_service, scope, token = known
+        signer, signed_service, scope, token, temporary = known
         if (
             service != signed_service
             or not date.startswith(signer.day)
             or (
-                self.credentials is not None
-                and (values[layout.security_token] != token or not signer.matches(request, authorization, date))
+                self.known_keys is not None
+                and (
+                    values[layout.security_token] != token
+                    or not signer.matches(request, authorization, date)
+                    or (temporary is not None and self.known_keys.is_expired(temporary))
+                )
             )
         ):
             return self._authorize_carefully(request, service)
@@ -75,26 +85,32 @@ class Access:
 
     def _authorize_carefully(self, request: HttpRequest, service: str) -> Scope:
         """Return the Scope after every check, in the service's order. A request that is not presigned is remembered."""
-        claim = read_claim(request, self._wall_time(), service)
-        credential: Credential | None = None
-        if self.credentials is None:
+        claim = read_claim(request, self.wall_time(), service)
+        known: KnownKey | None = None
+        if self.known_keys is None:
             account = account_of_key(claim.access_key)
         else:
-            credential = self._check_secret(request, claim, self.credentials)
-            account = credential.account
+            known = self._check_secret(request, claim, self.known_keys)
+            account = known.credential.account
         scope = self._scope_of(account, claim.region)
         if not claim.is_presigned:
-            self._remember(request, claim, credential, scope)
+            self._remember(request, claim, known, scope)
         return scope
 
-    def _check_secret(self, request: HttpRequest, claim: Claim, credentials: Mapping[str, Credential]) -> Credential:
-        """Return the credential of the claim's access key. Raises the error of the first check that fails.
+    def signer_of(self, request: HttpRequest, service: str) -> Signer:
+        """The access key and the session token of a request that `authorize` has accepted."""
+        claim = read_claim(request, self.wall_time(), service)
+        return Signer(claim.access_key, claim.session_token)
+
+    def _check_secret(self, request: HttpRequest, claim: Claim, known_keys: KnownKeys) -> KnownKey:
+        """Return the claim's access key. Raises the error of the first check that fails.
 
         The checks are: key, Region, signature, chunks, session token, expiry (signing.md 2, steps 9 to 11).
         """
-        credential = credentials.get(claim.access_key)
-        if credential is None:
+        known = known_keys.find(claim.access_key, claim.session_token)
+        if known is None:
             raise UnrecognizedClientException(sentences.UNKNOWN_KEY)
+        credential = known.credential
         if credential.regions is not None and claim.region not in credential.regions:
             raise InvalidSignatureException(sentences.SCOPE_REGION.format(region=claim.region))
         key = self._signing_key(credential, claim)
@@ -102,13 +118,12 @@ class Access:
         check_chunks(request, claim, key)
         if claim.session_token != credential.session_token:
             raise UnrecognizedClientException(sentences.BAD_SESSION_TOKEN)
-        expires_seconds = credential.expires_seconds
-        if expires_seconds is not None and self._wall_time() >= expires_seconds:
+        if known_keys.is_expired(known):
             raise ExpiredTokenException(sentences.EXPIRED_SESSION_TOKEN)
-        return credential
+        return known
 
     def _signing_key(self, credential: Credential, claim: Claim) -> bytes:
-        place = (credential.access_key, claim.day, claim.region, claim.service)
+        place = (credential.secret_key, claim.day, claim.region, claim.service)
         key = self._keys.get(place)
         if key is None:
             if len(self._keys) >= SIGNING_KEYS_MAX:
@@ -116,10 +131,10 @@ class Access:
             key = self._keys[place] = signing_key(credential.secret_key, claim.day, claim.region, claim.service)
         return key
 
-    def _remember(self, request: HttpRequest, claim: Claim, credential: Credential | None, scope: Scope) -> None:
+    def _remember(self, request: HttpRequest, claim: Claim, known: KnownKey | None, scope: Scope) -> None:
         """Cache what the client's next requests repeat: the date, and the Authorization header without its signature.
 
-        The header is cached only if it ends with the signature, as SDKs send it, and the access key never expires.
+        The header is cached only if it ends with the signature, as SDKs send it.
         """
         authorization = request.header(b"authorization")
         date = request.header(b"x-amz-date")
@@ -134,8 +149,10 @@ class Access:
             return
         if len(self._signers) >= SIGNERS_MAX:
             self._signers.clear()
-        if credential is None:
-            self._signers[prefix] = (KnownSigner(claim, None), claim.service, scope, None)
-        elif credential.expires is None:
-            token = credential.session_token.encode() if credential.session_token is not None else None
-            self._signers[prefix] = (KnownSigner(claim, credential.secret_key), claim.service, scope, token)
+        if known is None:
+            self._signers[prefix] = (KnownSigner(claim, None), claim.service, scope, None, None)
+            return
+        credential = known.credential
+        token = credential.session_token.encode() if credential.session_token is not None else None
+        temporary = known if known.is_temporary else None
+        self._signers[prefix] = (KnownSigner(claim, credential.secret_key), claim.service, scope, token, temporary)

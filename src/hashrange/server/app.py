@@ -16,6 +16,7 @@ from hashrange.server.listener import Server, read_secrets
 from hashrange.server.process import handled_signals, run_on_best_loop
 from hashrange.service import collector
 from hashrange.service.opening import open_service
+from hashrange.service.service import Service
 from hashrange.settings import Settings
 
 OnReady = Callable[[str, str | None], None]
@@ -39,7 +40,9 @@ async def serve(
     clock = clock or (MovableClock(SystemClock()) if is_movable else SystemClock())
     loop = asyncio.get_running_loop()
     secrets = read_secrets(settings)
-    service = await open_service(settings, clock, operations)
+    service = await _opened(settings, clock, operations)
+    if service is None:
+        return
     try:
         server = Server(service, secrets)
         endpoint = await server.start()
@@ -52,6 +55,30 @@ async def serve(
                 await server.stop()
     finally:
         await service.store.close()
+
+
+async def _opened(settings: Settings, clock: Clock, operations: Mapping[str, Operation]) -> Service | None:
+    """The opened service; None if SIGTERM or SIGINT came while an init folder was applied, which may take long."""
+    opening = open_service(settings, clock, operations)
+    if settings.init is None:
+        return await opening
+    loop = asyncio.get_running_loop()
+    task = loop.create_task(opening)
+    stopping = asyncio.Event()
+
+    def stop() -> None:
+        stopping.set()
+        task.cancel()
+
+    with handled_signals(loop, stop):
+        try:
+            service = await task
+        except asyncio.CancelledError:
+            return None
+    if stopping.is_set():  # the signal came when all was done
+        await service.store.close()
+        return None
+    return service
 
 
 def run(settings: Settings, on_ready: OnReady) -> None:

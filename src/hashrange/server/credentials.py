@@ -20,9 +20,10 @@ from typing import Annotated
 import msgspec
 
 from hashrange.settings import SettingUnusable
+from hashrange.sts.session import account_of_session_key
 
 ACCOUNT = "000000000000"
-"""The account of a credential that names none and, without a credentials file, of access keys other than 12 digits."""
+"""The account of a credential that names none and, without a credentials file, of access keys that name none."""
 
 _is_signable = re.compile(r"[!-+.0-~-]+").fullmatch
 """Matches access keys that can be part of a signature's Credential: printable ASCII without blanks, commas and
@@ -59,8 +60,10 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def account_of_key(access_key: str) -> str:
-    """The account of an access key if there is no credentials file: the key itself if it is 12 digits, else ACCOUNT."""
-    return access_key if _is_account(access_key) else ACCOUNT
+    """The account of an access key if there is no credentials file: the key itself if it is 12 digits, that of the session that it is of, else ACCOUNT."""
+    if _is_account(access_key):
+        return access_key
+    return account_of_session_key(access_key) or ACCOUNT
 
 
 def read_credentials(path: str) -> dict[str, Credential]:

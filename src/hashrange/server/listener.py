@@ -182,7 +182,7 @@ class Server:
         from hashrange.server.dax.nodes import DaxNodes  # noqa: PLC0415
 
         if self.dax is None:
-            self.dax = DaxNodes(self.service, self._secrets.credentials, self._secrets.tls)
+            self.dax = DaxNodes(self.service, self.access.known_keys, self._secrets.tls)
         return self.dax
 
     def _serve_functions(self, endpoint: str) -> None:

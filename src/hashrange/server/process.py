@@ -18,7 +18,7 @@ def run_on_best_loop(main: Coroutine[Any, Any, None]) -> None:
 
 
 @contextlib.contextmanager
-def handled_signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> Iterator[None]:
+def handled_signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], object]) -> Iterator[None]:
     """Inside this `with` block SIGTERM and SIGINT call `stop`, on Windows also after it."""
     names = (signal.SIGTERM, signal.SIGINT)
     try:

@@ -5,10 +5,10 @@ Source: developer guide, metrics and dimensions, *UserErrors*.
 """
 
 import re
-from collections.abc import Mapping
 
 from hashrange.errors import ApiError
-from hashrange.server.credentials import Credential, account_of_key
+from hashrange.server.credentials import account_of_key
+from hashrange.server.known_keys import KnownKeys
 from hashrange.service.metric_calls import USER_STATUS
 from hashrange.service.service import Service
 from hashrange.wire.http import HttpRequest
@@ -20,10 +20,10 @@ _credential = re.compile(rb"Credential=([^/,\s]{1,128})/[0-9]+/([^/,\s]{1,64})/d
 class UserErrors:
     """Counts refused requests of one service's clients, while metrics are recorded."""
 
-    def __init__(self, service: Service, credentials: Mapping[str, Credential] | None) -> None:
-        """`credentials`: access keys that are let in; None: all are."""
+    def __init__(self, service: Service, known_keys: KnownKeys | None) -> None:
+        """`known_keys`: access keys that are let in; None: all are."""
         self._service = service
-        self._credentials = credentials
+        self._known_keys = known_keys
 
     def __call__(self, request: HttpRequest, error: ApiError) -> None:
         """Count a request that is refused with this error."""
@@ -36,11 +36,13 @@ class UserErrors:
         key, region = found[1].decode("latin-1"), found[2].decode("latin-1")
         if not is_region(region):
             return
-        if self._credentials is None:
+        if self._known_keys is None:
             account = account_of_key(key)
-        elif (credential := self._credentials.get(key)) is not None:
-            account = credential.account
         else:
-            return
+            token = request.header(b"x-amz-security-token")
+            known = self._known_keys.find(key, None if token is None else token.decode("latin-1"))
+            if known is None:
+                return
+            account = known.credential.account
         scope = self._service.scope(account, region)
         recording.refused_unread(scope.account, scope.region)

@@ -1,6 +1,5 @@
 """How is a service opened from its settings? The store is opened; table states that would last longer than the configured delay are ended."""
 
-import asyncio
 from collections.abc import Mapping
 
 import msgspec
@@ -10,15 +9,15 @@ from hashrange.faults.fault import FaultsError, most_lag_seconds, read_faults
 from hashrange.operations.operation import Operation
 from hashrange.operations.overlong_deadlines import shorten_overlong_deadlines
 from hashrange.operations.registry import ALL_OPERATIONS
+from hashrange.service.initial_content import begin_with_folder
 from hashrange.service.metric_recording import MetricRecording
 from hashrange.service.service import Service
 from hashrange.service.snapshots import ServiceSnapshot, initial_time, read_snapshot
+from hashrange.service.store_opening import open_store_of
 from hashrange.settings import Settings, SettingUnusable, with_delays
 from hashrange.store.copying import Checkpoint
-from hashrange.store.embedded.opening import open_store
 from hashrange.store.interface import WholeStore
 from hashrange.store.snapshot_file import opened_snapshot
-from hashrange.tables.partitions import CountInitialPartitions, one_partition, partitions_of_service
 
 
 async def open_service(
@@ -38,24 +37,14 @@ async def open_service(
     The caller has to close the service's store.
     """
     settings = with_delays(settings)
-    index_delay_seconds = max(settings.index_delay_seconds, lag_seconds)
-    index_delay = (lambda: index_delay_seconds) if index_delay_seconds else None
-    store = open_store(
-        settings.data_dir,
-        clock,
-        asyncio.get_running_loop(),
-        index_delay,
-        settings.item_collection_limit_bytes,
-        ttl_delay_seconds=settings.ttl_delay_seconds,
-        partition_size_max_bytes=settings.partition_size_bytes,
-        initial_partitions=_initial_partitions(settings),
-        checkpoint=checkpoint,
-    )
+    store = open_store_of(settings, clock, checkpoint, lag_seconds)
     try:
         if checkpoint is None:
             begin_in_past(store, clock, settings)
             if settings.snapshot is not None:
                 begin_with(store, clock, settings.snapshot)
+            if settings.init is not None:
+                await begin_with_folder(store, clock, settings, operations)
         tables = [table.schema for table in store.catalog.all_tables()]
         await shorten_overlong_deadlines(store, tables, clock.service_time(), settings.table_state_delay_seconds)
         service = Service(store, operations, clock, settings)
@@ -70,12 +59,6 @@ async def open_service(
         await store.close()
         raise
     return service
-
-
-def _initial_partitions(settings: Settings) -> CountInitialPartitions:
-    """How many partitions a new table or index begins with. Enforced throughput of fewer partitions than the service's would be too low."""
-    is_service = settings.initial_partitions == "service" or settings.throughput == "enforced"
-    return partitions_of_service if is_service else one_partition
 
 
 async def open_fork(

@@ -13,7 +13,7 @@ from hashrange.limits import ON_DEMAND_WARM_READ_UNITS, ON_DEMAND_WARM_WRITE_UNI
 from hashrange.tables.change_quotas import decreases_today
 from hashrange.tables.schema import Index, KeySchema, Table, Throughput
 from hashrange.tables.source_id import make_source_id
-from hashrange.tables.states import Status, index_status, status
+from hashrange.tables.states import Status, former_units, index_status, shown_throughput, status
 
 StatisticsBySource = Mapping[bytes, tuple[int, int]]
 """Source id → item count and size in bytes, as a store reports them."""
@@ -44,7 +44,7 @@ def table_description(
         "TableArn": table.arn,
         "TableId": table.uuid,
     }
-    _add_billing(description, table, current)
+    _add_billing(description, table, current, now_seconds)
     _add_indexes(description, table, now_seconds, statistics, current)
     _add_stream(description, table)
     _add_settings(description, table, now_seconds, current)
@@ -62,7 +62,7 @@ def describe_deleted(table: Table, now_seconds: float, item_count: int, size_byt
         "TableArn": table.arn,
         "TableId": table.uuid,
     }
-    _add_billing(description, table, "DELETING")
+    _add_billing(description, table, "DELETING", now_seconds)
     description["DeletionProtectionEnabled"] = table.is_deletion_protected
     return description
 
@@ -87,6 +87,11 @@ def warm_units(table: Table, index: Index | None = None) -> Throughput:
         floor = subject.throughput or Throughput(0, 0)
     else:
         floor = Throughput(ON_DEMAND_WARM_READ_UNITS, ON_DEMAND_WARM_WRITE_UNITS)
+    return _at_least(floor, subject)
+
+
+def _at_least(floor: Throughput, subject: Table | Index) -> Throughput:
+    """The requested warm throughput, but at least `floor`."""
     return Throughput(
         max(floor.read_units, subject.warm_read_units or 0), max(floor.write_units, subject.warm_write_units or 0)
     )
@@ -99,7 +104,9 @@ def _throughput(subject: Table | Index, now_seconds: float) -> dict[str, Any]:
         described["LastIncreaseDateTime"] = subject.throughput_increased_at_seconds
     if subject.throughput_decreased_at_seconds is not None:
         described["LastDecreaseDateTime"] = subject.throughput_decreased_at_seconds
-    units = subject.throughput or Throughput(0, 0)
+    if isinstance(subject, Table) and subject.billing_mode == "PAY_PER_REQUEST" and former_units(subject, now_seconds):
+        described["LastDecreaseDateTime"] = subject.switches_to_on_demand_seconds[-1]
+    units = shown_throughput(subject, now_seconds) or Throughput(0, 0)
     described["NumberOfDecreasesToday"] = decreases_today(subject, now_seconds)
     described["ReadCapacityUnits"] = units.read_units
     described["WriteCapacityUnits"] = units.write_units
@@ -107,9 +114,13 @@ def _throughput(subject: Table | Index, now_seconds: float) -> dict[str, Any]:
 
 
 def _warm(table: Table, index: Index | None, now_seconds: float, shown_status: str) -> dict[str, Any]:
-    units = warm_units(table, index)
-    if (index or table).warm_updating_until_seconds > now_seconds:
+    subject = index or table
+    former = former_units(subject, now_seconds)
+    units = warm_units(table, index) if former is None else _at_least(former, subject)
+    if subject.warm_updating_until_seconds > now_seconds:
         shown_status = "UPDATING"
+    elif shown_status == "UPDATING":
+        shown_status = "ACTIVE"
     return {
         "ReadUnitsPerSecond": units.read_units,
         "WriteUnitsPerSecond": units.write_units,
@@ -127,13 +138,13 @@ def _on_demand(subject: Table | Index) -> dict[str, int] | None:
     return described or None
 
 
-def _add_billing(description: dict[str, Any], table: Table, current: Status) -> None:
-    """Add BillingModeSummary if the table ever was on demand; while CREATING, without the time of the switch to it."""
+def _add_billing(description: dict[str, Any], table: Table, current: Status, now_seconds: float) -> None:
+    """Add BillingModeSummary if the table ever was on demand; the time of the switch to it once the table is ACTIVE."""
     switched_at = table.switched_to_on_demand_at_seconds
     if switched_at is None:
         return
     summary: dict[str, Any] = {"BillingMode": table.billing_mode}
-    if current != "CREATING":
+    if current != "CREATING" and switched_at <= now_seconds:
         summary["LastUpdateToPayPerRequestDateTime"] = switched_at
     description["BillingModeSummary"] = summary
 

@@ -50,6 +50,8 @@ class Index(msgspec.Struct, frozen=True):
     keys: KeySchema
     projection: IndexProjection
     throughput: Throughput | None = None
+    former_throughput: Throughput | None = None
+    """Units before the last change, which are shown until `updating_until_seconds`."""
     on_demand_max_read_units: int | None = None
     on_demand_max_write_units: int | None = None
     warm_read_units: int | None = None
@@ -129,6 +131,8 @@ class Table(msgspec.Struct, frozen=True):
     indexes: tuple[Index, ...] = ()
     billing_mode: Literal["PROVISIONED", "PAY_PER_REQUEST"] = "PROVISIONED"
     throughput: Throughput = Throughput(0, 0)
+    former_throughput: Throughput | None = None
+    """Units before the last change of units or switch to on-demand. They are shown until `updating_until_seconds`."""
     updating_until_seconds: float = 0.0
     deleted_at_seconds: float | None = None
     """If set, the table is DELETING until this time and gone afterwards."""
@@ -150,6 +154,7 @@ class Table(msgspec.Struct, frozen=True):
     warm_updating_until_seconds: float = 0.0
     """The table's warm throughput is UPDATING until this time, and so is that of an index by its own."""
     switched_to_on_demand_at_seconds: float | None = None
+    """When the table has become ACTIVE after its latest switch to on-demand, or will be; None if it was never on demand."""
     throughput_increased_at_seconds: float | None = None
     throughput_decreased_at_seconds: float | None = None
     decreases_today: int = 0

@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from hashrange.tables.schema import Index, Table, TimeToLive
+from hashrange.tables.schema import Index, Table, Throughput, TimeToLive
 
 Status = Literal["CREATING", "UPDATING", "DELETING", "ACTIVE"]
 TimeToLiveStatus = Literal["ENABLING", "ENABLED", "DISABLING", "DISABLED"]
@@ -56,6 +56,18 @@ def time_to_live_status(time_to_live: TimeToLive | None, now_seconds: float) -> 
     if time_to_live.state == "DISABLED":
         return "DISABLING" if is_changing else "DISABLED"
     return "ENABLING" if is_changing else time_to_live.state
+
+
+def former_units(subject: Table | Index, now_seconds: float) -> Throughput | None:
+    """The units that a table or index had before the change of units, or switch to on-demand, that it is UPDATING for; None if there is none."""
+    return subject.former_throughput if subject.updating_until_seconds > now_seconds else None
+
+
+def shown_throughput(subject: Table | Index, now_seconds: float) -> Throughput | None:
+    """The provisioned units of a table or index as descriptions show them: those before the change while they change, but 0 after a switch to on-demand."""
+    former = former_units(subject, now_seconds)
+    is_on_demand = isinstance(subject, Table) and subject.billing_mode == "PAY_PER_REQUEST"
+    return subject.throughput if former is None or is_on_demand else former
 
 
 def may_backfill(table: Table, now_seconds: float) -> bool:
@@ -115,6 +127,7 @@ def without_overlong_deadlines(table: Table, now_seconds: float, delay_seconds: 
             for one in table.kinesis_destinations
         ]
     )
+    switched_at = table.switched_to_on_demand_at_seconds
     return replace(
         table,
         active_at_seconds=ended(table.active_at_seconds),
@@ -122,6 +135,7 @@ def without_overlong_deadlines(table: Table, now_seconds: float, delay_seconds: 
         warm_updating_until_seconds=ended(table.warm_updating_until_seconds),
         encryption_updating_until_seconds=ended(table.encryption_updating_until_seconds),
         deleted_at_seconds=None if table.deleted_at_seconds is None else ended(table.deleted_at_seconds),
+        switched_to_on_demand_at_seconds=None if switched_at is None else ended(switched_at),
         indexes=indexes,
         time_to_live=time_to_live,
         kinesis_destinations=destinations,

@@ -11,6 +11,7 @@ import msgspec
 
 from hashrange.clock import MovableClock, SystemClock
 from hashrange.jobs.virtual_time import advance
+from hashrange.service.initial_content import reset_service
 from hashrange.service.opening import open_fork, open_service
 from hashrange.service.snapshots import ServiceSnapshot, movable_clock, return_to, take_snapshot, write_snapshot
 from hashrange.settings import Settings
@@ -25,7 +26,7 @@ CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "re
 """Credentials and Region of clients and resources, unless the caller gives others; any are accepted."""
 
 
-CLIENTS = ("dynamodb", "dynamodbstreams", "lambda", "cloudwatch", "application-autoscaling", "dax")
+CLIENTS = ("dynamodb", "dynamodbstreams", "lambda", "cloudwatch", "application-autoscaling", "dax", "sts")
 """Services, as boto3 names them, whose clients a database has."""
 KEPT_OPEN = (
     "This database belongs to the fixture hashrange_database, and later tests use it too. Use it without `with`, and do not"
@@ -132,8 +133,11 @@ class Database:
             return self._session().resource("dynamodb", **(CREDENTIALS | options))
 
     def reset(self) -> None:
-        """Delete all content; service time runs again as the machine's does, and there are no faults."""
-        self._process.run(return_to, self._process.service, None)
+        """Return to the initial content: nothing, or that of `Settings(init=…)`; service time runs again as the machine's does, and there are no faults.
+
+        Raises SettingUnusable if the init folder cannot be applied; nothing is changed then.
+        """
+        self._process.run(reset_service, self._process.service)
 
     def snapshot(self) -> Snapshot:
         """Copy the whole content."""

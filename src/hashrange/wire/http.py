@@ -7,6 +7,7 @@ Sources: operations.md 1.1 (headers of replies, content types, compression, CORS
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from http import HTTPStatus
 from urllib.parse import unquote
 
 import msgspec
@@ -41,9 +42,17 @@ REASONS = {
     415: b"Unsupported Media Type",
     429: b"Too Many Requests",
     500: b"Internal Server Error",
+    501: b"Not Implemented",
     502: b"Bad Gateway",
     503: b"Service Unavailable",
+    508: b"Loop Detected",
 }
+"""Of the statuses that this server's own replies have."""
+COMPLETE_HEAD = b""
+"""As content type of a reply: all its headers but Connection and Content-Length are given, and its body is sent as it is."""
+_STATUSES = frozenset(HTTPStatus)
+BODILESS = frozenset((204, 304))
+"""Statuses whose replies have no body, whatever their Content-Length says (RFC 9110)."""
 NO_CONTENT = 204
 """Status of replies without a body, which must not have a Content-Length (RFC 9110, 8.6)."""
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -188,6 +197,8 @@ class ReplyWriter:
         """Head and body of a reply. `content_type` None: as the request's. `extra`: header lines with line ends; REQUEST_ID may be the first."""
         if int(wall_time) != self._second:
             self._turn_second(wall_time)
+        if content_type == COMPLETE_HEAD:
+            return self._handed_on(request, status, body, extra)
         if content_type is None:
             content_type = mirrored_content_type(request.header(b"content-type"))
         if request.header(b"origin") is not None and request.method == b"POST":
@@ -206,6 +217,15 @@ class ReplyWriter:
         if status == NO_CONTENT:
             head = head.replace(b"Content-Length: 0\r\n", b"", 1)
         return head, b"" if request.method == b"HEAD" else body
+
+    def _handed_on(self, request: HttpRequest, status: int, body: bytes, lines: bytes) -> HttpReply:
+        """A reply of another server. `lines` have a Content-Length only if the body is not sent."""
+        reason = HTTPStatus(status).phrase.encode() if status in _STATUSES else b""
+        connection = b"keep-alive" if request.keeps_alive else b"close"
+        has_body = request.method != b"HEAD" and status not in BODILESS
+        length = b"Content-Length: %d\r\n" % len(body) if has_body else b""
+        head = b"HTTP/1.1 %d %b\r\n%bConnection: %b\r\n%b\r\n" % (status, reason, lines, connection, length)
+        return head, body if has_body else b""
 
     def refusal(
         self, status: int, body: bytes, wall_time: float, header_lines: bytes = b"Content-Type: text/plain\r\n"

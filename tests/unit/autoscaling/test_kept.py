@@ -90,7 +90,7 @@ def test_a_busy_table_is_scaled_once_it_is_active() -> None:
         scaling.register_scalable_target(**PLACE, MinCapacity=20, MaxCapacity=100)
         assert Load(database).units() == 5
         assert activities(scaling) == []
-        database.clock.advance(22)
+        database.clock.advance(42)  # the table's creation, and its update
         assert Load(database).units() == 20
 
 

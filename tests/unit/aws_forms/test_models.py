@@ -1,4 +1,4 @@
-"""Operations of CloudWatch, Application Auto Scaling and DAX against botocore's service models: names, members, required ones, errors."""
+"""Operations of CloudWatch, Application Auto Scaling, DAX and STS against botocore's service models: names, members, required ones, errors."""
 
 from typing import Any
 
@@ -11,17 +11,20 @@ from hashrange.aws_services.operation import ServiceApi, ServiceOperation
 from hashrange.cloudwatch.api.registry import cloudwatch_api
 from hashrange.dax.api.registry import dax_api
 from hashrange.insights.api.registry import insight_operations
+from hashrange.sts.api.registry import sts_api
 
 NOTHING: Any = None
 APIS: dict[str, ServiceApi] = {
     "cloudwatch": cloudwatch_api(NOTHING, NOTHING, insight_operations(NOTHING)),
     "application-autoscaling": autoscaling_api(NOTHING),
     "dax": dax_api(NOTHING),
+    "sts": sts_api(NOTHING),
 }
 MODELS: dict[str, dict[str, Any]] = {
     "cloudwatch": Loader().load_service_model("cloudwatch", "service-2", "2010-08-01"),
     "application-autoscaling": Loader().load_service_model("application-autoscaling", "service-2", "2016-02-06"),
     "dax": Loader().load_service_model("dax", "service-2", "2017-04-19"),
+    "sts": Loader().load_service_model("sts", "service-2", "2011-06-15"),
 }
 WORDED_BY_OPERATIONS = {
     ("PutMetricData", "Namespace"),
@@ -56,6 +59,8 @@ def test_members_are_those_of_the_model(service: str, operation: ServiceOperatio
     fields = {field.encode_name: field for field in msgspec.structs.fields(operation.request)}
     assert set(shape.get("members", {})) <= set(fields), "a member of the model is missing"
     assert set(fields) - set(shape.get("members", {})) <= LATER.get(operation.name, set())
+    if service == "sts":  # it reports missing members together with all other faults: tests/unit/sts/test_refusals.py
+        return
     required = {name for name, field in fields.items() if field.required}
     assert required == set(shape.get("required", ()))
 
@@ -65,7 +70,8 @@ def test_errors_have_the_status_and_the_code_of_the_model(service: str) -> None:
     shapes = MODELS[service]["shapes"]
     for name, error in APIS[service].errors.items():
         known = shapes.get(name, {}).get("error")
-        if known is not None:
+        if known is not None and (service, name) != ("sts", "ExpiredTokenException"):
+            # There it is the error of signatures; tests/unit/sts has the one of web identities, which shares its name.
             assert (error.status, error.query_code) == (known["httpStatusCode"], known.get("code", name)), name
 
 
@@ -74,8 +80,8 @@ def test_the_api_has_the_names_of_the_model(service: str) -> None:
     metadata, api = MODELS[service]["metadata"], APIS[service]
     assert (api.signing_name, api.target_prefix, api.json_version, api.version) == (
         metadata.get("signingName", metadata["endpointPrefix"]),
-        metadata["targetPrefix"],
-        metadata["jsonVersion"],
+        metadata.get("targetPrefix", ""),
+        metadata.get("jsonVersion", ""),
         metadata["apiVersion"],
     )
     assert metadata.get("xmlNamespace") == api.xml_namespace

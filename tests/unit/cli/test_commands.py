@@ -44,7 +44,7 @@ def test_no_command_is_wrong_use_and_shows_the_help(capsys: Printed) -> None:
 def test_an_unknown_command_names_those_that_exist(capsys: Printed) -> None:
     assert main(["server"]) == WRONG_USE
     assert capsys.readouterr().err == (
-        "hashrange: there is no command server; the commands are serve, check, inspect, tail, snapshot, dax, version.\n"
+        "hashrange: there is no command server; the commands are serve, check, inspect, tail, snapshot, dax, doctor, completion, version.\n"
     )
 
 

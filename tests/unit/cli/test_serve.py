@@ -20,18 +20,23 @@ Detects excessive imports. The target, 150 ms on a quiet machine (measured by `m
 LIBRARIES = "import asyncio, ssl, uvloop, httptools, msgspec, rocksdict"
 
 
+def begin_process(folder: Path, words: list[str]) -> subprocess.Popen[str]:
+    """Start `hashrange WORDS`, and wait for nothing."""
+    return subprocess.Popen(
+        [sys.executable, "-W", "error", "-m", "hashrange", *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
 class Serving:
     """A started `hashrange` process, and the line that it printed."""
 
     def __init__(self, folder: Path, words: list[str]) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-W", "error", "-m", "hashrange", *words],
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(SOURCE)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        self.process = begin_process(folder, words)
         assert self.process.stdout is not None
         self.line = self.process.stdout.readline()
         self.endpoint = next((word.rstrip(",") for word in self.line.split() if "://" in word), "")

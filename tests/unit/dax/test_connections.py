@@ -13,6 +13,7 @@ import pytest
 from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.server.dax import nodes
 from hashrange.settings import Settings
+from hashrange.sts.session import AssumedRole, RoleSession, session_keys
 from hashrange.testing import Database, server
 from tests.support.dax_client import HANDSHAKE, DaxClient, DaxError, authorization, request_bytes
 from tests.support.servers import ThreadServer
@@ -85,6 +86,32 @@ def test_signatures_are_verified_if_there_are_credentials(strict: str) -> None:
         ({"region": "us-east-1"}, "InvalidSignatureException"),
     ):
         assert refusal(strict, authorization(**({"token": "token"} | changes))).info[1] == code
+
+
+def test_the_keys_of_a_session_are_let_in_until_it_ends(strict: str) -> None:
+    role = AssumedRole("aws", "deploy", "AROAEXAMPLE", "anna", None)
+    for expires_seconds, codes in ((4e9, []), (1.0, ["ExpiredTokenException"])):
+        session = RoleSession("ASIA111122223333ABCD", "111122223333", "AKIDEXAMPLE", expires_seconds, role)
+        access_key, secret, token = session_keys(session, "secret")
+        keys = {"access_key": access_key, "secret": secret, "token": token}
+        if not codes:
+            with DaxClient(strict, authorize=authorization(**keys)) as client:
+                assert len(client.call("endpoints")) == 1
+        refused: tuple[dict[str, Any], ...] = (
+            {},
+            {"secret": "wrong"},
+            {"token": None},
+            {"token": token[:-1]},
+            {"region": "us-east-1"},
+        )
+        found = [refusal(strict, authorization(**(keys | one))).info[1] for one in refused[0 if codes else 1 :]]
+        assert found == [
+            *codes,
+            "InvalidSignatureException",
+            "UnrecognizedClientException",
+            "UnrecognizedClientException",
+            "InvalidSignatureException",
+        ]
 
 
 def test_a_client_may_sign_again_and_is_out_if_that_is_refused(strict: str) -> None:

@@ -13,7 +13,8 @@ from hashrange.clock import MovableClock, SystemClock
 from hashrange.server import kept_snapshots
 from hashrange.server.clients import IN_THIS_PROCESS
 from hashrange.server.kept_snapshots import KeptSnapshots
-from hashrange.server.protocols.admin.endpoint import Refused, Serving
+from hashrange.server.protocols.admin import reset as reset_endpoint
+from hashrange.server.protocols.admin.endpoint import Nothing, Refused, Serving
 from hashrange.server.protocols.admin.forks import ForkRequest, start_fork
 from hashrange.service.snapshots import ServiceSnapshot
 from hashrange.settings import Settings
@@ -222,3 +223,16 @@ def test_a_server_keeps_so_many_snapshots(monkeypatch: pytest.MonkeyPatch) -> No
     assert kept.is_full
     kept.release_all()
     assert (len(released), kept.numbers) == (2, [])
+
+
+def test_a_reset_that_the_servers_end_overtakes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is cancelled like everything that runs then, which is no error of ours."""
+    with InProcess(Settings(data_dir=None, admin=True)) as database:
+        serving = Serving(database.service, IN_THIS_PROCESS, KeptSnapshots(), None, 0.0)
+
+        async def cancelled(service: object) -> None:
+            raise asyncio.CancelledError
+
+        monkeypatch.setattr(reset_endpoint, "reset_service", cancelled)
+        with pytest.raises(Refused, match=r"The server ends before the reset was done\. Nothing has changed"):
+            database.run(reset_endpoint.reset, serving, Nothing())

@@ -11,7 +11,7 @@ from hashrange.clock import Clock
 from hashrange.cloudwatch.alarms.alarm import Alarm, StateValue, Suppressor, Threshold, name_in
 from hashrange.cloudwatch.alarms.alarm_queries import observed_by
 from hashrange.cloudwatch.alarms.alarms import Alarms
-from hashrange.cloudwatch.alarms.evaluation import Observed, judge, looked_at, reason_data
+from hashrange.cloudwatch.alarms.evaluation import Observed, judge, looked_at, reason_data, reason_of
 from hashrange.cloudwatch.alarms.rule import RuleError, read_rule
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.cloudwatch.statistic import statistic_of
@@ -90,7 +90,8 @@ class AlarmEvaluation:
             await self._alarms.repeat_scaling(alarm, end_seconds, values)
             return
         data = reason_data(threshold, verdict, end_seconds, statistic, unit, period_seconds)
-        await self._alarms.change_state(alarm, verdict.state, verdict.reason, data, end_seconds, values=values)
+        reason = reason_of(threshold, verdict, alarm.state)
+        await self._alarms.change_state(alarm, verdict.state, reason, data, end_seconds, values=values)
 
     def _observed(self, alarm: Alarm, threshold: Threshold, end_seconds: float) -> Sequence[Observed]:
         """The values of the periods that the evaluation looks at, oldest first."""

@@ -35,9 +35,10 @@ class Verdict(NamedTuple):
     """The result of an evaluation."""
 
     state: StateValue
-    reason: str
     evaluated: Sequence[Observed]
     """The datapoints that decided, newest first."""
+    missing: int
+    """How many more the alarm evaluates."""
 
 
 def looked_at(threshold: Threshold) -> int:
@@ -58,7 +59,7 @@ def judge(threshold: Threshold, observed: Sequence[Observed], before: StateValue
     state = _state(threshold, before, breaching, len(evaluated), missing)
     if state is None:
         return None
-    return Verdict(state, _reason(threshold, state, before, evaluated, missing), evaluated)
+    return Verdict(state, evaluated, missing)
 
 
 def _breaches(threshold: Threshold, value: float | None) -> bool:
@@ -82,9 +83,9 @@ def _state(threshold: Threshold, before: StateValue, breaching: int, known: int,
     return "ALARM" if breaching >= min(needed, known) else "OK"
 
 
-def _reason(
-    threshold: Threshold, state: StateValue, before: StateValue, evaluated: Sequence[Observed], missing: int
-) -> str:
+def reason_of(threshold: Threshold, verdict: Verdict, before: StateValue) -> str:
+    """StateReason of an alarm that was in the state `before`."""
+    state, evaluated, missing = verdict
     if state == "INSUFFICIENT_DATA":
         return sentences.UNKNOWN_ONE if missing == 1 else sentences.UNKNOWN_MANY.format(count=missing)
     if not evaluated:

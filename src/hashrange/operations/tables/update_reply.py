@@ -25,6 +25,8 @@ def described_update(
     shown = _with_former_units(new, old, now_seconds)
     description = table_description(shown, now_seconds, statistics, "UPDATING" if makes_updating(request) else None)
     _show_updating_parts(description, request, old, new)
+    if new.switched_to_on_demand_at_seconds != old.switched_to_on_demand_at_seconds:
+        description["BillingModeSummary"].pop("LastUpdateToPayPerRequestDateTime", None)
     _show_ended_maxima(description, request)
     return description
 

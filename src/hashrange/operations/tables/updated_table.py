@@ -37,13 +37,17 @@ def updated_table(request: UpdateTableRequest, table: Table, now_seconds: float,
     Raises LimitExceededException for too many decreases of throughput, switches to on-demand, or changes of class or encryption;
     ThrottlingException for changes of protection that follow one another too fast; ValidationException for encryption that it has.
     """
-    changes: dict[str, Any] = {"updating_until_seconds": until_seconds} if makes_updating(request) else {}
+    changes: dict[str, Any] = {}
+    if makes_updating(request):
+        changes = {"updating_until_seconds": until_seconds, "former_throughput": None}
     changes["indexes"] = _indexes(request, table, now_seconds, until_seconds)
     changes |= index_changes(request, table, changes["indexes"], until_seconds)
     if request.BillingMode is not None and request.BillingMode != table.billing_mode:
-        changes |= _mode_changes(request, table, now_seconds)
+        changes |= _mode_changes(request, table, now_seconds, until_seconds)
         if request.BillingMode == "PAY_PER_REQUEST":
-            changes["indexes"] = tuple(msgspec.structs.replace(index, throughput=None) for index in changes["indexes"])
+            changes["indexes"] = tuple(
+                msgspec.structs.replace(index, throughput=None, former_throughput=None) for index in changes["indexes"]
+            )
         else:
             changes["indexes"] = tuple(
                 msgspec.structs.replace(index, on_demand_max_read_units=None, on_demand_max_write_units=None)
@@ -83,7 +87,7 @@ def throughput_changes(subject: Table | Index, given: ProvisionedThroughput, now
     """
     old = subject.throughput or Throughput(0, 0)
     new = Throughput(given.ReadCapacityUnits, given.WriteCapacityUnits)
-    changes: dict[str, Any] = {"throughput": new}
+    changes: dict[str, Any] = {"throughput": new, "former_throughput": old}
     if new.read_units > old.read_units or new.write_units > old.write_units:
         changes["throughput_increased_at_seconds"] = now_seconds
     if new.read_units < old.read_units or new.write_units < old.write_units:
@@ -114,7 +118,9 @@ def _short_time(at_seconds: float) -> str:
     return f"{datetime.fromtimestamp(at_seconds, UTC):%a %b %d %H:%M:%S UTC %Y}"
 
 
-def _mode_changes(request: UpdateTableRequest, table: Table, now_seconds: float) -> dict[str, Any]:
+def _mode_changes(
+    request: UpdateTableRequest, table: Table, now_seconds: float, until_seconds: float
+) -> dict[str, Any]:
     """Field → value of each table field, except `indexes`, that changes with the billing mode.
 
     Raises LimitExceededException for a switch to on-demand after too many earlier ones.
@@ -139,7 +145,8 @@ def _mode_changes(request: UpdateTableRequest, table: Table, now_seconds: float)
     return {
         "billing_mode": "PAY_PER_REQUEST",
         "throughput": Throughput(0, 0),
-        "switched_to_on_demand_at_seconds": now_seconds,
+        "former_throughput": table.throughput,
+        "switched_to_on_demand_at_seconds": until_seconds,
         "switches_to_on_demand_seconds": (*recent, now_seconds),
     }
 
@@ -236,7 +243,9 @@ def _updated_index(
     """One index with new capacity; throughput that comes with a new billing mode is no increase or decrease."""
     given = update.ProvisionedThroughput
     is_updating = given is not None or update.OnDemandThroughput is not None
-    changes: dict[str, Any] = {"updating_until_seconds": until_seconds} if is_updating else {}
+    changes: dict[str, Any] = {}
+    if is_updating:
+        changes = {"updating_until_seconds": until_seconds, "former_throughput": None}
     if given is not None:
         changes |= {"throughput": throughput(given)} if is_switched else throughput_changes(index, given, now_seconds)
     changes["on_demand_max_read_units"], changes["on_demand_max_write_units"] = on_demand_maximum(

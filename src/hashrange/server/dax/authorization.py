@@ -4,13 +4,14 @@ The string to sign is sent along; what it must say follows from its second and t
 """
 
 import hmac
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from hashlib import sha256
 from typing import Any, NamedTuple
 
 from hashrange.limits import SKEW_SECONDS_MAX
 from hashrange.messages import signing as sentences
-from hashrange.server.credentials import Credential, account_of_key
+from hashrange.server.credentials import account_of_key
+from hashrange.server.known_keys import KnownKey, KnownKeys
 from hashrange.wire.canonical_request import signing_key
 from hashrange.wire.sigv4 import ALGORITHM, TERMINATOR, is_region, seconds_of
 
@@ -35,9 +36,9 @@ class Authorized(NamedTuple):
 
 
 def authorize(
-    arguments: list[Any], credentials: Mapping[str, Credential] | None, wall_time: Callable[[], float]
+    arguments: list[Any], known_keys: KnownKeys | None, wall_time: Callable[[], float]
 ) -> Authorized | DaxRefusal:
-    """Check the arguments of authorizeConnection. `credentials`: access keys that are let in; None: all are, whatever they sign."""
+    """Check the arguments of authorizeConnection. `known_keys`: access keys that are let in; None: all are, whatever they sign."""
     access_key, signature, to_sign, token = arguments[:4]
     if access_key.__class__ is not str or signature.__class__ is not str or to_sign.__class__ is not bytes:
         return DaxRefusal("MissingAuthenticationTokenException", sentences.MISSING_TOKEN)
@@ -63,16 +64,20 @@ def authorize(
         return DaxRefusal("InvalidSignatureException", message)
     if abs(wall_time() - seconds) > SKEW_SECONDS_MAX:
         return DaxRefusal("InvalidSignatureException", f"Signature expired: {lines[1]}")
-    if credentials is None:
+    if known_keys is None:
         return Authorized(account_of_key(access_key), region)
-    return _verified(credentials.get(access_key), lines, signature, token, wall_time())
-
-
-def _verified(
-    credential: Credential | None, lines: list[str], signature: str, token: Any, now_seconds: float
-) -> Authorized | DaxRefusal:
-    if credential is None:
+    known = known_keys.find(access_key, token if token.__class__ is str else None)
+    if known is None:
         return DaxRefusal("UnrecognizedClientException", sentences.UNKNOWN_KEY)
+    refusal = _refusal(known, lines, signature, token)
+    if refusal is None and known_keys.is_expired(known):
+        refusal = DaxRefusal("ExpiredTokenException", sentences.EXPIRED_SESSION_TOKEN)
+    return refusal or Authorized(known.credential.account, region)
+
+
+def _refusal(known: KnownKey, lines: list[str], signature: str, token: Any) -> DaxRefusal | None:
+    """Why the key's Region, signature or session token is not accepted; None if they are."""
+    credential = known.credential
     day, region, _, _ = lines[2].split("/")
     if credential.regions is not None and region not in credential.regions:
         return DaxRefusal("InvalidSignatureException", sentences.SCOPE_REGION.format(region=region))
@@ -85,9 +90,7 @@ def _verified(
         return DaxRefusal("InvalidSignatureException", sentences.MISMATCH.format(canonical=canonical, to_sign=to_sign))
     if token != credential.session_token:
         return DaxRefusal("UnrecognizedClientException", sentences.BAD_SESSION_TOKEN)
-    if credential.expires_seconds is not None and now_seconds >= credential.expires_seconds:
-        return DaxRefusal("ExpiredTokenException", sentences.EXPIRED_SESSION_TOKEN)
-    return Authorized(credential.account, region)
+    return None
 
 
 def _canonical(host: str, date: str) -> str:

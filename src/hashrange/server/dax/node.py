@@ -13,7 +13,6 @@ from hashrange.dax.node_caches import NodeCaches
 from hashrange.errors import THROTTLED, ApiError
 from hashrange.items.types import Item
 from hashrange.operations.operation import Scope
-from hashrange.server.credentials import Credential
 from hashrange.server.dax import results
 from hashrange.server.dax.arguments import list_of, text_of
 from hashrange.server.dax.authorization import DaxRefusal, authorize
@@ -21,6 +20,7 @@ from hashrange.server.dax.call import WriteReply, run
 from hashrange.server.dax.connection import DaxAnswer, DaxConnection
 from hashrange.server.dax.errors import WriteItem, dax_error, unauthorized
 from hashrange.server.dax.tables import TableShape, TableShapes
+from hashrange.server.known_keys import KnownKeys
 from hashrange.service.service import Service
 from hashrange.wire.dax.attribute_values import write_attribute_value
 from hashrange.wire.dax.keys import item_layout
@@ -53,7 +53,7 @@ class NodeSurroundings(NamedTuple):
     service: Service
     lists: AttributeLists
     shapes: TableShapes
-    credentials: Mapping[str, Credential] | None
+    known_keys: KnownKeys | None
     do_later: Callable[[Coroutine[Any, Any, None]], None]
     """Runs a coroutine; the server waits for its end."""
 
@@ -83,7 +83,7 @@ class DaxNode:
 
     def authorize(self, connection: DaxConnection, request: DaxRequest) -> None:
         """Set the connection's scope, or why its next request is refused."""
-        found = authorize(request.arguments, self._shared.credentials, self.service.clock.wall_time)
+        found = authorize(request.arguments, self._shared.known_keys, self.service.clock.wall_time)
         if isinstance(found, DaxRefusal):
             connection.scope, connection.refusal = None, found
         elif self._owner is not None and tuple(found) != self._owner:

@@ -3,7 +3,7 @@
 import asyncio
 import ssl
 from base64 import b64encode
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any
 
@@ -12,11 +12,11 @@ from hashrange.dax.node_caches import NodeCaches
 from hashrange.dax.node_host import NodePlace, NodeTerms
 from hashrange.dax.node_metrics import NodeMetrics, ObservedNode
 from hashrange.dax.records import EVERYONE, SHARED_ACCOUNT, SHARED_REGION
-from hashrange.server.credentials import Credential
 from hashrange.server.dax import batches, pages, single_items, transactions
 from hashrange.server.dax.connection import BegunBytes, DaxConnection
 from hashrange.server.dax.node import METADATA, DaxNode, NodeEndpoint, NodeSurroundings
 from hashrange.server.dax.tables import TableShapes
+from hashrange.server.known_keys import KnownKeys
 from hashrange.service.service import Service
 from hashrange.settings import SettingUnusable
 
@@ -80,9 +80,7 @@ class _Running:
 class DaxNodes:
     """The nodes of one server. Implements `NodeHost`."""
 
-    def __init__(
-        self, service: Service, credentials: Mapping[str, Credential] | None, tls: ssl.SSLContext | None
-    ) -> None:
+    def __init__(self, service: Service, known_keys: KnownKeys | None, tls: ssl.SSLContext | None) -> None:
         """Raises StorageError, and SettingUnusable for `dax_advertise`."""
         self._service = service
         self._tls = tls
@@ -99,7 +97,7 @@ class DaxNodes:
             metrics.add_source(self._metrics.record)
             self._stop_listening = clock.on_advance(self._record)
         self._shared = NodeSurroundings(
-            service, AttributeLists(service.store), TableShapes(), credentials, self._do_later
+            service, AttributeLists(service.store), TableShapes(), known_keys, self._do_later
         )
 
     def _do_later(self, work: Coroutine[Any, Any, None]) -> None:

@@ -1,6 +1,11 @@
-"""Which protocols does the HTTP listener speak? The admin API if it is on, Lambda's API, DynamoDB JSON, plain HTTP. They are asked in this order unless X-Amz-Target decides."""
+"""Which protocols does the HTTP listener speak, and in which order are they asked unless X-Amz-Target decides?
+
+Requests signed for services that are not served here, the admin API if it is on, metrics, Lambda's API, the other services, requests without a
+signature for services that are not served, DynamoDB JSON, plain HTTP.
+"""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from hashrange.server.access import Access
 from hashrange.server.clients import IN_THIS_PROCESS, Clients
@@ -16,8 +21,13 @@ from hashrange.server.protocols.other_services import OTHER_SIGNING_NAMES, Other
 from hashrange.server.protocols.plain import Plain
 from hashrange.server.protocols.rest_json.signing_name import LAMBDA_SIGNING_NAME
 from hashrange.server.protocols.rest_json.switched_off import LambdaSwitchedOff
+from hashrange.server.protocols.unserved.protocol import SignedForOthers, UnservedServices, UnsignedForOthers
 from hashrange.server.user_errors import UserErrors
 from hashrange.service.service import Service
+from hashrange.settings import Settings, SettingUnusable
+
+if TYPE_CHECKING:
+    from hashrange.server.protocols.unserved.handing_on import OtherEmulator
 
 
 def http_front(
@@ -32,8 +42,9 @@ def http_front(
 
     `describe_dax`: state of each node of DAX's clusters. `snapshots`, `forks`: those of a listener's admin API; a service without a listener can have no forks.
     """
-    hint_other_service = OtherServiceHint([SIGNING_NAME, LAMBDA_SIGNING_NAME, *OTHER_SIGNING_NAMES])
-    plain = Plain(hint_other_service)
+    served = [SIGNING_NAME, LAMBDA_SIGNING_NAME, *OTHER_SIGNING_NAMES]
+    hint_other_service = OtherServiceHint(served)
+    plain = Plain()
     settings = service.settings
     make_call = LoggedCall if settings.access_log else JsonCall
     protocols: list[WireProtocol] = [
@@ -43,11 +54,15 @@ def http_front(
             plain,
             hint_other_service,
             make_call,
-            UserErrors(service, access.credentials),
+            UserErrors(service, access.known_keys),
         ),
         plain,
     ]
-    protocols[:0] = [OtherServices(access, service)]
+    emulator = _other_emulator(settings)
+    if emulator is not None and service.background.triggers is None:
+        served.remove(LAMBDA_SIGNING_NAME)
+    unserved = UnservedServices(served, hint_other_service, emulator)
+    protocols[:0] = [OtherServices(access, service), UnsignedForOthers(unserved)]
     protocols[:0] = _lambda_protocols(service, access, hint_other_service)
     protocols.insert(0, MetricsPath(service, clients, access.credentials))
     if settings.admin:
@@ -59,7 +74,22 @@ def http_front(
             service, clients, snapshots or KeptSnapshots(), forks, service.clock.monotonic(), describe_dax
         )
         protocols.insert(0, Admin(serving))
+    protocols.insert(0, SignedForOthers(unserved))
     return Front(service, protocols)
+
+
+def _other_emulator(settings: Settings) -> "OtherEmulator | None":
+    """Who answers for the services that are not served here. Raises SettingUnusable."""
+    if settings.others is None:
+        return None
+    # Imported here: most servers have no other emulator, and start time counts.
+    from hashrange.functions.http_client import UrlUnusable  # noqa: PLC0415
+    from hashrange.server.protocols.unserved.handing_on import OtherEmulator  # noqa: PLC0415
+
+    try:
+        return OtherEmulator(settings.others)
+    except UrlUnusable as error:
+        raise SettingUnusable(f"--others: {error}") from error
 
 
 def _lambda_protocols(service: Service, access: Access, hint_other_service: OtherServiceHint) -> list[WireProtocol]:

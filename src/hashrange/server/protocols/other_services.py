@@ -1,4 +1,4 @@
-"""Which requests are those of CloudWatch, Application Auto Scaling and DAX's clusters? Known by their form; the protocol that answers them is loaded with the first."""
+"""Which requests are those of CloudWatch, STS, Application Auto Scaling and DAX's clusters? Known by their form; the protocol that answers them is loaded with the first."""
 
 import re
 from types import MappingProxyType
@@ -12,7 +12,7 @@ from hashrange.wire.http import HttpRequest
 if TYPE_CHECKING:
     from hashrange.server.protocols.aws_forms.protocol import AwsForms
 
-OTHER_SIGNING_NAMES = ("monitoring", "application-autoscaling", "dax")
+OTHER_SIGNING_NAMES = ("monitoring", "application-autoscaling", "dax", "sts")
 _is_target = re.compile(rb"(?:GraniteServiceVersion20100801|AnyScaleFrontendService|AmazonDAXV3)\.").match
 _is_cbor_path = re.compile(rb"/service/GraniteServiceVersion20100801/").match
 _FORM_TYPE = b"application/x-www-form-urlencoded"
@@ -45,7 +45,11 @@ class OtherServices:
     def _load(self) -> "AwsForms":
         if self._forms is None:
             # Imported here: most servers are never asked by these services' clients, and start time counts.
+            from hashrange.server.issuing import sessions_for  # noqa: PLC0415
             from hashrange.server.protocols.aws_forms.protocol import AwsForms  # noqa: PLC0415
+            from hashrange.sts.api.registry import sts_api  # noqa: PLC0415
 
-            self._forms = AwsForms(self._service.background.apis, self._access, self._service)
+            sessions = sessions_for(self._access, self._service.clock)
+            apis = [*self._service.background.apis, sts_api(sessions)]
+            self._forms = AwsForms(apis, self._access, self._service)
         return self._forms

@@ -3,7 +3,6 @@
 Source: operations.md 1.1.
 """
 
-from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any
 
@@ -21,16 +20,12 @@ class Plain:
 
     targets = quick_targets = MappingProxyType[bytes, Any]({})
 
-    def __init__(self, hint_other_service: Callable[[HttpRequest], None]) -> None:
-        self._hint_other_service = hint_other_service
-
     def claims(self, _request: HttpRequest) -> bool:
         """True for every request: this protocol is asked last."""
         return True
 
     def prepare(self, request: HttpRequest, respond: Respond) -> None:
-        """Answer the request, return None; log a hint, once per service, if it was signed for another AWS service."""
-        self._hint_other_service(request)
+        """Answer the request; returns None."""
         answer_plainly(request, respond)
 
 

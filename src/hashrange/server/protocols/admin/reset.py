@@ -1,12 +1,24 @@
-"""`POST reset`: deletes everything, in all accounts and Regions, and lets service time run as the machine's. Connections stay open."""
+"""`POST reset`: replaces everything, in all accounts and Regions, by the initial content; service time runs as the machine's. Connections stay open.
 
-from hashrange.server.protocols.admin.endpoint import Endpoint, Nothing, Serving, until_durable
-from hashrange.service.snapshots import return_to
+The initial content is that of the init folder (`--init`), or nothing.
+"""
+
+import asyncio
+
+from hashrange.messages import admin as sentences
+from hashrange.server.protocols.admin.endpoint import Endpoint, Nothing, Refused, Serving, until_durable
+from hashrange.service.initial_content import reset_service
+from hashrange.settings import SettingUnusable
 
 
 async def reset(serving: Serving, request: Nothing) -> dict[str, object]:
-    """Empty the database durably. Raises StorageError."""
-    return_to(serving.service, None)
+    """Reset the database durably. Raises Refused if the init folder cannot be applied, and StorageError; nothing is changed then."""
+    try:
+        await reset_service(serving.service)
+    except SettingUnusable as error:
+        raise Refused(409, str(error)) from None
+    except asyncio.CancelledError:  # at the server's end, whatever is still running is cancelled
+        raise Refused(503, sentences.RESET_ENDED) from None
     await until_durable(serving.service.store)
     return {}
 

@@ -1,4 +1,4 @@
-"""How is a request of CloudWatch or Application Auto Scaling answered? Form → operation, signature → caller, members → struct, coroutine → reply in the same form.
+"""How is a request of CloudWatch, STS or Application Auto Scaling answered? Form → operation, signature → caller, members → struct, coroutine → reply in the same form.
 
 Checks are made in this order: operation, signature, form, types; the operation makes all others. A reply waits until the commits before it are
 durable. Operations go on after their client has left. This file must not know any operation by name.
@@ -10,20 +10,23 @@ from collections.abc import Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from hashrange.aws_services.operation import Caller, MemberFault, ServiceApi, ServiceError
+from hashrange.aws_services.operation import Caller, MemberFault, ServiceApi, ServiceError, SignedCaller
 from hashrange.errors import Abandoned, ApiError, StorageError
 from hashrange.limits import MESSAGE_CHARACTERS_MAX
 from hashrange.messages.aws_forms import NO_SUCH_OPERATION, NOT_SUPPORTED, SERVICE_FAILED
 from hashrange.server.access import Access
 from hashrange.server.incoming import Respond
 from hashrange.server.protocols.aws_forms.replies import FormReply, WireForm, form_error, form_reply
-from hashrange.server.protocols.aws_forms.requests import Named, Requests
+from hashrange.server.protocols.aws_forms.requests import Named, Requests, Served
 from hashrange.server.protocols.aws_forms.shapes import MembersWrong
 from hashrange.service.drive import in_turns
 from hashrange.service.service import Service
 from hashrange.wire.content_codings import ContentEncodingError
 from hashrange.wire.http import HttpRequest
 from hashrange.wire.identifiers import request_id_of
+
+NOBODY = SignedCaller("", "", None)
+"""The caller of an operation that needs no signature."""
 
 _log = logging.getLogger("hashrange.server")
 
@@ -62,14 +65,23 @@ class AwsForms:
             served = self._requests.find(named)
             if served is None:
                 raise _unserved(named)
-            scope = self._access.authorize(request, named.api.signing_name)
+            caller = self._caller(named.api, served, request)
             members = self._requests.members(named, served, request)
         except Exception as error:  # noqa: BLE001 - each error has its reply
             _refuse(wire, respond, error)
             return
-        running = served.operation.run(served.works_on, Caller(scope.account, scope.region), members)
+        running = served.operation.run(served.works_on, caller, members)
         ended = in_turns(_replied(wire, running), self._workers)
         ended.add_done_callback(partial(self._hold, wire, respond))
+
+    def _caller(self, api: ServiceApi, served: Served, request: HttpRequest) -> Caller | SignedCaller:
+        """Who sends a request. Raises the errors of `Access.authorize`."""
+        if not served.operation.is_signed:
+            return NOBODY
+        scope = self._access.authorize(request, api.signing_name)
+        if not api.needs_signer:
+            return Caller(scope.account, scope.region)
+        return SignedCaller(scope.account, scope.region, self._access.signer_of(request, api.signing_name))
 
     def _hold(self, wire: WireForm, respond: Respond, ended: "asyncio.Future[FormReply]") -> None:
         """Answer once all commits so far are durable: among them are those that the reply reports."""

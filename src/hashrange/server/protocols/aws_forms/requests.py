@@ -52,7 +52,7 @@ class Requests:
     """Reads requests of some services."""
 
     def __init__(self, apis: Sequence[ServiceApi]) -> None:
-        self._by_prefix = {api.target_prefix: api for api in apis}
+        self._by_prefix = {api.target_prefix: api for api in apis if api.target_prefix}
         self._query_apis = [api for api in apis if api.xml_namespace is not None]
         self._served = {
             (api.name, operation.name): Served(operation, works_on, shape_of(operation.request))
@@ -76,14 +76,14 @@ class Requests:
         path, _, query = request.url.partition(b"?")
         if path != b"/":
             return None
-        if request.method == b"POST":
+        if request.method == b"POST" and b"Action=" not in query:  # else presigned: the form is in the query
             is_form = (request.header(b"content-type") or b"").partition(b";")[0].strip().lower() == _FORM_TYPE
             text = _plain_form(request) if is_form else None
             return None if text is None else self._name_in_form(text)
-        return self._name_in_form(query) if request.method == b"GET" else None
+        return self._name_in_form(query) if request.method in {b"GET", b"POST"} else None
 
     def _name_in_form(self, text: bytes) -> Named | None:
-        """What a form names: the API is that whose version it has."""
+        """What a form names: the API is that whose version it has or, if it has none, the first with such an operation."""
         if b"Action=" not in text or len(text) > SERVICE_BODY_BYTES_MAX:
             return None
         try:
@@ -93,10 +93,13 @@ class Requests:
         except (ValueError, UnicodeDecodeError):
             return None
         members = dict(pairs)
-        for api in self._query_apis:
-            if members.get("Version", api.version) == api.version and "Action" in members:
-                return Named("query", api, members["Action"], pairs)
-        return None
+        action, version = members.get("Action"), members.get("Version")
+        if action is None:
+            return None
+        found = [api for api in self._query_apis if version in (None, api.version)]
+        if version is None:
+            found.sort(key=lambda api: (api.name, action) not in self._served)
+        return Named("query", found[0], action, pairs) if found else None
 
     def find(self, named: Named) -> Served | None:
         """The operation that is named; None if it is not served."""

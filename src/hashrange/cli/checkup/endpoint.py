@@ -1,0 +1,268 @@
+"""What answers at the endpoint, and what would a client meet there? Connects, shakes hands, and sends a few small requests; each wait is bounded."""
+
+import contextlib
+import json
+import socket
+import ssl
+from collections.abc import Generator, Iterator, Mapping
+from email.utils import parsedate_to_datetime
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from typing import NamedTuple
+from urllib.parse import SplitResult, urlsplit
+
+from hashrange.cli.checkup.finding import Finding, failing, fine, surprising
+from hashrange.cli.checkup.sdk_settings import without_user
+from hashrange.clock import SystemClock
+from hashrange.wire.outgoing_signature import OutgoingSigner, signed_headers
+
+WAIT_SECONDS_MAX = 3.0
+"""Time to wait for a connection, or for further bytes of a reply."""
+SKEW_SECONDS_MAX = 900
+"""A signature that is older is refused. Source: signing.md."""
+SKEW_SECONDS_SURPRISING = 60
+PROBE = b"Action=HashrangeDoctor"
+"""An operation that no service has: Hashrange says so in its own words."""
+LIST_TABLES = "DynamoDB_20120810.ListTables"
+_NEIGHBOURS = (
+    ("jetty", "DynamoDB Local, by its Server header"),
+    ("werkzeug", "moto's server, by its Server header"),
+    ("localstack", "LocalStack"),
+)
+
+
+class EndpointReply(NamedTuple):
+    """The reply to one request."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class ClientKeys(NamedTuple):
+    """What a client signs and trusts with. Stand-ins if it has no keys."""
+
+    access_key: str
+    secret_key: str
+    session_token: str | None
+    region: str
+    ca_bundle: str | None
+    """File of certificates that the client trusts beside the machine's."""
+
+
+def look_at_answers(url: str, keys: ClientKeys) -> Iterator[Finding]:
+    """What is at the endpoint, whether its clock is right, and what it answers to ListTables."""
+    parts = _parts_of(url)
+    if parts is None:
+        yield failing(
+            "server",
+            f"{without_user(url)} is no URL of an endpoint; it begins with http:// or https://, and has a host.",
+        )
+        return
+    host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    problem = yield from _reach(host, port)
+    if problem:
+        return
+    try:
+        health = _ask(parts, keys, "GET", "/", {}, b"")
+    except (OSError, HTTPException, ssl.SSLError) as error:
+        yield _misunderstood(parts, host, port, error)
+        return
+    yield _named(parts, keys, health)
+    yield from _clock(health)
+    yield from _listed(parts, keys)
+
+
+def _parts_of(url: str) -> SplitResult | None:
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return None
+    return parts if parts.scheme in {"http", "https"} and parts.hostname and parts.hostname.isascii() else None
+
+
+def _reach(host: str, port: int) -> Generator[Finding, None, bool]:
+    """Connect to each address of the host. Returns True if none can be reached."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        yield failing("server", f"The name {host} is not known on this machine.")
+        return True
+    addresses = list(dict.fromkeys(str(one[4][0]) for one in found))[:4]
+    problems: dict[str, str] = {}
+    for address in addresses:
+        try:
+            socket.create_connection((address, port), WAIT_SECONDS_MAX).close()
+        except OSError as error:
+            problems[address] = error.strerror or str(error)
+    if len(problems) == len(addresses):
+        reason = next(iter(problems.values()))
+        yield failing(
+            "server",
+            f"Nothing answers at {host}, port {port}: {reason}. Start a server with `hashrange serve --port {port}`.",
+        )
+        return True
+    if addresses[0] in problems:
+        reached = next(one for one in addresses if one not in problems)
+        yield surprising(
+            "server",
+            f"{host} is {addresses[0]} first, where nothing listens. A client that does not try {reached} next fails; name that address in the endpoint.",
+        )
+    return False
+
+
+def _ask(
+    parts: SplitResult, keys: ClientKeys, method: str, path: str, headers: Mapping[str, str], body: bytes
+) -> EndpointReply:
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    connection: HTTPConnection
+    if parts.scheme == "https":
+        connection = HTTPSConnection(
+            parts.hostname or "", port, timeout=WAIT_SECONDS_MAX, context=_trust(keys.ca_bundle)
+        )
+    else:
+        connection = HTTPConnection(parts.hostname or "", port, timeout=WAIT_SECONDS_MAX)
+    try:
+        connection.request(method, path, body, dict(headers))
+        reply: HTTPResponse = connection.getresponse()
+        with reply:
+            return EndpointReply(
+                reply.status, {name.lower(): value for name, value in reply.getheaders()}, reply.read(1_000_000)
+            )
+    finally:
+        connection.close()
+
+
+def _trust(ca_bundle: str | None) -> ssl.SSLContext:
+    """As SDKs trust: the machine's authorities, and those of AWS_CA_BUNDLE."""
+    context = ssl.create_default_context()
+    if ca_bundle:
+        with contextlib.suppress(OSError):
+            context.load_verify_locations(ca_bundle)
+    return context
+
+
+def _misunderstood(parts: SplitResult, host: str, port: int, error: Exception) -> Finding:
+    """Why a server that takes connections gave no HTTP reply."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        sentence = f"Clients do not trust the certificate at {host}, port {port}: {error.verify_message}. Name its authority's file in AWS_CA_BUNDLE."
+        return failing("server", sentence)
+    if isinstance(error, TimeoutError):
+        return failing(
+            "server", f"What listens at {host}, port {port} gave no reply within {WAIT_SECONDS_MAX:g} seconds."
+        )
+    if parts.scheme == "https":
+        return failing(
+            "server",
+            f"What listens at {host}, port {port} does not speak HTTPS. Try an endpoint that begins with http://.",
+        )
+    if _speaks_tls(host, port):
+        return failing(
+            "server", f"What listens at {host}, port {port} speaks HTTPS. Let the endpoint begin with https://."
+        )
+    return failing("server", f"What listens at {host}, port {port} does not speak HTTP ({type(error).__name__}).")
+
+
+def _speaks_tls(host: str, port: int) -> bool:
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    try:
+        with (
+            socket.create_connection((host, port), WAIT_SECONDS_MAX) as plain,
+            context.wrap_socket(plain, server_hostname=host),
+        ):
+            return True
+    except OSError:
+        return False
+
+
+def _named(parts: SplitResult, keys: ClientKeys, health: EndpointReply) -> Finding:
+    """Which program answers."""
+    place = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+    try:
+        info = _ask(parts, keys, "GET", "/_hashrange/v1/info", {}, b"")
+        version = json.loads(info.body).get("version") if info.status == 200 else None
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        probe = b"" if version else _ask(parts, keys, "POST", "/", form, PROBE).body
+    except (OSError, HTTPException, ValueError, AttributeError):
+        version, probe = None, b""
+    if version:
+        return fine("server", f"Hashrange {version} answers at {place}.")
+    if b"Hashrange" in probe:
+        return fine("server", f"Hashrange answers at {place}.")
+    told = f"{health.headers.get('server', '')} {health.body[:2000].decode('latin-1')}".lower()
+    other = next((name for word, name in _NEIGHBOURS if word in told), None)
+    if other is not None:
+        return surprising(
+            "server", f"What answers at {place} is {other}, not Hashrange. Stop it, or start Hashrange on another port."
+        )
+    if health.body.startswith(b"healthy: dynamodb"):
+        return fine("server", f"A DynamoDB answers at {place}.")
+    return surprising(
+        "server", f"What answers at {place} gives no sign of being Hashrange or DynamoDB (HTTP {health.status})."
+    )
+
+
+def _clock(health: EndpointReply) -> Iterator[Finding]:
+    try:
+        there = parsedate_to_datetime(health.headers["date"]).timestamp()
+    except (KeyError, ValueError, TypeError):
+        return
+    skew_seconds = abs(there - SystemClock.wall_time())
+    if skew_seconds > SKEW_SECONDS_MAX:
+        yield failing(
+            "clock",
+            f"The clocks of this machine and of the server differ by {skew_seconds:,.0f} seconds. Signatures are refused from {SKEW_SECONDS_MAX} on; set the clocks.",
+        )
+    elif skew_seconds > SKEW_SECONDS_SURPRISING:
+        yield surprising(
+            "clock", f"The clocks of this machine and of the server differ by {skew_seconds:,.0f} seconds."
+        )
+    else:
+        yield fine("clock", "The clocks of this machine and of the server agree.")
+
+
+def _signed(parts: SplitResult, keys: ClientKeys, body: bytes) -> dict[str, str]:
+    signer = OutgoingSigner(keys.access_key, keys.secret_key, keys.region, "dynamodb")
+    complete = {
+        "Host": parts.netloc.rpartition("@")[2],
+        "Content-Type": "application/x-amz-json-1.0",
+        "X-Amz-Target": LIST_TABLES,
+    }
+    if keys.session_token:
+        complete["X-Amz-Security-Token"] = keys.session_token
+    return signed_headers(signer, "POST", "/", complete, body, SystemClock.wall_time())
+
+
+def _listed(parts: SplitResult, keys: ClientKeys) -> Iterator[Finding]:
+    """What ListTables gets, signed as a client signs it."""
+    headers = _signed(parts, keys, b"{}")
+    try:
+        reply = _ask(parts, keys, "POST", "/", headers, b"{}")
+        members = json.loads(reply.body)
+    except (OSError, HTTPException) as error:
+        yield failing("request", f"ListTables got no reply ({type(error).__name__}).")
+        return
+    except ValueError:
+        members = None
+    if not isinstance(members, dict):
+        yield failing("request", f"ListTables got no reply of DynamoDB (HTTP {reply.status}).")
+    elif reply.status == 200 and isinstance(members.get("TableNames"), list):
+        count = len(members["TableNames"])
+        more = " or more" if "LastEvaluatedTableName" in members else ""
+        if count:
+            yield fine(
+                "request", f"ListTables works: {count}{more} {'table' if count == 1 else 'tables'} in {keys.region}."
+            )
+        else:
+            yield surprising(
+                "request",
+                f"ListTables works, and there are no tables in {keys.region} for these keys. Other Regions, and keys that are accounts, have others.",
+            )
+    else:
+        code = str(members.get("__type", "")).rpartition("#")[2]
+        message = str(members.get("message") or members.get("Message") or "").partition("\n")[0][:200]
+        yield failing(
+            "request",
+            f"ListTables is refused: {code}: {message} The keys and Region of clients must be those of the server's credentials file.",
+        )

@@ -1,0 +1,218 @@
+"""What would a client do here: which endpoint, Region and keys do SDKs find? In the order of the AWS SDKs: variables, then the profile in the shared files.
+
+Source: AWS SDKs and Tools Reference Guide, *service-specific endpoints*, *shared config and credentials files*.
+"""
+
+import configparser
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from hashrange.cli.checkup.finding import Finding, failing, fine, surprising
+
+TRUE = "true"
+OTHER_SOURCES = (
+    "role_arn",
+    "sso_session",
+    "sso_start_url",
+    "credential_process",
+    "web_identity_token_file",
+    "login_session",
+)
+"""Keys of a profile that say that its credentials come from somewhere else."""
+VARIABLES_OF_OTHER_SOURCES = (
+    "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+)  # fmt: skip
+ACCOUNT_DIGITS = 12
+
+Section = Mapping[str, str]
+
+
+class Profile(NamedTuple):
+    """A profile of the shared files: what both say of it."""
+
+    name: str
+    is_asked_for: bool
+    """True if AWS_PROFILE or --profile names it."""
+    exists: bool
+    config: Section
+    credentials: Section
+    services: Section
+    """The keys for DynamoDB in the section that the profile names as its services."""
+    problem: str | None
+    """Why a file cannot be read."""
+
+
+class FoundEndpoint(NamedTuple):
+    """Where a client sends DynamoDB's requests."""
+
+    url: str | None
+    """None: to AWS."""
+    source: str
+
+
+def read_profile(environment: Mapping[str, str], name: str | None, home_folder: str) -> Profile:
+    """The profile that SDKs use; an empty one if there are no files."""
+    home = Path(home_folder).expanduser()
+    asked = name or environment.get("AWS_PROFILE") or environment.get("AWS_DEFAULT_PROFILE")
+    chosen = asked or "default"
+    config, problem = _read(environment.get("AWS_CONFIG_FILE"), home / ".aws" / "config")
+    credentials, second = _read(environment.get("AWS_SHARED_CREDENTIALS_FILE"), home / ".aws" / "credentials")
+    own = config.get(chosen if chosen == "default" else f"profile {chosen}", {})
+    keys = credentials.get(chosen, {})
+    services = config.get(f"services {own.get('services', '')}", {})
+    return Profile(
+        chosen,
+        asked is not None,
+        bool(own or keys),
+        own,
+        keys,
+        _nested(services.get("dynamodb", "")),
+        problem or second,
+    )
+
+
+def _read(variable: str | None, usual: Path) -> tuple[dict[str, Section], str | None]:
+    path = Path(variable).expanduser() if variable else usual
+    parser = configparser.RawConfigParser(default_section="\n", strict=False)
+    try:
+        with path.open(encoding="utf-8") as file:
+            parser.read_file(file)
+    except FileNotFoundError:
+        return {}, None
+    except (OSError, UnicodeDecodeError, configparser.Error) as error:
+        return {}, f"{path} cannot be read ({type(error).__name__})"
+    return {name: dict(parser.items(name)) for name in parser.sections()}, None
+
+
+def _nested(text: str) -> Section:
+    """The indented keys below one key."""
+    pairs = [line.partition("=") for line in text.splitlines() if "=" in line]
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def endpoint_of_clients(environment: Mapping[str, str], profile: Profile) -> FoundEndpoint:
+    """Where a client that is given no endpoint sends DynamoDB's requests."""
+    ignores = environment.get("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS") or profile.config.get(
+        "ignore_configured_endpoint_urls", ""
+    )
+    if ignores.lower() == TRUE:
+        return FoundEndpoint(
+            None, "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS lets clients ignore all endpoints but those in their code"
+        )
+    found = [
+        (environment.get("AWS_ENDPOINT_URL_DYNAMODB"), "AWS_ENDPOINT_URL_DYNAMODB"),
+        (environment.get("AWS_ENDPOINT_URL"), "AWS_ENDPOINT_URL"),
+        (profile.services.get("endpoint_url"), f"the services of the profile {profile.name}"),
+        (profile.config.get("endpoint_url"), f"the profile {profile.name}"),
+    ]
+    return next(
+        (FoundEndpoint(url, source) for url, source in found if url),
+        FoundEndpoint(None, "no variable and no profile names one"),
+    )
+
+
+def look_at_endpoint(endpoint: FoundEndpoint, environment: Mapping[str, str], own_url: str) -> Iterator[Finding]:
+    """Where requests go that a client sends without an endpoint in its code."""
+    if endpoint.url is None:
+        remedy = f"Set AWS_ENDPOINT_URL_DYNAMODB={own_url}, or give each client its endpoint."
+        yield failing("endpoint", f"SDKs and the AWS CLI would call DynamoDB in AWS: {endpoint.source}. {remedy}")
+        return
+    if is_aws(re.sub(r"^[a-z]+://|[:/].*$", "", without_user(endpoint.url))):
+        yield surprising("endpoint", f"Clients call AWS itself, by {endpoint.source}: {without_user(endpoint.url)}.")
+        return
+    yield fine("endpoint", f"Clients call {without_user(endpoint.url)}, by {endpoint.source}.")
+    if endpoint.source == "AWS_ENDPOINT_URL_DYNAMODB" and not environment.get("AWS_ENDPOINT_URL_DYNAMODB_STREAMS"):
+        sentence = (
+            "Streams are another service for SDKs: set AWS_ENDPOINT_URL_DYNAMODB_STREAMS too, if a program reads them."
+        )
+        yield surprising("streams", sentence)
+
+
+def look_at_region(environment: Mapping[str, str], profile: Profile) -> tuple[str, list[Finding]]:
+    """The Region that clients find; what it means."""
+    default, plain = environment.get("AWS_DEFAULT_REGION"), environment.get("AWS_REGION")
+    if plain and default and plain != default:
+        sentence = f"AWS_REGION is {plain}, and AWS_DEFAULT_REGION is {default}: boto3 takes the second, most SDKs the first. Each Region has tables of its own."
+        return default, [surprising("region", sentence)]
+    if plain and not default and not profile.config.get("region"):
+        sentence = f"Only AWS_REGION is set, which boto3 does not read. Set AWS_DEFAULT_REGION={plain} too."
+        return plain, [surprising("region", sentence)]
+    region = default or plain or profile.config.get("region")
+    if region:
+        return region, [
+            fine(
+                "region",
+                f"Clients are in {region}. Each Region has tables of its own, unless the server has --shared-db.",
+            )
+        ]
+    return "us-east-1", [
+        failing(
+            "region",
+            "Clients find no Region and refuse to start. Set AWS_REGION and AWS_DEFAULT_REGION, to us-east-1 for example.",
+        )
+    ]
+
+
+def look_at_credentials(environment: Mapping[str, str], profile: Profile) -> Iterator[Finding]:
+    """Where clients have their keys from, and whose they are. Never shows a secret."""
+    if profile.problem is not None:
+        yield failing("profile", f"{profile.problem}, so clients fail as they start.")
+    if profile.is_asked_for and not profile.exists:
+        yield failing(
+            "profile", f"There is no profile {profile.name} in the shared files, so clients fail as they start."
+        )
+    key, secret = environment.get("AWS_ACCESS_KEY_ID"), environment.get("AWS_SECRET_ACCESS_KEY")
+    source = "the environment"
+    if not key and not secret:
+        both = {**profile.config, **profile.credentials}
+        key, secret = both.get("aws_access_key_id"), both.get("aws_secret_access_key")
+        source = f"the profile {profile.name}"
+    if bool(key) != bool(secret):
+        given, missing = ("an access key", "its secret") if key else ("a secret", "its access key")
+        yield failing(
+            "credentials",
+            f"{source} has {given} without {missing}: clients fail. Any pair will do for a server without a credentials file.",
+        )
+    elif key and len(key) == ACCOUNT_DIGITS and key.isascii() and key.isdigit():
+        yield surprising(
+            "credentials",
+            f"The access key, from {source}, has 12 digits, so it is an account with tables of its own. Other keys do not see them.",
+        )
+    elif key:
+        yield fine("credentials", f"The access key is that of {source}.")
+    elif any(environment.get(name) for name in VARIABLES_OF_OTHER_SOURCES) or profile.config.keys() & set(
+        OTHER_SOURCES
+    ):
+        yield surprising(
+            "credentials", "Clients get their keys from another program or service, which is not looked at here."
+        )
+    else:
+        yield failing(
+            "credentials",
+            "Clients find no keys and send nothing. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; any will do for a server without a credentials file.",
+        )
+
+
+def look_at_proxies(url: str, host: str, environment: Mapping[str, str]) -> Iterator[Finding]:
+    """Whether a proxy gets the requests to the endpoint."""
+    scheme = url.partition(":")[0]
+    proxy = environment.get(f"{scheme}_proxy") or (environment.get(f"{scheme.upper()}_PROXY"))
+    excluded = (environment.get("no_proxy") or environment.get("NO_PROXY") or "").replace(" ", "").split(",")
+    is_excluded = any(one in {"*", host} or (one and host.endswith("." + one.lstrip("."))) for one in excluded)
+    if proxy and not is_excluded:
+        yield failing(
+            "proxy",
+            f"Requests to {host} go through the proxy {without_user(proxy)}, which cannot reach this machine's own ports. Add {host} to NO_PROXY.",
+        )
+
+
+def is_aws(host: str) -> bool:
+    """True for a host of AWS."""
+    return host.endswith((".amazonaws.com", ".amazonaws.com.cn", ".api.aws"))
+
+
+def without_user(url: str) -> str:
+    """A URL without user and password."""
+    return re.sub(r"//[^/@]*@", "//", url)

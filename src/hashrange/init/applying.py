@@ -1,0 +1,183 @@
+"""How is an init folder applied to a store? File by file, request by request and line by line, through the operations of the API.
+
+A table that exists with the same definition is left as it is, and so is time to live that is on already. Items are put,
+and replace those with the same keys. The caller lets this work on a copy of its store, so that a fault leaves no trace.
+"""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+import msgspec
+
+from hashrange.clock import Clock
+from hashrange.errors import ApiError, Malformed
+from hashrange.init.differences import differing_members
+from hashrange.init.files import InitError, InitFile, hash_of, read_body, read_lines
+from hashrange.init.items import item_json, scanned_items
+from hashrange.init.marks import marks_of
+from hashrange.init.progress import Progress
+from hashrange.init.requests import InitRequest, UnusableInput, requests_in
+from hashrange.init.running import carry_out
+from hashrange.init.table_names import table_of_stem
+from hashrange.operations.lookup import find_table
+from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.tables.create_table_checks import check_creation
+from hashrange.operations.tables.created_table import make_table
+from hashrange.operations.tables.requests import CreateTableRequest
+from hashrange.settings import Settings
+from hashrange.store.interface import WholeStore
+from hashrange.tables.schema import Table
+
+ITEMS_TOGETHER = 64
+"""Items that are put in one go, before other work has its turn."""
+
+TOGETHER_BYTES = 64 * 1024
+"""Length of items that are put in one go, unless a single one is longer."""
+
+TOLD_CHARACTERS_MAX = 1000
+"""Length of the part of a service's message that is told; some messages repeat what a request holds."""
+
+InGo = Callable[[Coroutine[Any, Any, None]], Awaitable[None]]
+"""Runs a piece of the work; other work may have its turn before and behind it."""
+
+
+class InitTarget(NamedTuple):
+    """What applying a folder needs."""
+
+    store: WholeStore
+    clock: Clock
+    settings: Settings
+    operations: Mapping[str, Operation]
+    in_go: InGo
+    place_of: Callable[[str, str], tuple[str, str]]
+    """Account and Region of a file → those whose tables it changes."""
+
+
+class FolderApplication:
+    """The application of files to one store."""
+
+    def __init__(self, target: InitTarget) -> None:
+        # Tables must be ACTIVE before items are put into them, so states do not last here, whatever the settings say.
+        self._settings = msgspec.structs.replace(target.settings, table_state_delay_seconds=0.0)
+        self._target = target
+        self._put = target.operations["PutItem"]
+        self._progress = Progress(target.clock)
+        self.counts: Counter[str] = Counter()
+        """Number of tables made, and of items put."""
+
+    async def apply(self, files: Sequence[InitFile]) -> None:
+        """Apply the files in order, and mark them as applied. Raises InitError and StorageError."""
+        hashes = {}
+        for file in files:
+            hashes[file.name] = await hash_of(file)
+            place = self._target.place_of(file.account, file.region)
+            scope = Scope(*place, self._target.store, self._target.clock, self._settings)
+            if file.kind == "lines":
+                await self._put_items(file, scope, "line", read_lines(file))
+            else:
+                await self._apply_whole(file, scope)
+        await self._target.store.documents.write(marks_of(hashes))
+
+    async def _apply_whole(self, file: InitFile, scope: Scope) -> None:
+        """Apply a file of requests, or of what a scan has printed."""
+        body = read_body(file)
+        scanned = scanned_items(body)
+        if scanned is not None:
+            await self._put_items(file, scope, "item", enumerate(scanned, 1))
+            return
+        try:
+            requests = requests_in(body, self._target.operations)
+        except UnusableInput as error:
+            raise InitError(file.path, str(error)) from None
+        for request in requests:
+            await self._target.in_go(self._apply_request(file, scope, request))
+
+    async def _apply_request(self, file: InitFile, scope: Scope, request: InitRequest) -> None:
+        operation = self._target.operations[request.operation]
+        try:
+            if await _is_done(scope, operation, request.body):
+                return
+            await carry_out(scope, operation, request.body)
+        except UnusableInput as error:
+            raise InitError(file.path, f"{request.place}{error}") from None
+        except ApiError as error:
+            raise InitError(file.path, f"{request.place}{operation.name}: {_told(error)}") from None
+        if request.operation == "CreateTable":
+            self.counts["tables"] += 1
+        self.counts["items"] += request.items
+
+    async def _put_items(self, file: InitFile, scope: Scope, noun: str, items: Iterator[tuple[int, bytes]]) -> None:
+        """Put the items, which are given with their numbers. `noun`: what is numbered."""
+        table = table_of_stem(scope, file.stem)
+        if table is None:
+            raise InitError(
+                file.path,
+                f"there is no table {file.stem} in {scope.region}. Files are applied in the order of their names, capitals first. Name"
+                " this one like the table whose items it holds, so that it comes behind the one that creates the table.",
+            )
+        self._progress.begin(file)
+        while together := list(_together(items)):
+            await self._target.in_go(self._put_together(file, scope, table, noun, together))
+            self.counts["items"] += len(together)
+            self._progress.put(len(together))
+
+    async def _put_together(
+        self, file: InitFile, scope: Scope, table: Table, noun: str, items: list[tuple[int, bytes]]
+    ) -> None:
+        start = b'{"TableName":%b,"Item":' % msgspec.json.encode(table.name)
+        partition_name = table.keys.partition_names[0]
+        for number, item in items:
+            try:
+                await carry_out(scope, self._put, b"%b%b}" % (start, item_json(item, partition_name)))
+            except UnusableInput as error:
+                raise InitError(file.path, f"{noun} {number}: {error}") from None
+            except ApiError as error:
+                raise InitError(file.path, f"{noun} {number}: PutItem: {_told(error)}") from None
+
+
+def _together(items: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
+    """The next items: at most ITEMS_TOGETHER, and none behind the one with which they have TOGETHER_BYTES."""
+    size_bytes = 0
+    for number, item in islice(items, ITEMS_TOGETHER):
+        yield number, item
+        size_bytes += len(item)
+        if size_bytes >= TOGETHER_BYTES:
+            return
+
+
+async def _is_done(scope: Scope, operation: Operation, body: bytes) -> bool:
+    """True if the table exists as the request asks, or has its time to live. Raises UnusableInput if it exists otherwise, and ApiError."""
+    try:
+        request: Any = msgspec.json.decode(body, type=operation.request)
+        name = getattr(request, "TableName", None)
+        table = None if name is None else await find_table(scope, name)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, Malformed):
+        return False  # the operation says what is wrong
+    if table is None or table.deleted_at_seconds is not None:
+        return False
+    if isinstance(request, CreateTableRequest):
+        check_creation(request)
+        wanted = make_table(request, table.name, 0, scope.account, scope.region, 0.0, 0.0)
+        differing = differing_members(table, wanted)
+        if differing:
+            raise UnusableInput(
+                f"the table {table.name} exists already, with another {', '.join(differing)}. Change or delete the table, or let the"
+                " file describe it as it is."
+            )
+        return True
+    if operation.name == "UpdateTimeToLive":
+        wanted_ttl, now = request.TimeToLiveSpecification, table.time_to_live
+        is_on = now is not None and now.state != "DISABLED"
+        return is_on == wanted_ttl.Enabled and (now is None or now.attribute == wanted_ttl.AttributeName)
+    return False
+
+
+def _told(error: ApiError) -> str:
+    """Code and message of an error, as a sentence."""
+    message = " ".join((error.message or "").split())[
+        :TOLD_CHARACTERS_MAX
+    ]  # some messages repeat what a request holds, line breaks too
+    ending = "" if not message or message.endswith((".", "!", "?")) else "."
+    return f"{error.code}: {message}{ending}" if message else f"{error.code}."

@@ -1,0 +1,191 @@
+"""Which files does an init folder hold, in which order, and what is in them? Lists them by name, and reads bodies, lines and hashes.
+
+    DIR/10-tables.json            one request, or a list of requests; or what a scan has printed
+    DIR/20-Users.jsonl            one item in each line: also .ndjson, .jsonl.gz, .ndjson.gz and .json.gz
+    DIR/eu-west-1/…               the same for another Region
+    DIR/111122223333/…            the same for another account; may have folders of Regions
+
+Must not know what requests and items look like.
+"""
+
+import asyncio
+import gzip
+import hashlib
+import logging
+import os
+import re
+import zlib
+from collections.abc import Iterator
+from typing import IO, Literal, NamedTuple
+
+from hashrange.limits import BODY_BYTES_MAX
+from hashrange.settings import SettingUnusable
+
+DEFAULT_ACCOUNT, DEFAULT_REGION = "000000000000", "us-east-1"
+"""Account and Region of files that are in no folder of another one."""
+REQUESTS_ENDING = ".json"
+LINES_ENDINGS = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz", ".json.gz")
+GZIP_ENDING = ".gz"
+PIECE_BYTES = 512 * 1024
+"""Length of the pieces that are hashed at once, in less than a millisecond."""
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+ENDINGS = "a .json file holds requests; .jsonl, .ndjson and .json.gz files hold items"
+
+_is_region = re.compile(r"[a-z]+(-[a-z]+)+-[0-9]+").fullmatch
+_is_account = re.compile(r"[0-9]{12}").fullmatch
+_log = logging.getLogger("hashrange.init")
+
+FileKind = Literal["requests", "lines"]
+
+
+class InitError(SettingUnusable):
+    """The init folder cannot be applied, and nothing of it was. The message names the file, the place in it, the reason and the remedy."""
+
+    def __init__(
+        self, path: str, reason: str, remedy: str = "Nothing of the folder was applied; mend the file and try again."
+    ) -> None:
+        super().__init__(f"the init file {path} cannot be applied: {reason} {remedy}")
+
+
+class InitFile(NamedTuple):
+    """One file of an init folder."""
+
+    path: str
+    name: str
+    """Path below the folder, with `/` between its parts."""
+    account: str
+    region: str
+    kind: FileKind
+
+    @property
+    def stem(self) -> str:
+        """Name of the file without folders and ending."""
+        name = self.name.rpartition("/")[2]
+        endings = (REQUESTS_ENDING,) if self.kind == "requests" else LINES_ENDINGS
+        return next(name[: -len(ending)] for ending in endings if name.endswith(ending))
+
+
+def list_init_files(folder: str) -> list[InitFile]:
+    """The files of the folder, in order of names. Names with a dot in front are left out; other endings too, with a warning.
+
+    Raises SettingUnusable for a folder that cannot be read, and for one in it that is neither a Region nor an account.
+    """
+    return list(_files_in(folder, "", None, None))
+
+
+def _files_in(folder: str, prefix: str, account: str | None, region: str | None) -> Iterator[InitFile]:
+    try:
+        names = sorted(os.listdir(folder))
+    except (OSError, ValueError) as error:  # ValueError: the path holds a null byte
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise SettingUnusable(
+            f"the init folder {folder!r} cannot be read: {reason}. Mend --init, or the folder."
+        ) from None
+    for name in names:
+        path = os.path.join(folder, name)
+        if not _is_text(name):
+            raise SettingUnusable(
+                f"the init folder {folder} has a file {name!r}, whose name is not UTF-8. Rename it; nothing was applied."
+            )
+        if name.startswith("."):  # such as the folders of a Kubernetes volume
+            continue
+        if os.path.isdir(path):
+            if region is None and _is_region(name):
+                yield from _files_in(path, f"{prefix}{name}/", account, name)
+            elif account is None and region is None and _is_account(name):
+                yield from _files_in(path, f"{prefix}{name}/", name, None)
+            else:
+                raise SettingUnusable(
+                    f"the init folder {folder} has a folder {name}, whose name is neither a Region, such as eu-west-1, nor the 12"
+                    " digits of an account, in which there may be Regions. Rename or remove it; nothing was applied."
+                )
+            continue
+        kind = _kind_of(name)
+        if kind is None:
+            _log.warning("%s is not applied: %s.", path, ENDINGS)
+        elif not os.path.isfile(path):
+            raise InitError(path, "it is no file, or a link to one that does not exist.")
+        else:
+            yield InitFile(path, f"{prefix}{name}", account or DEFAULT_ACCOUNT, region or DEFAULT_REGION, kind)
+
+
+def _is_text(name: str) -> bool:
+    """False for a name of bytes that are not UTF-8, which Python shows as surrogates."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _kind_of(name: str) -> FileKind | None:
+    if any(name.endswith(ending) and name != ending for ending in LINES_ENDINGS):
+        return "lines"
+    return "requests" if name.endswith(REQUESTS_ENDING) else None
+
+
+async def hash_of(file: InitFile) -> str:
+    """SHA-256 of a file's bytes, in hexadecimal; takes about a second for 1 GB, in which other work has its turns. Raises InitError."""
+    digest = hashlib.sha256()
+    for piece in _pieces(file):
+        digest.update(piece)
+        await asyncio.sleep(0)
+    return digest.hexdigest()
+
+
+def _pieces(file: InitFile) -> Iterator[bytes]:
+    try:
+        with open(file.path, "rb") as opened:
+            while piece := opened.read(PIECE_BYTES):
+                yield piece
+    except OSError as error:
+        raise _unreadable(file, error) from None
+
+
+def read_body(file: InitFile) -> bytes:
+    """The content of a file that is read as a whole, without a byte order mark; at most as long as a request. Raises InitError."""
+    try:
+        with open(file.path, "rb") as opened:
+            body = opened.read(BODY_BYTES_MAX + 1)
+    except OSError as error:
+        raise _unreadable(file, error) from None
+    if len(body) > BODY_BYTES_MAX:
+        raise InitError(
+            file.path, f"it has more than {BODY_BYTES_MAX:,} bytes. Put items into a .jsonl file, one in each line."
+        )
+    return _beginning(file, body)
+
+
+def read_lines(file: InitFile) -> Iterator[tuple[int, bytes]]:
+    """Number and text of every line that is not empty, one at a time. Raises InitError, also for a line longer than a request."""
+    number = 0
+    try:
+        with _opened(file) as opened:
+            while line := opened.readline(BODY_BYTES_MAX + 1):
+                number += 1
+                if len(line) > BODY_BYTES_MAX:
+                    raise InitError(file.path, f"line {number} has more than {BODY_BYTES_MAX:,} bytes.")
+                text = (_beginning(file, line) if number == 1 else line).strip()
+                if text:
+                    yield number, text
+    except (OSError, EOFError, zlib.error) as error:
+        raise _unreadable(file, error) from None
+
+
+def _beginning(file: InitFile, text: bytes) -> bytes:
+    """The first bytes of a file without a byte order mark. Raises InitError if they are UTF-16, as some shells of Windows write."""
+    if text.startswith(UTF_16_MARKS):
+        raise InitError(file.path, "it is UTF-16; save it as UTF-8.")
+    return text.removeprefix(BYTE_ORDER_MARK)
+
+
+def _opened(file: InitFile) -> IO[bytes] | gzip.GzipFile:
+    if file.path.endswith(GZIP_ENDING):
+        return gzip.open(file.path, "rb")
+    return open(file.path, "rb")
+
+
+def _unreadable(file: InitFile, error: Exception) -> InitError:
+    reason = (error.strerror if isinstance(error, OSError) else None) or error
+    return InitError(file.path, f"it cannot be read: {reason}.")

@@ -1,0 +1,130 @@
+"""Which requests does a file of the init folder hold? The forms in which the AWS CLI takes and prints them → operation and body.
+
+- CreateTable, as `aws dynamodb create-table --cli-input-json` takes it
+- what `aws dynamodb describe-table` prints (`created_from.py`)
+- UpdateTimeToLive and PutItem, as their `--cli-input-json` take them
+- BatchWriteItem, as `--cli-input-json` or `--request-items` take it
+
+or a list of these. The items that a scan prints are no requests (`items.py`). A member that the operation does not have is refused, because a misspelled one would have no effect.
+"""
+
+import contextlib
+from collections.abc import Mapping
+from typing import NamedTuple, TypeVar
+
+import msgspec
+
+from hashrange.init.created_from import creation_of
+from hashrange.operations.operation import Operation
+
+BATCH = "BatchWriteItem"
+FORMS = (
+    "It must be a request of CreateTable, UpdateTimeToLive, PutItem or BatchWriteItem, or what `aws dynamodb describe-table`"
+    " prints, or a list of these. Items belong into a .jsonl file, one in each line."
+)
+CHARACTERISTIC = {
+    "RequestItems": BATCH,
+    "TimeToLiveSpecification": "UpdateTimeToLive",
+    "Item": "PutItem",
+    "KeySchema": "CreateTable",
+    "AttributeDefinitions": "CreateTable",
+}
+"""Member → the operation whose request it belongs to."""
+DESCRIBING = ("Table", "TableDescription")
+"""Members of replies that hold a table's description."""
+_TABLE_STATUS = "TableStatus"
+
+T = TypeVar("T")
+
+
+class UnusableInput(Exception):
+    """A file, or a line of it, holds no request or item; the message says why in one sentence."""
+
+
+class InitRequest(NamedTuple):
+    """One request of a file."""
+
+    place: str
+    """Place in the file, such as `request 2: `; empty if it is the only one."""
+    operation: str
+    body: bytes
+    """The request's members as JSON."""
+    items: int
+    """Number of items that the request puts or deletes."""
+
+
+class _Batch(msgspec.Struct):
+    """The members of BatchWriteItem that are counted."""
+
+    RequestItems: dict[str, list[msgspec.Raw]]
+
+
+def requests_in(text: bytes, known: Mapping[str, Operation]) -> list[InitRequest]:
+    """The requests of a file, in order. Raises UnusableInput. `known`: name → operation."""
+    if not text.strip():
+        raise UnusableInput(f"it is empty. {FORMS}")
+    if not text.lstrip().startswith(b"["):
+        return [_request_in("", text, known)]
+    bodies = _decoded(text, list[msgspec.Raw])
+    return [_request_in(f"request {number}: ", bytes(body), known) for number, body in enumerate(bodies, 1)]
+
+
+def _request_in(place: str, body: bytes, known: Mapping[str, Operation]) -> InitRequest:
+    try:
+        name, body = _recognised(body)
+        _refuse_unknown_members(name, body, known[name].request)
+    except UnusableInput as error:
+        raise UnusableInput(f"{place}{error}") from None
+    return InitRequest(place, name, body, _items_in(name, body))
+
+
+def _items_in(name: str, body: bytes) -> int:
+    if name == BATCH:
+        with contextlib.suppress(msgspec.MsgspecError):  # the operation says what is wrong
+            return sum(map(len, msgspec.json.decode(body, type=_Batch).RequestItems.values()))
+    return int(name == "PutItem")
+
+
+def _recognised(body: bytes) -> tuple[str, bytes]:
+    """Name of the operation and body of its request."""
+    members = _decoded(body, dict[str, msgspec.Raw])
+    for member in DESCRIBING:
+        if member in members and bytes(members[member]).startswith(b"{"):
+            return "CreateTable", creation_of(bytes(members[member]))
+    if _TABLE_STATUS in members:
+        return "CreateTable", creation_of(body)
+    for member, name in CHARACTERISTIC.items():
+        if member in members:
+            return name, body
+    if members and all(bytes(value).startswith(b"[") for value in members.values()):
+        return BATCH, b'{"RequestItems":%b}' % body
+    raise UnusableInput(f"it holds no request that can be applied. {FORMS}")
+
+
+def _refuse_unknown_members(name: str, body: bytes, request: type) -> None:
+    known = {field.name for field in msgspec.structs.fields(request)}
+    unknown = sorted(_decoded(body, dict[str, msgspec.Raw]).keys() - known)
+    if unknown:
+        raise UnusableInput(f"{name} has no member {unknown[0][:255]}; it has {', '.join(sorted(known))}.")
+
+
+def _decoded(body: bytes, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except UnicodeDecodeError:
+        raise UnusableInput("it is not UTF-8; save it as UTF-8.") from None
+    except msgspec.ValidationError:
+        raise UnusableInput(f"it holds no JSON object. {FORMS}") from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        hint = " If each of its lines is an item, name it .jsonl." if _has_lines(body) else ""
+        raise UnusableInput(f"it is no JSON: {error}.{hint}") from None
+
+
+def _has_lines(body: bytes) -> bool:
+    """True if the first of several lines is a JSON object by itself."""
+    first, _, rest = body.lstrip().partition(b"\n")
+    try:
+        msgspec.json.decode(first, type=dict[str, msgspec.Raw])
+    except (ValueError, RecursionError, msgspec.MsgspecError):
+        return False
+    return bool(rest.strip())

@@ -1,0 +1,10 @@
+"""What do requests hear that are for a service which is not served here? All wording is our own."""
+
+NOT_SERVED = (
+    "Hashrange does not serve {service}. Start it with --others URL, and it hands such requests on to another emulator; or set"
+    " AWS_ENDPOINT_URL_DYNAMODB in place of AWS_ENDPOINT_URL, so that only requests of DynamoDB come here."
+)
+UNREACHABLE = "Hashrange hands requests of {service} on to {url} (--others), from which no reply came: {reason}"
+TOO_SLOW = "no reply within {seconds:g} s"
+TOO_LARGE = "the reply is too large; at most {most:,} bytes are handed on, and {held:,} of all replies at a time"
+LOOP = "Hashrange hands requests of {service} on to {url} (--others), and they come back here. Let it be the URL of another emulator."

@@ -1,0 +1,129 @@
+"""How is a request handed on to another emulator, and its reply back? As the client has sent it, with its Host, which the signature covers.
+
+Headers that belong to a connection are not handed on. Requests and replies are whole in memory, so their lengths and number are limited.
+"""
+
+import asyncio
+from functools import partial
+
+from hashrange.functions.http_client import (
+    ExchangeFailed,
+    HttpTarget,
+    RemoteReply,
+    ReplyTooLarge,
+    exchange_message,
+    read_target,
+)
+from hashrange.messages import unserved as sentences
+from hashrange.server.incoming import Respond
+from hashrange.server.protocols.unserved.refusals import ServiceRefusal, refuse_service
+from hashrange.server.protocols.unserved.services import UnservedService
+from hashrange.wire.http import BODILESS, COMPLETE_HEAD, HttpRequest
+
+TOGETHER_MAX = 200
+"""Requests that are with the other emulator at the same time; further ones wait."""
+SECONDS_MAX = 300.0
+"""Real time in which the other emulator must have replied."""
+REPLY_BYTES_MAX = 64 * 1024 * 1024
+"""Length of one reply's body."""
+HELD_BYTES_MAX = 512 * 1024 * 1024
+"""Lengths of the bodies of all replies that are being received, together."""
+MARK = b"x-hashrange-handed-on"
+"""A header of every request that has been handed on: it must not come back."""
+
+_HOP = frozenset(
+    (
+        b"connection", b"content-length", b"expect", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"proxy-connection",
+        b"te", b"trailer", b"transfer-encoding", b"upgrade",
+    )
+)  # fmt: skip
+
+
+class OtherEmulator:
+    """The emulator of `--others`."""
+
+    def __init__(self, url: str) -> None:
+        """Raises UrlUnusable for a text that is no URL of http or https."""
+        self._target: HttpTarget = read_target(url)
+        self._free = asyncio.Semaphore(TOGETHER_MAX)
+        self._held_bytes = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def hand_on(self, request: HttpRequest, respond: Respond, service: UnservedService) -> None:
+        """Let the other emulator answer the request, later."""
+        if request.header(MARK) is not None:
+            message = sentences.LOOP.format(service=service.name, url=self._target.url)
+            refuse_service(request, respond, service.form, ServiceRefusal(508, "LoopDetected", message))
+            return
+        task = asyncio.get_running_loop().create_task(self._answer(request, respond, service))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _answer(self, request: HttpRequest, respond: Respond, service: UnservedService) -> None:
+        try:
+            async with self._free:
+                if request.is_abandoned:
+                    reason = ""
+                else:
+                    async with asyncio.timeout(SECONDS_MAX):
+                        reply = await self._exchange(request)
+                    respond(reply.status, reply.body, COMPLETE_HEAD, _lines_of(reply, request))
+                    return
+        except TimeoutError:
+            reason = sentences.TOO_SLOW.format(seconds=SECONDS_MAX)
+        except ReplyTooLarge:
+            reason = sentences.TOO_LARGE.format(most=REPLY_BYTES_MAX, held=HELD_BYTES_MAX)
+        except ExchangeFailed as error:
+            reason = str(error)
+        message = sentences.UNREACHABLE.format(service=service.name, url=self._target.url, reason=reason)
+        refuse_service(request, respond, service.form, ServiceRefusal(502, "BadGateway", message))
+
+    async def _exchange(self, request: HttpRequest) -> RemoteReply:
+        parts: list[int] = []
+        try:
+            return await exchange_message(
+                self._target,
+                _head_of(request, self._target),
+                request.body,
+                REPLY_BYTES_MAX,
+                is_head_asked=request.method == b"HEAD",
+                on_body=partial(self._hold, parts),
+            )
+        finally:
+            self._held_bytes -= sum(parts)
+
+    def _hold(self, parts: list[int], size_bytes: int) -> None:
+        parts.append(size_bytes)
+        self._held_bytes += size_bytes
+        if self._held_bytes > HELD_BYTES_MAX:
+            raise ReplyTooLarge(None)
+
+
+def _head_of(request: HttpRequest, target: HttpTarget) -> bytes:
+    """Request line and headers. The path of the emulator's URL, if it has one, comes before the request's."""
+    headers = zip(request.layout.names, request.values, strict=False)
+    lines = [
+        b"%b: %b\r\n" % (name, value)
+        for name, value in headers
+        if value is not None and name not in _HOP and name != MARK
+    ]
+    length = (
+        b""
+        if request.method in (b"GET", b"HEAD") and not request.body
+        else b"Content-Length: %d\r\n" % len(request.body)
+    )
+    base = target.path.partition("?")[0].rstrip("/").encode()
+    return b"%b %b%b HTTP/1.1\r\n%b%bConnection: close\r\n%b: 1\r\n\r\n" % (
+        request.method, base, request.url, b"".join(lines), length, MARK,
+    )  # fmt: skip
+
+
+def _lines_of(reply: RemoteReply, request: HttpRequest) -> bytes:
+    """The reply's headers but for those of its connection. The length is left out if the body tells it."""
+    is_length_told = request.method == b"HEAD" or reply.status in BODILESS
+    kept = [
+        b"%b: %b\r\n" % field
+        for field in reply.fields
+        if field[0].lower() not in _HOP or (is_length_told and field[0].lower() == b"content-length")
+    ]
+    return b"".join(kept)

@@ -1,0 +1,138 @@
+"""With which content does a service begin, or begin anew? With that of its init folder, if the settings name one, all of it or nothing.
+
+The folder is applied to a copy of the content, which then takes the place of the content. So a file that cannot be applied
+and a server that is killed meanwhile change nothing, and requests never see half of it.
+See docs/adr/0052-init-folder.md.
+"""
+
+import asyncio
+import logging
+from collections.abc import Coroutine, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from hashrange.clock import Clock, MovableClock, SystemClock
+from hashrange.operations.operation import Operation
+from hashrange.service.drive import in_turns
+from hashrange.service.scopes import SHARED_ACCOUNT, SHARED_REGION
+from hashrange.service.service import Service
+from hashrange.service.snapshots import ServiceSnapshot, initial_time, return_to
+from hashrange.service.store_opening import open_store_of
+from hashrange.settings import Settings
+from hashrange.store.copying import Checkpoint
+from hashrange.store.interface import WholeStore
+
+if TYPE_CHECKING:
+    from hashrange.init.applying import InGo
+    from hashrange.init.files import InitFile
+
+_log = logging.getLogger("hashrange.init")
+
+
+async def begin_with_folder(
+    store: WholeStore, clock: Clock, settings: Settings, operations: Mapping[str, Operation]
+) -> None:
+    """Apply the files of the settings' init folder that this store has not applied, all or nothing.
+
+    Raises SettingUnusable, which names the file and the place in it, and StorageError.
+    """
+    # Imported here: most servers have no init folder, and start time counts.
+    from hashrange.init.files import list_init_files  # noqa: PLC0415
+    from hashrange.init.marks import unapplied_files  # noqa: PLC0415
+    from hashrange.init.progress import counted  # noqa: PLC0415
+
+    assert settings.init is not None
+    files = await unapplied_files(list_init_files(settings.init), store.documents)
+    if not files:
+        return
+    base = await store.checkpoint()
+    base.hand_over()
+    try:
+        applied, counts = await _applied_to(base, files, clock, settings, operations, _in_task)
+    finally:
+        base.release()
+    applied.hand_over()
+    try:
+        store.restore(applied)
+    finally:
+        applied.release()
+    counted_things = ((len(files), "file"), (counts["tables"], "new table"), (counts["items"], "item"))
+    _log.info("%s: %s applied, with %s and %s", settings.init, *[counted(*thing) for thing in counted_things])
+
+
+async def reset_service(service: Service) -> None:
+    """Replace all content by that of the init folder, or by nothing if the settings name none; see `return_to`.
+
+    Requests find the former content until then. Raises SettingUnusable if the folder cannot be applied, and StorageError;
+    nothing is changed then.
+    """
+    settings = service.settings
+    if settings.init is None:
+        return_to(service, None)
+        return
+    # In a task of its own: the operations run in workers, piece by piece, and this must not be part of one.
+    content = await asyncio.get_running_loop().create_task(_initial_content(service, settings.init))
+    if content is None:
+        return_to(service, None)
+        return
+    content.checkpoint.hand_over()
+    try:
+        return_to(service, content)
+    finally:
+        content.checkpoint.release()
+
+
+async def _initial_content(service: Service, folder: str) -> ServiceSnapshot | None:
+    """What a new store has once the folder has been applied to it; None: nothing, because the folder is empty."""
+    # Imported here: most servers have no init folder, and start time counts.
+    from hashrange.init.files import list_init_files  # noqa: PLC0415
+
+    files = list_init_files(folder)
+    if not files:
+        return None
+    time_state = initial_time(service.settings)
+    clock = MovableClock(SystemClock(), time_state)
+    nothing = service.store.checkpoint_of(())
+    nothing.hand_over()
+    try:
+        in_workers = partial(in_turns, workers=service.workers)
+        checkpoint, _ = await _applied_to(nothing, files, clock, service.settings, service.operations, in_workers)
+    finally:
+        nothing.release()
+    return ServiceSnapshot(checkpoint, time_state, clock.service_time())
+
+
+async def _applied_to(
+    base: Checkpoint,
+    files: list["InitFile"],
+    clock: Clock,
+    settings: Settings,
+    operations: Mapping[str, Operation],
+    in_go: "InGo",
+) -> tuple[Checkpoint, Mapping[str, int]]:
+    """The content of `base` with these files applied to it, and how many tables were made and items put."""
+    # Imported here: most servers have no init folder, and start time counts.
+    from hashrange.init.applying import FolderApplication, InitTarget  # noqa: PLC0415
+
+    place_of = _shared_place if settings.shared_db else _own_place
+    copy = open_store_of(settings, clock, base)
+    try:
+        application = FolderApplication(InitTarget(copy, clock, settings, operations, in_go, place_of))
+        await application.apply(files)
+        return await copy.checkpoint(), application.counts
+    finally:
+        await copy.close()
+
+
+async def _in_task(work: Coroutine[Any, Any, None]) -> None:
+    """Do a piece of work before there are requests; a signal that ends the server has its turn behind it."""
+    await work
+    await asyncio.sleep(0)
+
+
+def _shared_place(account: str, region: str) -> tuple[str, str]:
+    return SHARED_ACCOUNT, SHARED_REGION
+
+
+def _own_place(account: str, region: str) -> tuple[str, str]:
+    return account, region

@@ -1,0 +1,153 @@
+"""AssumeRole: temporary keys for a role, and so for the role's account."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from hashrange.aws_services.operation import ServiceError, ServiceOperation, SignedCaller
+from hashrange.messages import sts as sentences
+from hashrange.sts.api.members import (
+    ARN_RULE,
+    EXTERNAL_ID_RULE,
+    NAME_RULE,
+    SERIAL_NUMBER_RULE,
+    TAG_KEY_RULE,
+    TAG_VALUE_RULE,
+    TOKEN_CODE_RULE,
+    PolicyArnMember,
+    Violations,
+    check_policies,
+    packed_percent,
+    refuse_sts,
+    role_of,
+)
+from hashrange.sts.limits import (
+    CHAINED_SECONDS_MAX,
+    CONTEXTS_MAX,
+    ROLE_SECONDS_DEFAULT,
+    ROLE_SECONDS_MAX,
+    SESSION_SECONDS_MIN,
+    SESSION_TAGS_MAX,
+)
+from hashrange.sts.session import RoleSession
+from hashrange.sts.sessions import Sessions, assumed_role_user, credentials_of
+
+
+class SessionTagMember(msgspec.Struct, frozen=True):
+    """A tag of a session."""
+
+    Key: str | None = None
+    Value: str | None = None
+
+
+class ProvidedContextMember(msgspec.Struct, frozen=True):
+    """A context of an identity center, of which there is none."""
+
+    ProviderArn: str | None = None
+    ContextAssertion: str | None = None
+
+
+class AssumeRoleRequest(msgspec.Struct, frozen=True):
+    """Request of AssumeRole."""
+
+    RoleArn: str | None = None
+    RoleSessionName: str | None = None
+    PolicyArns: list[PolicyArnMember] | None = None
+    Policy: str | None = None
+    DurationSeconds: int | None = None
+    Tags: list[SessionTagMember] | None = None
+    TransitiveTagKeys: list[str] | None = None
+    ExternalId: str | None = None
+    SerialNumber: str | None = None
+    TokenCode: str | None = None
+    SourceIdentity: str | None = None
+    ProvidedContexts: list[ProvidedContextMember] | None = None
+    MinimumSessionTokenSize: int | None = None
+
+
+async def assume_role(sessions: Sessions, caller: SignedCaller, request: AssumeRoleRequest) -> dict[str, Any]:
+    """Checks the constraints of all members, the role's ARN, tags, policies, then whether this caller may have the session. Raises ServiceError.
+
+    There is no IAM: no role need exist, external id, policies and tags change nothing, and the code of a device is checked for its form only.
+    """
+    _check_members(request)
+    assert request.RoleArn is not None
+    assert request.RoleSessionName is not None
+    role = role_of(request.RoleArn)
+    tags = _checked_tags(request.Tags or (), request.TransitiveTagKeys or ())
+    percent = packed_percent(request.Policy, request.PolicyArns, tags)
+    if request.ProvidedContexts:
+        refuse_sts(sentences.NO_CONTEXTS)
+    if sessions.is_verifying and role.account != sessions.own_account(caller):
+        _refuse_action(sessions, caller, "sts:AssumeRole", request.RoleArn)
+    session = sessions.session_of(caller)
+    is_chained = session is not None and session.role is not None
+    seconds = request.DurationSeconds or ROLE_SECONDS_DEFAULT
+    if is_chained and seconds > CHAINED_SECONDS_MAX:
+        refuse_sts(sentences.CHAINED_TOO_LONG)
+    source_identity = _source_identity(sessions, caller, session, request)
+    assumed = role.assumed(request.RoleSessionName, source_identity)
+    made = sessions.make(caller, role.account, seconds, assumed, request.MinimumSessionTokenSize or 0)
+    return {
+        "Credentials": credentials_of(made),
+        "AssumedRoleUser": assumed_role_user(assumed, role.account),
+        "PackedPolicySize": percent,
+        "SourceIdentity": source_identity,
+    }
+
+
+def _check_members(request: AssumeRoleRequest) -> None:
+    found = Violations()
+    found.check_text("roleArn", request.RoleArn, ARN_RULE, is_required=True)
+    found.check_text("roleSessionName", request.RoleSessionName, NAME_RULE, is_required=True)
+    check_policies(found, request.Policy, request.PolicyArns)
+    found.check_number("durationSeconds", request.DurationSeconds, SESSION_SECONDS_MIN, ROLE_SECONDS_MAX)
+    found.check_count("tags", request.Tags, SESSION_TAGS_MAX)
+    for place, tag in enumerate((request.Tags or ())[:SESSION_TAGS_MAX], 1):
+        found.check_text(f"tags.{place}.member.key", tag.Key, TAG_KEY_RULE, is_required=True)
+        found.check_text(f"tags.{place}.member.value", tag.Value, TAG_VALUE_RULE, is_required=True)
+    found.check_count("transitiveTagKeys", request.TransitiveTagKeys, SESSION_TAGS_MAX)
+    for place, key in enumerate((request.TransitiveTagKeys or ())[:SESSION_TAGS_MAX], 1):
+        found.check_text(f"transitiveTagKeys.{place}.member", key, TAG_KEY_RULE)
+    found.check_text("externalId", request.ExternalId, EXTERNAL_ID_RULE)
+    found.check_text("serialNumber", request.SerialNumber, SERIAL_NUMBER_RULE)
+    found.check_text("tokenCode", request.TokenCode, TOKEN_CODE_RULE)
+    found.check_text("sourceIdentity", request.SourceIdentity, NAME_RULE)
+    found.check_count("providedContexts", request.ProvidedContexts, CONTEXTS_MAX)
+    found.check_token_size(request.MinimumSessionTokenSize)
+    found.refuse_any()
+
+
+def _checked_tags(given: Sequence[SessionTagMember], transitive: Sequence[str]) -> list[tuple[str, str]]:
+    """The tags. Raises ServiceError for a key that is given twice or reserved, and for a transitive key that no tag has."""
+    tags = [(tag.Key or "", tag.Value or "") for tag in given]
+    keys = {key.lower() for key, _ in tags}
+    if len(keys) != len(tags):
+        refuse_sts(sentences.TAG_TWICE)
+    for key, _ in tags:
+        if key.lower().startswith("aws:"):
+            refuse_sts(sentences.TAG_RESERVED.format(key=key))
+    for key in transitive:
+        if key.lower() not in keys:
+            refuse_sts(sentences.TAG_NOT_PASSED.format(key=key))
+    return tags
+
+
+def _source_identity(
+    sessions: Sessions, caller: SignedCaller, session: RoleSession | None, request: AssumeRoleRequest
+) -> str | None:
+    """The source identity of the new session: once a session has one, the sessions that follow from it have it too. Raises ServiceError."""
+    inherited = None if session is None or session.role is None else session.role.source_identity
+    if inherited is not None and request.SourceIdentity not in (None, inherited):
+        assert request.RoleArn is not None
+        _refuse_action(sessions, caller, "sts:SetSourceIdentity", request.RoleArn)
+    return request.SourceIdentity if inherited is None else inherited
+
+
+def _refuse_action(sessions: Sessions, caller: SignedCaller, action: str, resource: str) -> None:
+    arn = sessions.identity_of(caller).arn
+    raise ServiceError("AccessDenied", sentences.NOT_AUTHORIZED.format(arn=arn, action=action, resource=resource))
+
+
+OPERATION = ServiceOperation("AssumeRole", AssumeRoleRequest, assume_role)

@@ -1,0 +1,45 @@
+"""Which operations of the Security Token Service are served? Those that clients ask for before they ask other services."""
+
+from hashrange.aws_services.operation import ServiceApi
+from hashrange.sts.api import (
+    assume_role,
+    assume_role_with_web_identity,
+    get_access_key_info,
+    get_caller_identity,
+    get_session_token,
+)
+from hashrange.sts.api.members import ERRORS, word_sts_fault
+from hashrange.sts.sessions import Sessions
+
+STS_OPERATIONS = (
+    assume_role.OPERATION,
+    assume_role_with_web_identity.OPERATION,
+    get_access_key_info.OPERATION,
+    get_caller_identity.OPERATION,
+    get_session_token.OPERATION,
+)
+UNSERVED_NAMES = frozenset(
+    {
+        "AssumeRoleWithSAML", "AssumeRoot", "DecodeAuthorizationMessage", "GetDelegatedAccessToken",
+        "GetFederationToken", "GetWebIdentityToken",
+    }
+)  # fmt: skip
+"""The API's other operations. Source: service model of STS."""
+
+
+def sts_api(sessions: Sessions) -> ServiceApi:
+    """The API over these sessions."""
+    return ServiceApi(
+        name="AWS STS",
+        signing_name="sts",
+        target_prefix="",
+        json_version="",
+        version="2011-06-15",
+        operations=[(operation, sessions) for operation in STS_OPERATIONS],
+        unserved=UNSERVED_NAMES,
+        word=word_sts_fault,
+        errors=ERRORS,
+        internal_error="InternalFailure",
+        xml_namespace="https://sts.amazonaws.com/doc/2011-06-15/",
+        needs_signer=True,
+    )

@@ -1,0 +1,94 @@
+"""A request of the init folder meets the checks of one that came over the API, and is sent again while the store is busy."""
+
+import asyncio
+from typing import Any
+
+import msgspec
+import pytest
+
+from hashrange.clock import SystemClock
+from hashrange.errors import ApiError, StorageBusy
+from hashrange.init.running import ATTEMPTS_MAX, carry_out
+from hashrange.operations.items.put_item import OPERATION
+from hashrange.operations.operation import Operation
+from tests.support.scopes import scope_of
+from tests.support.stores import make_store
+
+BODY = b'{"TableName": "Users", "Item": {"id": {"S": "a"}}}'
+
+
+async def carried_out(operation: Operation, body: bytes) -> None:
+    store = make_store()
+    try:
+        await carry_out(scope_of(store, SystemClock()), operation, body)
+    finally:
+        await store.close()
+
+
+class Busy:
+    """An operation that is busy, or leaves items unprocessed, `times` times."""
+
+    def __init__(self, times: int, reply: dict[str, Any] | None) -> None:
+        self.times = times
+        self.reply = reply
+        self.attempts = 0
+
+    async def run(self, scope: object, request: object, meter: object) -> dict[str, Any]:
+        self.attempts += 1
+        if self.attempts > self.times:
+            return {}
+        if self.reply is None:
+            raise StorageBusy("the engine is stalled")
+        return self.reply
+
+    @property
+    def operation(self) -> Operation:
+        """The record of an operation that runs this."""
+        return msgspec.structs.replace(OPERATION, run=self.run)
+
+
+LEFT: dict[str, Any] = {"UnprocessedItems": {"Users": [{}]}}
+
+
+@pytest.mark.parametrize("reply", [None, LEFT])
+def test_it_is_sent_again_while_the_store_is_busy(reply: dict[str, Any] | None) -> None:
+    busy = Busy(ATTEMPTS_MAX - 1, reply)
+    asyncio.run(carried_out(busy.operation, BODY))
+    assert busy.attempts == ATTEMPTS_MAX
+
+
+@pytest.mark.parametrize(("reply", "sentence"), [(None, "is stalled"), (LEFT, "PutItem could not write all its items")])
+def test_it_is_not_sent_for_ever(reply: dict[str, Any] | None, sentence: str) -> None:
+    busy = Busy(ATTEMPTS_MAX, reply)
+    with pytest.raises(StorageBusy, match=sentence):
+        asyncio.run(carried_out(busy.operation, BODY))
+    assert busy.attempts == ATTEMPTS_MAX
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "message"),
+    [
+        (b"7", "SerializationException", None),
+        (
+            b'{"TableName": "Users", "Item": {"id": {"S": 7}}}',
+            "SerializationException",
+            "cannot be converted to String",
+        ),
+        (
+            b'{"TableName": "Users", "Item": {"id": {"S": "a"}}, "ReturnValues": "ALL"}',
+            "ValidationException",
+            "ALL_NEW",
+        ),
+        (b'{"TableName": "a b", "Item": {"id": {"NULL": false}}}', "ValidationException", "regular expression pattern"),
+        (b'{"TableName": "Users", "Item": {}, "Expected": {"id": {"Exists": 7}}}', "SerializationException", ""),
+        (BODY, "ResourceNotFoundException", "Requested resource not found"),
+    ],
+)
+def test_the_first_fault_is_told_in_the_services_words(body: bytes, code: str, message: str | None) -> None:
+    with pytest.raises(ApiError) as caught:
+        asyncio.run(carried_out(OPERATION, body))
+    assert caught.value.code == code
+    if message is None:
+        assert caught.value.message is None
+    else:
+        assert message in str(caught.value.message)

@@ -1,0 +1,278 @@
+"""`--others`: requests of services that are not served here go to another emulator as they came, and its replies come back."""
+
+import hashlib
+import http.client
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Event, Thread
+from typing import Any
+
+import boto3
+import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+from hashrange.server.protocols.unserved import handing_on
+from hashrange.settings import Settings, SettingUnusable
+from hashrange.testing import server
+
+OBJECT = bytes(range(256)) * 40
+
+
+class Emulator:
+    """A server on the loopback that keeps what it gets, and has one object of S3, one secret and one queue."""
+
+    def __init__(self) -> None:
+        self.received: list[tuple[str, str, dict[str, str], bytes]] = []
+        self.may_answer = Event()
+        self.may_answer.set()
+        self.answer_with: bytes | None = None
+        """Raw bytes in place of a reply, after which the connection ends."""
+        owner = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def handle_any(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                owner.received.append((self.command, self.path, dict(self.headers.items()), body))
+                owner.may_answer.wait()
+                if owner.answer_with is not None:
+                    self.wfile.write(owner.answer_with)
+                    self.close_connection = True
+                    return
+                owner.reply(self)
+
+            do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = do_OPTIONS = handle_any
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._thread = Thread(target=self._server.serve_forever)
+        self._thread.start()
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def reply(self, handler: BaseHTTPRequestHandler) -> None:
+        target = handler.headers.get("X-Amz-Target", "")
+        if target.startswith("secretsmanager"):
+            self._send(handler, 200, b'{"SecretString": "hunter2"}', "application/x-amz-json-1.1")
+        elif handler.command == "DELETE":
+            self._send(handler, 204, b"", "text/xml")
+        elif handler.command == "PUT":
+            self._send(handler, 200, b"", "text/xml", ETag='"etag"')
+        elif handler.path.startswith("/photos/a"):
+            self._send(handler, 200, OBJECT, "image/png", **{"x-amz-meta-name": "caf\u00e9", "ETag": '"e"'})
+        else:
+            self._send(handler, 404, b"<Error><Code>NoSuchKey</Code><Message>none</Message></Error>", "text/xml")
+
+    @staticmethod
+    def _send(handler: BaseHTTPRequestHandler, status: int, body: bytes, kind: str, **headers: str) -> None:
+        handler.send_response(status)
+        handler.send_header("Content-Type", kind)
+        if status != 204:
+            handler.send_header("Content-Length", str(len(body)))
+        for name, value in headers.items():
+            handler.send_header(name, value)
+        handler.end_headers()
+        if handler.command != "HEAD":
+            handler.wfile.write(body)
+
+    def close(self) -> None:
+        self.may_answer.set()
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+
+@pytest.fixture
+def emulator() -> Iterator[Emulator]:
+    emulator = Emulator()
+    yield emulator
+    emulator.close()
+
+
+@pytest.fixture
+def endpoint(emulator: Emulator) -> Iterator[str]:
+    with server(Settings(data_dir=None, port=0, others=emulator.url)) as database:
+        yield database.endpoint
+
+
+def client_of(service: str, endpoint: str) -> Any:
+    return boto3.client(
+        service,
+        endpoint_url=endpoint,
+        region_name="eu-west-1",
+        aws_access_key_id="any",
+        aws_secret_access_key="any",
+        config=Config(retries={"total_max_attempts": 1}, s3={"addressing_style": "path"}),
+    )
+
+
+def asked(endpoint: str, method: str, path: str, headers: dict[str, str] | None = None) -> tuple[int, bytes]:
+    connection = http.client.HTTPConnection(endpoint.removeprefix("http://"))
+    try:
+        connection.request(method, path, headers=headers or {})
+        reply = connection.getresponse()
+        return reply.status, reply.read()
+    finally:
+        connection.close()
+
+
+def test_a_request_goes_on_as_it_came(endpoint: str, emulator: Emulator) -> None:
+    s3 = client_of("s3", endpoint)
+    s3.put_object(Bucket="photos", Key="a b", Body=OBJECT, Metadata={"name": "x"})
+    method, path, headers, body = emulator.received[0]
+    assert (method, path) == ("PUT", "/photos/a%20b")
+    assert headers["host"] == endpoint.removeprefix("http://")  # the signature covers it
+    assert headers["x-amz-meta-name"] == "x"
+    assert "AWS4-HMAC-SHA256" in headers["authorization"]
+    assert hashlib.sha256(body).digest() == hashlib.sha256(OBJECT).digest() or OBJECT in body
+
+
+def test_a_reply_comes_back_as_it_was(endpoint: str, emulator: Emulator) -> None:
+    s3 = client_of("s3", endpoint)
+    got = s3.get_object(Bucket="photos", Key="a")
+    assert got["Body"].read() == OBJECT
+    assert (got["ContentType"], got["ETag"]) == ("image/png", '"e"')
+    head = s3.head_object(Bucket="photos", Key="a")
+    assert (head["ContentLength"], head["ETag"]) == (len(OBJECT), '"e"')
+    assert s3.delete_object(Bucket="photos", Key="a")["ResponseMetadata"]["HTTPStatusCode"] == 204
+    with pytest.raises(ClientError) as refused:
+        s3.get_object(Bucket="photos", Key="missing")
+    assert refused.value.response["Error"]["Code"] == "NoSuchKey"
+    secret = client_of("secretsmanager", endpoint).get_secret_value(SecretId="pass")
+    assert secret["SecretString"] == "hunter2"
+
+
+def test_replies_are_not_compressed_here(endpoint: str) -> None:
+    """A client that accepts gzip gets the object's own bytes, with its own length."""
+    status, body = asked(endpoint, "GET", "/photos/a", {"Accept-Encoding": "gzip"})
+    assert (status, body) == (200, OBJECT)
+
+
+def test_what_is_served_here_stays_here(endpoint: str, emulator: Emulator) -> None:
+    assert client_of("dynamodb", endpoint).list_tables()["TableNames"] == []
+    assert client_of("dynamodbstreams", endpoint).list_streams()["Streams"] == []
+    assert client_of("cloudwatch", endpoint).list_metrics(Namespace="none")["Metrics"] == []
+    assert client_of("application-autoscaling", endpoint).describe_scalable_targets(ServiceNamespace="dynamodb")
+    assert client_of("dax", endpoint).describe_clusters()["Clusters"] == []
+    assert asked(endpoint, "GET", "/")[0] == 200
+    assert asked(endpoint, "GET", "/metrics")[0] == 200
+    assert emulator.received == []
+
+
+def test_lambda_goes_on_while_no_functions_are_switched_on(emulator: Emulator) -> None:
+    emulator.answer_with = (
+        b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 17\r\n\r\n{"Functions": []}'
+    )
+    for functions, count in ((False, 1), (True, 0)):
+        emulator.received.clear()
+        with server(Settings(data_dir=None, port=0, others=emulator.url, functions=functions)) as database:
+            client_of("lambda", database.endpoint).list_functions()
+        assert len(emulator.received) == count
+
+
+def test_requests_without_a_signature_that_have_a_path(endpoint: str, emulator: Emulator) -> None:
+    assert asked(endpoint, "GET", "/photos/a") == (200, OBJECT)
+    assert asked(endpoint, "OPTIONS", "/photos/missing", {"Origin": "http://a.example"})[0] == 404
+    assert [method for method, *_ in emulator.received] == ["GET", "OPTIONS"]
+
+
+def test_a_loop_is_refused() -> None:
+    """An emulator that hands requests on to this server, as a server that is its own emulator does."""
+    with server(Settings(data_dir=None, port=0)) as first:
+        url = first.endpoint
+        headers = {"X-Hashrange-Handed-On": "1"}
+        with server(Settings(data_dir=None, port=0, others=url)) as database:
+            status, body = asked(database.endpoint, "GET", "/photos/a", headers)
+    assert status == 508
+    assert b"come back here" in body
+
+
+def test_an_emulator_that_is_not_there(emulator: Emulator, endpoint: str) -> None:
+    emulator.close()
+    with pytest.raises(ClientError) as refused:
+        client_of("sqs", endpoint).list_queues()
+    error = refused.value.response["Error"]
+    assert error["Code"] == "BadGateway"
+    assert f"requests of sqs on to {emulator.url}/ (--others), from which no reply came" in error["Message"]
+    emulator._thread = Thread(target=int)
+    emulator._thread.start()
+
+
+@pytest.mark.parametrize(
+    "bytes_sent",
+    [
+        b"",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc",
+        b"SSH-2.0-OpenSSH\r\n",
+        b"HTTP/1.1 200 OK\r\nX: " + b"a" * 100_000,
+    ],
+)
+def test_broken_replies(emulator: Emulator, endpoint: str, bytes_sent: bytes) -> None:
+    emulator.answer_with = bytes_sent
+    with pytest.raises(ClientError, match="no reply came"):
+        client_of("sns", endpoint).list_topics()
+    assert client_of("dynamodb", endpoint).list_tables()["TableNames"] == []
+
+
+def test_replies_that_are_too_large(emulator: Emulator, endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for bound in ("REPLY_BYTES_MAX", "HELD_BYTES_MAX"):
+        with monkeypatch.context() as patch:
+            patch.setattr(handing_on, bound, len(OBJECT) - 1)
+            status, body = asked(endpoint, "GET", "/photos/a")
+            assert status == 502
+            assert b"too large" in body
+    assert asked(endpoint, "GET", "/photos/a") == (200, OBJECT)
+
+
+def test_an_emulator_that_is_slow_holds_nobody_up(emulator: Emulator, endpoint: str) -> None:
+    emulator.may_answer.clear()
+    connections = [http.client.HTTPConnection(endpoint.removeprefix("http://")) for _ in range(30)]
+    for connection in connections:
+        connection.request("GET", "/photos/a")
+    assert client_of("dynamodb", endpoint).list_tables()["TableNames"] == []
+    connections.pop().close()  # this client leaves
+    emulator.may_answer.set()
+    assert [connection.getresponse().read() for connection in connections] == [OBJECT] * 29
+    for connection in connections:
+        connection.close()
+
+
+def test_only_so_many_requests_are_with_the_emulator(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(handing_on, "TOGETHER_MAX", 2)
+    with server(Settings(data_dir=None, port=0, others=emulator.url)) as database:
+        connections = [http.client.HTTPConnection(database.endpoint.removeprefix("http://")) for _ in range(6)]
+        for connection in connections:
+            connection.request("GET", "/photos/a")
+        assert [connection.getresponse().read() for connection in connections] == [OBJECT] * 6
+        for connection in connections:
+            connection.close()
+
+
+def test_a_server_ends_while_the_emulator_is_slow(emulator: Emulator) -> None:
+    emulator.may_answer.clear()
+    with server(Settings(data_dir=None, port=0, others=emulator.url)) as database:
+        connection = http.client.HTTPConnection(database.endpoint.removeprefix("http://"))
+        connection.request("GET", "/photos/a")
+        assert client_of("dynamodb", database.endpoint).list_tables()["TableNames"] == []
+    with pytest.raises((http.client.HTTPException, OSError)):
+        connection.getresponse()
+    connection.close()
+
+
+def test_bytes_that_are_no_ascii_go_on(endpoint: str, emulator: Emulator) -> None:
+    connection = http.client.HTTPConnection(endpoint.removeprefix("http://"))
+    connection.putrequest("GET", "/photos/a")
+    connection.putheader("x-amz-meta-name", "caf\u00e9".encode())
+    connection.endheaders()
+    reply = connection.getresponse()
+    assert reply.read() == OBJECT
+    assert emulator.received[0][2]["x-amz-meta-name"].encode("latin-1").decode() == "caf\u00e9"
+    assert reply.headers["x-amz-meta-name"] == "caf\u00e9"
+    connection.close()
+
+
+@pytest.mark.parametrize("url", ["localhost:4566", "ftp://localhost", "", "http://", "http://a b"])
+def test_a_text_that_is_no_url(url: str) -> None:
+    with pytest.raises(SettingUnusable, match="--others"), server(Settings(data_dir=None, port=0, others=url)):
+        pass
