@@ -21,11 +21,15 @@ BIND_THE_MACHINE = (
     "tests/unit/testing/test_mock_moto.py",
 )
 """Tests that fetch and build, open thousands of connections, or measure: they run one after another, in one process."""
+BY_THEMSELVES = frozenset({"tests/packaging/test_first_minute.py", "tests/packaging/test_image.py"})
+"""Files of these folders that mostly wait for the network and the disk: other tests may run beside them."""
 SECONDS = {
     "machine": 465,
+    "tests/packaging/test_image.py": 60,
     "tests/crash/test_kills.py": 36,
     "conformance, suspending": 29,
     "conformance, embedded": 26,
+    "tests/packaging/test_first_minute.py": 25,
     "tests/crash/test_index_kills.py": 25,
     "tests/model/test_delayed_indexes.py": 22,
     "tests/unit/items/test_rows.py": 14,
@@ -57,7 +61,7 @@ _is_suspending = re.compile(r"[\[-]suspending[\]-]").search
 def group_of(nodeid: str) -> str:
     """The group of a test: its file; except one group for all of BIND_THE_MACHINE, and one per store for conformance."""
     file, _, name = nodeid.partition("::")
-    if file.startswith(BIND_THE_MACHINE):
+    if file.startswith(BIND_THE_MACHINE) and file not in BY_THEMSELVES:
         return MACHINE
     if file.startswith("tests/conformance/"):  # one server for all files
         return "conformance, suspending" if _is_suspending(name) else "conformance, embedded"
