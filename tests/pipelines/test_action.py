@@ -84,7 +84,7 @@ def test_a_server_that_cannot_start_fails_the_step_with_its_log(command: str, tm
         run = start(tmp_path, command, port=str(taken.getsockname()[1]))
         assert run.run() == 1
     assert "::error title=Hashrange::The server did not start" in run.printed
-    assert "in use" in run.printed
+    assert "is taken by another program" in run.printed
     assert run.exported == {}
 
 
