@@ -14,7 +14,7 @@ from tests.clients.programs import go, node, python
 from tests.pipelines.action_runs import plain_environment
 from tests.pipelines.validators import FOLDER, ROOT
 
-EXAMPLES = ROOT / "docs" / "examples" / "containers"
+EXAMPLES = ROOT / "tests" / "clients"
 NO_ENGINE = {"DOCKER_HOST": "tcp://127.0.0.1:1"}
 """Nothing listens on port 1, so no engine is found, even where one runs."""
 
@@ -33,19 +33,19 @@ def type_check_python(path: Path) -> str:
 
 
 def test_the_python_example_fits_testcontainers(tmp_path: Path) -> None:
-    text = (EXAMPLES / "python" / "orders.py").read_text()
+    text = (EXAMPLES / "testcontainers_python" / "orders.py").read_text()
     program = tmp_path / "orders.py"
     program.write_text(text)
     assert type_check_python(program) == ""
     program.write_text(text.replace("with_exposed_ports", "with_open_ports"))
     assert "with_open_ports" in type_check_python(program)
-    done = run([python(FOLDER), str(EXAMPLES / "python" / "orders.py")], tmp_path)
+    done = run([python(FOLDER), str(EXAMPLES / "testcontainers_python" / "orders.py")], tmp_path)
     assert done.returncode == 1
     assert "DockerException" in done.stderr or "Connection refused" in done.stderr
 
 
 def test_the_node_example_fits_testcontainers() -> None:
-    folder = EXAMPLES / "node"
+    folder = EXAMPLES / "testcontainers_node"
     path = node(folder)
     done = run([path, "node_modules/typescript/bin/tsc", "--noEmit"], folder)
     assert (done.returncode, done.stdout) == (0, "")
@@ -55,14 +55,14 @@ def test_the_node_example_fits_testcontainers() -> None:
 
 
 def test_the_go_example_fits_testcontainers(tmp_path: Path) -> None:
-    done = run([go(EXAMPLES / "go")], tmp_path)
+    done = run([go(EXAMPLES / "testcontainers_go")], tmp_path)
     assert done.returncode == 1
     assert re.search(r"docker|connection refused", done.stderr, re.IGNORECASE)
 
 
 @pytest.mark.parametrize("path", ["python/orders.py", "node/orders.mjs", "go/main.go"])
 def test_all_examples_run_the_same_server(path: str) -> None:
-    text = (EXAMPLES / path).read_text()
+    text = (EXAMPLES / f"testcontainers_{path}").read_text()
     words = re.sub(r'[",]+', " ", text)
     assert "serve --host 0.0.0.0 --in-memory" in " ".join(words.split())
     assert '"hashrange/hashrange"' in text
