@@ -114,6 +114,13 @@ def test_without_python_the_step_says_what_to_do(tmp_path: Path) -> None:
     assert "actions/setup-python" in run.printed
 
 
+def test_a_version_that_is_not_there_fails_the_step(tmp_path: Path) -> None:
+    run = ActionRun(tmp_path, {"version": "0.0.0"}, {**plain_environment(), "PIP_NO_INDEX": "1"})
+    assert run.run() == 1
+    assert "::error title=Hashrange::Version 0.0.0 of hashrange could not be installed" in run.printed
+    assert run.exported == {}
+
+
 def test_the_action_is_valid(tmp_path: Path) -> None:
     assert schema_verdict("github-actions", ROOT / "action.yml") == ""
     broken = tmp_path / "action.yml"
