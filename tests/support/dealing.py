@@ -15,6 +15,7 @@ BIND_THE_MACHINE = (
     "tests/docs/",
     "tests/packaging/",
     "tests/performance/test_harness.py",
+    "tests/pipelines/",
     "tests/soak/",
     "tests/torture/",
     "tests/unit/testing/test_mock_aioboto3.py",
