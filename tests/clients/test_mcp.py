@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from hashrange.cli.main import WRONG_USE
+from hashrange.cli.main import FAILED, WRONG_USE
 from hashrange.settings import Settings
 from hashrange.testing import server
 from hashrange.testing.database import Database
@@ -128,6 +129,18 @@ def test_pages_are_short_and_go_on_where_they_ended(database: Database, tool: st
     assert len(pages) > 1
 
 
+def test_long_pages_of_statements_are_asked_for_again_and_go_on(database: Database) -> None:
+    told: dict[str, Any] = {"statement": "SELECT * FROM Users", "limit": 100}
+    seen: list[int] = []
+    token = None
+    while not seen or token is not None:
+        _, (page,) = call_all(database, [("run_partiql", told if token is None else told | {"next_token": token})])
+        assert len(json.dumps(page)) < 120_000
+        seen += [item["moment"] for item in page["items"]]
+        token = page.get("next_token")
+    assert sorted(seen) == list(range(40))
+
+
 def test_a_hot_key_is_found(database: Database) -> None:
     client = database.client()
     client.create_table(**USERS | {"TableName": "Hot"})
@@ -217,6 +230,41 @@ def test_lines_that_are_no_messages(database: Database) -> None:
     told = subprocess.run(command, input=text, env=environment, capture_output=True, text=True, check=False)
     assert told.returncode == 0
     assert "Traceback" not in told.stdout
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there, a signal cannot be sent to one process")
+def test_an_interrupt_ends_it_while_its_client_is_there(database: Database) -> None:
+    command = [sys.executable, "-m", "hashrange", "mcp", "--endpoint", database.endpoint]
+    pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(command, env={**os.environ, **ENVIRONMENT}, text=True, **pipes) as running:
+        assert running.stdin is not None
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}) + "\n")
+        running.stdin.flush()
+        assert running.stdout.readline()
+        running.send_signal(signal.SIGINT)
+        try:
+            assert running.wait(timeout=30) == -signal.SIGINT
+        finally:
+            running.kill()
+        assert "Traceback" not in running.stderr.read()
+
+
+def test_the_extra_may_be_missing() -> None:
+    program = "import sys; sys.modules['mcp'] = None; from hashrange.cli.main import main; sys.exit(main(['mcp']))"
+    environment = {**os.environ, **ENVIRONMENT}
+    told = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+    assert told.returncode == FAILED
+    assert "pip install 'hashrange[mcp]'" in told.stderr
+
+
+def test_a_weak_token_of_the_environment_is_refused() -> None:
+    environment = {**os.environ, **ENVIRONMENT, "HASHRANGE_MCP_TOKEN": "short"}
+    command = [sys.executable, "-m", "hashrange", "mcp", "--http", "0"]
+    told = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert told.returncode == WRONG_USE
+    assert "HASHRANGE_MCP_TOKEN must hold a token of at least 16" in told.stderr
 
 
 class HttpTools:

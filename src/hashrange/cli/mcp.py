@@ -1,6 +1,7 @@
 """`hashrange mcp`: how do language models use a server? As tools of the Model Context Protocol, over standard input and output or HTTP."""
 
 import secrets
+import signal
 from importlib.util import find_spec
 
 from hashrange.cli.main import DONE, FAILED, refuse
@@ -38,6 +39,8 @@ def run(words: list[str]) -> int:
     tools = make_tool_server(asking, may_write=options.may_write)
     try:
         if port is None:
+            # Python's own handler would wait for the thread that reads standard input, until its next line.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
             tools.run("stdio")
         else:
             from hashrange.cli.mcp_tools.http_tools import serve_tools
