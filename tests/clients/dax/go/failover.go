@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-const reads, tries, givenUp = 30, 1000, 2 * time.Second
+const reads, tries, givenUp = 30, 1000, 300 * time.Millisecond
 
 // readAsAsked reads through a cluster, as often as a line comes: each time until an item was read 30 times, and prints how many of
 // these were right. A read that fails, or gets no reply, is tried again.
