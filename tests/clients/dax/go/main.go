@@ -1,5 +1,5 @@
 // A shop through DAX with aws-dax-go-v2, and directly with the AWS SDK v2. Arguments: the endpoint of DynamoDB, that of DAX, and
-// the file of requests to send in the place of the shop's, if any.
+// what to do in place of the shop: failover, or the file of the requests to send.
 //
 // The same requests go through both, each on a table of its own; what each heard is printed as JSON.
 package main
@@ -201,6 +201,10 @@ func main() {
 		panic(err)
 	}
 	defer through.Close()
+	if len(os.Args) > 3 && os.Args[3] == "failover" {
+		readAsAsked(through)
+		return
+	}
 	if len(os.Args) > 3 {
 		tell(ctx, os.Args[3], through, direct)
 		return
