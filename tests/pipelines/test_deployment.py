@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import urllib.request
@@ -17,7 +18,14 @@ import pytest
 
 from tests.clients.programs import program
 from tests.pipelines.action_runs import plain_environment
-from tests.pipelines.validators import ROOT, kubernetes_verdict, schema_verdict, systemd_verdict, yaml_documents
+from tests.pipelines.validators import (
+    ROOT,
+    devcontainer_verdict,
+    kubernetes_verdict,
+    schema_verdict,
+    systemd_verdict,
+    yaml_documents,
+)
 
 EXAMPLES = ROOT / "docs" / "examples"
 COMPOSE = EXAMPLES / "deployment" / "compose.yaml"
@@ -120,6 +128,32 @@ def test_the_dev_container_names_what_its_compose_file_has() -> None:
         "forwardPorts",
         "portsAttributes",
     }
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    """A workspace with the example of a dev container."""
+    shutil.copytree(DEVCONTAINER.parent, tmp_path / ".devcontainer")
+    return tmp_path
+
+
+def test_dev_containers_read_the_example(workspace: Path) -> None:
+    assert devcontainer_verdict(workspace) == ""
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ('"service": "application"', '"service": "aplication"'),
+        ("dockerComposeFile", "dockerComposeFil"),
+        ("compose.yaml", "compos.yaml"),
+        ('"service"', "service:"),
+    ],
+)
+def test_a_broken_dev_container_is_found(workspace: Path, right: str, wrong: str) -> None:
+    path = workspace / ".devcontainer" / "devcontainer.json"
+    path.write_text(path.read_text().replace(right, wrong))
+    assert devcontainer_verdict(workspace) != ""
 
 
 def unit_value(name: str) -> str:

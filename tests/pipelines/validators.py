@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from tests.clients.programs import go, program, python
+from tests.clients.programs import go, node, program, python
 
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(__file__).parent
@@ -52,6 +52,33 @@ def kubernetes_verdict(path: Path) -> str:
 def systemd_verdict(path: Path) -> str:
     """What systemd itself says of a unit, whose programs must exist."""
     return _verdict([program("systemd-analyze"), "verify", "--man=no", str(path)])
+
+
+DOCKER = """#!/bin/sh
+# Stands in for Docker, of which the command line of Dev Containers asks what a compose file and an image have.
+case "$*" in
+  *version*) echo 2.30.0 ;;
+  "compose -f "*" config"*) cat "$3" ;;
+  "inspect --type image"*) echo '[{"Id": "sha256:0", "Architecture": "amd64", "Os": "linux", "Config": {"User": "", "Env": [], "Labels": {}}}]' ;;
+  ps*|inspect*) ;;
+  *) exit 1 ;;
+esac
+"""
+
+
+def devcontainer_verdict(workspace: Path) -> str:
+    """What the command line of Dev Containers finds wrong with the configuration in the folder .devcontainer of a workspace."""
+    docker = workspace / "docker"
+    docker.write_text(DOCKER, encoding="utf-8")
+    docker.chmod(0o755)
+    folder = FOLDER / "devcontainers"
+    words = [
+        node(folder),
+        str(folder / "node_modules" / "@devcontainers" / "cli" / "devcontainer.js"),
+        "read-configuration",
+    ]
+    places = ["--workspace-folder", str(workspace), "--docker-path", str(docker)]
+    return _verdict([*words, *places, "--include-merged-configuration"])
 
 
 def _verdict(words: list[str]) -> str:
