@@ -51,8 +51,8 @@ REASONS = {
 COMPLETE_HEAD = b""
 """As content type of a reply: all its headers but Connection and Content-Length are given, and its body is sent as it is."""
 _STATUSES = frozenset(HTTPStatus)
-BODILESS = frozenset((204, 304))
-"""Statuses whose replies have no body, whatever their Content-Length says (RFC 9110)."""
+NOT_MODIFIED = 304
+"""Status of replies without a body, whose Content-Length is that of the body which they spare."""
 NO_CONTENT = 204
 """Status of replies without a body, which must not have a Content-Length (RFC 9110, 8.6)."""
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -222,7 +222,7 @@ class ReplyWriter:
         """A reply of another server. `lines` have a Content-Length only if the body is not sent."""
         reason = HTTPStatus(status).phrase.encode() if status in _STATUSES else b""
         connection = b"keep-alive" if request.keeps_alive else b"close"
-        has_body = request.method != b"HEAD" and status not in BODILESS
+        has_body = request.method != b"HEAD" and status not in (NO_CONTENT, NOT_MODIFIED)
         length = b"Content-Length: %d\r\n" % len(body) if has_body else b""
         head = b"HTTP/1.1 %d %b\r\n%bConnection: %b\r\n%b\r\n" % (status, reason, lines, connection, length)
         return head, body if has_body else b""

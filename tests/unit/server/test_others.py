@@ -215,6 +215,56 @@ def test_broken_replies(emulator: Emulator, endpoint: str, bytes_sent: bytes) ->
     assert client_of("dynamodb", endpoint).list_tables()["TableNames"] == []
 
 
+@pytest.mark.parametrize(
+    ("bytes_sent", "status", "lines", "body"),
+    [
+        (b"HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n", 204, {"content-length": None}, b""),
+        (b"HTTP/1.1 304 Not Modified\r\nETag: x\r\n\r\n", 304, {"etag": "x"}, b""),
+        (
+            b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na",
+            200,
+            {"content-length": "1"},
+            b"a",
+        ),
+        (
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n",
+            200,
+            {"content-length": "2"},
+            b"ab",
+        ),
+        (b"HTTP/1.0 200 OK\r\n\r\nabc", 200, {"content-length": "3", "connection": "keep-alive"}, b"abc"),
+        (b"HTTP/1.1 299 Odd\r\nContent-Length: 0\r\nKeep-Alive: x\r\n\r\n", 299, {"keep-alive": None}, b""),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\n\x1f\x8b",
+            200,
+            {"content-encoding": "gzip"},
+            b"\x1f\x8b",
+        ),
+    ],
+)
+def test_odd_replies(
+    emulator: Emulator, endpoint: str, bytes_sent: bytes, status: int, lines: dict[str, str | None], body: bytes
+) -> None:
+    emulator.answer_with = bytes_sent
+    connection = http.client.HTTPConnection(endpoint.removeprefix("http://"))
+    try:
+        for _ in range(2):  # the connection goes on
+            connection.request("GET", "/photos/a")
+            reply = connection.getresponse()
+            assert (reply.status, reply.read()) == (status, body)
+            assert {name: reply.headers[name] for name in lines} == lines
+    finally:
+        connection.close()
+
+
+def test_cookies_are_not_put_together(emulator: Emulator, endpoint: str) -> None:
+    emulator.answer_with = b"HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\nContent-Length: 0\r\n\r\n"
+    connection = http.client.HTTPConnection(endpoint.removeprefix("http://"))
+    connection.request("GET", "/photos/a")
+    assert connection.getresponse().headers.get_all("Set-Cookie") == ["a=1", "b=2"]
+    connection.close()
+
+
 def test_replies_that_are_too_large(emulator: Emulator, endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for bound in ("REPLY_BYTES_MAX", "HELD_BYTES_MAX"):
         with monkeypatch.context() as patch:

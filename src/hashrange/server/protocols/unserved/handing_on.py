@@ -18,7 +18,7 @@ from hashrange.messages import unserved as sentences
 from hashrange.server.incoming import Respond
 from hashrange.server.protocols.unserved.refusals import ServiceRefusal, refuse_service
 from hashrange.server.protocols.unserved.services import UnservedService
-from hashrange.wire.http import BODILESS, COMPLETE_HEAD, HttpRequest
+from hashrange.wire.http import COMPLETE_HEAD, NOT_MODIFIED, HttpRequest
 
 TOGETHER_MAX = 200
 """Requests that are with the other emulator at the same time; further ones wait."""
@@ -119,8 +119,8 @@ def _head_of(request: HttpRequest, target: HttpTarget) -> bytes:
 
 
 def _lines_of(reply: RemoteReply, request: HttpRequest) -> bytes:
-    """The reply's headers but for those of its connection. The length is left out if the body tells it."""
-    is_length_told = request.method == b"HEAD" or reply.status in BODILESS
+    """The reply's headers but for those of its connection. The length is that of a body which is not sent, or is left out."""
+    is_length_told = request.method == b"HEAD" or reply.status == NOT_MODIFIED
     kept = [
         b"%b: %b\r\n" % field
         for field in reply.fields
