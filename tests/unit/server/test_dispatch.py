@@ -224,9 +224,9 @@ def test_a_table_that_exists_elsewhere_is_hinted_at_once(front: FrontEnd, caplog
 def test_a_request_for_another_service_is_hinted_at_once(front: FrontEnd, caplog: pytest.LogCaptureFixture) -> None:
     form = {"Content-Type": "application/x-www-form-urlencoded", "X-Amz-Target": ""}
     for _ in range(3):
-        assert reply(front.ask(front.request(b"Action=GetCallerIdentity", headers=form, service="sts"))).status == 501
+        assert reply(front.ask(front.request(b"Action=ListQueues", headers=form, service="sqs"))).status == 501
     assert reply(front.ask(front.request(service="kinesis"))).status == 400
-    assert caplog.text.count("signed for the service sts was refused") == 1
+    assert caplog.text.count("signed for the service sqs was refused") == 1
     assert caplog.text.count("signed for the service kinesis was refused") == 1
     assert reply(front.ask(front.request(b'{"TableName":"missing"}'))).status == 400
     assert reply(front.ask(front.request(b"{"))).status == 400

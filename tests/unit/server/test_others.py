@@ -47,7 +47,7 @@ class Emulator:
                 pass
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = Thread(target=self._server.serve_forever)
+        self._thread = Thread(target=self._server.serve_forever, args=(0.01,))
         self._thread.start()
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
 
@@ -299,7 +299,8 @@ def test_only_so_many_requests_are_with_the_emulator(emulator: Emulator, monkeyp
             connection.close()
 
 
-def test_a_server_ends_while_the_emulator_is_slow(emulator: Emulator) -> None:
+def test_a_server_ends_while_the_emulator_is_slow(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hashrange.server.listener.STOP_SECONDS_MAX", 0.1)
     emulator.may_answer.clear()
     with server(Settings(data_dir=None, port=0, others=emulator.url)) as database:
         connection = http.client.HTTPConnection(database.endpoint.removeprefix("http://"))
