@@ -5,6 +5,7 @@ NOT_SERVED = (
     " AWS_ENDPOINT_URL_DYNAMODB in place of AWS_ENDPOINT_URL, so that only requests of DynamoDB come here."
 )
 UNREACHABLE = "Hashrange hands requests of {service} on to {url} (--others), from which no reply came: {reason}"
+ENDING = "Hashrange ends"
 TOO_SLOW = "no reply within {seconds:g} s"
 TOO_LARGE = "the reply is too large; at most {most:,} bytes are handed on, and {held:,} of all replies at a time"
 LOOP = "Hashrange hands requests of {service} on to {url} (--others), and they come back here. Let it be the URL of another emulator."

@@ -96,7 +96,11 @@ class _Queue:
 class Front:
     """Answers the requests of one listener, with calls of the service."""
 
-    def __init__(self, service: Service, protocols: Sequence[WireProtocol]) -> None:
+    def __init__(
+        self, service: Service, protocols: Sequence[WireProtocol], end_waiting: Callable[[], None] = lambda: None
+    ) -> None:
+        """`end_waiting` answers the requests that wait for other servers; called when the listener ends."""
+        self.end_waiting = end_waiting
         self._service = service
         self._monotonic = service.clock.monotonic
         self._protocols = protocols

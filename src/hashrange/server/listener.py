@@ -215,6 +215,7 @@ class Server:
         if self.handshakes is not None:
             self.handshakes.stop()
         connections = self.connections
+        self.front.end_waiting()
         connections.stop()
         began_seconds = connections.monotonic()
         has_functions = self.service.background.triggers is not None

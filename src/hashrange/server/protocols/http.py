@@ -75,7 +75,7 @@ def http_front(
         )
         protocols.insert(0, Admin(serving))
     protocols.insert(0, SignedForOthers(unserved))
-    return Front(service, protocols)
+    return Front(service, protocols, unserved.end_waiting)
 
 
 def _other_emulator(settings: Settings) -> "OtherEmulator | None":

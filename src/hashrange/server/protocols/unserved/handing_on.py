@@ -59,6 +59,11 @@ class OtherEmulator:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    def end(self) -> None:
+        """Answer the requests that are with the other emulator, or wait for their turn, because this server ends."""
+        for task in self._tasks:
+            task.cancel()
+
     async def _answer(self, request: HttpRequest, respond: Respond, service: UnservedService) -> None:
         try:
             async with self._free:
@@ -69,6 +74,8 @@ class OtherEmulator:
                         reply = await self._exchange(request)
                     respond(reply.status, reply.body, COMPLETE_HEAD, _lines_of(reply, request))
                     return
+        except asyncio.CancelledError:
+            reason = sentences.ENDING
         except TimeoutError:
             reason = sentences.TOO_SLOW.format(seconds=SECONDS_MAX)
         except ReplyTooLarge:

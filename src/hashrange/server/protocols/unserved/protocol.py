@@ -38,6 +38,11 @@ class UnservedServices:
         message = sentences.NOT_SERVED.format(service=service.name)
         refuse_service(request, respond, service.form, ServiceRefusal(501, "NotImplemented", message))
 
+    def end_waiting(self) -> None:
+        """Answer the requests that wait for the other emulator."""
+        if self.emulator is not None:
+            self.emulator.end()
+
 
 class SignedForOthers:
     """Protocol of requests that are signed for another service, whatever their path is. It is asked first."""
