@@ -90,7 +90,8 @@ def _run(words: list[str]) -> int:
 
 def help_text() -> str:
     """The text that `hashrange --help` prints."""
-    return HELP.format(commands="\n".join(f"  {name:<9} {text}" for name, text in COMMANDS.items()))
+    width = max(map(len, COMMANDS))
+    return HELP.format(commands="\n".join(f"  {name:<{width}}  {text}" for name, text in COMMANDS.items()))
 
 
 def refuse(sentence: str, code: int) -> int:
