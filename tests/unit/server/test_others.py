@@ -19,6 +19,12 @@ from hashrange.testing import server
 OBJECT = bytes(range(256)) * 40
 
 
+class LongQueueServer(ThreadingHTTPServer):
+    """A server that lets as many clients come at once as a test has; otherwise five may."""
+
+    request_queue_size = 128
+
+
 class Emulator:
     """A server on the loopback that keeps what it gets, and has one object of S3, one secret and one queue."""
 
@@ -46,7 +52,7 @@ class Emulator:
             def log_message(self, *_: object) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = LongQueueServer(("127.0.0.1", 0), Handler)
         self._thread = Thread(target=self._server.serve_forever, args=(0.01,))
         self._thread.start()
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
