@@ -6,7 +6,7 @@ Must not know keys or tables. Format: docs/formats/rows.md.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
 from types import SimpleNamespace
 from typing import Any
@@ -103,6 +103,14 @@ def decode_attributes(row: Row, names: tuple[str, ...]) -> Item:
         return {name: decode_value(bytes(text)) for name, text in zip(names, texts, strict=True) if text is not None}
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise _unreadable(error) from error
+
+
+def decode_for(row: Row, names: Iterable[str]) -> Item:
+    """A new copy of the row's item; of a long row perhaps no more than the attributes with these names, in less than half the time.
+
+    Raises StorageFormatUnknown or StorageCorruption.
+    """
+    return decode_row(row) if len(row) <= _SURELY_QUICK_BYTES else decode_attributes(row, tuple(sorted(names)))
 
 
 @lru_cache(256)

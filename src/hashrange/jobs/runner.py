@@ -6,14 +6,15 @@ end the server.
 
 A job rests when it has nothing to do until time passes or `Runner.wake` is called. Virtual service time passes only
 when it is moved, which wakes every job; `until_at_rest` returns when all jobs rest again. While service time is moved
-in steps (`in_order`), a step wakes only the jobs that are due, and jobs run one at a time: before each slice, the first
-one of the runner's list that has work.
+in steps (`in_order`), a step wakes only the jobs that are due, and whoever moves it runs all slices (`work_in_order`): of jobs that wait
+for service time one at a time, always of the first one of the list that has work. The jobs' own tasks sleep meanwhile.
 """
 
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 from hashrange.clock import Clock
@@ -28,6 +29,8 @@ PAUSE_SECONDS_MAX = 0.02
 PAUSE_FACTOR = 8
 """The pause is this many times the time spent on requests that waited for the slice to end, but at least PAUSE_SECONDS
 and at most PAUSE_SECONDS_MAX."""
+TURN_SECONDS = 0.0005
+"""Slices that run in order give way to requests once they have taken this long together."""
 RETRY_SECONDS = 1.0
 """Pause after a failed slice, in real time, unless the job is woken earlier."""
 SLICES_MAX = 1_000_000
@@ -45,27 +48,27 @@ class _RunningJob:
 
     def __init__(self, job: Job) -> None:
         self.job = job
+        self.has_work = True
+        """True if there may be work, for which the next slice looks."""
+        self.slice: asyncio.Future[float | None] | None = None
+        """The result of the slice that runs now."""
         self.wake = asyncio.Event()
-        """An event that is set when there may be new work for the job."""
-        self.rest = asyncio.Event()
-        """An event that is set while the job rests."""
-        self.turn = asyncio.Event()
-        """An event that is set when it may be the job's turn. Cleared by the job, before it waits."""
-        self.failure: Exception | None = None
-        """The error of the job's last slice; None if the slice succeeded."""
+        """An event that is set when the job's task is to look at this state again."""
+        self.pause_seconds: float | None = None
+        """Real time after which a resting job that goes by it wants to run next; None: when woken."""
         self.due_seconds: float | None = None
         """Service time at which the resting job wants to run next; None: when woken, or after some real time."""
-        self.is_in_slice = False
+        self.failure: Exception | None = None
+        """The error of the job's last slice; None if the slice succeeded."""
         self.is_given_up = False
         """True if the job has failed while jobs run in order. It then rests, whoever wakes it, until they no longer do."""
         self.slices = 0
         """Number of slices since service time was last moved, or since jobs began to run in order."""
 
-    def look(self) -> None:
-        """Let the job look for work."""
-        if not self.is_given_up:
-            self.wake.set()
-            self.rest.clear()
+    @property
+    def rests(self) -> bool:
+        """True if the job runs no slice, and has nothing to do until time passes or it is woken."""
+        return not self.has_work and self.slice is None
 
 
 class Runner:
@@ -81,8 +84,11 @@ class Runner:
         self._running = [_RunningJob(job) for job in jobs]
         self._timed = [running for running in self._running if running.job.waits_for_service_time]
         self._stop_listening: Callable[[], None] = lambda: None
+        self._changed = asyncio.Event()
+        """An event that is set when a slice has ended, or a job that is run in order has got work."""
         self._order = asyncio.Lock()
-        """A lock that is held while jobs run in order."""
+        self._is_ordered = False
+        """True while jobs run in order."""
         self._orders = 0
         """How often jobs have begun to run in order."""
 
@@ -99,178 +105,232 @@ class Runner:
         """True between `start` and `stop`."""
         return bool(self._tasks)
 
+    async def stop(self) -> None:
+        """Cancel the tasks of all jobs, between slices or at an `await` in a slice; returns when they have ended. May be called again."""
+        self._stop_listening()
+        self._stop_listening = lambda: None
+        ending = [*self._tasks, *(running.slice for running in self._running if running.slice is not None)]
+        self._tasks = []
+        for one in ending:
+            one.cancel()
+        await asyncio.gather(*ending, return_exceptions=True)
+        for running in self._running:
+            running.has_work, running.slice = False, None
+        self._changed.set()
+
+    # --- work ------------------------------------------------------------------------------------
+
     def wake(self) -> None:
         """Let every job look for work, because there is new work or time was moved."""
         for running in self._running:
-            running.look()
+            self._look(running)
 
     def wake_untimed(self) -> None:
         """Let every job look for work that goes by real time, because there may be new work after time was moved."""
         for running in self._running:
             if not running.job.waits_for_service_time:
-                running.look()
+                self._look(running)
 
     def wake_job(self, job: Job) -> None:
         """Let one job look for work, because there is new work for it."""
         for running in self._running:
             if running.job is job:
-                running.look()
+                self._look(running)
+
+    def _look(self, running: _RunningJob) -> None:
+        if not running.is_given_up:
+            running.has_work = True
+            self._tell(running)
+
+    def _tell(self, running: _RunningJob) -> None:
+        """Let those who run the job's slices look at its state."""
+        self._changed.set()
+        if not self._is_ordered:
+            running.wake.set()
 
     def _time_moved(self) -> None:
         """Let every job look for work; while jobs run in order, only those that are due."""
-        if not self._order.locked():
+        if not self._is_ordered:
             self.wake()
             return
         now_seconds = self._clock.service_time()
         for running in self._timed:
             running.slices = 0
             if running.due_seconds is not None and running.due_seconds <= now_seconds:
-                running.look()
+                self._look(running)
 
-    async def all_at_rest(self, *, only_timed: bool = False) -> None:
+    # --- rest ------------------------------------------------------------------------------------
+
+    async def all_at_rest(self) -> None:
         """Return once all jobs rest at the same time, and have done the work that they made for each other.
 
-        Also returns once the runner has stopped. `only_timed`: jobs that go by real time are not waited for.
+        Also returns once the runner has stopped.
         """
-        awaited = self._timed if only_timed else self._running
-        while self._tasks and not all(running.rest.is_set() for running in awaited):
-            for running in awaited:
-                await running.rest.wait()
+        while self._tasks and not all([running.rests for running in self._running]):
+            await self._next_change()
 
     async def until_at_rest(self) -> None:
         """Return when `all_at_rest` does. Raises the error of a job whose last slice failed: a failed job rests until
         it is tried again.
         """
         await self.all_at_rest()
+        self.require_no_failure()
+
+    def require_no_failure(self) -> None:
+        """Raise the error of a job whose last slice failed."""
         for running in self._running:
             if running.failure is not None:
                 raise running.failure
+
+    async def _next_change(self) -> None:
+        self._changed.clear()
+        await self._changed.wait()
 
     def next_due_seconds(self) -> float | None:
         """The first service time at which a resting job wants to run; None if all rest until woken, or have stopped."""
         dues = [running.due_seconds for running in self._timed if running.due_seconds is not None]
         return min(dues, default=None) if self._tasks else None
 
+    # --- order -----------------------------------------------------------------------------------
+
     def is_in_order(self) -> int:
         """While jobs run in order, because somebody waits until they rest: a number above 0, another one each time. Otherwise 0."""
-        return self._orders if self._order.locked() else 0
+        return self._orders if self._is_ordered else 0
 
     @asynccontextmanager
     async def in_order(self) -> AsyncIterator[None]:
-        """Within the context, jobs that wait for service time run one at a time, and each of them looks for work first.
+        """Within the context, jobs run in `work_in_order` alone, and those that wait for service time look for work first.
 
         A job that fails there, or that runs SLICES_MAX slices at one time, is not tried again before the end of the
         context. Contexts are entered one after the other, in the order of the calls.
         """
         async with self._order:
             self._orders += 1
+            self._is_ordered = True
             for running in self._running:
                 running.slices = 0
             for running in self._timed:
-                running.look()
+                self._look(running)
             try:
                 yield
             except asyncio.CancelledError:
                 self.wake()
                 raise
             finally:
+                self._is_ordered = False
                 for running in self._running:
                     running.is_given_up = False
-                self._order_changes()
+                    if running.has_work or self._real_pause_seconds(running) is not None:
+                        running.wake.set()  # the job's task has slept, and knows no new pause
 
-    async def stop(self) -> None:
-        """Cancel the tasks of all jobs, between slices or at an `await` in a slice; returns when they have ended. May be called again."""
-        self._stop_listening()
-        self._stop_listening = lambda: None
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._tasks = []
+    async def work_in_order(self, *, only_timed: bool = False) -> None:
+        """Run slices, within `in_order`; returns when `all_at_rest` does. Cancelled, it leaves a slice that has begun to its end.
+
+        `only_timed`: jobs that go by real time are not waited for.
+        """
+        awaited = self._timed if only_timed else self._running
+        turn_seconds = self._monotonic()
+        while self._tasks and not all([running.rests for running in awaited]):
+            if not self._begin_in_order():
+                await self._next_change()
+                turn_seconds = self._monotonic()
+            elif self._monotonic() - turn_seconds >= TURN_SECONDS:
+                await self._give_way()
+                turn_seconds = self._monotonic()
+
+    def _begin_in_order(self) -> bool:
+        """Begin the next slice, and those of all jobs that go by real time; returns False if nothing may begin now."""
+        first, is_busy, has_begun = None, False, False
         for running in self._running:
-            running.rest.set()
+            if running.slice is not None:
+                is_busy |= running.job.waits_for_service_time
+            elif running.has_work and not running.job.waits_for_service_time:
+                self._begin_slice(running)
+                has_begun = True
+            elif running.has_work and first is None:
+                first = running
+        if first is None or is_busy:
+            return has_begun
+        self._begin_slice(first)
+        return True
+
+    # --- slices ----------------------------------------------------------------------------------
 
     async def _run(self, running: _RunningJob) -> None:
         """Run one job's slices until the task is cancelled."""
         while True:
-            while self._is_behind(running):
-                running.turn.clear()
-                await running.turn.wait()
-            running.wake.clear()
-            running.due_seconds = None
-            running.is_in_slice = True
-            try:
-                running.slices += 1
-                pause_seconds = await self._in_turns(running.job.run_slice())
-                if running.slices >= SLICES_MAX and self._order.locked():
-                    raise AssertionError(f"the job {running.job.name} does not rest after {running.slices} slices")
-            except Exception as error:  # noqa: BLE001 - a failed job must not end the server
-                if running.failure is None:
-                    _log_failure(running.job, error)
-                running.failure = error
-            else:
-                running.failure = None
-            finally:
-                running.is_in_slice = False
-                self._order_changes()
-            if running.failure is not None:
-                await self._rest_after_failure(running)
-            elif pause_seconds is not None and pause_seconds <= AT_ONCE:
-                await self._give_way()
-            elif running.job.waits_for_service_time:
-                await self._rest_for_service_time(running, pause_seconds)
-            else:
-                await self._rest(running, pause_seconds)
-
-    def _is_behind(self, running: _RunningJob) -> bool:
-        """True if this job must wait: jobs run in order, and another one runs a slice, or one before it in the list has work."""
-        if not self._order.locked() or not running.job.waits_for_service_time:
-            return False
-        place = self._timed.index(running)
-        return any(one.is_in_slice for one in self._timed) or not all(one.rest.is_set() for one in self._timed[:place])
-
-    def _order_changes(self) -> None:
-        """Let the job run whose turn comes when the code that runs now gives way: when a job rests, or jobs no longer run in order."""
-        asyncio.get_running_loop().call_soon(self._give_turn)
-
-    def _give_turn(self) -> None:
-        if not self._order.locked():
-            for running in self._running:
-                running.turn.set()
-        elif not any(running.is_in_slice for running in self._timed):
-            first = next((running for running in self._timed if not running.rest.is_set()), None)
-            if first is not None:
-                first.turn.set()
-
-    async def _rest_after_failure(self, running: _RunningJob) -> None:
-        """Let a failed job rest. If jobs run in order, it rests at least until they no longer do."""
-        if self._order.locked():
-            running.is_given_up = True
-            running.wake.clear()
-            running.rest.set()
-            while running.is_given_up:
-                running.turn.clear()
-                await running.turn.wait()
-        await self._rest(running, RETRY_SECONDS)
-
-    async def _rest_for_service_time(self, running: _RunningJob, seconds: float | None) -> None:
-        """Let a job rest until it is woken, or for some service time. If service time is virtual, moving it wakes the job."""
-        if seconds is not None:
-            running.due_seconds = self._clock.service_time() + seconds
-        await self._rest(running, None if self._clock.is_virtual else seconds)
-
-    async def _rest(self, running: _RunningJob, seconds: float | None) -> None:
-        """Let a job rest until it is woken, or for at most `seconds` (None: without limit)."""
-        if running.wake.is_set():
-            return
-        running.rest.set()
-        try:
-            async with asyncio.timeout(seconds):  # `wait_for` may swallow the cancellation of `stop` (Python 3.11)
+            await self._rest(running)
+            if self._is_ordered or running.slice is not None:
+                running.wake.clear()
                 await running.wake.wait()
-        except TimeoutError:
-            running.rest.clear()
+                continue
+            if (begun := self._begin_slice(running)) is not None:
+                await asyncio.wait((begun,))
+            if running.has_work:
+                await self._give_way()
+
+    async def _rest(self, running: _RunningJob) -> None:
+        """Let a job rest until it has work, because it was woken or its pause is over."""
+        while not running.has_work:
+            running.wake.clear()
+            try:
+                # `wait_for` may swallow the cancellation of `stop` (Python 3.11)
+                async with asyncio.timeout(self._real_pause_seconds(running)):
+                    await running.wake.wait()
+            except TimeoutError:
+                self._look(running)
+
+    def _real_pause_seconds(self, running: _RunningJob) -> float | None:
+        """Real time after which a resting job looks for work by itself; None: never. If service time is virtual, moving it wakes the job."""
+        if running.failure is not None:
+            return RETRY_SECONDS
+        if not running.job.waits_for_service_time:
+            return running.pause_seconds
+        if running.due_seconds is None or self._clock.is_virtual:
+            return None
+        return running.due_seconds - self._clock.service_time()
+
+    def _begin_slice(self, running: _RunningJob) -> "asyncio.Future[float | None] | None":
+        """Begin a slice. Returns what is done when it has ended; None if it has ended at once."""
+        running.has_work, running.due_seconds = False, None
+        running.slices += 1
+        running.slice = begun = asyncio.ensure_future(self._in_turns(running.job.run_slice()))
+        if begun.done():
+            self._end_slice(running, begun)
+            return None
+        begun.add_done_callback(partial(self._end_slice, running))
+        return begun
+
+    def _end_slice(self, running: _RunningJob, ended: "asyncio.Future[float | None]") -> None:
+        """See what a slice has returned or raised."""
+        running.slice = None
+        if ended.cancelled():
+            return  # the runner stops
+        failure = ended.exception()
+        if running.slices >= SLICES_MAX and self._is_ordered:
+            failure = AssertionError(f"the job {running.job.name} does not rest after {running.slices} slices")
+        if failure is None:
+            running.failure = None
+            self._see_pause(running, ended.result())
+        elif isinstance(failure, Exception):
+            if running.failure is None:
+                _log_failure(running.job, failure)
+            running.failure = failure
+            running.is_given_up = self._is_ordered
+            running.has_work &= not self._is_ordered
+        self._tell(running)
+
+    def _see_pause(self, running: _RunningJob, pause_seconds: float | None) -> None:
+        """See when a job wants to run next."""
+        if pause_seconds is not None and pause_seconds <= AT_ONCE:
+            running.has_work = True
+        elif not running.job.waits_for_service_time:
+            running.pause_seconds = pause_seconds
+        elif pause_seconds is not None:
+            running.due_seconds = self._clock.service_time() + pause_seconds
 
     async def _give_way(self) -> None:
-        """After a slice, let waiting requests run, then pause the job in proportion to the time that they took."""
+        """After a slice, let waiting requests run, then pause in proportion to the time that they took."""
         slice_ended_seconds = self._monotonic()
         await asyncio.sleep(0)
         await asyncio.sleep(0)

@@ -40,12 +40,13 @@ async def advance(clock: VirtualClock | MovableClock, jobs: Runner, seconds: flo
         end_seconds = clock.service_time() + seconds
         if end_seconds > clock.wall_time() + AHEAD_YEARS_MAX * 365.25 * 86_400:
             raise TooFarAhead(TOO_FAR_AHEAD.format(years=AHEAD_YEARS_MAX))
-        await jobs.all_at_rest(only_timed=True)
+        await jobs.work_in_order(only_timed=True)
         await _stop_on_the_way(clock, jobs, end_seconds, returns)
         if clock.returns == returns:
             clock.advance_to(end_seconds)
         jobs.wake_untimed()
-        await jobs.until_at_rest()
+        await jobs.work_in_order()
+        jobs.require_no_failure()
 
 
 async def advance_all(clock: VirtualClock, jobs: Runner, seconds: float) -> None:
@@ -53,7 +54,8 @@ async def advance_all(clock: VirtualClock, jobs: Runner, seconds: float) -> None
     async with jobs.in_order():
         clock.advance_all(seconds)
         jobs.wake()
-        await jobs.until_at_rest()
+        await jobs.work_in_order()
+        jobs.require_no_failure()
 
 
 async def _stop_on_the_way(clock: VirtualClock | MovableClock, jobs: Runner, end_seconds: float, returns: int) -> None:
@@ -70,5 +72,5 @@ async def _stop_on_the_way(clock: VirtualClock | MovableClock, jobs: Runner, end
         if stop_seconds >= end_seconds:
             return
         clock.advance_to(stop_seconds)
-        await jobs.all_at_rest(only_timed=True)
+        await jobs.work_in_order(only_timed=True)
         stops += 1

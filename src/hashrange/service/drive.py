@@ -72,10 +72,13 @@ class Driver:
             self.wait(waits_for)
 
 
-def in_turns(coroutine: Coroutine[Any, Any, T], workers: Workers) -> "asyncio.Future[T]":
+def in_turns(
+    coroutine: Coroutine[Any, Any, T], workers: Workers, *, begins_now: bool = False
+) -> "asyncio.Future[T]":
     """Run a coroutine like an operation, in later turns, so that long work gives way. Returns a future of its result.
 
-    Cancelling the future does not stop the coroutine.
+    `begins_now`: begin in this turn; what neither suspends nor gives way has ended when this returns. Cancelling the future
+    does not stop the coroutine.
     """
     future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 
@@ -87,5 +90,18 @@ def in_turns(coroutine: Coroutine[Any, Any, T], workers: Workers) -> "asyncio.Fu
         else:
             future.set_exception(error)
 
-    Driver(coroutine, None, ended, workers)
+    def begin() -> None:
+        try:
+            waits_for = coroutine.send(None)
+        except StopIteration as stop:
+            ended(stop.value, None)
+        except BaseException as error:  # noqa: BLE001 - whoever awaits the future decides what each error means
+            ended(None, error)  # type: ignore[arg-type]  # there is no result
+        else:
+            Driver(coroutine, waits_for, ended, workers)
+
+    if begins_now:
+        workers.run(begin)
+    else:
+        Driver(coroutine, None, ended, workers)
     return future

@@ -66,7 +66,7 @@ class Service:
         self.scope = self._scopes.of
         self.faulted = FaultedCalls(self.workers)
         self.insights = InsightSetup(store, clock, self.faulted, self.count_capacity, self.stop_counting)
-        in_worker = partial(in_turns, workers=self.workers)
+        in_worker = partial(in_turns, workers=self.workers, begins_now=True)
         self.background = Background(store, clock, settings, in_worker, lambda: self.drawing, self.scope, self.insights)
         self.jobs = self.background.runner
         self._hints = Hints(store.catalog)

@@ -189,9 +189,9 @@ def test_a_runner_that_stops_on_the_way_lets_nobody_wait() -> None:
             world.jobs.start()
             advances = [asyncio.ensure_future(world.advance(10.0)) for _ in range(2)]
             await has_begun.wait()
-            await world.jobs.stop()
             ends = list[float]()
             world.clock.on_advance(lambda: ends.append(world.now()))
+            await world.jobs.stop()
             await asyncio.gather(*advances)
             assert world.log == ["first"]
             assert ends == [10.0, 20.0], "no stops without jobs"

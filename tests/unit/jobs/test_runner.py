@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+from collections.abc import Coroutine
+from typing import Any
 
 import pytest
 
@@ -35,6 +37,15 @@ class Scripted:
         if isinstance(answer, Exception):
             raise answer
         return answer
+
+
+def begun_at_once(work: Coroutine[Any, Any, float | None]) -> "asyncio.Future[float | None]":
+    """Run a slice that does not wait, in this turn of the loop, as a server does."""
+    future: asyncio.Future[float | None] = asyncio.get_running_loop().create_future()
+    with pytest.raises(StopIteration) as stop:
+        work.send(None)
+    future.set_result(stop.value.value)
+    return future
 
 
 async def some_turns() -> None:
@@ -132,7 +143,7 @@ def test_the_more_waited_the_longer_is_the_pause(
         return await Scripted.run_slice(job)
 
     async def scenario() -> None:
-        jobs = Runner([job], clock)
+        jobs = Runner([job], clock, begun_at_once)
         jobs.start()
         while job.slices <= 20:
             await sleep(0)

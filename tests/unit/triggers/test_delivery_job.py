@@ -373,7 +373,10 @@ def test_an_unforeseen_error_is_the_jobs_and_loses_no_record() -> None:
 async def hanging(world: Deliveries, ends: list[str]) -> "asyncio.Task[float | None]":
     """A slice whose only invocation does not end; `ends` hears of its end."""
 
+    has_begun = asyncio.Event()
+
     async def hang() -> None:
+        has_begun.set()
         try:
             await asyncio.Event().wait()
         finally:
@@ -383,7 +386,7 @@ async def hanging(world: Deliveries, ends: list[str]) -> "asyncio.Task[float | N
     world.functions.answers.append(lambda _event: hang())
     world.write(1, 2)
     job = asyncio.create_task(world.delivery.run_slice())
-    await until(lambda: world.functions.running)
+    await has_begun.wait()
     return job
 
 

@@ -8,7 +8,7 @@ from typing import Protocol
 from hashrange.errors import RequestFault, ValidationException
 from hashrange.expressions.condition import CompiledCondition
 from hashrange.expressions.projection import CompiledProjection, compile_projection, project_attributes
-from hashrange.items.rows import decode_row, part_row
+from hashrange.items.rows import decode_for, part_row
 from hashrange.items.types import Row
 from hashrange.messages.reads import (
     ALL_ATTRIBUTES_NOT_PROJECTED,
@@ -61,7 +61,7 @@ def requested_projection(request: ProjectedRequest) -> CompiledProjection | None
 
 def project_row(projection: CompiledProjection, row: Row) -> Row:
     """The projected part of a row, as a row for replies: a decoded item would take many times the memory."""
-    return part_row(projection.project(decode_row(row)))
+    return part_row(projection.project(decode_for(row, projection.attributes)))
 
 
 def fetches_items(

@@ -12,7 +12,7 @@ import msgspec
 from hashrange.expressions.condition import CompiledCondition
 from hashrange.expressions.projection import CompiledProjection
 from hashrange.items.row_layout import row_json_bytes, row_size_bytes, row_sizes_bytes, rows_json_bytes
-from hashrange.items.rows import decode_attributes, decode_row, part_row
+from hashrange.items.rows import decode_attributes, decode_for, decode_row, part_row
 from hashrange.items.steps import spend
 from hashrange.items.types import Row, Value
 from hashrange.limits import PAGE_SIZE_MAX_BYTES, REPLY_JSON_MAX_BYTES
@@ -246,8 +246,9 @@ def select_rows(rows: list[Row], wanted: Wanted, items: Rows) -> int:
     """Append the rows that pass the filter to `items`, projected (none for Select COUNT); return how many passed."""
     condition, values, projection, is_count = wanted.condition, wanted.values, wanted.projection, wanted.is_count
     count = 0
+    names = attributes_of(condition, projection)
     for row in rows:
-        item = decode_row(row)
+        item = decode_for(row, names)
         if condition is not None and not condition.test(item, values):
             continue
         count += 1
@@ -255,6 +256,12 @@ def select_rows(rows: list[Row], wanted: Wanted, items: Rows) -> int:
             continue
         items.append(row if projection is None else part_row(projection.project(item)))
     return count
+
+
+def attributes_of(condition: CompiledCondition | None, projection: CompiledProjection | None) -> frozenset[str]:
+    """Top-level attributes that a filter and a projection read."""
+    of_projection = frozenset[str]() if projection is None else projection.attributes
+    return of_projection if condition is None else of_projection | condition.attributes
 
 
 def page_usage(table: OpenTable, source: ReadSource, page: ReadPage, table_name: str, *, consistent: bool) -> PageUsage:
