@@ -1,4 +1,4 @@
-"""A day of a table that auto scaling follows, in a few seconds: `python docs/examples/scaling_day.py day.svg` draws it.
+"""A day of a table that auto scaling follows, in two seconds: `python docs/examples/scaling_day.py day.svg` draws it.
 
 Each minute, programs read as many units as the time of day says. Target tracking follows with the provisioned units, up to a maximum; what is
 too much is throttled. Service time is moved, so nothing waits.
@@ -11,8 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from botocore.config import Config
-
+from hashrange.errors import ProvisionedThroughputExceededException
 from hashrange.settings import Settings
 from hashrange.testing import server
 from hashrange.testing.database import Database
@@ -20,9 +19,9 @@ from hashrange.testing.database import Database
 DAY_MINUTES = 24 * 60
 UNITS_MIN, UNITS_MAX = 1, 20
 """Bounds of the table's capacity, in read units per second."""
-LARGE_UNITS = 100
-"""Read units of a large item, which has 400 KB. A minute's reads are large items, and small ones for the rest."""
-SMALL_UNITS = (64, 32, 16, 8, 4, 2, 1)
+ITEM_UNITS, QUERY_ITEMS_MAX = 10, 25
+"""Read units of an item, which has 40 KB, and as many items as a Query returns at once."""
+CUSTOMER = {"S": "c-1"}
 LEFT, TOP, WIDTH, HEIGHT, RIGHT, BOTTOM = 50, 45, 860, 300, 25, 35
 """Margins and plot, in pixels."""
 PAPER, INK, RULE = "#ffffff", "#333333", "#dddddd"
@@ -42,63 +41,52 @@ class Minute(NamedTuple):
     throttled: float
 
 
-def wanted_units(minute: int) -> int:
-    """Read units that programs want in a minute of the day: few at night, most in the afternoon, and a peak at eight in the evening."""
+def wanted_items(minute: int) -> int:
+    """Items that programs read in a minute of the day: few at night, most in the afternoon, and a peak at eight in the evening."""
     hour = minute / 60
-    a_second = 3 - 2 * math.cos((hour - 3) / 24 * 2 * math.pi) + 25 * math.exp(-(((hour - 20) / 0.5) ** 2))
-    return round(a_second * 60)
+    units_per_second = 3 - 2 * math.cos((hour - 3) / 24 * 2 * math.pi) + 25 * math.exp(-(((hour - 20) / 0.5) ** 2))
+    return round(units_per_second * 60 / ITEM_UNITS)
 
 
 def simulate() -> tuple[list[Minute], list[dict[str, Any]]]:
     """The minutes of the day, and its scaling activities."""
     with server(Settings(data_dir=None, throughput="enforced")) as database:
         database.clock.freeze()
-        client = database.client(config=Config(retries={"total_max_attempts": 1}))
-        create_table(database, client)
+        create_table(database)
         begin = database.clock.now() // 86_400 * 86_400 + 86_400
         database.clock.advance(begin + 30 - database.clock.now())  # the load comes in the middle of each minute
-        register(database)
-        wanted = [wanted_units(minute) for minute in range(DAY_MINUTES)]
-        throttled = [units_throttled(database, client, units) for units in wanted]
         scaling = database.client("application-autoscaling")
+        register(scaling)
+        wanted = [wanted_items(minute) for minute in range(DAY_MINUTES)]
+        throttled = [items_throttled(database, items) for items in wanted]
         pages = scaling.get_paginator("describe_scaling_activities").paginate(ServiceNamespace="dynamodb")
         activities = [activity for page in pages for activity in page["ScalingActivities"]][::-1]
     provisioned = units_provisioned(activities, begin)
     minutes = [
-        Minute(units, (all_units - refused) / 60, refused / 60)
-        for units, all_units, refused in zip(provisioned, wanted, throttled, strict=True)
+        Minute(units, (items - refused) * ITEM_UNITS / 60, refused * ITEM_UNITS / 60)
+        for units, items, refused in zip(provisioned, wanted, throttled, strict=True)
     ]
     return minutes, activities
 
 
-def create_table(database: Database, client: Any) -> None:
-    """A table with the items to be read."""
-    client.create_table(
-        TableName="Orders",
-        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
-        ProvisionedThroughput={"ReadCapacityUnits": UNITS_MIN, "WriteCapacityUnits": 1000},
-    )
-    for name, units in all_items().items():
-        client.put_item(TableName="Orders", Item={"id": {"S": name}, "text": {"S": "x" * (4096 * units - 100)}})
-        database.clock.advance(1)
+def create_table(database: Database) -> None:
+    """A table with the items to be read. Calls without a client take less time."""
+    key = {"customer": "HASH", "number": "RANGE"}
+    types = {"customer": "S", "number": "N"}
+    request = {
+        "TableName": "Orders",
+        "KeySchema": [{"AttributeName": name, "KeyType": kind} for name, kind in key.items()],
+        "AttributeDefinitions": [{"AttributeName": name, "AttributeType": kind} for name, kind in types.items()],
+        "ProvisionedThroughput": {"ReadCapacityUnits": UNITS_MIN, "WriteCapacityUnits": 1000},
+    }
+    database.call("CreateTable", request)
+    for number in range(QUERY_ITEMS_MAX):
+        item = {"customer": CUSTOMER, "number": {"N": str(number)}, "text": {"S": "x" * (4096 * ITEM_UNITS - 100)}}
+        database.call("PutItem", {"TableName": "Orders", "Item": item})
 
 
-def items(units: int) -> dict[str, int]:
-    """Items whose reads take so many units: id → units."""
-    chosen = {f"large-{number}": LARGE_UNITS for number in range(units // LARGE_UNITS)}
-    rest = units % LARGE_UNITS
-    return chosen | {f"small-{size}": size for size in SMALL_UNITS if rest & size}
-
-
-def all_items() -> dict[str, int]:
-    """All items that are read in the day."""
-    return {name: units for minute in range(DAY_MINUTES) for name, units in items(wanted_units(minute)).items()}
-
-
-def register(database: Database) -> None:
+def register(scaling: Any) -> None:
     """Scale the reads so that 70 % of the units are used."""
-    scaling = database.client("application-autoscaling")
     scaling.register_scalable_target(**TARGET, MinCapacity=UNITS_MIN, MaxCapacity=UNITS_MAX)
     scaling.put_scaling_policy(
         **TARGET,
@@ -111,15 +99,23 @@ def register(database: Database) -> None:
     )
 
 
-def units_throttled(database: Database, client: Any, wanted: int) -> int:
-    """Read so many units, and let a minute pass; returns the units that were refused."""
-    sizes = items(wanted)
-    asked = {"Keys": [{"id": {"S": name}} for name in sizes], "ProjectionExpression": "id", "ConsistentRead": True}
-    try:
-        left = client.batch_get_item(RequestItems={"Orders": asked})["UnprocessedKeys"]
-        refused = sum(sizes[key["id"]["S"]] for key in left.get("Orders", {"Keys": []})["Keys"])
-    except client.exceptions.ProvisionedThroughputExceededException:  # nothing was read
-        refused = wanted
+def items_throttled(database: Database, wanted: int) -> int:
+    """Read so many items, and let a minute pass; returns how many were refused."""
+    refused = 0
+    for begin in range(0, wanted, QUERY_ITEMS_MAX):
+        limit = min(QUERY_ITEMS_MAX, wanted - begin)
+        query = {
+            "TableName": "Orders",
+            "KeyConditionExpression": "customer = :customer",
+            "ExpressionAttributeValues": {":customer": CUSTOMER},
+            "ConsistentRead": True,
+            "Select": "COUNT",
+            "Limit": limit,
+        }
+        try:
+            database.call("Query", query)
+        except ProvisionedThroughputExceededException:
+            refused += limit
     database.clock.advance(60)
     return refused
 

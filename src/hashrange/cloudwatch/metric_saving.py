@@ -1,4 +1,4 @@
-"""When are metrics saved and rolled up? By the job `MetricSaving`: every quarter of an hour of service time, and less often while time is moved and nothing happens."""
+"""When are metrics saved and rolled up? By the job `MetricSaving`: every quarter of an hour of service time, and less often while time is moved."""
 
 from typing import Protocol
 
@@ -8,6 +8,8 @@ from hashrange.jobs.job import AT_ONCE
 
 SAVE_SECONDS = 900.0
 """Service time from one save to the next."""
+SAVE_MOVED_SECONDS = 3600.0
+"""The same while service time is moved far ahead, which takes little real time: then a day has 24 saves instead of 96."""
 SAVE_SECONDS_MAX = 30.0 * DAY_SECONDS
 """Longest service time from one save to the next."""
 MOVED_MONOTONIC_SECONDS = 60.0
@@ -55,6 +57,8 @@ class MetricSaving:
         """Service time of the last save."""
         self._saved_monotonic = clock.monotonic()
         self._pause_seconds = SAVE_SECONDS
+        self._is_idle = False
+        """True if before the last save nothing but runs had been recorded while service time was moved."""
         self._is_saving = False
         """True after a slice that has not saved everything."""
         self._day = -1
@@ -70,26 +74,33 @@ class MetricSaving:
         if await self._metrics.save_some():
             return AT_ONCE
         self._is_saving = False
-        return self._pause_seconds
+        return self._pause_seconds if self._is_idle else SAVE_SECONDS
 
     def _wait_seconds(self) -> float | None:
-        """Seconds until the next save; at most SAVE_SECONDS after the last one, if the job has been woken before it is time."""
+        """Seconds until the next save, or until it is time to see whether service time is still being moved."""
         if not self._metrics.is_in_use:
             return None
         past_seconds = self._clock.service_time() - self._saved_seconds
         if 0 <= past_seconds < self._pause_seconds:
-            self._pause_seconds = SAVE_SECONDS
-            return max(0.0, SAVE_SECONDS - past_seconds)
+            self._pause_seconds = min(self._pause_seconds, SAVE_MOVED_SECONDS if self._is_moved() else SAVE_SECONDS)
+            return max(0.0, min(self._pause_seconds - past_seconds, SAVE_SECONDS))
         return 0.0
+
+    def _is_moved(self) -> bool:
+        """True if so little real time has passed since the last save that service time must have been moved."""
+        return self._clock.monotonic() - self._saved_monotonic < MOVED_MONOTONIC_SECONDS
 
     def _begin(self) -> None:
         """Begin to save."""
         metrics = self._metrics
         now_seconds, monotonic = self._clock.service_time(), self._clock.monotonic()
         metrics.read_sources()
-        is_moved = monotonic - self._saved_monotonic < MOVED_MONOTONIC_SECONDS
-        is_idle = is_moved and not metrics.has_new_cells
-        self._pause_seconds = min(2 * self._pause_seconds, SAVE_SECONDS_MAX) if is_idle else SAVE_SECONDS
+        is_moved = self._is_moved()
+        self._is_idle = is_moved and not metrics.has_new_cells
+        if self._is_idle:
+            self._pause_seconds = min(2 * self._pause_seconds, SAVE_SECONDS_MAX)
+        else:
+            self._pause_seconds = SAVE_MOVED_SECONDS if is_moved else SAVE_SECONDS
         metrics.has_new_cells = False
         self._saved_seconds, self._saved_monotonic = now_seconds, monotonic
         if self._day != (day := int(now_seconds // DAY_SECONDS)):

@@ -227,13 +227,17 @@ class Metrics:
         end_seconds: float,
         period_seconds: int,
         unit: str | None = None,
+        *,
+        reads_sources: bool = True,
     ) -> Sequence[Datapoint]:
         """Datapoints in order of time; a period without observations has none. Raises StorageError.
 
         Periods follow one another from `begin_seconds` on, which is rounded (`tiers.first_period`). Minutes that begin before `end_seconds`
         count. A period is shown as long as a resolution is kept of which it is a multiple. `unit` None: each unit has datapoints of its own.
+        `reads_sources` False: the caller has just let the sources record (`read_sources`).
         """
-        self.read_sources()
+        if reads_sources:
+            self.read_sources()
         self._see_content()
         by_unit = self._by_metric.get(metric)
         if by_unit is None:

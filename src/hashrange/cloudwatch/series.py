@@ -82,8 +82,9 @@ class Series:
         """What was observed in [begin, end), put together into periods of this length; the one at `begin_seconds` has number 0."""
         parts: dict[int, list[Cell]] = {}
         for tier in TIERS:
+            names = self._names(tier, tier.block_of(begin_seconds), tier.block_of(end_seconds))
             asked = range(-(-begin_seconds // tier.period_seconds), -(-end_seconds // tier.period_seconds))
-            for name in self._names(tier, tier.block_of(begin_seconds), tier.block_of(end_seconds)):
+            for name in names:
                 for cells in self._cells_of(name):
                     for number, cell in _cells_in(cells, asked):
                         place = (number * tier.period_seconds - begin_seconds) // period_seconds
@@ -95,11 +96,16 @@ class Series:
 
     def _names(self, tier: Tier, first: int, last: int) -> list[BlockName]:
         """Names of this tier's blocks from one number to another."""
-        kept, period_seconds = self._kept[TIERS.index(tier)], tier.period_seconds
-        names = {(period_seconds, number) for number in kept[bisect_left(kept, first) : bisect_left(kept, last + 1)]}
+        period_seconds = tier.period_seconds
+        kept = self._kept[_PLACES[period_seconds]]
+        if not (kept or self._fresh or self._pending):
+            return []
+        names = [(period_seconds, number) for number in kept[bisect_left(kept, first) : bisect_left(kept, last + 1)]]
         for changed in (self._pending, self._fresh):
-            names.update(name for name in changed if name[0] == period_seconds and first <= name[1] <= last)
-        return sorted(names)
+            for name in changed:
+                if name[0] == period_seconds and first <= name[1] <= last:
+                    names.append(name)  # noqa: PERF401 - most series have one such block, or none
+        return sorted(set(names)) if len(names) > 1 else names
 
     def _cells_of(self, name: BlockName) -> Iterator[Cells]:
         """The cells of a block in up to two parts, which must not be changed."""

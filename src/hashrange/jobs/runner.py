@@ -109,7 +109,10 @@ class Runner:
         """Cancel the tasks of all jobs, between slices or at an `await` in a slice; returns when they have ended. May be called again."""
         self._stop_listening()
         self._stop_listening = lambda: None
-        ending = [*self._tasks, *(running.slice for running in self._running if running.slice is not None)]
+        ending: list[asyncio.Future[Any]] = [
+            *self._tasks,
+            *(running.slice for running in self._running if running.slice is not None),
+        ]
         self._tasks = []
         for one in ending:
             one.cancel()
@@ -166,7 +169,7 @@ class Runner:
 
         Also returns once the runner has stopped.
         """
-        while self._tasks and not all([running.rests for running in self._running]):
+        while self._tasks and not all(running.rests for running in self._running):
             await self._next_change()
 
     async def until_at_rest(self) -> None:
@@ -230,13 +233,16 @@ class Runner:
         """
         awaited = self._timed if only_timed else self._running
         turn_seconds = self._monotonic()
-        while self._tasks and not all([running.rests for running in awaited]):
+        while self._tasks:
             if not self._begin_in_order():
+                if all(running.rests for running in awaited):
+                    return
                 await self._next_change()
-                turn_seconds = self._monotonic()
             elif self._monotonic() - turn_seconds >= TURN_SECONDS:
                 await self._give_way()
-                turn_seconds = self._monotonic()
+            else:
+                continue
+            turn_seconds = self._monotonic()
 
     def _begin_in_order(self) -> bool:
         """Begin the next slice, and those of all jobs that go by real time; returns False if nothing may begin now."""

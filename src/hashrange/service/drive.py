@@ -72,9 +72,7 @@ class Driver:
             self.wait(waits_for)
 
 
-def in_turns(
-    coroutine: Coroutine[Any, Any, T], workers: Workers, *, begins_now: bool = False
-) -> "asyncio.Future[T]":
+def in_turns(coroutine: Coroutine[Any, Any, T], workers: Workers, *, begins_now: bool = False) -> "asyncio.Future[T]":
     """Run a coroutine like an operation, in later turns, so that long work gives way. Returns a future of its result.
 
     `begins_now`: begin in this turn; what neither suspends nor gives way has ended when this returns. Cancelling the future

@@ -1,6 +1,6 @@
 """Which database does a test get? A `Database` in the test's process: boto3 clients without sockets, and content that can be copied, restored or emptied."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from threading import Lock
@@ -13,6 +13,7 @@ from hashrange.clock import MovableClock, SystemClock
 from hashrange.jobs.virtual_time import advance
 from hashrange.service.initial_content import reset_service
 from hashrange.service.opening import open_fork, open_service
+from hashrange.service.scopes import SHARED_ACCOUNT, SHARED_REGION
 from hashrange.service.snapshots import ServiceSnapshot, movable_clock, return_to, take_snapshot, write_snapshot
 from hashrange.settings import Settings
 from hashrange.store.snapshot_file import FilePath, replaced_file
@@ -22,7 +23,7 @@ from hashrange.testing.database_faults import DatabaseFaults
 from hashrange.testing.in_process import InProcess
 from hashrange.testing.used_capacity import UsedCapacity
 
-CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "region_name": "us-east-1"}
+CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "region_name": SHARED_REGION}
 """Credentials and Region of clients and resources, unless the caller gives others; any are accepted."""
 
 
@@ -131,6 +132,14 @@ class Database:
         """A boto3 resource of DynamoDB that calls this database; `options` as for boto3."""
         with self._boto3_lock:
             return self._session().resource("dynamodb", **(CREDENTIALS | options))
+
+    def call(self, operation: str, members: Mapping[str, Any], *, region: str = SHARED_REGION) -> dict[str, Any]:
+        """Call an operation of DynamoDB without a client, in a fifth of a client's time; returns the members of the output.
+
+        `members`: the input, as the low-level client takes it; bytes come back as base64 text. Nothing is retried. Raises the
+        `hashrange.errors.ApiError` of a refusal, whose `code` and `message` are the service's, and StorageError.
+        """
+        return self._process.call(SHARED_ACCOUNT, region, operation, members)
 
     def reset(self) -> None:
         """Return to the initial content: nothing, or that of `Settings(init=…)`; service time runs again as the machine's does, and there are no faults.

@@ -1,4 +1,4 @@
-"""The job saves every quarter of an hour, and rarely while time is moved and nothing happens. A failed write loses nothing."""
+"""The job saves every quarter of an hour, every hour while time is moved, and rarely if nothing happens then. A failed write loses nothing."""
 
 from typing import Any
 
@@ -38,6 +38,34 @@ def test_observations_are_saved_every_quarter_of_an_hour(world: World) -> None:
     assert [one.statistics.sample_count for one in points] == [15.0]
 
 
+def test_while_time_is_moved_observations_are_saved_every_hour(world: World) -> None:
+    world.metrics.record(METRIC, "Count", START_SECONDS, ONE)
+    assert world.run_job() == 900
+    position = world.store.position()
+    for _ in range(59):
+        world.clock.advance(60)
+        world.metrics.record(METRIC, "Count", world.clock.service_time(), ONE)
+        assert (world.run_job() or 0.0) <= 900
+    assert world.store.position() == position
+    world.clock.advance(60)
+    assert world.run_job() == 900
+    assert world.store.position() > position
+
+
+def test_once_real_time_passes_again_a_quarter_of_an_hour_is_enough(world: World) -> None:
+    for _ in range(2):
+        world.metrics.record(METRIC, "Count", world.clock.service_time(), ONE)
+        world.run_job()
+        world.clock.advance(3600)
+    world.metrics.record(METRIC, "Count", world.clock.service_time(), ONE)
+    assert world.run_job() == 900
+    position = world.store.position()
+    world.metrics.record(METRIC, "Count", world.clock.service_time(), ONE)
+    world.clock.advance_all(900)
+    assert world.run_job() == 900
+    assert world.store.position() > position
+
+
 def test_the_job_reads_sources(world: World) -> None:
     world.metrics.add_source(lambda now_seconds: world.metrics.record(METRIC, "Count", now_seconds, ONE))
     world.run_job()
@@ -65,7 +93,7 @@ def test_a_century_takes_few_saves(world: World) -> None:
     assert [one.statistics.sum for one in points] == [60.0] * 24
 
 
-def test_a_woken_job_saves_within_a_quarter_of_an_hour(world: World) -> None:
+def test_a_woken_job_saves_within_an_hour(world: World) -> None:
     reads: list[float] = []
     world.metrics.add_source(reads.append)
     pause_seconds = None
@@ -75,11 +103,14 @@ def test_a_woken_job_saves_within_a_quarter_of_an_hour(world: World) -> None:
         world.clock.advance(pause_seconds)
     assert (pause_seconds or 0.0) > 4 * 900
     world.run_job()
-    world.clock.advance(300)
-    assert world.run_job() == 600
-    world.clock.advance(600)
     before = len(reads)
-    assert world.run_job() == 2 * 900
+    world.clock.advance(300)
+    assert world.run_job() == 900
+    world.clock.advance(2700)
+    assert world.run_job() == 600
+    assert len(reads) == before
+    world.clock.advance(600)
+    assert world.run_job() == 2 * 3600
     assert len(reads) == before + 1
 
 

@@ -61,6 +61,7 @@ class AlarmEvaluation:
             self._left = [(one.account, one.region, one.name) for one in reversed(alarms)]
             self._are_composites_left = True
         end_seconds = float(self._minute * MINUTE_SECONDS)
+        self._metrics.read_sources()
         for _ in range(min(ALARMS_TOGETHER, len(self._left))):
             place = self._left.pop()  # before its evaluation, which holds up no other alarm if it fails
             alarm = self._alarms.get(*place)
@@ -106,6 +107,7 @@ class AlarmEvaluation:
             end_seconds,
             metric.period_seconds,
             metric.unit,
+            reads_sources=False,
         )
         values: Mapping[int, float | None] = {point.at_seconds: statistic(point) for point in points}
         return [

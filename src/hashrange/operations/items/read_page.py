@@ -246,7 +246,7 @@ def select_rows(rows: list[Row], wanted: Wanted, items: Rows) -> int:
     """Append the rows that pass the filter to `items`, projected (none for Select COUNT); return how many passed."""
     condition, values, projection, is_count = wanted.condition, wanted.values, wanted.projection, wanted.is_count
     count = 0
-    names = attributes_of(condition, projection)
+    names = needed_attributes(condition, projection)
     for row in rows:
         item = decode_for(row, names)
         if condition is not None and not condition.test(item, values):
@@ -258,7 +258,7 @@ def select_rows(rows: list[Row], wanted: Wanted, items: Rows) -> int:
     return count
 
 
-def attributes_of(condition: CompiledCondition | None, projection: CompiledProjection | None) -> frozenset[str]:
+def needed_attributes(condition: CompiledCondition | None, projection: CompiledProjection | None) -> frozenset[str]:
     """Top-level attributes that a filter and a projection read."""
     of_projection = frozenset[str]() if projection is None else projection.attributes
     return of_projection if condition is None else of_projection | condition.attributes

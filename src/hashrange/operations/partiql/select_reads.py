@@ -15,7 +15,7 @@ from hashrange.items.rows import decode_attributes, decode_for, part_row
 from hashrange.items.types import Item, Key, Row, Value
 from hashrange.limits import PAGE_SIZE_MAX_BYTES, REPLY_JSON_MAX_BYTES
 from hashrange.messages.partiql import GSI_CONSISTENT_READ, RANGE_OVERLAP, TOKEN_MISMATCH
-from hashrange.operations.items.read_page import ReadPage, Wanted, attributes_of, read_page
+from hashrange.operations.items.read_page import ReadPage, Wanted, needed_attributes, read_page
 from hashrange.operations.meter import PageUsage
 from hashrange.operations.operation import Scope
 from hashrange.operations.partiql.access_path import AccessPath, choose_access_path
@@ -78,7 +78,7 @@ def item_of(access: AccessPath, values: dict[str, Value], row: Row | None) -> Ro
     condition, projection = access.condition, access.projection
     if row is None or (condition is None and projection is None):
         return row
-    item = decode_for(row, attributes_of(condition, projection))
+    item = decode_for(row, needed_attributes(condition, projection))
     if condition is not None and not condition.test(item, values):
         return None
     return row if projection is None else part_row(projection.project(item))
