@@ -2,10 +2,11 @@
 
 Process CPU time of an operation, without sockets and JSON, over the store in memory; the least of many rounds.
 
-Measured on a shared machine with two cores, in three runs: GetItem takes 1.2 to 1.4 µs and 0.7 to 0.9 more when enforced; PutItem 8 µs and
-1.3 to 1.4 more; with one global index changed 19 to 20 µs and 2.9 to 5.0 more, with two 24 to 25 µs and 4.2 to 4.7 more. Most of that are cold caches:
-`CapacitySide.take`, called alone, takes 0.3 µs, and within a PutItem 0.8. Noting what requests use, and taking it from the buckets later for many
-requests at once, was tried: it made GetItem 0.2 µs slower and PutItem no quicker.
+Measured on a shared machine with two cores, in three runs: GetItem takes 1.8 µs and 0.7 to 0.8 more when enforced; PutItem 9.1 µs and
+0.8 more; with one global index changed 18 µs and 1.1 to 1.4 more, with two 22 µs and 1.5 to 1.8 more. Of that, `CapacitySide.take` takes 0.25.
+Another machine, where caches seemed to be smaller, showed 1.3 to 1.4 for PutItem and 2.9 or more with an index, before a change that saved a tenth to a third
+here. Noting what requests use, and taking it from the buckets later for many requests at once, was tried: it made GetItem 0.2 µs slower and
+PutItem no quicker.
 """
 
 import asyncio

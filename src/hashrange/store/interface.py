@@ -161,6 +161,10 @@ class Catalog(Protocol):
         """Every table of all accounts and Regions, in order of table id, for operators."""
         ...
 
+    def on_change(self, changed: Callable[[], None]) -> None:
+        """Call `changed` after each change of `all_tables`, or of partitions, for as long as the catalog exists."""
+        ...
+
     async def look_up(self, account: str, region: str, names: Iterable[str]) -> bool:
         """Refresh the view for these names; True if that added a table to the view."""
         ...

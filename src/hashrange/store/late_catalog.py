@@ -48,6 +48,10 @@ class LateCatalog:
         """Delegates to the inner catalog."""
         return self._inner.all_tables()
 
+    def on_change(self, changed: Callable[[], None]) -> None:
+        """Delegates to the inner catalog."""
+        self._inner.on_change(changed)
+
     async def look_up(self, account: str, region: str, names: Iterable[str]) -> bool:
         """Refresh these names in the view; True if that added a table to the view."""
         self.look_ups += 1

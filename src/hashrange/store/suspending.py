@@ -79,6 +79,10 @@ class SuspendingCatalog:
         """Delegates to the inner catalog."""
         return self._inner.all_tables()
 
+    def on_change(self, changed: Callable[[], None]) -> None:
+        """Delegates to the inner catalog."""
+        self._inner.on_change(changed)
+
     async def look_up(self, account: str, region: str, names: Iterable[str]) -> bool:
         """Calls the inner catalog, after a pause."""
         await self._store.suspend()

@@ -58,7 +58,7 @@ def change_units(change: Change) -> float:
 
 def entry_units(write: EntryWrite) -> float:
     """Units that a changed entry consumes of its index; if the entry's key changes, units of a delete and of a put."""
-    old, new = write.old, write.new
+    _, old, new = write
     if (old is None or len(old.row) <= WRITE_UNIT_BYTES) and (new is None or len(new.row) <= WRITE_UNIT_BYTES):
         return 1.0 if old is None or new is None or old.key == new.key else 2.0  # as in `change_units`
     old_size_bytes = 0 if write.old is None else row_size_bytes(write.old.row)

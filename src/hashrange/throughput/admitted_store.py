@@ -7,7 +7,6 @@ refuses. Reads are admitted before anybody knows what they cost, and take it aft
 
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
-from math import inf
 from typing import Any
 
 from hashrange.errors import ApiError, ItemRefusal
@@ -54,8 +53,8 @@ class AdmittedStore(WrappedStore):
         super().__init__(inner)
         self.catalog = inner.catalog
         self._inner = inner
-        self._throughputs = throughputs
         self._find = throughputs.find
+        self._by_source = throughputs.by_source
         self._now = now
         self._identify = identify
         self._reading: dict[int, object] = {}
@@ -65,7 +64,7 @@ class AdmittedStore(WrappedStore):
 
     def get(self, source_id: bytes, key: Key, *, consistent: bool) -> Soon[Row | None]:
         """The row at `key`. Raises the ApiError of a throttled read."""
-        throughput = self._find(source_id)
+        throughput = self._by_source.get(source_id) or self._find(source_id)
         if throughput is None:
             return self._inner.get(source_id, key, consistent=consistent)
         reads, now_seconds = throughput.reads, self._now()
@@ -158,19 +157,14 @@ class AdmittedStore(WrappedStore):
         self, table: OpenTable, key: Key, plan: Plan, request_id: RequestId | None = None, origin: Origin = "client"
     ) -> Soon[Change]:
         """Replace one row. Raises the ApiError of a throttled write, also if an index that it would change has no units."""
-        try:
-            throughput = self._throughputs.by_table[table]
-        except KeyError:
-            throughput = self._throughputs.find_for(table)
+        throughput = self._by_source.get(table.source_id) or self._find(table.source_id)
         if throughput is None:
             return self._inner.mutate(table, key, plan, request_id, origin)
         writes, now_seconds = throughput.writes, self._now()
         if now_seconds <= writes.blocked_until_seconds:
             writes.admit(key, now_seconds)
-        for index_writes in throughput.index_writes:
-            if now_seconds <= index_writes.blocked_until_seconds:
-                plan = partial(self._plan_entries, throughput, table, key, plan)
-                break
+        if now_seconds <= writes.indexes_blocked_until_seconds:
+            plan = partial(self._plan_entries, throughput, table, key, plan)
         try:
             change = self._inner.mutate(table, key, plan, request_id, origin)
         except ItemRefusal as refusal:
@@ -217,8 +211,11 @@ class AdmittedStore(WrappedStore):
         admitted, now_seconds = [], self._now()
         for step in steps:
             throughput = None if step.key is None else self._find(step.table.source_id)
-            blocked = [] if throughput is None else [one.blocked_until_seconds for one in throughput.index_writes]
-            if throughput is not None and step.key is not None and max(blocked, default=-inf) >= now_seconds:
+            if (
+                throughput is not None
+                and step.key is not None
+                and now_seconds <= throughput.writes.indexes_blocked_until_seconds
+            ):
                 plan = partial(self._plan_entries, throughput, step.table, step.key, step.plan)
                 admitted.append(step._replace(plan=plan))
             else:
@@ -260,9 +257,8 @@ def _take_entries(throughput: ThroughputBuckets, change: Change, now_seconds: fl
         source, old, new = entry
         writes = entry_writes.get(source.source_id)
         if writes is not None:
-            changed = old if new is None else new
-            assert changed is not None
-            writes.take(changed.key, entry_units(entry), now_seconds)
+            changed = new or old
+            writes.take(changed.key, entry_units(entry), now_seconds)  # type: ignore[union-attr]  # one of both is there
 
 
 def _entry_key(write: EntryWrite) -> Key:

@@ -3,8 +3,10 @@
 Found by source id in the catalog, and kept over changes of the table's description. A table whose throughput is not enforced has none.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
+
+import msgspec
 
 from hashrange.store.interface import Catalog
 from hashrange.tables.open_table import OpenTable
@@ -16,13 +18,11 @@ ThroughputMode = Literal["unlimited", "enforced"]
 """`unlimited`: units are counted and reported; `enforced`: who uses more than there are is throttled."""
 
 
-class ThroughputBuckets(NamedTuple):
+class ThroughputBuckets(msgspec.Struct, frozen=True, eq=False):
     """The buckets of a table or global index."""
 
     reads: CapacitySide
     writes: CapacitySide
-    index_writes: Sequence[CapacitySide] = ()
-    """Of a table: what its global indexes have for writes. Of an index: nothing."""
     entry_writes: Mapping[bytes, CapacitySide] = {}
     """Of a table: by source id of each index, whose units a write of its entries uses: those of the index, or of the table."""
 
@@ -42,8 +42,6 @@ class _Known(NamedTuple):
     """A source, as of the last look into the catalog."""
 
     table: OpenTable
-    tables: Mapping[str, OpenTable]
-    """The catalog's live view in which the table is found by its name."""
     throughput: ThroughputBuckets | None
     """None: its table's throughput is not enforced."""
 
@@ -73,9 +71,10 @@ class TableThroughputs:
         self._own: dict[tuple[str, str, str], ThroughputTerms] = {}
         """By account, Region and name of the table."""
         self._known: dict[bytes, _Known] = {}
-        self.by_table: dict[OpenTable, ThroughputBuckets | None] = {}
-        """The buckets of each table of the catalog, as of the last look; None: not enforced. See `find_for`."""
+        self.by_source: dict[bytes, ThroughputBuckets | None] = {}
+        """Source id → buckets, None if its table has none; empty after a change until `find` looks. Always the same dict."""
         self._generation = read_generation()
+        catalog.on_change(self.by_source.clear)
 
     def terms_of(self, account: str, region: str, name: str) -> ThroughputTerms:
         """How the throughput of this table is enforced."""
@@ -88,12 +87,13 @@ class TableThroughputs:
 
     def replace_terms(self, own: OwnTerms) -> None:
         """Let these tables have terms of their own, and no others. All buckets are full then."""
-        self._own, self._known, self.by_table = dict(own), {}, {}
+        self._own, self._known = dict(own), {}
+        self.by_source.clear()
 
     def set_terms(self, account: str, region: str, name: str, terms: ThroughputTerms) -> None:
         """Enforce the throughput of this table, of tables of this name later too, on these terms. Its buckets are full then."""
         self._own[account, region, name] = terms
-        self.by_table = {}
+        self.by_source.clear()
         self._known = {
             source_id: one
             for source_id, one in self._known.items()
@@ -107,18 +107,9 @@ class TableThroughputs:
 
     def find(self, source_id: bytes) -> ThroughputBuckets | None:
         """The buckets of a source; None if its table has none, or has been deleted."""
-        known = self._known.get(source_id)
-        if known is None or known.tables.get(known.table.name) is not known.table:
+        if source_id not in self.by_source:
             self._look()
-            known = self._known.get(source_id)
-            if known is None:
-                return None
-        return known.throughput
-
-    def find_for(self, table: OpenTable) -> ThroughputBuckets | None:
-        """The buckets of a table that `by_table` lacks; None if it has none."""
-        found = self.find(table.source_id)
-        return self.by_table.get(table, found)
+        return self.by_source.get(source_id)
 
     def _look(self) -> None:
         """Look at all tables of the catalog."""
@@ -126,10 +117,8 @@ class TableThroughputs:
         if self._generation != (generation := self._read_generation()):
             self._generation, self._known = generation, {}
         known: dict[bytes, _Known] = {}
-        by_table: dict[OpenTable, ThroughputBuckets | None] = {}
         for table in self._catalog.all_tables():
             schema = table.schema
-            tables = self._catalog.tables(schema.account, schema.region)
             terms = self.terms_of(schema.account, schema.region, schema.name)
             of_indexes = {
                 bytes(source.source_id): self._throughput(table, source.index, terms, now_seconds)
@@ -137,12 +126,12 @@ class TableThroughputs:
                 if source.index is not None and source.index.is_global
             }
             own = self._with_indexes(table, self._throughput(table, None, terms, now_seconds), of_indexes)
-            by_table[table] = own
-            known[bytes(table.source_id)] = _Known(table, tables, own)
+            known[bytes(table.source_id)] = _Known(table, own)
             for source in table.indexes:
                 of_index = of_indexes.get(bytes(source.source_id), own)
-                known[bytes(source.source_id)] = _Known(table, tables, of_index)
-        self._known, self.by_table = known, by_table
+                known[bytes(source.source_id)] = _Known(table, of_index)
+        self._known = known
+        self.by_source.update((source_id, one.throughput) for source_id, one in known.items())
 
     @staticmethod
     def _with_indexes(
@@ -152,10 +141,13 @@ class TableThroughputs:
         if own is None:
             return None
         global_writes = {source_id: one.writes for source_id, one in of_indexes.items() if one is not None}
+        own.writes.indexes_blocked_until_seconds = float("-inf")
+        for writes in global_writes.values():
+            writes.belong_to(own.writes)
         entry_writes = {
             bytes(one.source_id): global_writes.get(bytes(one.source_id), own.writes) for one in table.indexes
         }
-        return own._replace(index_writes=tuple(global_writes.values()), entry_writes=entry_writes)
+        return ThroughputBuckets(own.reads, own.writes, entry_writes)
 
     def _throughput(
         self, table: OpenTable, index: Index | None, terms: ThroughputTerms, now_seconds: float
@@ -180,6 +172,6 @@ class TableThroughputs:
             ]
             return ThroughputBuckets(reads, writes)
         if former.table is not table:
-            for side in former.throughput[:2]:
+            for side in (former.throughput.reads, former.throughput.writes):
                 side.follow(table, index, now_seconds)
         return former.throughput

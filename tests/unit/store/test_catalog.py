@@ -58,6 +58,22 @@ def test_a_view_is_live(store: EmbeddedStore) -> None:
     assert dict(view) == {}
 
 
+def test_followers_hear_of_each_change(store: EmbeddedStore) -> None:
+    seen: list[list[str]] = []
+    store.catalog.on_change(lambda: seen.append([table.name for table in store.catalog.all_tables()]))
+    first = create(store, "orders").schema
+    assert seen == [["orders"]]
+    assert finish(store.catalog.create(table_maker("orders"))) is None
+    assert not finish(store.catalog.replace(replace(first, uuid="late"), first))
+    assert len(seen) == 1, "nothing has changed"
+    assert finish(store.catalog.replace(first, replace(first, is_deletion_protected=True)))
+    assert seen[1:] == [["orders"]]
+    opened = store.catalog.find(ACCOUNT, REGION, "orders")
+    assert opened is not None
+    finish(store.catalog.delete(opened.schema))
+    assert seen[2:] == [[]]
+
+
 def test_replace_needs_what_is_stored(store: EmbeddedStore) -> None:
     first = create(store, "orders").schema
     second = replace(first, is_deletion_protected=True)

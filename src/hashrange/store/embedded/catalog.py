@@ -45,6 +45,16 @@ class EmbeddedCatalog:
         self._partitions = Partitions(options.initial_partitions)
         self._tables: dict[tuple[str, str], dict[str, OpenTable]] = {}
         self._next_table_id = 1
+        self._followers: list[Callable[[], None]] = []
+        """Called after each change."""
+
+    def on_change(self, changed: Callable[[], None]) -> None:
+        """Call `changed` after each change of tables or partitions."""
+        self._followers.append(changed)
+
+    def _tell(self) -> None:
+        for changed in self._followers:
+            changed()
 
     def load(self, engine: Engine) -> None:
         """Replace all tables and partitions by those of a newly opened engine; results of `tables` stay valid.
@@ -59,6 +69,7 @@ class EmbeddedCatalog:
         self._partitions.load(engine)
         for table in stored:
             self._adopt(table)
+        self._tell()  # also if there are no tables
         self._next_table_id = 1 if counter is None else int.from_bytes(counter, "big")
 
     def reopen(self) -> None:
@@ -187,10 +198,12 @@ class EmbeddedCatalog:
             has_few = len(partitions) < self._options.initial_partitions(table, SourceId(source_id))
             most_bytes = ALWAYS_GROWN if has_few else len(partitions) * self._options.partition_size_max_bytes
             self._site.statistics.limit(source_id, most_bytes)
+        self._tell()
 
     def _forget(self, table: Table) -> None:
         del self._of(table)[table.name]
         self._opened.close(table.table_id)
+        self._tell()
 
     def _is_stored(self, table: Table) -> bool:
         stored = self._of(table).get(table.name)
