@@ -56,8 +56,10 @@ METRIC_SERIES_MAX = 100_000
 """Metrics of namespaces that begin with `AWS/` that a database keeps, each unit for itself: our own bound. Each takes about 1.5 KB."""
 METRIC_SERIES_CUSTOM_MAX = 20_000
 """Metrics of other namespaces that a database keeps, each unit for itself: our own bound."""
+METRIC_UNSAVED_BYTES = 8_000_000
+"""Memory that observations may take before they are saved earlier than after 15 minutes: our own bound."""
 METRIC_UNSAVED_BYTES_MAX = 64_000_000
-"""Memory that observations may take until they are saved: our own bound. They are saved every 15 minutes; a client can put 50 MB in a second."""
+"""Memory at which PutMetricData waits until they are saved: our own bound. A client can put 50 MB in a second."""
 
 # --- DynamoDB's own metrics ---
 # Source: global-tables-backup.md 9.

@@ -8,6 +8,8 @@ from hashrange.jobs.job import AT_ONCE
 
 SAVE_SECONDS = 900.0
 """Service time from one save to the next."""
+SAVE_SECONDS_MIN = 60.0
+"""The same if much has been recorded meanwhile."""
 SAVE_MOVED_SECONDS = 3600.0
 """The same while service time is moved far ahead, which takes little real time: then a day has 24 saves instead of 96."""
 SAVE_SECONDS_MAX = 30.0 * DAY_SECONDS
@@ -21,6 +23,8 @@ class Saved(Protocol):
 
     has_new_cells: bool
     """True if something but runs of the same observation has been recorded since this was set to False."""
+    has_much_to_save: bool
+    """True if observations take so much memory that they are to be saved soon."""
 
     @property
     def is_in_use(self) -> bool:
@@ -81,6 +85,8 @@ class MetricSaving:
         if not self._metrics.is_in_use:
             return None
         past_seconds = self._clock.service_time() - self._saved_seconds
+        if self._metrics.has_much_to_save:
+            return max(0.0, SAVE_SECONDS_MIN - past_seconds) if past_seconds >= 0 else 0.0
         if 0 <= past_seconds < self._pause_seconds:
             self._pause_seconds = min(self._pause_seconds, SAVE_MOVED_SECONDS if self._is_moved() else SAVE_SECONDS)
             return max(0.0, min(self._pause_seconds - past_seconds, SAVE_SECONDS))

@@ -19,6 +19,7 @@ from hashrange.cloudwatch.limits import (
     METRIC_FOUND_SECONDS,
     METRIC_SERIES_CUSTOM_MAX,
     METRIC_SERIES_MAX,
+    METRIC_UNSAVED_BYTES,
     METRIC_UNSAVED_BYTES_MAX,
 )
 from hashrange.cloudwatch.metric_documents import GROUP_SERIES, MetricDocuments, StoredSeries, cell_bytes
@@ -77,7 +78,9 @@ class Metrics:
         self.totals = MetricTotals()
         """What has been recorded since the start, for those who count for themselves."""
         self.wake: Callable[[], None] = lambda: None
-        """Called when there is something to save, and was nothing before."""
+        """Called when there is something to save, and was nothing before; and when there is much to save."""
+        self.has_much_to_save = False
+        """True if more than METRIC_UNSAVED_BYTES may have been recorded since everything was saved."""
         self.has_new_cells = False
         """True if something but runs of the same observation has been recorded since this was set to False."""
         self._by_metric: dict[MetricId, dict[str, _Known]] = {}
@@ -138,6 +141,9 @@ class Metrics:
         known = self._recorded(metric, unit)
         known.series.record(at_seconds, observed, distribution)
         self._unsaved_bytes += cell_bytes(distribution)
+        if self._unsaved_bytes > METRIC_UNSAVED_BYTES and not self.has_much_to_save:
+            self.has_much_to_save = True
+            self.wake()
         self.has_new_cells = True
         self.totals.add(metric, unit, observed, distribution)
 
@@ -337,7 +343,7 @@ class Metrics:
             if self._changed:
                 await self._save_group(next(iter(self._changed)))
             if not self._changed:
-                self._unsaved_bytes = 0
+                self._unsaved_bytes, self.has_much_to_save = 0, False
         return bool(self._changed or self._to_look)
 
     def _look_for_old(self) -> None:

@@ -25,6 +25,7 @@ from hashrange.cloudwatch.statistics import of_value
 from hashrange.store.interface import Catalog
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
+from hashrange.tables.states import shown_table
 
 ZERO = of_value(0.0)
 
@@ -32,7 +33,10 @@ ZERO = of_value(0.0)
 class _Known(NamedTuple):
     """A table as of the last look into the catalog."""
 
-    table: OpenTable
+    table: OpenTable | None
+    """None: the table is to be looked at again."""
+    schema: Table
+    """What is shown of it."""
     gauges: dict[MetricId, float]
     consumed: list[MetricId]
     units: ProvisionedUnits
@@ -48,6 +52,8 @@ class MetricGauges:
         """By table id."""
         self._by_place: dict[Place, dict[int, ProvisionedUnits]] = {}
         """Account and Region → what its tables take, by table id. A place stays when its last table is deleted."""
+        self._changing: dict[int, float] = {}
+        """Table id → service time at which other units are shown of the table, which is UPDATING."""
         self._gauges: dict[MetricId, float] = {}
         """All values that are shown now."""
         self._next_seconds = 0.0
@@ -57,12 +63,20 @@ class MetricGauges:
 
     def begin(self, now_seconds: float) -> None:
         """Forget what was known, and show the tables that there are now, from now on."""
-        self._known, self._by_place, self._gauges, self._idle_from = {}, {}, {}, {}
+        self._known, self._by_place, self._changing, self._gauges, self._idle_from = {}, {}, {}, {}, {}
         self._next_seconds = _after(now_seconds, METRIC_GAUGE_SECONDS)
         self.look(now_seconds)
 
     def look(self, changed_seconds: float) -> None:
         """See which tables have changed since the last look: at this moment. Former values are recorded up to it, and new ones from it on."""
+        while self._changing and (end_seconds := min(self._changing.values())) <= changed_seconds:
+            for table_id in [one for one, seconds in self._changing.items() if seconds == end_seconds]:
+                del self._changing[table_id]
+                self._known[table_id] = self._known[table_id]._replace(table=None)
+            self._look(end_seconds)
+        self._look(changed_seconds)
+
+    def _look(self, changed_seconds: float) -> None:
         tables = self._catalog.all_tables()
         known = self._known
         changed = [table for table in tables if (one := known.get(table.table_id)) is None or one.table is not table]
@@ -70,7 +84,7 @@ class MetricGauges:
         if not changed and not gone:
             return
         self.record_gauges(changed_seconds)
-        places = {place_of_table(known[table_id].table.schema) for table_id in gone}
+        places = {place_of_table(known[table_id].schema) for table_id in gone}
         for table_id in gone:
             self._forget(table_id, changed_seconds)
         for table in changed:
@@ -82,16 +96,19 @@ class MetricGauges:
     def _replace(self, table: OpenTable, at_seconds: float) -> bool:
         """Take over a new or changed table; returns True if its account's gauges may change too."""
         before = self._known.get(table.table_id)
-        if before is not None and before.table.schema == table.schema:
+        schema, end_seconds = shown_table(table.schema, at_seconds)
+        self._changing.pop(table.table_id, None)
+        if end_seconds is not None:
+            self._changing[table.table_id] = end_seconds
+        if before is not None and before.schema == schema:
             self._known[table.table_id] = before._replace(table=table)
             return False
-        schema = table.schema
         is_shown = schema.deleted_at_seconds is None
         after = _Known(
-            table, table_gauges(schema), consumed_metrics(schema) if is_shown else [], provisioned_units(schema)
+            table, schema, table_gauges(schema), consumed_metrics(schema) if is_shown else [], provisioned_units(schema)
         )
         if before is not None:
-            self._show_filled(before.table.schema, schema, at_seconds)
+            self._show_filled(before.schema, schema, at_seconds)
             self._hide(before, set(after.gauges), set(after.consumed), at_seconds)
         self._known[table.table_id] = after
         self._show(after.gauges, at_seconds)
@@ -107,8 +124,9 @@ class MetricGauges:
 
     def _forget(self, table_id: int, at_seconds: float) -> None:
         before = self._known.pop(table_id)
+        self._changing.pop(table_id, None)
         self._hide(before, set(), set(), at_seconds)
-        self._by_place[place_of_table(before.table.schema)].pop(table_id, None)
+        self._by_place[place_of_table(before.schema)].pop(table_id, None)
 
     def _hide(self, before: _Known, gauges: set[MetricId], consumed: set[MetricId], at_seconds: float) -> None:
         """End the metrics that a table had, and has no more."""

@@ -21,6 +21,7 @@ class ThroughputSetup:
         self.throughputs = TableThroughputs(
             store.catalog,
             self.now_seconds,
+            clock.service_time,
             usual,
             lambda: store.documents.generation,
             calls.throttle_events,

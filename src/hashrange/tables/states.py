@@ -63,11 +63,30 @@ def former_units(subject: Table | Index, now_seconds: float) -> Throughput | Non
     return subject.former_throughput if subject.updating_until_seconds > now_seconds else None
 
 
+def changing_until_seconds(table: Table, index: Index | None) -> float:
+    """Service time until which a table, or one of its global indexes, has the throughput from before its last change, if that still lies ahead."""
+    until_seconds = table.updating_until_seconds
+    return until_seconds if index is None else max(until_seconds, index.updating_until_seconds)
+
+
 def shown_throughput(subject: Table | Index, now_seconds: float) -> Throughput | None:
     """The provisioned units of a table or index as descriptions show them: those before the change while they change, but 0 after a switch to on-demand."""
     former = former_units(subject, now_seconds)
     is_on_demand = isinstance(subject, Table) and subject.billing_mode == "PAY_PER_REQUEST"
     return subject.throughput if former is None or is_on_demand else former
+
+
+def shown_table(table: Table, now_seconds: float) -> tuple[Table, float | None]:
+    """The table with the provisioned units that are shown of it and its indexes, and the first moment at which they are others; None if they stay."""
+    subjects: tuple[Table | Index, ...] = (table, *table.indexes)
+    ends_seconds = [one.updating_until_seconds for one in subjects if former_units(one, now_seconds) is not None]
+    if not ends_seconds or table.billing_mode != "PROVISIONED":
+        return table, None
+    indexes = tuple(
+        [msgspec.structs.replace(one, throughput=shown_throughput(one, now_seconds)) for one in table.indexes]
+    )
+    shown = msgspec.structs.replace(table, throughput=shown_throughput(table, now_seconds), indexes=indexes)
+    return shown, min(ends_seconds)
 
 
 def may_backfill(table: Table, now_seconds: float) -> bool:

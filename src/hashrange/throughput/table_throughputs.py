@@ -11,6 +11,7 @@ import msgspec
 from hashrange.store.interface import Catalog
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Index
+from hashrange.tables.states import changing_until_seconds
 from hashrange.tables.throttling import ThrottleEvents
 from hashrange.throughput.capacity_side import AdaptiveCapacity, CapacitySide, WantPartitions
 
@@ -42,6 +43,7 @@ class _Known(NamedTuple):
     """A source, as of the last look into the catalog."""
 
     table: OpenTable
+    """The description that its buckets follow: the former one while the table or index is UPDATING."""
     throughput: ThroughputBuckets | None
     """None: its table's throughput is not enforced."""
 
@@ -53,17 +55,19 @@ class TableThroughputs:
         self,
         catalog: Catalog,
         now: Callable[[], float],
+        service_seconds: Callable[[], float],
         usual: ThroughputTerms,
         read_generation: Callable[[], int],
         throttle_events: ThrottleEvents,
         want_partitions: WantPartitions,
     ) -> None:
-        """`now`: seconds of service time, or of a clock that passes as it does. `usual`: the terms of tables that have none of their own.
+        """`now`: seconds of a clock that passes as service time does; `service_seconds`: of service time. `usual`: the terms of tables that have none of their own.
 
         `read_generation`: returns another number when the content of the store has been replaced; all buckets are full then.
         """
         self._catalog = catalog
         self._now = now
+        self._service_seconds = service_seconds
         self._usual = usual
         self._read_generation = read_generation
         self._throttle_events = throttle_events
@@ -73,8 +77,10 @@ class TableThroughputs:
         self._known: dict[bytes, _Known] = {}
         self.by_source: dict[bytes, ThroughputBuckets | None] = {}
         """Source id → buckets, None if its table has none; empty after a change until `find` looks. Always the same dict."""
+        self._changing: dict[bytes, float] = {}
+        """Source id → service time until which its buckets keep to the former description. `by_source` lacks these."""
         self._generation = read_generation()
-        catalog.on_change(self.by_source.clear)
+        catalog.on_change(self._forget_found)
 
     def terms_of(self, account: str, region: str, name: str) -> ThroughputTerms:
         """How the throughput of this table is enforced."""
@@ -88,12 +94,12 @@ class TableThroughputs:
     def replace_terms(self, own: OwnTerms) -> None:
         """Let these tables have terms of their own, and no others. All buckets are full then."""
         self._own, self._known = dict(own), {}
-        self.by_source.clear()
+        self._forget_found()
 
     def set_terms(self, account: str, region: str, name: str, terms: ThroughputTerms) -> None:
         """Enforce the throughput of this table, of tables of this name later too, on these terms. Its buckets are full then."""
         self._own[account, region, name] = terms
-        self.by_source.clear()
+        self._forget_found()
         self._known = {
             source_id: one
             for source_id, one in self._known.items()
@@ -108,39 +114,56 @@ class TableThroughputs:
     def find(self, source_id: bytes) -> ThroughputBuckets | None:
         """The buckets of a source; None if its table has none, or has been deleted."""
         if source_id not in self.by_source:
-            self._look()
-        return self.by_source.get(source_id)
+            until_seconds = self._changing.get(source_id)
+            if until_seconds is None or self._service_seconds() >= until_seconds:
+                self._look()
+        known = self._known.get(source_id)
+        return None if known is None else known.throughput
+
+    def _forget_found(self) -> None:
+        """Let the next `find` look into the catalog."""
+        self.by_source.clear()
+        self._changing.clear()
 
     def _look(self) -> None:
         """Look at all tables of the catalog."""
         now_seconds = self._now()
         if self._generation != (generation := self._read_generation()):
             self._generation, self._known = generation, {}
+        self._forget_found()
         known: dict[bytes, _Known] = {}
         for table in self._catalog.all_tables():
             schema = table.schema
             terms = self.terms_of(schema.account, schema.region, schema.name)
+            followed, of_table = self._throughput(table, None, terms, now_seconds)
             of_indexes = {
                 bytes(source.source_id): self._throughput(table, source.index, terms, now_seconds)
                 for source in table.indexes
                 if source.index is not None and source.index.is_global
             }
-            own = self._with_indexes(table, self._throughput(table, None, terms, now_seconds), of_indexes)
-            known[bytes(table.source_id)] = _Known(table, own)
+            own = _Known(followed, self._with_indexes(table, of_table, of_indexes))
+            known[bytes(table.source_id)] = own
+            ends_seconds = [
+                self._changing[one] for one in (bytes(table.source_id), *of_indexes) if one in self._changing
+            ]
+            if ends_seconds:  # the table's buckets go with those of its indexes
+                self._changing[bytes(table.source_id)] = min(ends_seconds)
             for source in table.indexes:
-                of_index = of_indexes.get(bytes(source.source_id), own)
-                known[bytes(source.source_id)] = _Known(table, of_index)
+                known[bytes(source.source_id)] = of_indexes.get(bytes(source.source_id), own)
         self._known = known
-        self.by_source.update((source_id, one.throughput) for source_id, one in known.items())
+        self.by_source.update(
+            (source_id, one.throughput) for source_id, one in known.items() if source_id not in self._changing
+        )
 
     @staticmethod
     def _with_indexes(
-        table: OpenTable, own: ThroughputBuckets | None, of_indexes: Mapping[bytes, ThroughputBuckets | None]
+        table: OpenTable, own: ThroughputBuckets | None, of_indexes: Mapping[bytes, _Known]
     ) -> ThroughputBuckets | None:
         """The buckets of a table, with those of its indexes."""
         if own is None:
             return None
-        global_writes = {source_id: one.writes for source_id, one in of_indexes.items() if one is not None}
+        found = {source_id: one.throughput for source_id, one in of_indexes.items()}
+        global_writes = {source_id: one.writes for source_id, one in found.items() if one is not None}
         own.writes.indexes_blocked_until_seconds = float("-inf")
         for writes in global_writes.values():
             writes.belong_to(own.writes)
@@ -149,11 +172,9 @@ class TableThroughputs:
         }
         return ThroughputBuckets(own.reads, own.writes, entry_writes)
 
-    def _throughput(
-        self, table: OpenTable, index: Index | None, terms: ThroughputTerms, now_seconds: float
-    ) -> ThroughputBuckets | None:
+    def _throughput(self, table: OpenTable, index: Index | None, terms: ThroughputTerms, now_seconds: float) -> _Known:
         if terms.mode == "unlimited":
-            return None
+            return _Known(table, None)
         source = table.read_source(None if index is None else index.name)
         assert source is not None
         former = self._known.get(bytes(source.source_id))
@@ -170,8 +191,13 @@ class TableThroughputs:
                 )
                 for is_write in (False, True)
             ]
-            return ThroughputBuckets(reads, writes)
-        if former.table is not table:
-            for side in (former.throughput.reads, former.throughput.writes):
-                side.follow(table, index, now_seconds)
-        return former.throughput
+            return _Known(table, ThroughputBuckets(reads, writes))
+        if former.table is table:
+            return former
+        until_seconds = changing_until_seconds(table.schema, index)
+        if until_seconds > self._service_seconds():
+            self._changing[bytes(source.source_id)] = until_seconds
+            return former
+        for side in (former.throughput.reads, former.throughput.writes):
+            side.follow(table, index, now_seconds)
+        return _Known(table, former.throughput)

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from hashrange.cloudwatch.metric_documents import MetricDocuments
+from hashrange.cloudwatch import metrics as metrics_module
+from hashrange.cloudwatch.metric_documents import MetricDocuments, cell_bytes
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.cloudwatch.statistics import of_value
@@ -50,6 +51,26 @@ def test_while_time_is_moved_observations_are_saved_every_hour(world: World) -> 
     world.clock.advance(60)
     assert world.run_job() == 900
     assert world.store.position() > position
+
+
+def test_much_is_saved_within_a_minute(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics_module, "METRIC_UNSAVED_BYTES", 10 * cell_bytes(None))
+    world.metrics.record(METRIC, "Count", START_SECONDS, ONE)
+    assert world.run_job() == 900
+    position, woken = world.store.position(), list[bool]()
+    world.metrics.wake = lambda: woken.append(True)
+    for _ in range(10):
+        world.metrics.record(METRIC, "Count", START_SECONDS, ONE)
+    assert (woken, world.run_job()) == ([True], 900)
+    for _ in range(10):
+        world.metrics.record(METRIC, "Count", START_SECONDS, ONE)
+    assert (woken, world.run_job()) == ([True, True], 60)
+    assert world.store.position() == position
+    world.clock.advance(60)
+    assert world.run_job() == 900
+    assert world.store.position() > position
+    world.clock.advance(60)
+    assert world.run_job() == 900, "nothing is left to be saved early"
 
 
 def test_once_real_time_passes_again_a_quarter_of_an_hour_is_enough(world: World) -> None:

@@ -112,6 +112,24 @@ def test_a_change_shows_the_old_value_up_to_its_moment(database: Database, clien
     assert {total for _, _, total in values(seen, "ProvisionedWriteCapacityUnits", **ORDERS)} == {300}
 
 
+def test_a_change_that_takes_time_shows_the_old_value_until_it_is_done() -> None:
+    with server(Settings(data_dir=None, table_state_delay_seconds=120.0)) as database:
+        freeze_at_minute(database)
+        seen, client = Seen(database), database.client()
+        create_table(client)
+        database.clock.advance(1_000)
+        throughput = {"ReadCapacityUnits": 500, "WriteCapacityUnits": 300}
+        client.update_table(TableName="orders", ProvisionedThroughput=throughput)
+        database.clock.advance(1_000)
+        shown = values(seen, "ProvisionedReadCapacityUnits", **ORDERS)
+        assert [(minute, total) for minute, _, total in shown] == [
+            (33, 300), (28, 300), (23, 300), (18, 300), (15, 500), (13, 500), (8, 500), (3, 500),
+        ]  # fmt: skip
+        used = seen.all("AccountProvisionedReadCapacityUnits", "AWS/Usage")
+        assert used is not None
+        assert (used.minimum, used.maximum) == (300, 500)
+
+
 def test_a_change_by_a_job_is_seen_at_the_moment_at_which_time_stood(
     database: Database, client: Any, seen: Seen
 ) -> None:
