@@ -105,6 +105,8 @@ ALARMS_DELETED_MAX = 100
 """Alarms that one request may delete, or whose actions it may switch."""
 ALARM_HISTORY_SECONDS = 14 * 86_400
 """Service time for which events of an alarm are kept. Source: CloudWatch's documentation, *alarm history*."""
+ALARM_HISTORIES_GONE_MAX = 5_000
+"""Deleted alarms whose histories a database keeps: our own bound."""
 ALARM_HISTORY_DATA_LENGTH_MAX = 4_095
 """Characters of the data of an event."""
 ALARM_HISTORY_ITEMS_MAX = 500

@@ -13,16 +13,19 @@ from hashrange.cloudwatch.alarms import history as events
 from hashrange.cloudwatch.alarms.alarm import Alarm, AlarmDefinition, StateValue
 from hashrange.cloudwatch.alarms.description import describe_alarm
 from hashrange.cloudwatch.alarms.history import History, HistoryItem
-from hashrange.cloudwatch.limits import ALARM_ACTIONS_WAITING_MAX
+from hashrange.cloudwatch.limits import ALARM_ACTIONS_WAITING_MAX, ALARM_HISTORIES_GONE_MAX, ALARM_HISTORY_SECONDS
 from hashrange.messages import alarms as sentences
 from hashrange.store.documents import Documents
 
 ALARM_PREFIX = "alarm/"
 HISTORY_PREFIX = "alarm-history/"
+GONE_PREFIX = "alarm-gone/"
+"""Of each name with a history and without an alarm: when the alarm was deleted, in seconds of service time as JSON."""
 _log = logging.getLogger("hashrange.cloudwatch")
 _encode = msgspec.json.encode
 _read_alarm = msgspec.json.Decoder(Alarm).decode
 _read_history = msgspec.json.Decoder(History).decode
+_read_seconds = msgspec.json.Decoder(float).decode
 
 AlarmPlace = tuple[str, str, str]
 """Account, Region and name."""
@@ -138,9 +141,23 @@ class Alarms:
             item = events.deleted(alarm, described=describe_alarm(alarm), now_seconds=now_seconds)
             changes |= self._with_history(alarm, [item])
             changes[_document(ALARM_PREFIX, alarm)] = None
+            changes[_document(GONE_PREFIX, alarm)] = _encode(now_seconds)
+        if gone:
+            changes |= self._without_old_histories(now_seconds, len(gone))
         if changes and await self._documents.write(changes, self._generation):
             for alarm in gone:
                 self._alarms.pop(_place(alarm), None)
+
+    def _without_old_histories(self, now_seconds: float, more: int) -> dict[str, bytes | None]:
+        """Changes that forget the histories of alarms that were deleted too long ago, or before too many others; `more` are deleted now."""
+        gone = sorted((_read_seconds(value), name) for name, value in self._documents.below(GONE_PREFIX))
+        excess = max(0, len(gone) + more - ALARM_HISTORIES_GONE_MAX)
+        oldest_seconds = now_seconds - ALARM_HISTORY_SECONDS
+        changes: dict[str, bytes | None] = {}
+        for place, (at_seconds, name) in enumerate(gone):
+            if place < excess or at_seconds < oldest_seconds:
+                changes[name] = changes[HISTORY_PREFIX + name.removeprefix(GONE_PREFIX)] = None
+        return changes
 
     async def set_tags(self, alarm: Alarm, tags: dict[str, str]) -> None:
         """Replace the tags of an alarm. Raises StorageError."""
@@ -247,6 +264,8 @@ class Alarms:
     async def _keep(self, alarm: Alarm, items: Sequence[HistoryItem]) -> None:
         changes = self._with_history(alarm, items) if items else {}
         changes[_document(ALARM_PREFIX, alarm)] = _encode(alarm)
+        if _place(alarm) not in self._alarms:
+            changes[_document(GONE_PREFIX, alarm)] = None
         if await self._documents.write(changes, self._generation):
             self._alarms[_place(alarm)] = alarm
 
