@@ -55,10 +55,8 @@ class _Known:
     __slots__ = ("metric", "number", "series", "unit")
 
     def __init__(self, number: int, metric: MetricId, unit: str, series: Series) -> None:
-        self.number = number
-        self.metric = metric
-        self.unit = unit
-        self.series = series
+        self.number, self.metric = number, metric
+        self.unit, self.series = unit, series
 
 
 class Metrics:
@@ -80,7 +78,7 @@ class Metrics:
         self.wake: Callable[[], None] = lambda: None
         """Called when there is something to save, and was nothing before; and when there is much to save."""
         self.has_much_to_save = False
-        """True if more than METRIC_UNSAVED_BYTES may have been recorded since everything was saved."""
+        """True if more than METRIC_UNSAVED_BYTES may have been recorded since the last save."""
         self.has_new_cells = False
         """True if something but runs of the same observation has been recorded since this was set to False."""
         self._by_metric: dict[MetricId, dict[str, _Known]] = {}
@@ -361,7 +359,9 @@ class Metrics:
         numbers = range(group * GROUP_SERIES, (group + 1) * GROUP_SERIES)
         group_series = [self._by_number[number] for number in numbers if number in self._by_number]
         removed = {number: self._removed[number] for number in numbers if number in self._removed}
-        blocks = _all_blocks(removed)
+        blocks: dict[tuple[int, BlockName], bytes | None] = {
+            (number, name): None for number, series in removed.items() for name in series.kept_names
+        }
         del self._changed[group]
         left = SLICE_BLOCKS
         taken: list[tuple[_Known, dict[BlockName, bytes | None]]] = []
@@ -386,11 +386,6 @@ class Metrics:
                 self._remove(known)
         if left == 0:
             self._changed[group] = None  # there may be more to roll up
-
-
-def _all_blocks(removed: dict[int, Series]) -> dict[tuple[int, BlockName], bytes | None]:
-    """All kept blocks of these series, to be deleted."""
-    return {(number, name): None for number, series in removed.items() for name in series.kept_names}
 
 
 def _stored(known: _Known) -> StoredSeries:

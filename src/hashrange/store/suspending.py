@@ -62,6 +62,7 @@ class SuspendingCatalog:
         self._store = store
         self._inner = store.inner.catalog
         self.is_late = self._inner.is_late
+        self.on_change = self._inner.on_change
 
     def find(self, account: str, region: str, name: str) -> OpenTable | None:
         """Delegates to the inner catalog."""
@@ -78,10 +79,6 @@ class SuspendingCatalog:
     def all_tables(self) -> Sequence[OpenTable]:
         """Delegates to the inner catalog."""
         return self._inner.all_tables()
-
-    def on_change(self, changed: Callable[[], None]) -> None:
-        """Delegates to the inner catalog."""
-        self._inner.on_change(changed)
 
     async def look_up(self, account: str, region: str, names: Iterable[str]) -> bool:
         """Calls the inner catalog, after a pause."""
