@@ -4,5 +4,10 @@
 NOT_SUPPORTED = "Hashrange does not support {operation} yet."
 # Our own wording.
 NO_SUCH_OPERATION = "{service} has no operation {operation}."
+# (unconfirmed): as other services with this form word it.
+NO_SUCH_VERSION = "Could not find operation {operation} for version {version}"
+# (unconfirmed): the descriptions of MissingAction and MalformedQueryString in lists of common errors.
+MISSING_ACTION = "The request is missing an action or a required parameter."
+MALFORMED_FORM = "The query string contains a syntax error."
 # (unconfirmed): the service's words.
 SERVICE_FAILED = "The request processing has failed because of an unknown error, exception or failure."

@@ -86,8 +86,33 @@ def test_an_operation_that_does_not_exist(front: LoopedFront) -> None:
     answer = send(front, b"Action=AssumeEverything%3C%26&Version=2011-06-15")
     assert code(answer) == (400, "InvalidAction")
     assert ET.fromstring(answer.body).findtext(f".//{{{NAMESPACE}}}Message") == (
-        "AWS STS has no operation AssumeEverything<&."
+        "Could not find operation AssumeEverything<& for version 2011-06-15"
     )
+
+
+@pytest.mark.parametrize(
+    ("body", "refused", "message"),
+    [
+        (b"Action=GetCallerIdentity&Version=2010-01-01", "InvalidAction", "Could not find operation GetCallerIdentity for version 2010-01-01"),
+        (b"Version=2011-06-15", "MissingAction", "The request is missing an action or a required parameter."),
+        (b"", "MissingAction", "The request is missing an action or a required parameter."),
+        (b"Action=GetCallerIdentity&x=%ff", "MalformedQueryString", "The query string contains a syntax error."),
+        (b"Action=GetCallerIdentity&" + b"a=1&" * 100_000, "MalformedQueryString", "The query string contains a syntax error."),
+        (b"\xff\xfe", "MalformedQueryString", "The query string contains a syntax error."),
+        (b"Action=&Version=", "InvalidAction", "Could not find operation  for version "),
+    ],
+    ids=["version", "action", "empty", "text", "fields", "bytes", "no names"],
+)  # fmt: skip
+def test_a_form_that_names_no_operation(front: LoopedFront, body: bytes, refused: str, message: str) -> None:
+    answer = send(front, body)
+    assert code(answer) == (400, refused)
+    assert ET.fromstring(answer.body).findtext(f".//{{{NAMESPACE}}}Message") == message
+
+
+def test_a_form_whose_coding_is_broken_is_refused(front: LoopedFront) -> None:
+    coding: dict[str, Any] = {"Content-Encoding": "gzip"}
+    answer = send(front, IDENTITY, **coding)
+    assert code(answer) == (400, "MalformedQueryString")
 
 
 @pytest.mark.parametrize(

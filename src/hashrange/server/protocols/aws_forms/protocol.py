@@ -13,7 +13,7 @@ from typing import Any
 from hashrange.aws_services.operation import Caller, MemberFault, ServiceApi, ServiceError, SignedCaller
 from hashrange.errors import Abandoned, ApiError, StorageError
 from hashrange.limits import MESSAGE_CHARACTERS_MAX
-from hashrange.messages.aws_forms import NO_SUCH_OPERATION, NOT_SUPPORTED, SERVICE_FAILED
+from hashrange.messages.aws_forms import NO_SUCH_OPERATION, NO_SUCH_VERSION, NOT_SUPPORTED, SERVICE_FAILED
 from hashrange.server.access import Access
 from hashrange.server.incoming import Respond
 from hashrange.server.protocols.aws_forms.replies import FormReply, WireForm, form_error, form_reply
@@ -62,6 +62,8 @@ class AwsForms:
             is_query_mode=request.header(b"x-amzn-query-mode") is not None,
         )
         try:
+            if named.fault is not None:
+                raise named.fault
             served = self._requests.find(named)
             if served is None:
                 raise _unserved(named)
@@ -99,8 +101,12 @@ class AwsForms:
 def _unserved(named: Named) -> ServiceError:
     if named.operation in named.api.unserved:
         return ServiceError("UnsupportedOperationException", NOT_SUPPORTED.format(operation=named.operation))
-    code = "InvalidAction" if named.form == "query" else "UnknownOperationException"
-    return ServiceError(code, NO_SUCH_OPERATION.format(service=named.api.name, operation=named.operation[:100]))
+    operation = named.operation[:100]
+    if named.form == "query":
+        return ServiceError("InvalidAction", NO_SUCH_VERSION.format(operation=operation, version=named.api.version))
+    return ServiceError(
+        "UnknownOperationException", NO_SUCH_OPERATION.format(service=named.api.name, operation=operation)
+    )
 
 
 async def _replied(wire: WireForm, running: Coroutine[Any, Any, Mapping[str, Any] | None]) -> FormReply:

@@ -10,8 +10,9 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from hashrange.aws_services.operation import MemberFault, ServiceApi, ServiceOperation
+from hashrange.aws_services.operation import MemberFault, ServiceApi, ServiceError, ServiceOperation
 from hashrange.limits import SERVICE_BODY_BYTES_MAX, SERVICE_QUERY_MEMBERS_MAX
+from hashrange.messages.aws_forms import MALFORMED_FORM, MISSING_ACTION, NO_SUCH_VERSION
 from hashrange.server.protocols.aws_forms.cbor_tags import has_other_tags
 from hashrange.server.protocols.aws_forms.replies import Form
 from hashrange.server.protocols.aws_forms.shapes import (
@@ -23,6 +24,7 @@ from hashrange.server.protocols.aws_forms.shapes import (
     tree_of,
     with_times,
 )
+from hashrange.server.protocols.unserved.services import signing_name_of
 from hashrange.wire.content_codings import BodyTooLargeError, ContentEncodingError, decode_body
 from hashrange.wire.http import HttpRequest
 
@@ -38,6 +40,8 @@ class Named(NamedTuple):
     operation: str
     pairs: list[tuple[str, str]]
     """Names and values of the Query form."""
+    fault: ServiceError | None = None
+    """Why the request names no operation of any version that is served."""
 
 
 class Served(NamedTuple):
@@ -79,18 +83,16 @@ class Requests:
         if request.method == b"POST" and b"Action=" not in query:  # else presigned: the form is in the query
             is_form = (request.header(b"content-type") or b"").partition(b";")[0].strip().lower() == _FORM_TYPE
             text = _plain_form(request) if is_form else None
-            return None if text is None else self._name_in_form(text)
+            if not is_form:
+                return None
+            named = None if text is None else self._name_in_form(text)
+            return named or self._name_in_signature(request, text)
         return self._name_in_form(query) if request.method in {b"GET", b"POST"} else None
 
     def _name_in_form(self, text: bytes) -> Named | None:
         """What a form names: the API is that whose version it has or, if it has none, the first with such an operation."""
-        if b"Action=" not in text or len(text) > SERVICE_BODY_BYTES_MAX:
-            return None
-        try:
-            pairs = parse_qsl(
-                text.decode(), keep_blank_values=True, max_num_fields=SERVICE_QUERY_MEMBERS_MAX, errors="strict"
-            )
-        except (ValueError, UnicodeDecodeError):
+        pairs = _pairs_in(text) if b"Action=" in text else None
+        if pairs is None:
             return None
         members = dict(pairs)
         action, version = members.get("Action"), members.get("Version")
@@ -100,6 +102,22 @@ class Requests:
         if version is None:
             found.sort(key=lambda api: (api.name, action) not in self._served)
         return Named("query", found[0], action, pairs) if found else None
+
+    def _name_in_signature(self, request: HttpRequest, text: bytes | None) -> Named | None:
+        """What a form that names no operation is for, and what is wrong with it; None unless it is signed for one of the services."""
+        signing_name = signing_name_of(request)
+        api = next((api for api in self._query_apis if api.signing_name == signing_name), None)
+        if api is None:
+            return None
+        pairs = None if text is None else _pairs_in(text)
+        if pairs is None:
+            return Named("query", api, "", [], ServiceError("MalformedQueryString", MALFORMED_FORM))
+        members = dict(pairs)
+        action, version = members.get("Action"), members.get("Version")
+        if action is None:
+            return Named("query", api, "", pairs, ServiceError("MissingAction", MISSING_ACTION))
+        unknown = NO_SUCH_VERSION.format(operation=action[:100], version=str(version)[:100])
+        return Named("query", api, action, pairs, ServiceError("InvalidAction", unknown))
 
     def find(self, named: Named) -> Served | None:
         """The operation that is named; None if it is not served."""
@@ -133,6 +151,18 @@ def _plain_form(request: HttpRequest) -> bytes | None:
     try:
         return decode_body(request.body, request.header(b"content-encoding") or b"")
     except (ContentEncodingError, BodyTooLargeError):
+        return None
+
+
+def _pairs_in(text: bytes) -> list[tuple[str, str]] | None:
+    """Names and values of a form; None if it cannot be read, or is too large."""
+    if len(text) > SERVICE_BODY_BYTES_MAX:
+        return None
+    try:
+        return parse_qsl(
+            text.decode(), keep_blank_values=True, max_num_fields=SERVICE_QUERY_MEMBERS_MAX, errors="strict"
+        )
+    except (ValueError, UnicodeDecodeError):
         return None
 
 
