@@ -39,6 +39,8 @@ SPANS = ((392 * DAY_SECONDS, HOUR_SECONDS), (48 * DAY_SECONDS, 300), (15 * DAY_S
 """How long ago observations begin, and how far they are apart: as far as what is kept of that time."""
 UNITS, ITEMS, LATENCIES = ("read", "write", "index read", "index write"), ("items",), ("get", "put", "query")
 IDLE_SERIES = 8
+FILLING_BYTES, FILLED_BYTES = 128 * 2**20, 8 * 2**10
+"""Size of all documents that fill the engine's caches, and of each."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -78,6 +80,8 @@ async def run_part(part: str | None, folder: str | None, tables: int, latencies:
     if part == "measure":
         clock.advance(sum(length_seconds for length_seconds, _ in SPANS))
     store = open_store(folder, clock, asyncio.get_running_loop())
+    if part == "measure":
+        await fill_caches(store)
     before_mib = resident_mib()
     metrics = Metrics(store.documents, clock)
     filling = Filling(metrics, clock, tables, latencies)
@@ -93,6 +97,17 @@ async def run_part(part: str | None, folder: str | None, tables: int, latencies:
     if part != "fill":
         await measure(store, metrics, filling, before_mib)
     await store.close()
+
+
+async def fill_caches(store: EmbeddedStore) -> None:
+    """Write and read other documents than metrics, so that the engine's caches and buffers have the size that they have in a server with items."""
+    chance = random.Random(2)
+    names = [f"filling/{number:06}" for number in range(FILLING_BYTES // FILLED_BYTES)]
+    for begin in range(0, len(names), 100):
+        changes: dict[str, bytes | None] = {name: chance.randbytes(FILLED_BYTES) for name in names[begin : begin + 100]}
+        await store.documents.write(changes, store.documents.generation)
+    for name in names:
+        store.documents.get(name)
 
 
 async def measure(store: EmbeddedStore, metrics: Metrics, filling: "Filling", before_mib: float) -> None:
