@@ -19,6 +19,9 @@ CROSSED_MANY = (
 )
 """From SHOWN_MAX datapoints on. (unconfirmed: what it says of datapoints that did not cross)"""
 
+# --- definitions ---
+METRIC_NAME_NOT_ASCII = "MetricName must not contain Non-ASCII characters"
+
 # --- history ---
 HISTORY_CREATED = 'Alarm "{name}" created'
 HISTORY_UPDATED = 'Alarm "{name}" updated'

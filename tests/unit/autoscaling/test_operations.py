@@ -188,7 +188,7 @@ CUSTOM = {"Namespace": "shop", "MetricName": "Queue", "Statistic": "Sum"}
         ({"Custom": CUSTOM | {"Unit": "Crate"}}, "Unit must be"),
         ({"Custom": CUSTOM | {"Namespace": "x" * 256}}, "Namespace"),
         ({"Custom": CUSTOM | {"Dimensions": [{"Name": "a", "Value": "1"}, {"Name": "a", "Value": "2"}]}}, "a"),
-        ({"Custom": CUSTOM | {"Dimensions": [{"Name": "a", "Value": ""}]}}, "Dimensions.1.Value"),
+        ({"Custom": CUSTOM | {"Dimensions": [{"Name": "a", "Value": ""}]}}, "Dimensions.member.1.Value"),
         ({"ScaleOutCooldown": 2**31}, "scaleOutCooldown"),
         ({"Custom": CUSTOM, "TargetValue": 0}, "Target value must be greater than 0."),
         ({"Custom": CUSTOM, "TargetValue": 2.0**361}, "Target value must be between 2^-360 and 2^360."),

@@ -122,7 +122,7 @@ def around_now(database: Database) -> dict[str, Any]:
 @pytest.mark.parametrize("form", FORMS)
 def test_data_is_put_and_read(database: Database, form: str) -> None:
     metric = {"Namespace": f"own/{form}", "MetricName": "Orders"}
-    dimensions = [{"Name": "Shop", "Value": "<Größe & Co>"}, {"Name": "City", "Value": "Ulm"}]
+    dimensions = [{"Name": "Shop", "Value": "<Groesse & Co>"}, {"Name": "City", "Value": "Ulm"}]
     datum = {
         "MetricName": "Orders",
         "Dimensions": dimensions,
@@ -288,14 +288,31 @@ def test_tags_of_cbor_are_refused_unless_they_are_times(database: Database, valu
 
 
 def test_texts_and_numbers_of_cbor_may_have_the_bytes_of_tags(database: Database) -> None:
-    names = ["é", "ß" * 23, "Ö" * 200, "Ø" * 255]
+    texts = ["é", "ß" * 23, "Ö" * 200, "Ø" * 255]
     (value,) = struct.unpack(">d", b"\x3f" + b"\xc4\xd8" * 3 + b"\xc5")
+    metric = {"Namespace": "own/tags", "MetricName": "m", "Statistic": "Sum", "Period": 60, "EvaluationPeriods": 1}
+    for place, text in enumerate(texts):
+        alarm = {"AlarmName": f"alarm-{place}", "AlarmDescription": text, **metric, "Threshold": value}
+        status, _, _ = ask(database, "cbor", "PutMetricAlarm", {**alarm, "ComparisonOperator": "GreaterThanThreshold"})
+        assert status == 200
+    _, found, _ = ask(database, "cbor", "DescribeAlarms", {"AlarmNamePrefix": "alarm-"})
+    assert [(one["AlarmDescription"], one["Threshold"]) for one in found["MetricAlarms"]] == [
+        (text, value) for text in texts
+    ]
     time = datetime.fromtimestamp(database.clock.now(), UTC)
-    data = [{"MetricName": name, "Value": value, "Timestamp": time} for name in names]
-    status, _, _ = ask(database, "cbor", "PutMetricData", {"Namespace": "own/tags", "MetricData": data})
-    assert status == 200
-    _, found, _ = ask(database, "cbor", "ListMetrics", {"Namespace": "own/tags"})
-    assert {metric["MetricName"] for metric in found["Metrics"]} == set(names)
+    datum = {"MetricName": "m", "Value": value, "Timestamp": time}
+    assert ask(database, "cbor", "PutMetricData", {"Namespace": "own/tags", "MetricData": [datum]})[0] == 200
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_numbers_that_are_none_are_refused_in_every_form(database: Database, form: str) -> None:
+    for text in ("NaN", "Infinity", "-Infinity"):
+        value = float(text) if form == "cbor" else text
+        datum = {"MetricName": "m", "Value": value}
+        status, error, code = ask(database, form, "PutMetricData", {"Namespace": "own", "MetricData": [datum]})
+        assert (status, code) == (400, "InvalidParameterValue")
+        if form != "query":
+            assert error["message"] == f"The value {text} for parameter MetricData.member.1.Value is invalid."
 
 
 @pytest.mark.parametrize("value", [b"\xd8\x1c\x81\xd8\x1d\x00", b"\x5b" + b"\xff" * 8 + b"\xc4", b"\xc4", b"\x78"])

@@ -185,3 +185,43 @@ def test_metrics_are_listed_by_filters(world: World) -> None:
     assert list_names(world, RecentlyActive="PT3H")[0] == ["m", "m", "m"]
     with pytest.raises(ServiceError):
         list_names(world, RecentlyActive="PT2H")
+
+
+@pytest.mark.parametrize(
+    ("datum", "message"),
+    [
+        ({"Value": math.nan}, "The value NaN for parameter MetricData.member.2.Value is invalid."),
+        ({"Values": [math.inf]}, "The value Infinity for parameter MetricData.member.2.Values.member.1 is invalid."),
+        ({"Value": -math.inf}, "The value -Infinity for parameter MetricData.member.2.Value is invalid."),
+        (
+            {"Value": 1.0, "Dimensions": [{"Name": "a", "Value": "caf\u00e9"}]},
+            "The value for parameter MetricData.member.2.Dimensions.member.1.Value contains non-ASCII characters.",
+        ),
+        (
+            {"Value": 1.0, "Dimensions": [{"Name": "a", "Value": "v" * 1025}]},
+            "The parameter MetricData.member.2.Dimensions.member.1.Value must be shorter than 1025 characters.",
+        ),
+        (
+            {"Value": 1.0, "MetricName": "\u540d"},
+            "The value for parameter MetricData.member.2.MetricName contains non-ASCII characters.",
+        ),
+        (
+            {"Value": 1.0, "Dimensions": [{"Name": "d"}]},
+            "The parameter MetricData.member.2.Dimensions.member.1.Value is required.",
+        ),
+    ],
+)
+def test_a_refusal_has_the_words_of_the_service(world: World, datum: dict[str, Any], message: str) -> None:
+    with pytest.raises(ServiceError) as caught:
+        put(world, {"MetricName": "m", "Value": 1.0}, {"MetricName": "m", **datum})
+    assert caught.value.message == message
+
+
+def test_each_wrong_datum_is_named(world: World) -> None:
+    wrong = {"MetricName": "m", "Value": math.nan}
+    with pytest.raises(ServiceError) as caught:
+        put(world, wrong, {"MetricName": "m", "Value": 1.0}, {"MetricName": "m"}, wrong)
+    assert caught.value.code == VALUE
+    assert caught.value.message.splitlines() == [
+        f"The value NaN for parameter MetricData.member.{place}.Value is invalid." for place in (1, 4)
+    ]

@@ -37,7 +37,7 @@ def refusal(*queries: dict[str, Any]) -> str:
         ({"MetricStat": STAT | {"Period": 61}}, "MetricDataQueries.member.1.MetricStat.Period"),
         ({"MetricStat": STAT | {"Unit": "Miles"}}, "MetricStat.Unit"),
         ({"MetricStat": STAT | {"Metric": {"MetricName": "a"}}}, "The parameter MetricDataQueries.member.1.MetricStat.Metric.Namespace is required."),
-        ({"MetricStat": STAT | {"Metric": METRIC | {"Dimensions": [{"Name": "a"}]}}}, "Dimensions.1.Value"),
+        ({"MetricStat": STAT | {"Metric": METRIC | {"Dimensions": [{"Name": "a"}]}}}, "Dimensions.member.1.Value"),
         ({"MetricStat": STAT | {"Metric": METRIC | {"MetricName": "x" * 256}}}, "MetricName"),
     ],
 )  # fmt: skip

@@ -3,6 +3,7 @@
 import base64
 import binascii
 import math
+import re
 from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Annotated, NoReturn
@@ -21,6 +22,8 @@ from hashrange.cloudwatch.limits import (
 from hashrange.cloudwatch.metric_id import Dimensions
 from hashrange.messages import cloudwatch as sentences
 
+_place = re.compile(r"(?<!member)\.(\d+)(?=\.|$)")
+"""Finds the place of a list's member."""
 IntegerFromOne = Annotated[int, Meta(ge=1, le=CLOUDWATCH_INTEGER_MAX)]
 
 ERRORS = MappingProxyType(
@@ -53,10 +56,11 @@ def word_fault(fault: MemberFault) -> ServiceError:
     """CloudWatch's error for a request whose members are wrong."""
     if not fault.path:
         return ServiceError("SerializationException", sentences.MALFORMED.format(detail=fault.detail))
+    path = _place.sub(r".member.\1", fault.path)
     if fault.kind == "missing":
-        return missing(fault.path)
+        return missing(path)
     text = sentences.WRONG_TYPE if fault.kind == "type" else sentences.WRONG_VALUE
-    return invalid_value(text.format(path=fault.path, detail=fault.detail))
+    return invalid_value(text.format(path=path, detail=fault.detail))
 
 
 def missing(path: str) -> ServiceError:
@@ -77,9 +81,15 @@ def refuse_value(message: str) -> NoReturn:
 def check_length(path: str, text: str, most: int, least: int = 1) -> None:
     """Raise ServiceError unless the text has a length in these bounds."""
     if len(text) > most:
-        refuse_value(sentences.TOO_LONG.format(path=path, most=most))
+        refuse_value(sentences.TOO_LONG.format(path=path, limit=most + 1))
     if len(text) < least:
         refuse_value(sentences.TOO_SHORT.format(path=path, least=least))
+
+
+def check_ascii(path: str, text: str) -> None:
+    """Raise ServiceError for other characters than those of ASCII."""
+    if not text.isascii():
+        refuse_value(sentences.NOT_ASCII.format(path=path))
 
 
 def check_one_of(path: str, value: str, allowed: Sequence[str]) -> None:
@@ -89,9 +99,10 @@ def check_one_of(path: str, value: str, allowed: Sequence[str]) -> None:
 
 
 def check_finite(path: str, value: float) -> None:
-    """Raise ServiceError for NaN and infinite numbers, which only CBOR and the Query form have."""
+    """Raise ServiceError for NaN and infinite numbers."""
     if not math.isfinite(value):
-        refuse_value(sentences.NOT_A_NUMBER.format(path=path))
+        named = "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+        refuse_value(sentences.NOT_A_NUMBER.format(path=path, value=named))
 
 
 def check_metric(namespace: str, name: str, path: str = "") -> None:
@@ -106,10 +117,13 @@ def dimensions_of(given: Sequence[DimensionMember] | None, path: str = "Dimensio
     if given is not None and len(given) > METRIC_DIMENSIONS_MAX:
         refuse_value(sentences.TOO_MANY.format(path=path, most=METRIC_DIMENSIONS_MAX))
     for place, one in enumerate(given or (), 1):
+        name_path, value_path = f"{path}.member.{place}.Name", f"{path}.member.{place}.Value"
         if one.Value is None:
-            raise missing(f"{path}.{place}.Value")
-        check_length(f"{path}.{place}.Name", one.Name, METRIC_DIMENSION_NAME_LENGTH_MAX)
-        check_length(f"{path}.{place}.Value", one.Value, METRIC_DIMENSION_VALUE_LENGTH_MAX)
+            raise missing(value_path)
+        check_ascii(name_path, one.Name)
+        check_length(name_path, one.Name, METRIC_DIMENSION_NAME_LENGTH_MAX)
+        check_ascii(value_path, one.Value)
+        check_length(value_path, one.Value, METRIC_DIMENSION_VALUE_LENGTH_MAX)
         if one.Name in found:
             refuse_value(sentences.DIMENSION_TWICE.format(name=one.Name, path=path))
         found[one.Name] = one.Value

@@ -9,6 +9,7 @@ import msgspec
 from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
 from hashrange.cloudwatch.api.checks import (
     DimensionMember,
+    check_ascii,
     check_finite,
     check_length,
     check_metric,
@@ -78,6 +79,7 @@ _Observation = tuple[MetricId, str, float, StatisticSet, Distribution | None]
 
 async def put_metric_data(metrics: Metrics, caller: Caller, request: PutMetricDataRequest) -> None:
     """Records all data, or raises ServiceError or StorageError and records nothing."""
+    check_ascii("Namespace", request.Namespace)
     check_length("Namespace", request.Namespace, METRIC_NAME_LENGTH_MAX)
     if request.Namespace.startswith(("AWS/", ":")):
         refuse_value(sentences.NAMESPACE_INVALID.format(namespace=request.Namespace))
@@ -90,18 +92,36 @@ async def put_metric_data(metrics: Metrics, caller: Caller, request: PutMetricDa
     if len(data) > METRIC_DATA_MAX:
         refuse_value(sentences.TOO_MANY.format(path="MetricData", most=METRIC_DATA_MAX))
     now_seconds = metrics.now_seconds()
-    observations = [_observation(caller, request.Namespace, one, path, now_seconds) for path, one in data]
+    observations = _observations(caller, request.Namespace, data, now_seconds)
     await metrics.make_room()
     for metric, unit, at_seconds, observed, distribution in observations:
         metrics.record(metric, unit, at_seconds, observed, distribution)
+
+
+def _observations(
+    caller: Caller, namespace: str, data: Sequence[tuple[str, MetricDatumMember]], now_seconds: float
+) -> list[_Observation]:
+    """All observations. Raises the first ServiceError, with the messages of all data that have an error of its kind."""
+    observations: list[_Observation] = []
+    faults: list[ServiceError] = []
+    for path, datum in data:
+        try:
+            observations.append(_observation(caller, namespace, datum, path, now_seconds))
+        except ServiceError as fault:
+            faults.append(fault)
+    if faults:
+        code = faults[0].code
+        raise ServiceError(code, "\n".join([one.message for one in faults if one.code == code]))
+    return observations
 
 
 def _observation(
     caller: Caller, namespace: str, datum: MetricDatumMember, path: str, now_seconds: float
 ) -> _Observation:
     spend(len(datum.Values or ()) + 1)
+    check_ascii(f"{path}.MetricName", datum.MetricName)
     check_metric(namespace, datum.MetricName, f"{path}.")
-    dimensions = dimensions_of(datum.Dimensions, f"{path}.Dimensions.member")
+    dimensions = dimensions_of(datum.Dimensions, f"{path}.Dimensions")
     unit = "None" if datum.Unit is None else datum.Unit
     check_one_of(f"{path}.Unit", unit, STANDARD_UNITS)
     if datum.StorageResolution not in (None, 1, 60):

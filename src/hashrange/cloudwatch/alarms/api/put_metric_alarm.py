@@ -142,6 +142,8 @@ def _metric(request: PutMetricAlarmRequest) -> WatchedMetric:
     assert request.MetricName is not None
     assert request.Namespace is not None
     assert request.Period is not None
+    if not request.MetricName.isascii():
+        raise ServiceError("ValidationError", sentences.METRIC_NAME_NOT_ASCII)
     check_metric(request.Namespace, request.MetricName)
     if request.Statistic is not None and request.ExtendedStatistic is not None:
         raise ServiceError("InvalidParameterCombinationException", sentences.STATISTIC_TWICE)

@@ -22,7 +22,7 @@ from hashrange.server.protocols.aws_forms.shapes import (
     shape_of,
     struct_of,
     tree_of,
-    with_times,
+    with_scalars,
 )
 from hashrange.server.protocols.unserved.services import signing_name_of
 from hashrange.wire.content_codings import BodyTooLargeError, ContentEncodingError, decode_body
@@ -137,7 +137,7 @@ class Requests:
         if len(body) > SERVICE_BODY_BYTES_MAX:
             raise _too_large()
         node = _json(body) if named.form == "json" else _cbor(body)
-        return struct_of(with_times(node, shape), struct, strict=True)
+        return struct_of(with_scalars(node, shape), struct, strict=True)
 
 
 def _too_large() -> MembersWrong:

@@ -1,5 +1,6 @@
 """How does a request's form become a struct? What each form lacks is made up for by the types of the struct: JSON has no times, the Query form no lists and numbers."""
 
+import math
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -31,16 +32,17 @@ class MemberShape(NamedTuple):
     """What the forms need to know of a type."""
 
     kind: str
-    """`struct`, `list`, `map`, `time`, or `leaf`."""
+    """`struct`, `list`, `map`, `time`, `float`, or `leaf`."""
     members: Mapping[str, "MemberShape"] = {}
     """Of a struct."""
     each: "MemberShape | None" = None
     """Of a list's members, and of a map's values."""
-    has_time: bool = False
-    """True if there is a time anywhere in it."""
+    has_scalar: bool = False
+    """True if there is a time or a float anywhere in it."""
 
 
 _LEAF = MemberShape("leaf")
+_NO_JSON = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 def shape_of(struct: type[msgspec.Struct]) -> MemberShape:
@@ -55,14 +57,16 @@ def _shape(kind: inspect.Type) -> MemberShape:
         return _shape(kind.type)
     if isinstance(kind, inspect.StructType):
         members = {field.encode_name: _shape(field.type) for field in kind.fields}
-        return MemberShape("struct", members, None, any(one.has_time for one in members.values()))
+        return MemberShape("struct", members, None, any(one.has_scalar for one in members.values()))
     if isinstance(kind, inspect.ListType | inspect.VarTupleType):
         each = _shape(kind.item_type)
-        return MemberShape("list", {}, each, each.has_time)
+        return MemberShape("list", {}, each, each.has_scalar)
     if isinstance(kind, inspect.DictType):
         each = _shape(kind.value_type)
-        return MemberShape("map", {}, each, each.has_time)
-    return MemberShape("time", has_time=True) if isinstance(kind, inspect.DateTimeType) else _LEAF
+        return MemberShape("map", {}, each, each.has_scalar)
+    if isinstance(kind, inspect.FloatType):
+        return MemberShape("float", has_scalar=True)
+    return MemberShape("time", has_scalar=True) if isinstance(kind, inspect.DateTimeType) else _LEAF
 
 
 def struct_of(node: Any, struct: type[StructT], *, strict: bool) -> StructT:
@@ -100,18 +104,23 @@ def _fail(kind: MemberFaultKind, path: str, detail: str) -> NoReturn:
 # --- JSON and CBOR ---------------------------------------------------------------------------------
 
 
-def with_times(node: Any, shape: MemberShape, path: str = "") -> Any:
-    """The node, with numbers in places of times replaced by times; may give way. Raises MembersWrong."""
-    if not shape.has_time or node is None:
+def with_scalars(node: Any, shape: MemberShape, path: str = "") -> Any:
+    """The node, with numbers in places of times replaced by times, and texts by the floats that JSON cannot have; may give way.
+
+    Raises MembersWrong.
+    """
+    if not shape.has_scalar or node is None:
         return node
+    if shape.kind == "float":
+        return _NO_JSON.get(node, node) if isinstance(node, str) else node
     if shape.kind == "time":
         return _in_utc(node, path) if isinstance(node, datetime) else _time(node, path)
     if shape.kind == "list" and isinstance(node, list):
         assert shape.each is not None
-        return [with_times(one, shape.each, f"{path}.{place}") for place, one in enumerate(walk(node), 1)]
+        return [with_scalars(one, shape.each, f"{path}.{place}") for place, one in enumerate(walk(node), 1)]
     if shape.kind == "struct" and isinstance(node, dict):
         return {
-            name: with_times(one, shape.members.get(name, _LEAF), f"{path}.{name}" if path else str(name))
+            name: with_scalars(one, shape.members.get(name, _LEAF), f"{path}.{name}" if path else str(name))
             for name, one in node.items()
         }
     return node
@@ -173,10 +182,10 @@ def tree_of(pairs: list[tuple[str, str]]) -> FormTree:
 
 def from_tree(node: Any, shape: MemberShape, path: str = "") -> Any:
     """What a tree means for a type. Raises MembersWrong."""
-    if shape.kind in {"leaf", "time"}:
+    if shape.kind in {"leaf", "float", "time"}:
         if isinstance(node, dict):
             _fail("type", path, "Expected a value")
-        return node if shape.kind == "leaf" else _time_of_text(node, path)
+        return _time_of_text(node, path) if shape.kind == "time" else node
     if node == "":
         return [] if shape.kind == "list" else {}
     if not isinstance(node, dict):
