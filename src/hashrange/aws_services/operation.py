@@ -103,6 +103,8 @@ class MemberFault(NamedTuple):
     """Such as `MetricData.1.Value`: places in lists count from 1."""
     detail: str
     """What was expected, in English."""
+    value: str = ""
+    """The value that is not valid, if it is a number or a text."""
 
 
 class ServiceError(HashrangeError):

@@ -22,6 +22,7 @@ from hashrange.items.steps import walk
 from hashrange.messages import autoscaling as sentences
 
 DescribedT = TypeVar("DescribedT")
+_bound = re.compile(r"Expected `int` (>=|<=) (-?\d+)$").match
 ERRORS = MappingProxyType({"InternalServiceException": ErrorShape(500, "InternalServiceException")})
 
 
@@ -32,7 +33,18 @@ def word_scaling_fault(fault: MemberFault) -> ServiceError:
         return scaling_invalid(sentences.NULL.format(path=path))
     if fault.kind == "type" or not path:
         return ServiceError("SerializationException", sentences.MALFORMED.format(detail=fault.detail))
-    return scaling_invalid(sentences.CONSTRAINT.format(value="", path=path, constraint=fault.detail))
+    return scaling_invalid(
+        sentences.CONSTRAINT.format(value=fault.value, path=path, constraint=_constraint(fault.detail))
+    )
+
+
+def _constraint(detail: str) -> str:
+    """The bound of a number in the service's words."""
+    bound = _bound(detail)
+    if bound is None:
+        return detail
+    text = sentences.TOO_SMALL if bound[1] == ">=" else sentences.TOO_GREAT
+    return text.format(least=bound[2], most=bound[2])
 
 
 def _path(path: str) -> str:

@@ -74,7 +74,8 @@ def struct_of(node: Any, struct: type[StructT], *, strict: bool) -> StructT:
     try:
         return msgspec.convert(node, struct, strict=strict)
     except msgspec.ValidationError as error:
-        raise MembersWrong(fault_of(str(error))) from None
+        fault = fault_of(str(error))
+        raise MembersWrong(fault._replace(value=_value_at(node, fault.path))) from None
     except (RecursionError, ArithmeticError, ValueError, TypeError):  # of values that only CBOR's rare tags make
         _fail("type", "", "a structure")
 
@@ -89,6 +90,18 @@ def fault_of(text: str) -> MemberFault:
         return MemberFault("missing", f"{path}.{missing[1]}" if path else missing[1], detail)
     kind: MemberFaultKind = "type" if detail.startswith("Expected `") and ", got `" in detail else "value"
     return MemberFault(kind, path, detail)
+
+
+def _value_at(node: Any, path: str) -> str:
+    """The number or text at a path; empty if there is none."""
+    for part in path.split("."):
+        if isinstance(node, dict):
+            node = node.get(part)
+        elif isinstance(node, list) and part.isdecimal() and 0 < int(part) <= len(node):
+            node = node[int(part) - 1]
+        else:
+            return ""
+    return str(node)[:100] if isinstance(node, str | int | float) and not isinstance(node, bool) else ""
 
 
 def _path(place: str) -> str:
