@@ -7,5 +7,6 @@ NOT_SERVED = (
 UNREACHABLE = "Hashrange hands requests of {service} on to {url} (--others), from which no reply came: {reason}"
 ENDING = "Hashrange ends"
 TOO_SLOW = "no reply within {seconds:g} s"
+NO_STATUS = "the reply has the status {status}"
 TOO_LARGE = "the reply is too large; at most {most:,} bytes are handed on, and {held:,} of all replies at a time"
 LOOP = "Hashrange hands requests of {service} on to {url} (--others), and they come back here. Let it be the URL of another emulator."

@@ -212,6 +212,9 @@ def test_an_emulator_that_is_not_there(emulator: Emulator, endpoint: str) -> Non
         b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc",
         b"SSH-2.0-OpenSSH\r\n",
         b"HTTP/1.1 200 OK\r\nX: " + b"a" * 100_000,
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n",
+        b"HTTP/1.1 000 Odd\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 999 Odd\r\nContent-Length: 0\r\n\r\n",
     ],
 )
 def test_broken_replies(emulator: Emulator, endpoint: str, bytes_sent: bytes) -> None:
@@ -239,6 +242,12 @@ def test_broken_replies(emulator: Emulator, endpoint: str, bytes_sent: bytes) ->
             b"ab",
         ),
         (b"HTTP/1.0 200 OK\r\n\r\nabc", 200, {"content-length": "3", "connection": "keep-alive"}, b"abc"),
+        (
+            b"HTTP/1.1 200 OK\r\nConnection: close, X-Own\r\nX-Own: 1\r\nX-Kept: 1\r\nContent-Length: 0\r\n\r\n",
+            200,
+            {"x-own": None, "x-kept": "1"},
+            b"",
+        ),
         (b"HTTP/1.1 299 Odd\r\nContent-Length: 0\r\nKeep-Alive: x\r\n\r\n", 299, {"keep-alive": None}, b""),
         (
             b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\n\x1f\x8b",
@@ -261,6 +270,17 @@ def test_odd_replies(
             assert {name: reply.headers[name] for name in lines} == lines
     finally:
         connection.close()
+
+
+def test_what_belongs_to_a_connection_stays_there(endpoint: str, emulator: Emulator) -> None:
+    connection = http.client.HTTPConnection(endpoint.removeprefix("http://"))
+    headers = {"Connection": "X-Own, keep-alive, host", "X-Own": "1", "X-Kept": "1", "Host": "photos.example"}
+    connection.request("GET", "http://photos.example/photos/a?x=http://y/", headers=headers)
+    assert connection.getresponse().read() == OBJECT
+    connection.close()
+    _, path, received, _ = emulator.received[0]
+    assert path == "/photos/a?x=http://y/"
+    assert (received.get("x-own"), received["x-kept"], received["host"]) == (None, "1", "photos.example")
 
 
 def test_cookies_are_not_put_together(emulator: Emulator, endpoint: str) -> None:

@@ -4,6 +4,8 @@ Headers that belong to a connection are not handed on. Requests and replies are 
 """
 
 import asyncio
+import re
+from collections.abc import Iterable
 from functools import partial
 
 from hashrange.functions.http_client import (
@@ -28,9 +30,12 @@ REPLY_BYTES_MAX = 64 * 1024 * 1024
 """Length of one reply's body."""
 HELD_BYTES_MAX = 512 * 1024 * 1024
 """Lengths of the bodies of all replies that are being received, together."""
+STATUSES = range(200, 600)
+"""Statuses of replies. 101 would let the client speak another protocol, which nobody hands on."""
 MARK = b"x-hashrange-handed-on"
 """A header of every request that has been handed on: it must not come back."""
 
+_scheme_and_host = re.compile(rb"^https?://[^/?]*", re.IGNORECASE)
 _HOP = frozenset(
     (
         b"connection", b"content-length", b"expect", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"proxy-connection",
@@ -72,6 +77,8 @@ class OtherEmulator:
                 else:
                     async with asyncio.timeout(SECONDS_MAX):
                         reply = await self._exchange(request)
+                    if reply.status not in STATUSES:
+                        raise ExchangeFailed(sentences.NO_STATUS.format(status=reply.status))
                     respond(reply.status, reply.body, COMPLETE_HEAD, _lines_of(reply, request))
                     return
         except asyncio.CancelledError:
@@ -108,29 +115,34 @@ class OtherEmulator:
 
 def _head_of(request: HttpRequest, target: HttpTarget) -> bytes:
     """Request line and headers. The path of the emulator's URL, if it has one, comes before the request's."""
-    headers = zip(request.layout.names, request.values, strict=False)
-    lines = [
-        b"%b: %b\r\n" % (name, value)
-        for name, value in headers
-        if value is not None and name not in _HOP and name != MARK
-    ]
+    headers = list(zip(request.layout.names, request.values, strict=False))
+    left_out = _HOP | _named_in_connection(headers) | {MARK}
+    lines = [b"%b: %b\r\n" % (name, value) for name, value in headers if value is not None and name not in left_out]
     length = (
         b""
         if request.method in (b"GET", b"HEAD") and not request.body
         else b"Content-Length: %d\r\n" % len(request.body)
     )
     base = target.path.partition("?")[0].rstrip("/").encode()
+    url = _scheme_and_host.sub(b"", request.url) or b"/"
     return b"%b %b%b HTTP/1.1\r\n%b%bConnection: close\r\n%b: 1\r\n\r\n" % (
-        request.method, base, request.url, b"".join(lines), length, MARK,
+        request.method, base, url, b"".join(lines), length, MARK,
     )  # fmt: skip
+
+
+def _named_in_connection(headers: Iterable[tuple[bytes, bytes | None]]) -> frozenset[bytes]:
+    """Names of headers that belong to a connection because `Connection` says so. A request keeps its host."""
+    texts = [value for name, value in headers if name == b"connection" and value is not None]
+    return frozenset(name.strip().lower() for text in texts for name in text.split(b",")) - {b"host"}
 
 
 def _lines_of(reply: RemoteReply, request: HttpRequest) -> bytes:
     """The reply's headers but for those of its connection. The length is that of a body which is not sent, or is left out."""
+    named = _named_in_connection([(name.lower(), value) for name, value in reply.fields])
     is_length_told = request.method == b"HEAD" or reply.status == NOT_MODIFIED
     kept = [
         b"%b: %b\r\n" % field
         for field in reply.fields
-        if field[0].lower() not in _HOP or (is_length_told and field[0].lower() == b"content-length")
+        if field[0].lower() not in _HOP | named or (is_length_told and field[0].lower() == b"content-length")
     ]
     return b"".join(kept)
