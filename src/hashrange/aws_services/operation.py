@@ -51,6 +51,8 @@ class ServiceOperation(NamedTuple):
     """
     is_signed: bool = True
     """False: the service answers requests without a signature, and looks at none. The caller is then nobody's."""
+    word: "Callable[[MemberFault], ServiceError] | None" = None
+    """The error of a request whose members are wrong; None: that of the API."""
 
 
 class ServiceApi(NamedTuple):

@@ -45,18 +45,29 @@ SUPPRESSED = {
 }
 
 # --- errors ---
+# The words of the services' common layer.
+CONSTRAINT = "1 validation error detected: Value '{value}' at '{path}' failed to satisfy constraint: {constraint}"
+NULL_AT = "1 validation error detected: Value null at '{path}' failed to satisfy constraint: Member must not be null"
+LESS = "Member must have value greater than or equal to {bound}"
+GREATER = "Member must have value less than or equal to {bound}"
+LONGER = "Member must have length less than or equal to {most}"
+SHORTER = "Member must have length greater than or equal to {least}"
+NOT_IN = "Member must satisfy enum value set: [{values}]"
+# Words that users report of PutMetricAlarm.
+NULL = "{path} must not be null"
+TOO_MANY_DATAPOINTS = "DatapointsToAlarm must be less than or equal to EvaluationPeriods"
+SET_BESIDE_METRICS = "{path} should not be set if list of Metrics is set."
 # Our own wording, in the service's manner.
+MALFORMED = "The value of {path} cannot be read: {detail}."
+NO_NUMBER = "{path} must not be NaN or infinite"
+PERIOD_NOT_MULTIPLE = "Period must be 1, 5, 10, 20, 30 or a multiple of 60"
 TOO_MANY_ALARMS = "The maximum limit of {most} alarms has been reached."
 NO_SUCH_ALARM = "Alarm {name} does not exist."
 NOT_SUPPORTED = "Hashrange does not support the parameter {member} yet."
 OTHER_KIND = "There is an alarm {name} of the other kind already."
-METRIC_AND_METRICS = (
-    "The parameters MetricName, Namespace, Statistic and Period must not be used together with Metrics."
-)
 STATISTIC_TWICE = "The parameters Statistic and ExtendedStatistic are mutually exclusive and you have specified both."
 LOW_SAMPLES_OF_SIMPLE = "The parameter EvaluateLowSampleCountPercentile can only be used with ExtendedStatistic."
 NO_ANOMALY_DETECTION = "Hashrange does not support anomaly detection."
-TOO_MANY_DATAPOINTS = "The parameter DatapointsToAlarm must not be greater than the parameter EvaluationPeriods."
 WINDOW_TOO_LONG = (
     "Metrics cannot be checked across more than {most} seconds (EvaluationPeriods * Period must be <= {most})."
 )

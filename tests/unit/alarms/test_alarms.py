@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
+from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from hashrange.settings import Settings
@@ -305,25 +306,34 @@ def test_composite_alarms_follow_their_rule(database: Database, cloudwatch: Any,
 
 
 @pytest.mark.parametrize(
-    ("changes", "code"),
+    ("changes", "message"),
     [
-        ({"AlarmName": "x" * 256}, "InvalidParameterValue"),
-        ({"EvaluationPeriods": 2, "DatapointsToAlarm": 3}, "InvalidParameterValue"),
-        ({"ComparisonOperator": "GreaterThanUpperThreshold"}, "InvalidParameterValue"),
-        ({"ComparisonOperator": "Above"}, "InvalidParameterValue"),
-        ({"Period": 61}, "InvalidParameterValue"),
-        ({"Period": 600, "EvaluationPeriods": 145}, "InvalidParameterValue"),
-        ({"Period": 3600, "EvaluationPeriods": 169}, "InvalidParameterValue"),
-        ({"ExtendedStatistic": "p99"}, "InvalidParameterCombination"),
-        ({"Statistic": None}, "MissingParameter"),
-        ({"Threshold": None}, "MissingParameter"),
-        ({"Statistic": None, "ExtendedStatistic": "p101"}, "InvalidParameterValue"),
-        ({"AlarmActions": ["mail"]}, "InvalidParameterValue"),
-        ({"AlarmActions": ["http://127.0.0.1/\r\nsecond line of the log"]}, "InvalidParameterValue"),
-        ({"AlarmActions": ["arn:a"] * 6}, "InvalidParameterValue"),
-        ({"TreatMissingData": "guess"}, "InvalidParameterValue"),
-        ({"Unit": "Miles"}, "InvalidParameterValue"),
-        ({"WarmUpConfiguration": {"WarmUpPeriodDurationInMinutes": 1}}, "InvalidParameterValue"),
+        ({"AlarmName": "x" * 256}, "at 'alarmName' failed to satisfy constraint: Member must have length less than or equal to 255"),
+        ({"EvaluationPeriods": 2, "DatapointsToAlarm": 3}, "DatapointsToAlarm must be less than or equal to EvaluationPeriods"),
+        ({"EvaluationPeriods": 0}, "Value '0' at 'evaluationPeriods' failed to satisfy constraint: Member must have value greater than or equal to 1"),
+        ({"ComparisonOperator": "GreaterThanUpperThreshold"}, "does not support anomaly detection"),
+        ({"ComparisonOperator": "Above"}, "Value 'Above' at 'comparisonOperator' failed to satisfy constraint: Member must satisfy enum value set: ["),
+        ({"Period": 61}, "Period must be 1, 5, 10, 20, 30 or a multiple of 60"),
+        ({"Period": 600, "EvaluationPeriods": 145}, "EvaluationPeriods * Period must be <= 86400"),
+        ({"Period": 3600, "EvaluationPeriods": 169}, "EvaluationPeriods * Period must be <= 604800"),
+        ({"ExtendedStatistic": "p99"}, "Statistic and ExtendedStatistic are mutually exclusive"),
+        ({"MetricName": None}, "MetricName must not be null"),
+        ({"MetricName": "caf\u00e9"}, "MetricName must not contain Non-ASCII characters"),
+        ({"Statistic": None}, "Statistic must not be null"),
+        ({"Threshold": None}, "Threshold must not be null"),
+        ({"Statistic": None, "ExtendedStatistic": "p101"}, "p101"),
+        ({"AlarmActions": ["mail"]}, "Invalid action mail"),
+        ({"AlarmActions": ["http://127.0.0.1/\r\nsecond line of the log"]}, "Invalid action"),
+        ({"AlarmActions": ["arn:a"] * 6}, "at 'alarmActions' failed to satisfy constraint: Member must have length less than or equal to 5"),
+        ({"AlarmActions": ["arn:" + "a" * 1021]}, "at 'alarmActions.1.member' failed to satisfy constraint: Member must have length less than"),
+        ({"TreatMissingData": "guess"}, "Value 'guess' at 'treatMissingData' failed to satisfy constraint: Member must satisfy enum value set"),
+        ({"Unit": "Miles"}, "Value 'Miles' at 'unit' failed to satisfy constraint: Member must satisfy enum value set"),
+        ({"WarmUpConfiguration": {"WarmUpPeriodDurationInMinutes": 1}}, "does not support the parameter WarmUpConfiguration"),
+        ({"Metrics": [{"Id": "a", "Expression": "b"}]}, "MetricName should not be set if list of Metrics is set."),
+        (
+            {"Metrics": [{"Id": "a", "Expression": "b"}], "MetricName": None, "Namespace": None, "Period": None},
+            "Statistic should not be set if list of Metrics is set.",
+        ),
         (
             {
                 "Metrics": [{"Id": "a", "Expression": "b"}],
@@ -332,16 +342,39 @@ def test_composite_alarms_follow_their_rule(database: Database, cloudwatch: Any,
                 "Namespace": None,
                 "Period": None,
             },
-            "ValidationError",
+            "There is no query with the id b",
         ),
     ],
-)
-def test_alarms_that_are_refused(cloudwatch: Any, changes: dict[str, Any], code: str) -> None:
+)  # fmt: skip
+def test_alarms_that_are_refused(database: Database, changes: dict[str, Any], message: str) -> None:
+    cloudwatch = database.client("cloudwatch", config=Config(parameter_validation=False))
     members = {name: value for name, value in (ALARM | changes).items() if value is not None}
     with pytest.raises(ClientError) as caught:
         cloudwatch.put_metric_alarm(**members)
-    assert caught.value.response["Error"]["Code"] == code
+    error = caught.value.response["Error"]
+    assert (error["Code"], message in error["Message"]) == ("ValidationError", True)
     assert cloudwatch.describe_alarms()["MetricAlarms"] == []
+
+
+@pytest.mark.parametrize(
+    ("operation", "members", "message"),
+    [
+        ("set_alarm_state", {"AlarmName": "a", "StateValue": "BAD", "StateReason": ""}, "Value 'BAD' at 'stateValue' failed to satisfy constraint: Member must satisfy enum value set: ["),
+        ("set_alarm_state", {"AlarmName": "a", "StateReason": ""}, "1 validation error detected: Value null at 'stateValue' failed to satisfy constraint: Member must not be null"),
+        ("describe_alarms", {"MaxRecords": 101}, "Value '101' at 'maxRecords' failed to satisfy constraint: Member must have value less than or equal to 100"),
+        ("describe_alarms", {"AlarmTypes": ["Any"]}, "Value 'Any' at 'alarmTypes.1.member' failed to satisfy constraint: Member must satisfy enum value set"),
+        ("describe_alarm_history", {"ScanBy": "Any"}, "Value 'Any' at 'scanBy' failed to satisfy constraint: Member must satisfy enum value set"),
+        ("delete_alarms", {"AlarmNames": ["a"] * 101}, "at 'alarmNames' failed to satisfy constraint: Member must have length less than or equal to 100"),
+        ("put_composite_alarm", {"AlarmName": "a", "AlarmRule": "TRUE", "ActionsSuppressor": "b"}, "ActionsSuppressorWaitPeriod must not be null"),
+        ("describe_alarms", {"StateValue": {"a": "b"}}, "The value of stateValue cannot be read"),
+    ],
+)  # fmt: skip
+def test_requests_that_are_refused(database: Database, operation: str, members: dict[str, Any], message: str) -> None:
+    cloudwatch = database.client("cloudwatch", config=Config(parameter_validation=False))
+    with pytest.raises(ClientError) as caught:
+        getattr(cloudwatch, operation)(**members)
+    error = caught.value.response["Error"]
+    assert (error["Code"], message in error["Message"]) == ("ValidationError", True), error
 
 
 @pytest.mark.parametrize(

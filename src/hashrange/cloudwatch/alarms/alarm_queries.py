@@ -8,7 +8,6 @@ import msgspec
 from hashrange.aws_services.operation import Caller, ServiceError
 from hashrange.cloudwatch.alarms.alarm import Alarm, Threshold
 from hashrange.cloudwatch.alarms.evaluation import Observed, looked_at
-from hashrange.cloudwatch.api.checks import invalid_value
 from hashrange.cloudwatch.limits import ALARM_QUERIES_MAX, ALARM_SECONDS_MAX
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.cloudwatch.queries import MetricDataQuery, Queries
@@ -19,12 +18,12 @@ def check_queries(queries: Sequence[MetricDataQuery], threshold: Threshold) -> N
     """Raise ServiceError unless an alarm may have these queries."""
     expressions = sum(query.Expression is not None for query in queries)
     if max(expressions, len(queries) - expressions) > ALARM_QUERIES_MAX:
-        raise invalid_value(sentences.ALARM_QUERIES.format(most=ALARM_QUERIES_MAX))
+        raise ServiceError("ValidationError", sentences.ALARM_QUERIES.format(most=ALARM_QUERIES_MAX))
     read = Queries(queries)
     if len(read.returned) != 1:
-        raise invalid_value(sentences.ALARM_RETURNS_ONE)
+        raise ServiceError("ValidationError", sentences.ALARM_RETURNS_ONE)
     if read.period_seconds * threshold.evaluation_periods > ALARM_SECONDS_MAX:
-        raise invalid_value(sentences.ALARM_WINDOW.format(most=ALARM_SECONDS_MAX))
+        raise ServiceError("ValidationError", sentences.ALARM_WINDOW.format(most=ALARM_SECONDS_MAX))
 
 
 def read_queries(queries: Sequence[Mapping[str, Any]]) -> list[MetricDataQuery]:
@@ -32,7 +31,7 @@ def read_queries(queries: Sequence[Mapping[str, Any]]) -> list[MetricDataQuery]:
     try:
         return msgspec.convert(list(queries), list[MetricDataQuery])
     except msgspec.ValidationError as error:
-        raise invalid_value(str(error)) from None
+        raise ServiceError("ValidationError", str(error)) from None
 
 
 def kept_queries(queries: Sequence[MetricDataQuery]) -> list[dict[str, object]]:

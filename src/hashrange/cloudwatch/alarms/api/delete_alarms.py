@@ -4,12 +4,11 @@ import msgspec
 
 from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
 from hashrange.cloudwatch.alarms.alarms import Alarms
+from hashrange.cloudwatch.alarms.api.checks import check_alarm_count, refuse_alarm, word_alarm_fault
 from hashrange.cloudwatch.alarms.api.members import check_alarm_name
 from hashrange.cloudwatch.alarms.rule import read_rule
-from hashrange.cloudwatch.api.checks import refuse_value
 from hashrange.cloudwatch.limits import ALARMS_DELETED_MAX
 from hashrange.messages import alarms as sentences
-from hashrange.messages import cloudwatch as metric_sentences
 
 
 class DeleteAlarmsRequest(msgspec.Struct, frozen=True):
@@ -21,21 +20,20 @@ class DeleteAlarmsRequest(msgspec.Struct, frozen=True):
 async def delete_alarms(alarms: Alarms, caller: Caller, request: DeleteAlarmsRequest) -> None:
     """Deletes the alarms, all or none. Raises ServiceError and StorageError."""
     names = request.AlarmNames
-    if len(names) > ALARMS_DELETED_MAX:
-        refuse_value(metric_sentences.TOO_MANY.format(path="AlarmNames", most=ALARMS_DELETED_MAX))
+    check_alarm_count("AlarmNames", names, ALARMS_DELETED_MAX)
     for place, name in enumerate(names, 1):
         check_alarm_name(name, f"AlarmNames.{place}")
     every = alarms.of(caller.account, caller.region)
     composites = [alarm for alarm in every if alarm.definition.is_composite]
     if len({alarm.name for alarm in composites} & set(names)) > 1:
-        refuse_value(sentences.COMPOSITES_DELETED)
+        refuse_alarm(sentences.COMPOSITES_DELETED)
     if len(names) == 1 and all(alarm.name != names[0] for alarm in every):
         raise ServiceError("ResourceNotFound", sentences.NO_SUCH_ALARM.format(name=names[0]))
     for parent in composites:
         watched = set() if parent.name in names else {*read_rule(parent.definition.rule or "").alarms()} & set(names)
         if watched:
-            refuse_value(sentences.STILL_WATCHED.format(name=min(watched), parent=parent.name))
+            refuse_alarm(sentences.STILL_WATCHED.format(name=min(watched), parent=parent.name))
     await alarms.delete(caller.account, caller.region, names)
 
 
-OPERATION = ServiceOperation("DeleteAlarms", DeleteAlarmsRequest, delete_alarms)
+OPERATION = ServiceOperation("DeleteAlarms", DeleteAlarmsRequest, delete_alarms, word=word_alarm_fault)

@@ -9,8 +9,9 @@ from msgspec import Meta
 
 from hashrange.aws_services.operation import Caller, ServiceOperation
 from hashrange.cloudwatch.alarms.alarms import Alarms
+from hashrange.cloudwatch.alarms.api.checks import check_alarm_choice, word_alarm_fault
 from hashrange.cloudwatch.alarms.history import HISTORY_KINDS
-from hashrange.cloudwatch.api.checks import check_one_of, place_in, token_of
+from hashrange.cloudwatch.api.checks import place_in, token_of
 from hashrange.cloudwatch.limits import ALARM_HISTORY_DESCRIBED_MAX, ALARM_HISTORY_SECONDS
 
 KINDS = ("CompositeAlarm", "MetricAlarm", "LogAlarm")
@@ -36,11 +37,11 @@ async def describe_alarm_history(
 ) -> Mapping[str, Any]:
     """Returns a page of events. Raises ServiceError and StorageError."""
     for place, kind in enumerate(request.AlarmTypes or (), 1):
-        check_one_of(f"AlarmTypes.{place}", kind, KINDS)
+        check_alarm_choice(f"AlarmTypes.{place}", kind, KINDS)
     if request.HistoryItemType is not None:
-        check_one_of("HistoryItemType", request.HistoryItemType, HISTORY_KINDS)
+        check_alarm_choice("HistoryItemType", request.HistoryItemType, HISTORY_KINDS)
     if request.ScanBy is not None:
-        check_one_of("ScanBy", request.ScanBy, ORDERS)
+        check_alarm_choice("ScanBy", request.ScanBy, ORDERS)
     begin_seconds = alarms.now_seconds() - ALARM_HISTORY_SECONDS
     if request.StartDate is not None:
         begin_seconds = max(begin_seconds, request.StartDate.timestamp())
@@ -74,4 +75,6 @@ async def describe_alarm_history(
     }
 
 
-OPERATION = ServiceOperation("DescribeAlarmHistory", DescribeAlarmHistoryRequest, describe_alarm_history)
+OPERATION = ServiceOperation(
+    "DescribeAlarmHistory", DescribeAlarmHistoryRequest, describe_alarm_history, word=word_alarm_fault
+)

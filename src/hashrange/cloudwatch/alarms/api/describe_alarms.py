@@ -9,12 +9,12 @@ from msgspec import Meta
 from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
 from hashrange.cloudwatch.alarms.alarm import STATES, Alarm
 from hashrange.cloudwatch.alarms.alarms import Alarms
+from hashrange.cloudwatch.alarms.api.checks import check_alarm_choice, check_alarm_count, word_alarm_fault
 from hashrange.cloudwatch.alarms.description import describe_alarm
 from hashrange.cloudwatch.alarms.rule import read_rule
-from hashrange.cloudwatch.api.checks import check_one_of, place_in, refuse_value, token_of
+from hashrange.cloudwatch.api.checks import place_in, token_of
 from hashrange.cloudwatch.limits import ALARMS_DESCRIBED_MAX
 from hashrange.messages import alarms as sentences
-from hashrange.messages import cloudwatch as metric_sentences
 
 KINDS = ("CompositeAlarm", "MetricAlarm", "LogAlarm")
 
@@ -49,12 +49,11 @@ async def describe_alarms(alarms: Alarms, caller: Caller, request: DescribeAlarm
 def _check(request: DescribeAlarmsRequest) -> None:
     if request.AlarmNames is not None and request.AlarmNamePrefix is not None:
         raise ServiceError("InvalidParameterCombinationException", sentences.NAMES_AND_PREFIX)
-    if len(request.AlarmNames or ()) > ALARMS_DESCRIBED_MAX:
-        refuse_value(metric_sentences.TOO_MANY.format(path="AlarmNames", most=ALARMS_DESCRIBED_MAX))
+    check_alarm_count("AlarmNames", request.AlarmNames or (), ALARMS_DESCRIBED_MAX)
     for place, kind in enumerate(request.AlarmTypes or (), 1):
-        check_one_of(f"AlarmTypes.{place}", kind, KINDS)
+        check_alarm_choice(f"AlarmTypes.{place}", kind, KINDS)
     if request.StateValue is not None:
-        check_one_of("StateValue", request.StateValue, STATES)
+        check_alarm_choice("StateValue", request.StateValue, STATES)
 
 
 def _candidates(alarms: Alarms, caller: Caller, request: DescribeAlarmsRequest) -> list[Alarm]:
@@ -87,4 +86,4 @@ def _fits(alarm: Alarm, request: DescribeAlarmsRequest) -> bool:
     )
 
 
-OPERATION = ServiceOperation("DescribeAlarms", DescribeAlarmsRequest, describe_alarms)
+OPERATION = ServiceOperation("DescribeAlarms", DescribeAlarmsRequest, describe_alarms, word=word_alarm_fault)

@@ -7,6 +7,7 @@ import msgspec
 
 from hashrange.aws_services.operation import Caller, ServiceOperation
 from hashrange.cloudwatch.alarms.alarms import Alarms
+from hashrange.cloudwatch.alarms.api.checks import word_alarm_fault
 from hashrange.cloudwatch.alarms.description import describe_alarm
 from hashrange.cloudwatch.api.checks import DimensionMember, check_metric, dimensions_of
 
@@ -44,4 +45,6 @@ async def describe_alarms_for_metric(
     }
 
 
-OPERATION = ServiceOperation("DescribeAlarmsForMetric", DescribeAlarmsForMetricRequest, describe_alarms_for_metric)
+OPERATION = ServiceOperation(
+    "DescribeAlarmsForMetric", DescribeAlarmsForMetricRequest, describe_alarms_for_metric, word=word_alarm_fault
+)

@@ -7,6 +7,7 @@ import msgspec
 from hashrange.aws_services.operation import Caller, ServiceError
 from hashrange.cloudwatch.alarms.alarm import Alarm, AlarmActions
 from hashrange.cloudwatch.alarms.alarms import Alarms
+from hashrange.cloudwatch.alarms.api.checks import check_alarm_count, check_alarm_length, refuse_alarm
 from hashrange.cloudwatch.api.checks import check_length, refuse_value
 from hashrange.cloudwatch.limits import (
     ALARM_ACTION_LENGTH_MAX,
@@ -29,9 +30,9 @@ class TagMember(msgspec.Struct, frozen=True):
 
 def check_alarm_name(name: str, path: str = "AlarmName") -> None:
     """Raise ServiceError for a name that no alarm may have."""
-    check_length(path, name, ALARM_NAME_LENGTH_MAX)
+    check_alarm_length(path, name, ALARM_NAME_LENGTH_MAX)
     if not name.isprintable():
-        refuse_value(sentences.NAME_UNPRINTABLE.format(path=path))
+        refuse_alarm(sentences.NAME_UNPRINTABLE.format(path=path))
 
 
 def check_alarm_place(alarms: Alarms, caller: Caller, name: str, *, is_composite: bool) -> None:
@@ -40,7 +41,7 @@ def check_alarm_place(alarms: Alarms, caller: Caller, name: str, *, is_composite
     if before is None and alarms.count(caller.account, caller.region) >= ALARMS_MAX:
         raise ServiceError("LimitExceededFault", sentences.TOO_MANY_ALARMS.format(most=ALARMS_MAX))
     if before is not None and before.definition.is_composite != is_composite:
-        refuse_value(sentences.OTHER_KIND.format(name=name))
+        refuse_alarm(sentences.OTHER_KIND.format(name=name))
 
 
 def actions_of(
@@ -52,12 +53,11 @@ def actions_of(
     """The actions of a request. Raises ServiceError."""
     given = {"OKActions": ok, "AlarmActions": alarm, "InsufficientDataActions": insufficient_data}
     for path, actions in given.items():
-        if len(actions or ()) > ALARM_ACTIONS_MAX:
-            refuse_value(metric_sentences.TOO_MANY.format(path=path, most=ALARM_ACTIONS_MAX))
+        check_alarm_count(path, actions or (), ALARM_ACTIONS_MAX)
         for place, action in enumerate(actions or (), 1):
-            check_length(f"{path}.{place}", action, ALARM_ACTION_LENGTH_MAX)
+            check_alarm_length(f"{path}.{place}", action, ALARM_ACTION_LENGTH_MAX)
             if not action.startswith(("arn:", "http://", "https://")) or not action.isprintable():
-                refuse_value(sentences.ACTION_UNKNOWN.format(path=path, action=action))
+                refuse_alarm(sentences.ACTION_UNKNOWN.format(path=path, action=action))
     return AlarmActions(
         tuple(ok or ()), tuple(alarm or ()), tuple(insufficient_data or ()), are_enabled is None or are_enabled
     )
@@ -86,8 +86,7 @@ def found_alarm(alarm: Alarm | None, name: str) -> Alarm:
 
 async def switch_actions(alarms: Alarms, caller: Caller, names: Sequence[str], *, are_enabled: bool) -> None:
     """Let the alarms of these names execute their actions, or not. Raises ServiceError and StorageError."""
-    if len(names) > ALARMS_DELETED_MAX:
-        refuse_value(metric_sentences.TOO_MANY.format(path="AlarmNames", most=ALARMS_DELETED_MAX))
+    check_alarm_count("AlarmNames", names, ALARMS_DELETED_MAX)
     for place, name in enumerate(names, 1):
         check_alarm_name(name, f"AlarmNames.{place}")
     for name in dict.fromkeys(names):

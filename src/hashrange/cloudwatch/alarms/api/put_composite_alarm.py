@@ -8,9 +8,14 @@ from msgspec import Meta
 from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
 from hashrange.cloudwatch.alarms.alarm import AlarmDefinition, Suppressor, name_in
 from hashrange.cloudwatch.alarms.alarms import Alarms
+from hashrange.cloudwatch.alarms.api.checks import (
+    check_alarm_length,
+    refuse_alarm,
+    require_alarm_member,
+    word_alarm_fault,
+)
 from hashrange.cloudwatch.alarms.api.members import TagMember, actions_of, check_alarm_name, check_alarm_place, tags_of
 from hashrange.cloudwatch.alarms.rule import RuleError, read_rule
-from hashrange.cloudwatch.api.checks import check_length, missing, refuse_value
 from hashrange.cloudwatch.limits import (
     ALARM_DESCRIPTION_LENGTH_MAX,
     ALARM_RULE_ALARMS_MAX,
@@ -41,10 +46,10 @@ async def put_composite_alarm(alarms: Alarms, caller: Caller, request: PutCompos
     """Creates or replaces the alarm. Raises ServiceError and StorageError."""
     check_alarm_name(request.AlarmName)
     if request.AlarmDescription is not None:
-        check_length("AlarmDescription", request.AlarmDescription, ALARM_DESCRIPTION_LENGTH_MAX, 0)
+        check_alarm_length("AlarmDescription", request.AlarmDescription, ALARM_DESCRIPTION_LENGTH_MAX, 0)
     if request.ActionConfiguration is not None:
-        refuse_value(sentences.NOT_SUPPORTED.format(member="ActionConfiguration"))
-    check_length("AlarmRule", request.AlarmRule, ALARM_RULE_LENGTH_MAX)
+        refuse_alarm(sentences.NOT_SUPPORTED.format(member="ActionConfiguration"))
+    check_alarm_length("AlarmRule", request.AlarmRule, ALARM_RULE_LENGTH_MAX)
     _check_rule(alarms, caller, request)
     check_alarm_place(alarms, caller, request.AlarmName, is_composite=True)
     definition = AlarmDefinition(
@@ -62,10 +67,10 @@ def _check_rule(alarms: Alarms, caller: Caller, request: PutCompositeAlarmReques
     try:
         rule = read_rule(request.AlarmRule)
     except RuleError as error:
-        refuse_value(sentences.RULE_WRONG.format(reason=error))
+        refuse_alarm(sentences.RULE_WRONG.format(reason=error))
     names = dict.fromkeys(rule.alarms())
     if len(names) > ALARM_RULE_ALARMS_MAX:
-        refuse_value(sentences.RULE_TOO_LONG.format(most=ALARM_RULE_ALARMS_MAX))
+        refuse_alarm(sentences.RULE_TOO_LONG.format(most=ALARM_RULE_ALARMS_MAX))
     for name in names:
         if name != request.AlarmName and alarms.get(caller.account, caller.region, name) is None:
             raise ServiceError("ResourceNotFound", sentences.NO_SUCH_ALARM.format(name=name))
@@ -74,7 +79,7 @@ def _check_rule(alarms: Alarms, caller: Caller, request: PutCompositeAlarmReques
     while left:
         name = left.pop()
         if name == request.AlarmName:
-            refuse_value(sentences.RULE_CYCLE)
+            refuse_alarm(sentences.RULE_CYCLE)
         if name in seen:
             continue
         seen.add(name)
@@ -87,16 +92,16 @@ def _suppressor(request: PutCompositeAlarmRequest) -> Suppressor | None:
     periods = (request.ActionsSuppressorWaitPeriod, request.ActionsSuppressorExtensionPeriod)
     if request.ActionsSuppressor is None:
         if periods != (None, None):
-            raise missing("ActionsSuppressor")
+            require_alarm_member("ActionsSuppressor", None)
         return None
     wait_seconds, extension_seconds = periods
-    if wait_seconds is None:
-        raise missing("ActionsSuppressorWaitPeriod")
-    if extension_seconds is None:
-        raise missing("ActionsSuppressorExtensionPeriod")
+    require_alarm_member("ActionsSuppressorWaitPeriod", wait_seconds)
+    require_alarm_member("ActionsSuppressorExtensionPeriod", extension_seconds)
+    assert wait_seconds is not None
+    assert extension_seconds is not None
     if name_in(request.ActionsSuppressor) == request.AlarmName:
-        refuse_value(sentences.RULE_CYCLE)
+        refuse_alarm(sentences.RULE_CYCLE)
     return Suppressor(request.ActionsSuppressor, wait_seconds, extension_seconds)
 
 
-OPERATION = ServiceOperation("PutCompositeAlarm", PutCompositeAlarmRequest, put_composite_alarm)
+OPERATION = ServiceOperation("PutCompositeAlarm", PutCompositeAlarmRequest, put_composite_alarm, word=word_alarm_fault)

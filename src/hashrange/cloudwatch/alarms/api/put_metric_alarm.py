@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
+from hashrange.aws_services.operation import Caller, ServiceOperation
 from hashrange.cloudwatch.alarms.alarm import (
     COMPARISONS,
     MISSING_DATA,
@@ -14,19 +14,26 @@ from hashrange.cloudwatch.alarms.alarm import (
 )
 from hashrange.cloudwatch.alarms.alarm_queries import check_queries, kept_queries
 from hashrange.cloudwatch.alarms.alarms import Alarms
+from hashrange.cloudwatch.alarms.api.checks import (
+    check_alarm_choice,
+    check_alarm_length,
+    check_alarm_number,
+    refuse_alarm,
+    require_alarm_member,
+    word_alarm_fault,
+)
 from hashrange.cloudwatch.alarms.api.members import TagMember, actions_of, check_alarm_name, check_alarm_place, tags_of
 from hashrange.cloudwatch.api.checks import (
     DimensionMember,
     IntegerFromOne,
-    check_finite,
-    check_length,
-    check_metric,
-    check_one_of,
     dimensions_of,
-    missing,
-    refuse_value,
 )
-from hashrange.cloudwatch.limits import ALARM_DESCRIPTION_LENGTH_MAX, ALARM_SECONDS_MAX, ALARM_SHORT_SECONDS_MAX
+from hashrange.cloudwatch.limits import (
+    ALARM_DESCRIPTION_LENGTH_MAX,
+    ALARM_SECONDS_MAX,
+    ALARM_SHORT_SECONDS_MAX,
+    METRIC_NAME_LENGTH_MAX,
+)
 from hashrange.cloudwatch.periods import is_period
 from hashrange.cloudwatch.queries import MetricDataQuery
 from hashrange.cloudwatch.statistic import SIMPLE_STATISTICS, statistic_of
@@ -35,6 +42,8 @@ from hashrange.messages import alarms as sentences
 from hashrange.messages import cloudwatch as metric_sentences
 
 HOUR_SECONDS = 3600
+BESIDE_METRICS = ("MetricName", "Namespace", "Period", "Statistic", "ExtendedStatistic", "Dimensions", "Unit")
+"""Members that an alarm on metric math does not have."""
 _ANOMALY = ("LessThanLowerOrGreaterThanUpperThreshold", "LessThanLowerThreshold", "GreaterThanUpperThreshold")
 
 
@@ -74,7 +83,7 @@ async def put_metric_alarm(alarms: Alarms, caller: Caller, request: PutMetricAla
     """Creates or replaces the alarm. Raises ServiceError and StorageError."""
     check_alarm_name(request.AlarmName)
     if request.AlarmDescription is not None:
-        check_length("AlarmDescription", request.AlarmDescription, ALARM_DESCRIPTION_LENGTH_MAX, 0)
+        check_alarm_length("AlarmDescription", request.AlarmDescription, ALARM_DESCRIPTION_LENGTH_MAX, 0)
     for member in (
         "EvaluationCriteria",
         "EvaluationInterval",
@@ -83,7 +92,7 @@ async def put_metric_alarm(alarms: Alarms, caller: Caller, request: PutMetricAla
         "ActionConfiguration",
     ):
         if getattr(request, member) is not None:
-            refuse_value(sentences.NOT_SUPPORTED.format(member=member))
+            refuse_alarm(sentences.NOT_SUPPORTED.format(member=member))
     threshold = _threshold(request)
     check_alarm_place(alarms, caller, request.AlarmName, is_composite=False)
     metric = queries = None
@@ -91,8 +100,9 @@ async def put_metric_alarm(alarms: Alarms, caller: Caller, request: PutMetricAla
         metric = _metric(request)
         _check_window(metric.period_seconds, threshold)
     else:
-        if any(getattr(request, name) is not None for name in ("MetricName", "Namespace", "Statistic", "Period")):
-            raise ServiceError("InvalidParameterCombinationException", sentences.METRIC_AND_METRICS)
+        for name in BESIDE_METRICS:
+            if getattr(request, name) is not None:
+                refuse_alarm(sentences.SET_BESIDE_METRICS.format(path=name))
         check_queries(request.Metrics, threshold)
         queries = kept_queries(request.Metrics)
     definition = AlarmDefinition(
@@ -107,24 +117,24 @@ async def put_metric_alarm(alarms: Alarms, caller: Caller, request: PutMetricAla
 
 
 def _threshold(request: PutMetricAlarmRequest) -> Threshold:
-    if request.EvaluationPeriods is None:
-        raise missing("EvaluationPeriods")
-    if request.ComparisonOperator is None:
-        raise missing("ComparisonOperator")
+    require_alarm_member("EvaluationPeriods", request.EvaluationPeriods)
+    require_alarm_member("ComparisonOperator", request.ComparisonOperator)
+    assert request.EvaluationPeriods is not None
+    assert request.ComparisonOperator is not None
     if request.ComparisonOperator in _ANOMALY or request.ThresholdMetricId is not None:
-        refuse_value(sentences.NO_ANOMALY_DETECTION)
-    check_one_of("ComparisonOperator", request.ComparisonOperator, tuple(COMPARISONS))
-    if request.Threshold is None:
-        raise missing("Threshold")
-    check_finite("Threshold", request.Threshold)
+        refuse_alarm(sentences.NO_ANOMALY_DETECTION)
+    check_alarm_choice("ComparisonOperator", request.ComparisonOperator, tuple(COMPARISONS))
+    require_alarm_member("Threshold", request.Threshold)
+    assert request.Threshold is not None
+    check_alarm_number("Threshold", request.Threshold)
     if request.TreatMissingData is not None:
-        check_one_of("TreatMissingData", request.TreatMissingData, MISSING_DATA)
+        check_alarm_choice("TreatMissingData", request.TreatMissingData, MISSING_DATA)
     if request.EvaluateLowSampleCountPercentile is not None:
-        check_one_of(
+        check_alarm_choice(
             "EvaluateLowSampleCountPercentile", request.EvaluateLowSampleCountPercentile, ("evaluate", "ignore")
         )
     if request.DatapointsToAlarm is not None and request.DatapointsToAlarm > request.EvaluationPeriods:
-        refuse_value(sentences.TOO_MANY_DATAPOINTS)
+        refuse_alarm(sentences.TOO_MANY_DATAPOINTS)
     return Threshold(
         request.ComparisonOperator,
         request.Threshold,
@@ -137,29 +147,29 @@ def _threshold(request: PutMetricAlarmRequest) -> Threshold:
 
 def _metric(request: PutMetricAlarmRequest) -> WatchedMetric:
     for path in ("MetricName", "Namespace", "Period"):
-        if getattr(request, path) is None:
-            raise missing(path)
+        require_alarm_member(path, getattr(request, path))
     assert request.MetricName is not None
     assert request.Namespace is not None
     assert request.Period is not None
     if not request.MetricName.isascii():
-        raise ServiceError("ValidationError", sentences.METRIC_NAME_NOT_ASCII)
-    check_metric(request.Namespace, request.MetricName)
+        refuse_alarm(sentences.METRIC_NAME_NOT_ASCII)
+    check_alarm_length("Namespace", request.Namespace, METRIC_NAME_LENGTH_MAX)
+    check_alarm_length("MetricName", request.MetricName, METRIC_NAME_LENGTH_MAX)
     if request.Statistic is not None and request.ExtendedStatistic is not None:
-        raise ServiceError("InvalidParameterCombinationException", sentences.STATISTIC_TWICE)
+        refuse_alarm(sentences.STATISTIC_TWICE)
     statistic = request.Statistic or request.ExtendedStatistic
-    if statistic is None:
-        raise missing("Statistic")
+    require_alarm_member("Statistic", statistic)
+    assert statistic is not None
     if request.Statistic is not None:
-        check_one_of("Statistic", statistic, SIMPLE_STATISTICS)
+        check_alarm_choice("Statistic", statistic, SIMPLE_STATISTICS)
     elif statistic in SIMPLE_STATISTICS or statistic_of(statistic) is None:
-        refuse_value(metric_sentences.STATISTIC_UNKNOWN.format(value=statistic, path="ExtendedStatistic"))
+        refuse_alarm(metric_sentences.STATISTIC_UNKNOWN.format(value=statistic, path="ExtendedStatistic"))
     if request.EvaluateLowSampleCountPercentile is not None and request.Statistic is not None:
-        raise ServiceError("InvalidParameterCombinationException", sentences.LOW_SAMPLES_OF_SIMPLE)
+        refuse_alarm(sentences.LOW_SAMPLES_OF_SIMPLE)
     if not is_period(request.Period):
-        refuse_value(metric_sentences.PERIOD_NOT_MULTIPLE)
+        refuse_alarm(sentences.PERIOD_NOT_MULTIPLE)
     if request.Unit is not None:
-        check_one_of("Unit", request.Unit, STANDARD_UNITS)
+        check_alarm_choice("Unit", request.Unit, STANDARD_UNITS)
     return WatchedMetric(
         request.Namespace,
         request.MetricName,
@@ -174,7 +184,7 @@ def _check_window(period_seconds: int, threshold: Threshold) -> None:
     """Raise ServiceError if an evaluation would look too far back."""
     most = ALARM_SHORT_SECONDS_MAX if period_seconds < HOUR_SECONDS else ALARM_SECONDS_MAX
     if period_seconds * threshold.evaluation_periods > most:
-        refuse_value(sentences.WINDOW_TOO_LONG.format(most=most))
+        refuse_alarm(sentences.WINDOW_TOO_LONG.format(most=most))
 
 
-OPERATION = ServiceOperation("PutMetricAlarm", PutMetricAlarmRequest, put_metric_alarm)
+OPERATION = ServiceOperation("PutMetricAlarm", PutMetricAlarmRequest, put_metric_alarm, word=word_alarm_fault)

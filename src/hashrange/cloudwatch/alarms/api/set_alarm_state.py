@@ -5,8 +5,8 @@ import msgspec
 from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
 from hashrange.cloudwatch.alarms.alarm import STATES
 from hashrange.cloudwatch.alarms.alarms import Alarms
+from hashrange.cloudwatch.alarms.api.checks import check_alarm_choice, check_alarm_length, word_alarm_fault
 from hashrange.cloudwatch.alarms.api.members import check_alarm_name, found_alarm
-from hashrange.cloudwatch.api.checks import check_length, check_one_of
 from hashrange.cloudwatch.limits import ALARM_REASON_DATA_LENGTH_MAX, ALARM_REASON_LENGTH_MAX
 from hashrange.messages import alarms as sentences
 
@@ -23,10 +23,10 @@ class SetAlarmStateRequest(msgspec.Struct, frozen=True):
 async def set_alarm_state(alarms: Alarms, caller: Caller, request: SetAlarmStateRequest) -> None:
     """Changes the state. Raises ServiceError and StorageError."""
     check_alarm_name(request.AlarmName)
-    check_one_of("StateValue", request.StateValue, STATES)
-    check_length("StateReason", request.StateReason, ALARM_REASON_LENGTH_MAX, 0)
+    check_alarm_choice("StateValue", request.StateValue, STATES)
+    check_alarm_length("StateReason", request.StateReason, ALARM_REASON_LENGTH_MAX, 0)
     if request.StateReasonData is not None:
-        check_length("StateReasonData", request.StateReasonData, ALARM_REASON_DATA_LENGTH_MAX, 0)
+        check_alarm_length("StateReasonData", request.StateReasonData, ALARM_REASON_DATA_LENGTH_MAX, 0)
         try:
             msgspec.json.decode(request.StateReasonData)
         except (msgspec.DecodeError, RecursionError):
@@ -36,4 +36,4 @@ async def set_alarm_state(alarms: Alarms, caller: Caller, request: SetAlarmState
     await alarms.change_state(alarm, state, request.StateReason, request.StateReasonData, alarms.now_seconds())
 
 
-OPERATION = ServiceOperation("SetAlarmState", SetAlarmStateRequest, set_alarm_state)
+OPERATION = ServiceOperation("SetAlarmState", SetAlarmStateRequest, set_alarm_state, word=word_alarm_fault)

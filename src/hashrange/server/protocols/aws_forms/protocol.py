@@ -68,7 +68,10 @@ class AwsForms:
             if served is None:
                 raise _unserved(named)
             caller = self._caller(named.api, served, request)
-            members = self._requests.members(named, served, request)
+            try:
+                members = self._requests.members(named, served, request)
+            except MembersWrong as wrong:
+                raise (served.operation.word or named.api.word)(wrong.fault) from None
         except Exception as error:  # noqa: BLE001 - each error has its reply
             _refuse(wire, respond, error)
             return
@@ -146,8 +149,6 @@ def _known_error(api: ServiceApi, error: BaseException) -> ServiceError | None:
     """The error as the service words it; None if it is internal."""
     if isinstance(error, ServiceError):
         return error
-    if isinstance(error, MembersWrong):
-        return api.word(error.fault)
     if isinstance(error, ContentEncodingError):
         return api.word(MemberFault("type", "", str(error)))
     if isinstance(error, ApiError):
