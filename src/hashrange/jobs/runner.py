@@ -15,7 +15,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from hashrange.clock import Clock
 from hashrange.errors import StorageError
@@ -234,31 +234,34 @@ class Runner:
         awaited = self._timed if only_timed else self._running
         turn_seconds = self._monotonic()
         while self._tasks:
-            if not self._begin_in_order():
-                if all(running.rests for running in awaited):
-                    return
+            begun = self._begin_in_order()
+            if begun != "timed" and all(running.rests for running in awaited):
+                return
+            if begun is None:
                 await self._next_change()
-            elif self._monotonic() - turn_seconds >= TURN_SECONDS:
+            elif begun == "other" or self._monotonic() - turn_seconds >= TURN_SECONDS:
                 await self._give_way()
             else:
                 continue
             turn_seconds = self._monotonic()
 
-    def _begin_in_order(self) -> bool:
-        """Begin the next slice, and those of all jobs that go by real time; returns False if nothing may begin now."""
-        first, is_busy, has_begun = None, False, False
+    def _begin_in_order(self) -> Literal["timed", "other"] | None:
+        """Begin the next slice, and those of all jobs that go by real time; None if nothing may begin now, `other` if only the latter."""
+        first: _RunningJob | None = None
+        begun: Literal["other"] | None = None
+        is_busy = False
         for running in self._running:
             if running.slice is not None:
                 is_busy |= running.job.waits_for_service_time
             elif running.has_work and not running.job.waits_for_service_time:
                 self._begin_slice(running)
-                has_begun = True
+                begun = "other"
             elif running.has_work and first is None:
                 first = running
         if first is None or is_busy:
-            return has_begun
+            return begun
         self._begin_slice(first)
-        return True
+        return "timed"
 
     # --- slices ----------------------------------------------------------------------------------
 

@@ -1,9 +1,11 @@
 """An advance moves service time from due time to due time: each piece of work is done at its own time, in one order."""
 
 import asyncio
+import types
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Generator
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -15,6 +17,29 @@ from tests.support.clocks import SetClock
 from tests.unit.jobs.timed import Restless, TimedWorld, after_some_turns, frozen_clock, turns
 
 HOUR = 3600.0
+
+
+def at_once(work: Coroutine[Any, Any, float | None]) -> Any:
+    """Run a slice in this turn of the loop as far as it goes, as a server does."""
+    future: asyncio.Future[float | None] = asyncio.get_running_loop().create_future()
+    try:
+        work.send(None)
+    except StopIteration as stop:
+        future.set_result(stop.value)
+        return future
+    return asyncio.ensure_future(rest_of(work))
+
+
+@types.coroutine
+def rest_of(work: Coroutine[Any, Any, float | None]) -> Generator[None, None, float | None]:
+    """The result of a slice that has given way, and does nothing else."""
+    while True:
+        yield
+        try:
+            work.send(None)
+        except StopIteration as stop:
+            result: float | None = stop.value
+            return result
 
 
 class RunningMachine(SetClock):
@@ -83,6 +108,32 @@ def test_work_is_done_at_its_time_in_the_order_of_times(make_clock: type[Virtual
             )
             assert list(zip(world.times, world.log, strict=True)) == done
 
+    asyncio.run(scenario())
+
+
+def test_jobs_that_go_by_real_time_do_not_hold_up_service_time() -> None:
+    class Laborious(Restless):
+        """A job of many slices, which follow one another at once."""
+
+        async def run_slice(self) -> float | None:
+            self.slices += 1
+            log.append("laborious")
+            return AT_ONCE if self.slices % 1_000 else None
+
+    async def scenario() -> None:
+        world = TimedWorld(others=[Laborious(AT_ONCE, waits_for_service_time=False)], in_turns=at_once)
+        log.clear()
+        world.log = world.first._log = log
+        for seconds in range(1, 11):
+            world.first.add(seconds, lambda: seen.append(log.count("laborious")))
+        async with asyncio.timeout(10), world:
+            log.clear()
+            world.jobs.wake_untimed()
+            await world.advance(20.0)
+            assert log.count("first") == 10
+            assert seen[0] < 1_000, "service time went on meanwhile"
+
+    log, seen = list[str](), list[int]()
     asyncio.run(scenario())
 
 

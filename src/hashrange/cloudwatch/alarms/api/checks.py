@@ -12,7 +12,6 @@ from hashrange.aws_services.operation import MemberFault, ServiceError
 from hashrange.messages import alarms as sentences
 
 _bound = re.compile(r"Expected `int` (>=|<=) (-?\d+)$").match
-_place = re.compile(r"(?<!member)\.(\d+)(?=\.|$)")
 
 
 def word_alarm_fault(fault: MemberFault) -> ServiceError:
