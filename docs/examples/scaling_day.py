@@ -17,7 +17,7 @@ from hashrange.testing import server
 from hashrange.testing.database import Database
 
 DAY_MINUTES = 24 * 60
-UNITS_MIN, UNITS_MAX = 1, 20
+UNITS_MIN, UNITS_MAX = 1, 12
 """Bounds of the table's capacity, in read units per second."""
 ITEM_UNITS, QUERY_ITEMS_MAX = 10, 25
 """Read units of an item, which has 40 KB, and as many items as a Query returns at once."""
@@ -44,7 +44,7 @@ class Minute(NamedTuple):
 def wanted_items(minute: int) -> int:
     """Items that programs read in a minute of the day: few at night, most in the afternoon, and a peak at eight in the evening."""
     hour = minute / 60
-    units_per_second = 3 - 2 * math.cos((hour - 3) / 24 * 2 * math.pi) + 25 * math.exp(-(((hour - 20) / 0.5) ** 2))
+    units_per_second = 2.3 - 1.5 * math.cos((hour - 3) / 24 * 2 * math.pi) + 14 * math.exp(-(((hour - 20) / 0.5) ** 2))
     return round(units_per_second * 60 / ITEM_UNITS)
 
 

@@ -244,7 +244,10 @@ class Clusters:
             await self._keep_shared()
         left: list[float] = []
         wanted: set[NodePlace] = set()
-        for name, _ in self._documents.below(CLUSTER_PREFIX):
+        found = [name for name, _ in self._documents.below(CLUSTER_PREFIX)]
+        if not found and not self._running and self._generation == generation:
+            return None
+        for name in found:
             value = self._documents.get(name)  # anew, as what comes before this one may have waited
             cluster = None if value is None else _read_cluster(value)
             if cluster is not None and _is_busy(cluster):

@@ -67,10 +67,11 @@ class AlarmEvaluation:
             alarm = self._alarms.get(*place)
             if alarm is not None and not alarm.definition.is_composite:
                 await self._evaluate(alarm, end_seconds)
-        if not self._left:
-            self._are_composites_left = False
-            await self._evaluate_composites(end_seconds)
-        return AT_ONCE
+        if self._left:
+            return AT_ONCE
+        self._are_composites_left = False
+        await self._evaluate_composites(end_seconds)
+        return AT_ONCE if self._minute < current else (current + 1) * MINUTE_SECONDS - self._clock.service_time()
 
     async def _evaluate(self, alarm: Alarm, end_seconds: float) -> None:
         threshold, metric = alarm.definition.threshold, alarm.definition.metric
