@@ -26,7 +26,7 @@ from hashrange.limits import (
 )
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.partitions import Partition
-from hashrange.tables.schema import Index
+from hashrange.tables.schema import Index, Table
 from hashrange.tables.source_id import HASH_BYTES
 from hashrange.tables.throttling import ThrottleEvent, ThrottleEvents, ThroughputLimit, throttling_error, usual_code
 from hashrange.throughput.bucket import Bucket
@@ -76,8 +76,9 @@ class CapacitySide:
         is_write: bool,
         throttle_events: ThrottleEvents | None = None,
         want_partitions: WantPartitions = lambda source_id, count: None,
+        shown: Table | None = None,
     ) -> None:
-        """`throttle_events` is told of each throttled part of a request; None: nobody is."""
+        """`throttle_events` is told of each throttled part of a request; None: nobody is. `shown`: as for `follow`."""
         self._want_partitions = want_partitions
         self._throttle_events = throttle_events
         self._is_write, self._adaptive = is_write, adaptive
@@ -102,12 +103,17 @@ class CapacitySide:
         """Of the writes of a global index: the writes of its table."""
         self.indexes_blocked_until_seconds = float("-inf")
         """Of the writes of a table: until then, one of its global indexes may refuse a write."""
-        self.follow(table, index, now_seconds)
+        self.follow(table, index, now_seconds, shown)
 
-    def follow(self, table: OpenTable, index: Index | None, now_seconds: float) -> None:
-        """Take over the table's, and index's, present description. What buckets hold stays as far as possible."""
+    def follow(self, table: OpenTable, index: Index | None, now_seconds: float, shown: Table | None = None) -> None:
+        """Take over the table's, and index's, present description. What buckets hold stays as far as possible.
+
+        `shown`: the description whose units hold now, if the table is UPDATING (`tables.states.shown_table`).
+        """
         self._table, self._index = table, index
-        subject = table.schema if index is None else index
+        subject: Table | Index = table.schema if index is None else index
+        if shown is not None:
+            subject = shown if index is None else next(one for one in shown.indexes if one.name == index.name)
         if table.schema.billing_mode == "PROVISIONED":
             given = subject.throughput
             assert given is not None, "a provisioned table has units, and so has each of its global indexes"

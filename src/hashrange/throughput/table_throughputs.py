@@ -11,7 +11,7 @@ import msgspec
 from hashrange.store.interface import Catalog
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Index
-from hashrange.tables.states import changing_until_seconds
+from hashrange.tables.states import changing_until_seconds, shown_table
 from hashrange.tables.throttling import ThrottleEvents
 from hashrange.throughput.capacity_side import AdaptiveCapacity, CapacitySide, WantPartitions
 
@@ -46,6 +46,8 @@ class _Known(NamedTuple):
     """The description that its buckets follow: the former one while the table or index is UPDATING."""
     throughput: ThroughputBuckets | None
     """None: its table's throughput is not enforced."""
+    is_early: bool = False
+    """True if the buckets were made while `table` was UPDATING, and have its former units."""
 
 
 class TableThroughputs:
@@ -135,13 +137,13 @@ class TableThroughputs:
         for table in self._catalog.all_tables():
             schema = table.schema
             terms = self.terms_of(schema.account, schema.region, schema.name)
-            followed, of_table = self._throughput(table, None, terms, now_seconds)
+            of_table = self._throughput(table, None, terms, now_seconds)
             of_indexes = {
                 bytes(source.source_id): self._throughput(table, source.index, terms, now_seconds)
                 for source in table.indexes
                 if source.index is not None and source.index.is_global
             }
-            own = _Known(followed, self._with_indexes(table, of_table, of_indexes))
+            own = of_table._replace(throughput=self._with_indexes(table, of_table.throughput, of_indexes))
             known[bytes(table.source_id)] = own
             ends_seconds = [
                 self._changing[one] for one in (bytes(table.source_id), *of_indexes) if one in self._changing
@@ -179,6 +181,9 @@ class TableThroughputs:
         assert source is not None
         former = self._known.get(bytes(source.source_id))
         if former is None or former.throughput is None:
+            shown, until_seconds = shown_table(table.schema, self._service_seconds())
+            if until_seconds is not None:
+                self._changing[bytes(source.source_id)] = until_seconds
             reads, writes = [
                 CapacitySide(
                     table,
@@ -188,14 +193,14 @@ class TableThroughputs:
                     is_write=is_write,
                     throttle_events=self._throttle_events,
                     want_partitions=self._want_partitions,
+                    shown=shown,
                 )
                 for is_write in (False, True)
             ]
-            return _Known(table, ThroughputBuckets(reads, writes))
-        if former.table is table:
+            return _Known(table, ThroughputBuckets(reads, writes), is_early=until_seconds is not None)
+        if former.table is table and not former.is_early:
             return former
-        until_seconds = changing_until_seconds(table.schema, index)
-        if until_seconds > self._service_seconds():
+        if (until_seconds := changing_until_seconds(table.schema, index)) > self._service_seconds():
             self._changing[bytes(source.source_id)] = until_seconds
             return former
         for side in (former.throughput.reads, former.throughput.writes):

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -12,6 +13,7 @@ from hashrange.testing import Database, server
 from tests.unit.throughput.test_enforced import ONCE, create, provisioned
 
 DELAY_SECONDS = 60.0
+SETTINGS = Settings(data_dir=None, port=0, throughput="enforced", admin=True, table_state_delay_seconds=DELAY_SECONDS)
 
 
 @pytest.fixture
@@ -77,3 +79,22 @@ def test_a_change_of_mode_takes_effect_when_the_table_is_active(database: Databa
     assert writes_in_a_second(database, client) == 2
     database.clock.advance(DELAY_SECONDS)
     assert writes_in_a_second(database, client) > 1_000
+
+
+def test_a_new_server_does_not_end_the_change(tmp_path: Path) -> None:
+    with server(SETTINGS) as database:
+        client = database.client(config=ONCE)
+        create(client, writes=2, index=(1, 3))
+        database.clock.advance(DELAY_SECONDS)
+        change = {"IndexName": "by-status", "ProvisionedThroughput": provisioned(1, 50)}
+        updates = [{"Update": change}]
+        client.update_table(
+            TableName="orders", ProvisionedThroughput=provisioned(1, 9), GlobalSecondaryIndexUpdates=updates
+        )
+        database.snapshot().save(tmp_path / "snapshot")
+    with server(SETTINGS, snapshot=tmp_path / "snapshot") as database:
+        database.clock.freeze()
+        client = database.client(config=ONCE)
+        assert writes_in_a_second(database, client) == 2
+        database.clock.advance(DELAY_SECONDS)
+        assert writes_in_a_second(database, client) == 9
