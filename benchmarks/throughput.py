@@ -2,11 +2,11 @@
 
 Process CPU time of an operation, without sockets and JSON, over the store in memory; the least of many rounds.
 
-Measured on a shared machine with two cores, in three runs: GetItem takes 1.8 µs and 0.7 to 0.8 more when enforced; PutItem 9.1 µs and
-0.8 more; with one global index changed 18 µs and 1.1 to 1.4 more, with two 22 µs and 1.5 to 1.8 more. Of that, `CapacitySide.take` takes 0.25.
-Another machine, where caches seemed to be smaller, showed 1.3 to 1.4 for PutItem and 2.9 or more with an index, before a change that saved a tenth to a third
-here. Noting what requests use, and taking it from the buckets later for many requests at once, was tried: it made GetItem 0.2 µs slower and
-PutItem no quicker.
+Measured on a shared machine with two cores, three runs: GetItem takes 1.8 µs and 0.67 to 0.79 more when enforced; PutItem 9 µs and 0.43 to 0.78
+more; with one global index changed 18 µs and 1.25 to 1.37 more, with two 22 µs and 1.66 to 2.24 more. The commit before buckets were found by source,
+run in turn with it: 0.90 to 1.05, 0.68 to 0.98, 1.31 to 1.55, and 1.57 to 2.16. So GetItem is quicker since; of indexes, no difference
+is seen, and each takes some 0.4 to 0.9. Another machine showed 1.3 to 1.4 for PutItem and 2.9 or more with an index. Noting what requests use, and
+taking it from the buckets later for many requests at once, was tried: it made GetItem 0.2 µs slower and PutItem no quicker.
 """
 
 import asyncio

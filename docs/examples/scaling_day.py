@@ -1,4 +1,4 @@
-"""A day of a table that auto scaling follows, in two seconds: `python docs/examples/scaling_day.py day.svg` draws it.
+"""A day of a table that auto scaling follows, in some two seconds: `python docs/examples/scaling_day.py day.svg` draws it.
 
 Each minute, programs read as many units as the time of day says. Target tracking follows with the provisioned units, up to a maximum; what is
 too much is throttled. Service time is moved, so nothing waits.
