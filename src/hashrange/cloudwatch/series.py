@@ -80,19 +80,28 @@ class Series:
 
     def cells(self, begin_seconds: int, end_seconds: int, period_seconds: int) -> Cells:
         """What was observed in [begin, end), put together into periods of this length; the one at `begin_seconds` has number 0."""
-        parts: dict[int, list[Cell]] = {}
+        found: Cells = {}
+        several: dict[int, list[Cell]] = {}
+
+        def add(period: int, cell: Cell) -> None:
+            first = found.setdefault(period, cell)
+            if first is not cell:
+                several.setdefault(period, [first]).append(cell)
+
         for tier in TIERS:
             names = self._names(tier, tier.block_of(begin_seconds), tier.block_of(end_seconds))
             asked = range(-(-begin_seconds // tier.period_seconds), -(-end_seconds // tier.period_seconds))
             for name in names:
                 for cells in self._cells_of(name):
                     for number, cell in _cells_in(cells, asked):
-                        place = (number * tier.period_seconds - begin_seconds) // period_seconds
-                        parts.setdefault(place, []).append(cell)
+                        add((number * tier.period_seconds - begin_seconds) // period_seconds, cell)
         for run in self.runs.all:
-            for period, observed in run.sums(begin_seconds, end_seconds, period_seconds):
-                parts.setdefault(period, []).append(Cell(observed))
-        return {period: _together(cells) for period, cells in parts.items()}
+            if run.begin_seconds < end_seconds and begin_seconds < run.end_seconds:
+                for period, observed in run.sums(begin_seconds, end_seconds, period_seconds):
+                    add(period, Cell(observed))
+        for period, parts in several.items():
+            found[period] = _together(parts)
+        return found
 
     def _names(self, tier: Tier, first: int, last: int) -> list[BlockName]:
         """Names of this tier's blocks from one number to another."""
@@ -234,8 +243,6 @@ def _cells_in(cells: Cells, numbers: range) -> Iterable[tuple[int, Cell]]:
 
 def _together(cells: Sequence[Cell]) -> Cell:
     """All values of all cells."""
-    if len(cells) == 1:
-        return cells[0]
     counts, sums, minimums, maximums = zip(*[cell.statistics for cell in cells], strict=True)
     return Cell(StatisticSet(sum(counts), sum(sums), min(minimums), max(maximums)), _sum_of_distributions(cells))
 

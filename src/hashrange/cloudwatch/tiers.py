@@ -4,6 +4,7 @@ Source of the times: operations.md 7, *Retention*.
 """
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 DAY_SECONDS = 86_400
@@ -55,7 +56,17 @@ def first_period(begin_seconds: float, end_seconds: float, period_seconds: int, 
     return first_seconds
 
 
-def shown_seconds(period_seconds: int) -> int:
+def first_shown(begin_seconds: float, end_seconds: float, period_seconds: int, now_seconds: float) -> int:
+    """When the first period of a question begins (`first_period`) that is still shown."""
+    first_seconds = first_period(begin_seconds, end_seconds, period_seconds, now_seconds)
+    oldest_seconds = now_seconds - _shown_seconds(period_seconds)
+    if first_seconds < oldest_seconds:
+        first_seconds += math.ceil((oldest_seconds - first_seconds) / period_seconds) * period_seconds
+    return first_seconds
+
+
+@lru_cache(64)
+def _shown_seconds(period_seconds: int) -> int:
     """For how long datapoints of a period are shown: as long as a resolution is kept of which the period is a multiple."""
     kept = [tier.kept_seconds for tier in TIERS if period_seconds % tier.period_seconds == 0]
     return max(kept, default=SHORT_PERIODS_KEPT_SECONDS)

@@ -46,10 +46,16 @@ def form_reply(wire: WireForm, members: Mapping[str, Any] | None) -> FormReply:
     """The reply with these members; None: with none. May give way."""
     if wire.form == "json":
         return FormReply(200, msgspec.json.encode(_present(members or {}, _json_value)), _json_type(wire.api))
-    present = _present(members or {}, _same)
+    present = present_members(members)
     if wire.form == "cbor":
         return _cbor(200, present)
     return _xml(200, wire, f"{wire.operation}Response", _result(wire, present))
+
+
+def present_members(members: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The members of a reply that have a value."""
+    found: dict[str, Any] = _present(members or {}, _same)
+    return found
 
 
 def form_error(wire: WireForm, error: ServiceError) -> FormReply:

@@ -12,7 +12,13 @@ import msgspec
 
 from hashrange.aws_services.operation import MemberFault, ServiceApi, ServiceError, ServiceOperation
 from hashrange.limits import SERVICE_BODY_BYTES_MAX, SERVICE_QUERY_MEMBERS_MAX
-from hashrange.messages.aws_forms import MALFORMED_FORM, MISSING_ACTION, NO_SUCH_VERSION
+from hashrange.messages.aws_forms import (
+    MALFORMED_FORM,
+    MISSING_ACTION,
+    NO_SUCH_OPERATION,
+    NO_SUCH_VERSION,
+    NOT_SUPPORTED,
+)
 from hashrange.server.protocols.aws_forms.cbor_tags import has_other_tags
 from hashrange.server.protocols.aws_forms.replies import Form
 from hashrange.server.protocols.aws_forms.shapes import (
@@ -125,9 +131,9 @@ class Requests:
 
     def members(self, named: Named, served: Served, request: HttpRequest) -> msgspec.Struct:
         """The request struct. Raises MembersWrong, and ContentEncodingError."""
-        struct, shape = served.operation.request, served.shape
         if named.form == "query":
-            return struct_of(from_tree(tree_of(named.pairs), shape), struct, strict=False)
+            node = from_tree(tree_of(named.pairs), served.shape)
+            return struct_of(node, served.operation.request, strict=False)
         body = request.body
         if request.layout.content_encoding >= 0:
             try:
@@ -136,8 +142,23 @@ class Requests:
                 raise _too_large() from None
         if len(body) > SERVICE_BODY_BYTES_MAX:
             raise _too_large()
-        node = _json(body) if named.form == "json" else _cbor(body)
-        return struct_of(with_scalars(node, shape), struct, strict=True)
+        return self.struct(served, _json(body) if named.form == "json" else _cbor(body))
+
+    def struct(self, served: Served, members: Any) -> msgspec.Struct:
+        """The request struct of members as plain values. Raises MembersWrong."""
+        return struct_of(with_scalars(_object(members), served.shape), served.operation.request, strict=True)
+
+
+def unserved_error(named: Named) -> ServiceError:
+    """The error of a request that names an operation which is not served."""
+    if named.operation in named.api.unserved:
+        return ServiceError("UnsupportedOperationException", NOT_SUPPORTED.format(operation=named.operation))
+    operation = named.operation[:100]
+    if named.form == "query":
+        return ServiceError("InvalidAction", NO_SUCH_VERSION.format(operation=operation, version=named.api.version))
+    return ServiceError(
+        "UnknownOperationException", NO_SUCH_OPERATION.format(service=named.api.name, operation=operation)
+    )
 
 
 def _too_large() -> MembersWrong:
@@ -168,7 +189,7 @@ def _pairs_in(text: bytes) -> list[tuple[str, str]] | None:
 
 def _json(body: bytes) -> Any:
     try:
-        return _object(msgspec.json.decode(body or b"{}"))
+        return msgspec.json.decode(body or b"{}")
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         raise MembersWrong(MemberFault("type", "", "the body is no JSON")) from None
 
@@ -182,9 +203,7 @@ def _cbor(body: bytes) -> Any:
     import cbor2  # noqa: PLC0415
 
     try:
-        return _object(cbor2.loads(body))
-    except MembersWrong:
-        raise
+        return cbor2.loads(body)
     except Exception:  # noqa: BLE001 - what the library makes of times may raise anything
         raise MembersWrong(MemberFault("type", "", "the body is no CBOR")) from None
 
