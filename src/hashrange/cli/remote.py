@@ -75,8 +75,9 @@ class Remote:
     """A server at an endpoint, to which requests for one Region are sent. Not thread-safe."""
 
     def __init__(self, endpoint: str, region: str, environment: Mapping[str, str]) -> None:
-        """Raises UsageError for an unusable endpoint; sends nothing yet."""
+        """Raises UsageError for an unusable endpoint, and for keys or a Region that cannot be sent; sends nothing yet."""
         self._url = _parsed(endpoint)
+        _require_sendable(region, environment)
         self.endpoint = endpoint
         self.region = region
         self._access_key = environment.get("AWS_ACCESS_KEY_ID") or PLACEHOLDER_KEY
@@ -105,14 +106,11 @@ class Remote:
         Raises RemoteError if the server refuses, has no admin API, or does not answer. Repeats as `ask` does.
         """
         status, body = self._exchange(method, ADMIN_PREFIX + path, {}, json.dumps(members).encode())
-        try:
-            reply = json.loads(body)
-        except ValueError:
-            reply = None
+        reply = _decoded(body)
         if status == 200 and isinstance(reply, dict):
             return reply
         if isinstance(reply, dict) and isinstance(reply.get("error"), str):
-            raise RemoteError(f"the server at {self.endpoint} refused {method} {path}: {reply['error']}")
+            raise RemoteError(f"the server at {self.endpoint} refused {method} {path}: {_printable(reply['error'])}")
         raise RemoteError(f"the server at {self.endpoint} has no admin API. Start it with --admin.")
 
     def _exchange(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
@@ -143,8 +141,7 @@ class Remote:
             self._connection.request(method, path, body, dict(headers))
             # Without `with`, the reply's finalizer may close it, and Python ignores a KeyboardInterrupt in a finalizer.
             with self._connection.getresponse() as reply:
-                date = reply.getheader("Date")
-                self.replied_at_seconds = parsedate_to_datetime(date).timestamp() if date else self._wall_time() // 1
+                self.replied_at_seconds = _moment(reply.getheader("Date")) or self._wall_time() // 1
                 return reply.status, reply.read()
         except BaseException:
             self.close()
@@ -180,10 +177,11 @@ class Remote:
         }
 
     def _understood(self, operation: str, status: int, body: bytes) -> Any:
-        try:
-            reply = json.loads(body)
-        except ValueError:
-            reply = None
+        if status == 413:
+            raise RemoteError(
+                f"the server at {self.endpoint} refused {operation}: the request is longer than it takes (HTTP 413). Send less at once."
+            )
+        reply = _decoded(body)
         if not isinstance(reply, dict) or (status != 200 and "__type" not in reply):
             raise RemoteError(
                 f"what answers at {self.endpoint} is no DynamoDB server (HTTP {status}). Name one with --endpoint."
@@ -196,7 +194,7 @@ class Remote:
 
     def _refused(self, operation: str, code: str, message: str) -> str:
         """The sentence for a refusal. It quotes the first line of `message`, which has many for a wrong signature."""
-        reason = f"{code}: {message.splitlines()[0] if message else 'it gave no reason'}"
+        reason = _printable(f"{code}: {message.splitlines()[0] if message else 'it gave no reason'}")
         if code not in _KEY_FAULTS:
             return f"the server at {self.endpoint} refused {operation}: {reason}"
         way_out = (
@@ -219,8 +217,41 @@ def _parsed(endpoint: str) -> SplitResult:
         url = urlsplit(endpoint)
         is_sound = url.scheme in {"http", "https"} and bool(url.hostname) and url.path in {"", "/"} and url.port != 0
         is_sound = is_sound and endpoint.isascii() and url.username is None and not url.query
+        is_sound = is_sound and endpoint.isprintable() and " " not in endpoint
+        (url.hostname or "").encode("idna")  # raises UnicodeError for a name that no look-up takes
     except ValueError:
         is_sound = False
     if not is_sound:
         raise UsageError(f'--endpoint is "{endpoint}"; it must be a URL without a path, such as {DEFAULT_ENDPOINT}.')
     return url
+
+
+def _require_sendable(region: str, environment: Mapping[str, str]) -> None:
+    """Raise UsageError for the first of the Region and the keys that no header can hold; shows none of them."""
+    sent = {name: environment.get(name, "") for name in ("AWS_ACCESS_KEY_ID", "AWS_SESSION_TOKEN")}
+    for name, text in {"the Region": region, **sent}.items():
+        if not (text.isascii() and text.isprintable()):
+            raise UsageError(f"{name} holds characters beyond ASCII, or a line break; set it again.")
+    if not environment.get("AWS_SECRET_ACCESS_KEY", "").isprintable():
+        raise UsageError("AWS_SECRET_ACCESS_KEY holds a line break, or bytes that are no text; set it again.")
+
+
+def _moment(date: str | None) -> float | None:
+    """A Date header in seconds since the epoch; None if it is missing, or no date."""
+    try:
+        return parsedate_to_datetime(date).timestamp() if date else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def _decoded(body: bytes) -> Any:
+    """A body's JSON; None if it is none."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _printable(text: str) -> str:
+    """A server's text without characters that command a terminal."""
+    return "".join(one if one.isprintable() else "?" for one in text)

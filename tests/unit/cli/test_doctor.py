@@ -134,6 +134,19 @@ def test_keys_of_a_profile(doctor: Doctor, endpoint: str) -> None:
     assert doctor(AWS_ENDPOINT_URL=endpoint)["credentials"][0] == "hint"
 
 
+@pytest.mark.parametrize("head", ['profile "my shop"', "profile   'my shop'"])
+def test_names_of_profiles_in_quotes(doctor: Doctor, endpoint: str, head: str) -> None:
+    doctor.write(
+        "config",
+        f"[{head}]\nregion = us-west-2\nservices = local\n[services 'local']\ndynamodb =\n  endpoint_url = {endpoint}\n",
+    )
+    doctor.write("credentials", f"[my shop]\naws_access_key_id = any\naws_secret_access_key = {SECRET}\n")
+    found = doctor(AWS_PROFILE="my shop")
+    assert "profile" not in found
+    assert found["endpoint"] == ("ok", f"Clients call {endpoint}, by the services of the profile my shop.")
+    assert "us-west-2" in found["region"][1]
+
+
 def test_a_folder_that_a_server_uses(doctor: Doctor, tmp_path: Path) -> None:
     folder = str(tmp_path / "data")
     with server(Settings(data_dir=folder, port=0)) as database:

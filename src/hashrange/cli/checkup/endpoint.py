@@ -257,7 +257,7 @@ def _named(parts: SplitResult, keys: ClientKeys, health: EndpointReply) -> Findi
 def _clock(health: EndpointReply) -> Iterator[Finding]:
     try:
         there = parsedate_to_datetime(health.headers["date"]).timestamp()
-    except (KeyError, ValueError, TypeError):
+    except (KeyError, ValueError, OverflowError):
         return
     skew_seconds = abs(there - SystemClock.wall_time())
     if skew_seconds > SKEW_SECONDS_MAX:
@@ -301,7 +301,7 @@ def _listed(parts: SplitResult, keys: ClientKeys) -> Iterator[Finding]:
         members = json.loads(reply.body)
     except (ValueError, RecursionError):
         members = None
-    if not isinstance(members, dict):
+    if not isinstance(members, dict) or not members.keys() & {"TableNames", "__type"}:
         yield failing("request", f"ListTables got no reply of DynamoDB (HTTP {reply.status}).")
     elif reply.status == 200 and isinstance(members.get("TableNames"), list):
         count = len(members["TableNames"])

@@ -85,6 +85,14 @@ def test_a_clock_that_is_wrong(doctor: Doctor) -> None:
     assert "set the clocks" in told["clock"][1]
 
 
+@pytest.mark.parametrize("date", ["yesterday", "Mon, 01 Jan 99999999999 00:00:00 GMT"])
+def test_a_date_that_is_none_says_nothing_of_clocks(doctor: Doctor, date: str) -> None:
+    with Answering(200, b"{}", Date=date) as other:
+        found = doctor("--endpoint-url", other.url, expected=1, **CLIENT)
+    assert "clock" not in found
+    assert found["request"] == ("wrong", "ListTables got no reply of DynamoDB (HTTP 200).")
+
+
 def test_a_clock_that_was_advanced(doctor: Doctor) -> None:
     with server(Settings(data_dir=None, port=0, admin=True)) as database:
         database.clock.advance(172_800)
