@@ -89,7 +89,7 @@ class Remote:
         self.replied_at_seconds = 0.0
         """Date header of the last reply, in seconds since the epoch; local time if the reply had none; 0 at first."""
 
-    def ask(self, operation: str, service: str = "dynamodb", **members: Any) -> Any:
+    def ask(self, operation: str, service: str = "dynamodb", /, **members: Any) -> Any:
         """Send a request; returns the reply. Raises RefusedRequest if refused, RemoteError if no DynamoDB answers.
 
         A request that fails on a kept connection, except because the reply takes too long, is sent once more on a new
