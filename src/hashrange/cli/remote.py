@@ -142,7 +142,10 @@ class Remote:
             # Without `with`, the reply's finalizer may close it, and Python ignores a KeyboardInterrupt in a finalizer.
             with self._connection.getresponse() as reply:
                 self.replied_at_seconds = _moment(reply.getheader("Date")) or self._wall_time() // 1
-                return reply.status, reply.read()
+                try:
+                    return reply.status, reply.read()
+                except ValueError as error:  # from http.client, for a chunk of negative length
+                    raise HTTPException("malformed reply") from error
         except BaseException:
             self.close()
             raise

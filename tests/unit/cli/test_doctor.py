@@ -95,6 +95,13 @@ def test_aws_itself_is_never_called(doctor: Doctor) -> None:
         ({"HASHRANGE_PORT": "web"}, "settings", "wrong", 'HASHRANGE_PORT is "web"'),
         ({"HASHRANGE_IN_MEMORY": "true"}, "data", "ok", "in memory"),
         ({"HASHRANGE_DATA_DIR": "/dev/null/data"}, "data", "wrong", "/dev/null is no folder"),
+        ({"HASHRANGE_CREDENTIALS": "missing"}, "files", "wrong", "the credentials file missing cannot be used"),
+        ({"HASHRANGE_TLS_CERT": "no", "HASHRANGE_TLS_KEY": "no"}, "files", "wrong", "TLS cannot start with no and no"),
+        ({"HASHRANGE_INIT": "missing"}, "files", "wrong", "the init folder 'missing' cannot be read"),
+        ({"HASHRANGE_FAULTS": "missing"}, "files", "wrong", "the file of faults missing cannot be read"),
+        ({"HASHRANGE_TRIGGERS": "missing"}, "files", "wrong", "the file of triggers missing cannot be read"),
+        ({"HASHRANGE_OTHERS": "nonsense"}, "files", "wrong", "--others: 'nonsense' is no URL"),
+        ({"HASHRANGE_OTHERS": "http://localhost:4566"}, "files", "ok", "can be used"),
         ({"HASHRANGE_DATA_DIR": "/dev"}, "data", "wrong", "holds other files"),
         ({"HASHRANGE_DATA_DIR": "a" * 400}, "data", "wrong", "File name too long"),
         ({"HASHRANGE_HOST": "192.0.2.1", "HASHRANGE_PORT": "8000"}, "port", "wrong", "No server can listen"),
@@ -109,6 +116,14 @@ def test_what_surprises_people(
     found = doctor(AWS_ENDPOINT_URL=endpoint, **CLIENT | environment)
     assert found[subject][0] == verdict
     assert words in found[subject][1]
+
+
+def test_a_data_folder_that_is_a_link_to_nothing(doctor: Doctor, endpoint: str) -> None:
+    (doctor.home / "link").symlink_to("nothing")
+    (doctor.home / "loop").symlink_to("loop")
+    for name in ("link", "loop", "loop/data"):
+        found = doctor(AWS_ENDPOINT_URL=endpoint, HASHRANGE_DATA_DIR=name, expected=1, **CLIENT)
+        assert found["data"][0] == "wrong", name
 
 
 def test_a_proxy_that_is_not_used(doctor: Doctor, endpoint: str) -> None:

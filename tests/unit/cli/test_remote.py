@@ -8,7 +8,7 @@ from hashrange.cli.main import FAILED, WRONG_USE, main
 from hashrange.cli.parsing import UsageError
 from hashrange.cli.remote import RefusedRequest, Remote, RemoteError
 from hashrange.limits import BODY_BYTES_MAX
-from tests.unit.cli.doctor_visits import Answering
+from tests.unit.cli.doctor_visits import NEGATIVE_CHUNK, Answering, sending
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,13 @@ def test_a_reply_that_is_nested_too_deeply_is_none_of_dynamodb() -> None:
         with pytest.raises(RemoteError, match="has no admin API"):
             remote.operate("GET", "info")
         remote.close()
+
+
+def test_a_chunk_of_negative_length_is_no_answer() -> None:
+    with sending(NEGATIVE_CHUNK) as url:
+        remote = Remote(url, "us-east-1", {})
+        with pytest.raises(RemoteError, match=r"no server answers at .*: malformed reply"):
+            remote.ask("ListTables")
 
 
 def test_a_request_that_is_too_long_is_told_as_such(endpoint: str) -> None:

@@ -161,11 +161,10 @@ def _ask(
         connection.connect()
         used.append(connection.sock)
         connection.request(method, path, body, dict(headers))
-        with connection.getresponse() as reply:
-            received = reply.read(REPLY_BYTES_MAX)
-            if is_late:
-                raise TimeoutError
-            return EndpointReply(reply.status, {name.lower(): value for name, value in reply.getheaders()}, received)
+        reply = _received(connection)
+        if is_late:
+            raise TimeoutError
+        return reply
     except (OSError, HTTPException) as error:
         if is_late:
             raise TimeoutError from error
@@ -173,6 +172,16 @@ def _ask(
     finally:
         timer.cancel()
         connection.close()
+
+
+def _received(connection: HTTPConnection) -> EndpointReply:
+    """The reply to the request that was sent. Raises OSError, HTTPException."""
+    try:
+        with connection.getresponse() as reply:
+            received = reply.read(REPLY_BYTES_MAX)
+            return EndpointReply(reply.status, {name.lower(): value for name, value in reply.getheaders()}, received)
+    except ValueError as error:  # from http.client, for a chunk of negative length
+        raise HTTPException("malformed reply") from error
 
 
 def _trust(ca_bundle: str | None) -> ssl.SSLContext:

@@ -55,7 +55,7 @@ def look_at_data_folder(settings: Settings) -> Iterator[Finding]:
 
 
 def _state_of(folder: Path) -> Iterator[Finding]:
-    existing = next((one for one in (folder, *folder.absolute().parents) if one.exists()), folder)
+    existing = next((one for one in (folder, *folder.absolute().parents) if one.is_symlink() or one.exists()), folder)
     if not existing.is_dir():
         yield failing(
             "data", f"{existing} is no folder, so {folder} cannot hold data. Name another one with --data-dir."
