@@ -18,7 +18,7 @@ from hashrange.init.files import InitError, InitFile, hash_of, read_body, read_l
 from hashrange.init.items import item_json, scanned_items
 from hashrange.init.marks import marks_of
 from hashrange.init.progress import Progress
-from hashrange.init.requests import InitRequest, UnusableInput, requests_in
+from hashrange.init.requests import InitRequest, UnusableInput, is_batch, requests_in
 from hashrange.init.running import carry_out
 from hashrange.init.table_names import table_of_stem
 from hashrange.operations.lookup import find_table
@@ -83,7 +83,7 @@ class FolderApplication:
     async def _apply_whole(self, file: InitFile, scope: Scope) -> None:
         """Apply a file of requests, or of what a scan has printed."""
         body = read_body(file)
-        scanned = scanned_items(body)
+        scanned = None if is_batch(body) else scanned_items(body)
         if scanned is not None:
             await self._put_items(file, scope, "item", enumerate(scanned, 1))
             return
