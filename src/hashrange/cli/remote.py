@@ -6,6 +6,7 @@ made-up keys.
 
 import hmac
 import json
+import ssl
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from hashlib import sha256
@@ -78,6 +79,7 @@ class Remote:
         """Raises UsageError for an unusable endpoint, and for keys or a Region that cannot be sent; sends nothing yet."""
         self._url = _parsed(endpoint)
         _require_sendable(region, environment)
+        self._tls = _trust(environment.get("AWS_CA_BUNDLE")) if self._url.scheme == "https" else None
         self.endpoint = endpoint
         self.region = region
         self._access_key = environment.get("AWS_ACCESS_KEY_ID") or PLACEHOLDER_KEY
@@ -136,8 +138,7 @@ class Remote:
         """Send a request once; returns the reply's status and body. Raises OSError, HTTPException."""
         try:
             if self._connection is None:
-                make = HTTPSConnection if self._url.scheme == "https" else HTTPConnection
-                self._connection = make(self._url.hostname or "", self._url.port, timeout=REPLY_SECONDS_MAX)
+                self._connection = self._connected()
             self._connection.request(method, path, body, dict(headers))
             # Without `with`, the reply's finalizer may close it, and Python ignores a KeyboardInterrupt in a finalizer.
             with self._connection.getresponse() as reply:
@@ -149,6 +150,13 @@ class Remote:
         except BaseException:
             self.close()
             raise
+
+    def _connected(self) -> HTTPConnection:
+        """A connection that is made with its first request."""
+        host, port = self._url.hostname or "", self._url.port
+        if self._tls is None:
+            return HTTPConnection(host, port, timeout=REPLY_SECONDS_MAX)
+        return HTTPSConnection(host, port, timeout=REPLY_SECONDS_MAX, context=self._tls)
 
     def _signed(self, target: str, signing_name: str, body: bytes) -> dict[str, str]:
         """A request's headers, including its signature."""
@@ -208,6 +216,10 @@ class Remote:
         return f"the server at {self.endpoint} does not let this caller in ({reason}). {way_out}"
 
     def _unreachable(self, error: Exception) -> RemoteError:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return RemoteError(
+                f"the certificate at {self.endpoint} is not trusted ({error.verify_message}). Name its authority's file in AWS_CA_BUNDLE."
+            )
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         return RemoteError(
             f"no server answers at {self.endpoint}: {reason}. Start one with `hashrange serve`, or name another with --endpoint."
@@ -237,6 +249,19 @@ def _require_sendable(region: str, environment: Mapping[str, str]) -> None:
             raise UsageError(f"{name} holds characters beyond ASCII, or a line break; set it again.")
     if not environment.get("AWS_SECRET_ACCESS_KEY", "").isprintable():
         raise UsageError("AWS_SECRET_ACCESS_KEY holds a line break, or bytes that are no text; set it again.")
+
+
+def _trust(ca_bundle: str | None) -> ssl.SSLContext:
+    """As SDKs trust: the machine's authorities, and those of AWS_CA_BUNDLE. Raises UsageError."""
+    context = ssl.create_default_context()
+    if ca_bundle:
+        try:
+            context.load_verify_locations(ca_bundle)
+        except OSError as error:
+            raise UsageError(
+                f"AWS_CA_BUNDLE is {ca_bundle}, which is no readable file of certificates: {error.strerror}."
+            ) from None
+    return context
 
 
 def _moment(date: str | None) -> float | None:

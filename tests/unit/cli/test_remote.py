@@ -1,5 +1,6 @@
 """How commands call a server: what they say of odd replies, of requests that are too long, and of keys that cannot be sent."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,7 +9,10 @@ from hashrange.cli.main import FAILED, WRONG_USE, main
 from hashrange.cli.parsing import UsageError
 from hashrange.cli.remote import RefusedRequest, Remote, RemoteError
 from hashrange.limits import BODY_BYTES_MAX
-from tests.unit.cli.doctor_visits import NEGATIVE_CHUNK, Answering, sending
+from hashrange.settings import Settings
+from tests.unit.cli.doctor_visits import NEGATIVE_CHUNK, Answering, listener, sending
+
+TLS = Path(__file__).parents[2] / "data" / "tls"
 
 
 @pytest.mark.parametrize(
@@ -81,6 +85,19 @@ def test_keys_that_cannot_be_sent_are_refused_and_not_shown(
 def test_hosts_that_cannot_be_names_are_wrong_use(host: str) -> None:
     with pytest.raises(UsageError, match="--endpoint is"):
         Remote(f"http://{host}:8000", "us-east-1", {})
+
+
+def test_a_certificate_is_trusted_as_sdks_trust_it() -> None:
+    files: dict[str, Any] = {"tls_cert": str(TLS / "localhost.pem"), "tls_key": str(TLS / "localhost.key")}
+    with listener(Settings(data_dir=None, port=0, **files)) as encrypted:
+        place = f"https://localhost:{encrypted.rpartition(':')[2]}"
+        remote = Remote(place, "us-east-1", {"AWS_CA_BUNDLE": files["tls_cert"]})
+        assert remote.ask("ListTables") == {"TableNames": []}
+        remote.close()
+        with pytest.raises(RemoteError, match=r"is not trusted \(.*\)\. Name its authority's file in AWS_CA_BUNDLE\."):
+            Remote(place, "us-east-1", {}).ask("ListTables")
+    with pytest.raises(UsageError, match="AWS_CA_BUNDLE is /dev/null/bundle"):
+        Remote(place, "us-east-1", {"AWS_CA_BUNDLE": "/dev/null/bundle"})
 
 
 def test_nobody_answers() -> None:
