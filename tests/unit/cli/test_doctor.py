@@ -1,6 +1,8 @@
 """`hashrange doctor` in many environments: what it finds, what it never shows, and that it changes nothing."""
 
+import errno
 import os
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -178,6 +180,19 @@ def test_a_port_that_another_program_has(doctor: Doctor, endpoint: str) -> None:
         assert found["port"][0] == "hint"
         assert "clients call elsewhere" in found["port"][1]
         assert doctor("--endpoint-url", other.url, **port, **CLIENT)["port"][0] == "ok"
+
+
+def test_a_machine_without_ipv6(doctor: Doctor, endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    class OldSocket(socket.socket):
+        def __init__(self, family: int = -1, *rest: Any, **named: Any) -> None:
+            if family == socket.AF_INET6:
+                raise OSError(errno.EAFNOSUPPORT, "Address family not supported by protocol")
+            super().__init__(family, *rest, **named)
+
+    monkeypatch.setattr(socket, "socket", OldSocket)
+    found = doctor(AWS_ENDPOINT_URL=endpoint, HASHRANGE_HOST="::", HASHRANGE_PORT="8000", expected=1, **CLIENT)
+    assert found["port"][0] == "wrong"
+    assert "Address family not supported by protocol" in found["port"][1]
 
 
 def test_aws_as_the_endpoint_in_the_code(doctor: Doctor) -> None:
