@@ -103,6 +103,7 @@ def test_aws_itself_is_never_called(doctor: Doctor) -> None:
         ({"HASHRANGE_FAULTS": "missing"}, "files", "wrong", "the file of faults missing cannot be read"),
         ({"HASHRANGE_TRIGGERS": "missing"}, "files", "wrong", "the file of triggers missing cannot be read"),
         ({"HASHRANGE_OTHERS": "nonsense"}, "files", "wrong", "--others: 'nonsense' is no URL"),
+        ({"HASHRANGE_OTHERS": f"http://me:{SECRET}@host"}, "files", "wrong", "--others: 'http://host' is no URL"),
         ({"HASHRANGE_OTHERS": "http://localhost:4566"}, "files", "ok", "can be used"),
         ({"HASHRANGE_DATA_DIR": "/dev"}, "data", "wrong", "holds other files"),
         ({"HASHRANGE_DATA_DIR": "a" * 400}, "data", "wrong", "File name too long"),

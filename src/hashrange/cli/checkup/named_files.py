@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from hashrange.cli.checkup.finding import Finding, failing, fine
+from hashrange.cli.checkup.sdk_settings import without_user
 from hashrange.errors import HashrangeError
 from hashrange.settings import Settings
 
@@ -53,7 +54,7 @@ def _looks_at_urls(settings: Settings) -> Iterator[Callable[[], object]]:
         try:
             read_target(url)
         except UrlUnusable as error:
-            raise HashrangeError(f"{flag}: {error}") from None
+            raise HashrangeError(f"{flag}: {str(error).replace(url, without_user(url))}") from None
 
     urls = {
         "--others": settings.others,
