@@ -48,7 +48,8 @@ VOLUME /data
 EXPOSE 8000
 STOPSIGNAL SIGTERM
 # For plain HTTP on the port of HASHRANGE_PORT, or 8000; a container with TLS or a port from a flag gives its own check.
+# Engines may set variables of a proxy in every container, which cannot reach this one's loopback.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=5s --start-interval=1s --retries=3 \
-    CMD ["python", "-c", "import os, urllib.request; urllib.request.urlopen('http://127.0.0.1:' + os.environ.get('HASHRANGE_PORT', '8000'), timeout=2)"]
+    CMD ["python", "-c", "import os, urllib.request as r; r.build_opener(r.ProxyHandler({})).open('http://127.0.0.1:' + os.environ.get('HASHRANGE_PORT', '8000'), timeout=2)"]
 ENTRYPOINT ["tini", "--", "hashrange"]
 CMD ["serve"]

@@ -18,7 +18,7 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from hashrange.cli.main import FAILED, WRONG_USE
+from hashrange.cli.main import FAILED, UNREAD, WRONG_USE
 from hashrange.settings import Settings
 from hashrange.testing import server
 from hashrange.testing.database import Database
@@ -199,6 +199,26 @@ def test_tools_write_if_allowed(database: Database) -> None:
     assert "$set" in told[9]
 
 
+def test_arguments_that_no_tool_has_are_refused(database: Database) -> None:
+    item = {"id": "misspelled", "moment": 1}
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("put_item", {"table": "Users", "item": item, "condition_expression": "attribute_not_exists(id)"}),
+        ("scan", {"table": "Users", "filter": "moment > :m", "values": {":m": 1}}),
+    ]
+    _, told = call_all(database, calls, "--allow-writes")
+    assert "condition_expression" in told[0]
+    assert "filter" in told[1]
+    assert database.client().scan(TableName="Users", Select="COUNT")["Count"] == 40
+
+
+@pytest.mark.parametrize("name", ["operation", "service", "self"])
+def test_members_of_a_definition_are_sent_whatever_their_names(database: Database, name: str) -> None:
+    definition = USERS | {"TableName": f"With-{name}", name: "streams"}
+    _, (made,) = call_all(database, [("create_table", {"definition": definition})], "--allow-writes")
+    assert made["TableName"] == f"With-{name}"
+    database.client().delete_table(TableName=made["TableName"])
+
+
 def test_errors_are_told_in_the_words_of_the_database(database: Database) -> None:
     calls: list[tuple[str, dict[str, Any]]] = [
         ("describe_table", {"table": "Missing"}),
@@ -249,6 +269,18 @@ def test_an_interrupt_ends_it_while_its_client_is_there(database: Database) -> N
         finally:
             running.kill()
         assert "Traceback" not in running.stderr.read()
+
+
+def test_a_client_that_is_gone_leaves_no_trace() -> None:
+    """The reply to its last message finds a closed pipe."""
+    command = [sys.executable, "-m", "hashrange", "mcp", "--endpoint", "http://127.0.0.1:1"]
+    pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(command, env={**os.environ, **ENVIRONMENT}, text=True, **pipes) as running:
+        assert running.stdout is not None
+        running.stdout.close()
+        _, told = running.communicate(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}) + "\n")
+    assert running.returncode == UNREAD
+    assert told == ""
 
 
 def test_the_extra_may_be_missing() -> None:

@@ -1,7 +1,13 @@
 """The reader of Dockerfiles, with which the image is tested: it knows every instruction that we use, and overlooks none."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
+from hashrange.settings import Settings
+from hashrange.testing import server
 from tests.support.dockerfile import is_in_context, read_dockerfile, read_image
 
 TEXT = """
@@ -41,6 +47,19 @@ def test_how_it_is_started() -> None:
     assert (image.user, image.folder, image.volumes) == ("7:8", "/place", ["/place"])
     assert image.entry_point + image.command == ["program", "serve"]
     assert image.health_command == ["check", "it"]
+
+
+def test_the_image_s_health_check_asks_no_proxy() -> None:
+    """Engines set the variables of a proxy in every container, if they are told to."""
+    image = read_image(read_dockerfile((Path(__file__).parents[2] / "Dockerfile").read_text(encoding="utf-8")))
+    python, *words = image.health_command
+    assert python == "python"
+    nobody = "http://127.0.0.1:1"
+    with server(Settings(data_dir=None, port=0)) as database:
+        port = database.endpoint.rpartition(":")[2]
+        environment = {"HASHRANGE_PORT": port, "http_proxy": nobody, "HTTP_PROXY": nobody}
+        done = subprocess.run([sys.executable, *words], env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("line", ["ADD x /x", "SHELL ['bash']", "FROM --platform=linux/arm64 debian", "run x", "ARG A"])

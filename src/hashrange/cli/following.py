@@ -26,7 +26,7 @@ class Asking(Protocol):
         """Time of the last reply, in whole seconds since the epoch; by the server's clock if the reply tells it."""
         ...
 
-    def ask(self, operation: str, service: str = ..., **members: Any) -> Any:
+    def ask(self, operation: str, service: str = ..., /, **members: Any) -> Any:
         """Send a request; returns the reply. Raises RefusedRequest if it is refused, RemoteError if unanswered."""
         ...
 

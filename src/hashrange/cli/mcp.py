@@ -4,7 +4,7 @@ import secrets
 import signal
 from importlib.util import find_spec
 
-from hashrange.cli.main import DONE, FAILED, refuse
+from hashrange.cli.main import DONE, FAILED, UNREAD, refuse
 from hashrange.cli.parsing import CommandParser, UsageError, command_parser, parse
 from hashrange.cli.remote import DEFAULT_REGION, Remote, add_endpoint, endpoint_of
 from hashrange.cli.settings_sources import MCP_TOKEN_VARIABLE, current_environment, read_text
@@ -41,7 +41,12 @@ def run(words: list[str]) -> int:
         if port is None:
             # Python's own handler would wait for the thread that reads standard input, until its next line.
             signal.signal(signal.SIGINT, signal.SIG_DFL)
-            tools.run("stdio")
+            try:
+                tools.run("stdio")
+            except ExceptionGroup as failures:
+                if failures.split(BrokenPipeError)[1] is not None:
+                    raise
+                return UNREAD
         else:
             from hashrange.cli.mcp_tools.http_tools import serve_tools
 

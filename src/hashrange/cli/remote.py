@@ -6,6 +6,7 @@ made-up keys.
 
 import hmac
 import json
+import ssl
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from hashlib import sha256
@@ -75,8 +76,10 @@ class Remote:
     """A server at an endpoint, to which requests for one Region are sent. Not thread-safe."""
 
     def __init__(self, endpoint: str, region: str, environment: Mapping[str, str]) -> None:
-        """Raises UsageError for an unusable endpoint; sends nothing yet."""
+        """Raises UsageError for an unusable endpoint, and for keys or a Region that cannot be sent; sends nothing yet."""
         self._url = _parsed(endpoint)
+        _require_sendable(region, environment)
+        self._tls = _trust(environment.get("AWS_CA_BUNDLE")) if self._url.scheme == "https" else None
         self.endpoint = endpoint
         self.region = region
         self._access_key = environment.get("AWS_ACCESS_KEY_ID") or PLACEHOLDER_KEY
@@ -88,7 +91,7 @@ class Remote:
         self.replied_at_seconds = 0.0
         """Date header of the last reply, in seconds since the epoch; local time if the reply had none; 0 at first."""
 
-    def ask(self, operation: str, service: str = "dynamodb", **members: Any) -> Any:
+    def ask(self, operation: str, service: str = "dynamodb", /, **members: Any) -> Any:
         """Send a request; returns the reply. Raises RefusedRequest if refused, RemoteError if no DynamoDB answers.
 
         A request that fails on a kept connection, except because the reply takes too long, is sent once more on a new
@@ -105,14 +108,11 @@ class Remote:
         Raises RemoteError if the server refuses, has no admin API, or does not answer. Repeats as `ask` does.
         """
         status, body = self._exchange(method, ADMIN_PREFIX + path, {}, json.dumps(members).encode())
-        try:
-            reply = json.loads(body)
-        except ValueError:
-            reply = None
+        reply = _decoded(body)
         if status == 200 and isinstance(reply, dict):
             return reply
         if isinstance(reply, dict) and isinstance(reply.get("error"), str):
-            raise RemoteError(f"the server at {self.endpoint} refused {method} {path}: {reply['error']}")
+            raise RemoteError(f"the server at {self.endpoint} refused {method} {path}: {_printable(reply['error'])}")
         raise RemoteError(f"the server at {self.endpoint} has no admin API. Start it with --admin.")
 
     def _exchange(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
@@ -138,17 +138,25 @@ class Remote:
         """Send a request once; returns the reply's status and body. Raises OSError, HTTPException."""
         try:
             if self._connection is None:
-                make = HTTPSConnection if self._url.scheme == "https" else HTTPConnection
-                self._connection = make(self._url.hostname or "", self._url.port, timeout=REPLY_SECONDS_MAX)
+                self._connection = self._connected()
             self._connection.request(method, path, body, dict(headers))
             # Without `with`, the reply's finalizer may close it, and Python ignores a KeyboardInterrupt in a finalizer.
             with self._connection.getresponse() as reply:
-                date = reply.getheader("Date")
-                self.replied_at_seconds = parsedate_to_datetime(date).timestamp() if date else self._wall_time() // 1
-                return reply.status, reply.read()
+                self.replied_at_seconds = _moment(reply.getheader("Date")) or self._wall_time() // 1
+                try:
+                    return reply.status, reply.read()
+                except ValueError as error:  # from http.client, for a chunk of negative length
+                    raise HTTPException("malformed reply") from error
         except BaseException:
             self.close()
             raise
+
+    def _connected(self) -> HTTPConnection:
+        """A connection that is made with its first request."""
+        host, port = self._url.hostname or "", self._url.port
+        if self._tls is None:
+            return HTTPConnection(host, port, timeout=REPLY_SECONDS_MAX)
+        return HTTPSConnection(host, port, timeout=REPLY_SECONDS_MAX, context=self._tls)
 
     def _signed(self, target: str, signing_name: str, body: bytes) -> dict[str, str]:
         """A request's headers, including its signature."""
@@ -180,10 +188,11 @@ class Remote:
         }
 
     def _understood(self, operation: str, status: int, body: bytes) -> Any:
-        try:
-            reply = json.loads(body)
-        except ValueError:
-            reply = None
+        if status == 413:
+            raise RemoteError(
+                f"the server at {self.endpoint} refused {operation}: the request is longer than it takes (HTTP 413). Send less at once."
+            )
+        reply = _decoded(body)
         if not isinstance(reply, dict) or (status != 200 and "__type" not in reply):
             raise RemoteError(
                 f"what answers at {self.endpoint} is no DynamoDB server (HTTP {status}). Name one with --endpoint."
@@ -196,7 +205,7 @@ class Remote:
 
     def _refused(self, operation: str, code: str, message: str) -> str:
         """The sentence for a refusal. It quotes the first line of `message`, which has many for a wrong signature."""
-        reason = f"{code}: {message.splitlines()[0] if message else 'it gave no reason'}"
+        reason = _printable(f"{code}: {message.splitlines()[0] if message else 'it gave no reason'}")
         if code not in _KEY_FAULTS:
             return f"the server at {self.endpoint} refused {operation}: {reason}"
         way_out = (
@@ -207,6 +216,10 @@ class Remote:
         return f"the server at {self.endpoint} does not let this caller in ({reason}). {way_out}"
 
     def _unreachable(self, error: Exception) -> RemoteError:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return RemoteError(
+                f"the certificate at {self.endpoint} is not trusted ({error.verify_message}). Name its authority's file in AWS_CA_BUNDLE."
+            )
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         return RemoteError(
             f"no server answers at {self.endpoint}: {reason}. Start one with `hashrange serve`, or name another with --endpoint."
@@ -219,8 +232,54 @@ def _parsed(endpoint: str) -> SplitResult:
         url = urlsplit(endpoint)
         is_sound = url.scheme in {"http", "https"} and bool(url.hostname) and url.path in {"", "/"} and url.port != 0
         is_sound = is_sound and endpoint.isascii() and url.username is None and not url.query
+        is_sound = is_sound and endpoint.isprintable() and " " not in endpoint
+        (url.hostname or "").encode("idna")  # raises UnicodeError for a name that no look-up takes
     except ValueError:
         is_sound = False
     if not is_sound:
         raise UsageError(f'--endpoint is "{endpoint}"; it must be a URL without a path, such as {DEFAULT_ENDPOINT}.')
     return url
+
+
+def _require_sendable(region: str, environment: Mapping[str, str]) -> None:
+    """Raise UsageError for the first of the Region and the keys that no header can hold; shows none of them."""
+    sent = {name: environment.get(name, "") for name in ("AWS_ACCESS_KEY_ID", "AWS_SESSION_TOKEN")}
+    for name, text in {"the Region": region, **sent}.items():
+        if not (text.isascii() and text.isprintable()):
+            raise UsageError(f"{name} holds characters beyond ASCII, or a line break; set it again.")
+    if not environment.get("AWS_SECRET_ACCESS_KEY", "").isprintable():
+        raise UsageError("AWS_SECRET_ACCESS_KEY holds a line break, or bytes that are no text; set it again.")
+
+
+def _trust(ca_bundle: str | None) -> ssl.SSLContext:
+    """As SDKs trust: the machine's authorities, and those of AWS_CA_BUNDLE. Raises UsageError."""
+    context = ssl.create_default_context()
+    if ca_bundle:
+        try:
+            context.load_verify_locations(ca_bundle)
+        except OSError as error:
+            raise UsageError(
+                f"AWS_CA_BUNDLE is {ca_bundle}, which is no readable file of certificates: {error.strerror}."
+            ) from None
+    return context
+
+
+def _moment(date: str | None) -> float | None:
+    """A Date header in seconds since the epoch; None if it is missing, or no date."""
+    try:
+        return parsedate_to_datetime(date).timestamp() if date else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def _decoded(body: bytes) -> Any:
+    """A body's JSON; None if it is none."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _printable(text: str) -> str:
+    """A server's text without characters that command a terminal."""
+    return "".join(one if one.isprintable() else "?" for one in text)

@@ -6,7 +6,6 @@ and replace those with the same keys. The caller lets this work on a copy of its
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any, NamedTuple
 
 import msgspec
@@ -18,7 +17,7 @@ from hashrange.init.files import InitError, InitFile, hash_of, read_body, read_l
 from hashrange.init.items import item_json, scanned_items
 from hashrange.init.marks import marks_of
 from hashrange.init.progress import Progress
-from hashrange.init.requests import InitRequest, UnusableInput, requests_in
+from hashrange.init.requests import InitRequest, UnusableInput, is_batch, requests_in
 from hashrange.init.running import carry_out
 from hashrange.init.table_names import table_of_stem
 from hashrange.operations.lookup import find_table
@@ -38,6 +37,9 @@ TOGETHER_BYTES = 64 * 1024
 
 TOLD_CHARACTERS_MAX = 1000
 """Length of the part of a service's message that is told; some messages repeat what a request holds."""
+
+LINES_TOGETHER = 5_000
+"""Lines that are passed over in one go, if they are empty: a few milliseconds. A small compressed file may have millions."""
 
 InGo = Callable[[Coroutine[Any, Any, None]], Awaitable[None]]
 """Runs a piece of the work; other work may have its turn before and behind it."""
@@ -83,7 +85,7 @@ class FolderApplication:
     async def _apply_whole(self, file: InitFile, scope: Scope) -> None:
         """Apply a file of requests, or of what a scan has printed."""
         body = read_body(file)
-        scanned = scanned_items(body)
+        scanned = None if is_batch(body) else scanned_items(body)
         if scanned is not None:
             await self._put_items(file, scope, "item", enumerate(scanned, 1))
             return
@@ -118,7 +120,9 @@ class FolderApplication:
                 " this one like the table whose items it holds, so that it comes behind the one that creates the table.",
             )
         self._progress.begin(file)
-        while together := list(_together(items)):
+        is_more = True
+        while is_more:
+            together, is_more = _together(items)
             await self._target.in_go(self._put_together(file, scope, table, noun, together))
             self.counts["items"] += len(together)
             self._progress.put(len(together))
@@ -137,14 +141,17 @@ class FolderApplication:
                 raise InitError(file.path, f"{noun} {number}: PutItem: {_told(error)}") from None
 
 
-def _together(items: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
-    """The next items: at most ITEMS_TOGETHER, and none behind the one with which they have TOGETHER_BYTES."""
+def _together(items: Iterator[tuple[int, bytes]]) -> tuple[list[tuple[int, bytes]], bool]:
+    """The next items, without lines of blanks, and whether there may be more: at most ITEMS_TOGETHER, and none behind the one with which they have TOGETHER_BYTES."""
+    found: list[tuple[int, bytes]] = []
     size_bytes = 0
-    for number, item in islice(items, ITEMS_TOGETHER):
-        yield number, item
-        size_bytes += len(item)
-        if size_bytes >= TOGETHER_BYTES:
-            return
+    for passed, (number, line) in enumerate(items, 1):
+        size_bytes += len(line)
+        if item := line.strip():
+            found.append((number, item))
+        if len(found) == ITEMS_TOGETHER or size_bytes >= TOGETHER_BYTES or passed == LINES_TOGETHER:
+            return found, True
+    return found, False
 
 
 async def _is_done(scope: Scope, operation: Operation, body: bytes) -> bool:

@@ -158,7 +158,7 @@ def read_body(file: InitFile) -> bytes:
 
 
 def read_lines(file: InitFile) -> Iterator[tuple[int, bytes]]:
-    """Number and text of every line that is not empty, one at a time. Raises InitError, also for a line longer than a request."""
+    """Number and text of every line, one at a time. Raises InitError, also for a line longer than a request."""
     number = 0
     try:
         with _opened(file) as opened:
@@ -166,9 +166,7 @@ def read_lines(file: InitFile) -> Iterator[tuple[int, bytes]]:
                 number += 1
                 if len(line) > BODY_BYTES_MAX:
                     raise InitError(file.path, f"line {number} has more than {BODY_BYTES_MAX:,} bytes.")
-                text = (_beginning(file, line) if number == 1 else line).strip()
-                if text:
-                    yield number, text
+                yield number, _beginning(file, line) if number == 1 else line
     except (OSError, EOFError, zlib.error) as error:
         raise _unreadable(file, error) from None
 

@@ -53,10 +53,27 @@ class InitRequest(NamedTuple):
     """Number of items that the request puts or deletes."""
 
 
+class _Write(msgspec.Struct, forbid_unknown_fields=True):
+    """The members of a write of BatchWriteItem."""
+
+    PutRequest: dict[str, msgspec.Raw] | None = None
+    DeleteRequest: dict[str, msgspec.Raw] | None = None
+
+
 class _Batch(msgspec.Struct):
     """The members of BatchWriteItem that are counted."""
 
     RequestItems: dict[str, list[msgspec.Raw]]
+
+
+def is_batch(body: bytes) -> bool:
+    """True for writes as `--request-items` takes them: each member is a table, which may be called like any member of a request."""
+    try:
+        tables = msgspec.json.decode(body, type=dict[str, list[msgspec.Raw]])
+        firsts = [msgspec.json.decode(writes[0], type=_Write) for writes in tables.values() if writes]
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return False
+    return any("Item" in (first.PutRequest or ()) or "Key" in (first.DeleteRequest or ()) for first in firsts)
 
 
 def requests_in(text: bytes, known: Mapping[str, Operation]) -> list[InitRequest]:
@@ -88,6 +105,8 @@ def _items_in(name: str, body: bytes) -> int:
 def _recognised(body: bytes) -> tuple[str, bytes]:
     """Name of the operation and body of its request."""
     members = _decoded(body, dict[str, msgspec.Raw])
+    if is_batch(body):
+        return BATCH, b'{"RequestItems":%b}' % body
     for member in DESCRIBING:
         if member in members and bytes(members[member]).startswith(b"{"):
             return "CreateTable", creation_of(bytes(members[member]))

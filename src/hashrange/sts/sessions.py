@@ -40,6 +40,7 @@ class MadeSession(NamedTuple):
 
     keys: SessionKeys
     expires: datetime
+    """By wall time, with which clients compare it; the session itself ends by service time."""
 
 
 class Sessions:
@@ -117,7 +118,8 @@ class Sessions:
         assert secret is not None, "the caller has been let in"
         expires_seconds = float(int(self.service_time()) + seconds)
         made = RoleSession(session_access_key(account), account, issuer, expires_seconds, role)
-        return MadeSession(session_keys(made, secret, token_bytes_min), datetime.fromtimestamp(expires_seconds, UTC))
+        expires = datetime.fromtimestamp(int(self.wall_time()) + seconds, UTC)
+        return MadeSession(session_keys(made, secret, token_bytes_min), expires)
 
     def _secret_of(self, issuer: str) -> str | None:
         if self._keys is None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from socketserver import StreamRequestHandler, ThreadingTCPServer
 from threading import Thread
 from typing import Any, Self
 
@@ -30,6 +31,7 @@ CLIENT: dict[str, Any] = {
     "AWS_REGION": "eu-west-1",
     "AWS_DEFAULT_REGION": "eu-west-1",
 }
+NEGATIVE_CHUNK = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\nabc"
 Found = dict[str, tuple[str, str]]
 """Subject → verdict and sentence; of several, the last."""
 
@@ -116,6 +118,23 @@ class Answering:
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
+
+
+@contextmanager
+def sending(reply: bytes) -> Iterator[str]:
+    """The endpoint of a server that answers each connection with these bytes."""
+
+    class Handler(StreamRequestHandler):
+        def handle(self) -> None:
+            self.request.recv(10_000)
+            self.wfile.write(reply)
+
+    with ThreadingTCPServer(("127.0.0.1", 0), Handler) as serving:
+        thread = Thread(target=serving.serve_forever, args=(0.05,))
+        thread.start()
+        yield f"http://127.0.0.1:{serving.server_address[1]}"
+        serving.shutdown()
+        thread.join()
 
 
 class Dripping:

@@ -1,6 +1,8 @@
 """`hashrange doctor` in many environments: what it finds, what it never shows, and that it changes nothing."""
 
+import errno
 import os
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +97,14 @@ def test_aws_itself_is_never_called(doctor: Doctor) -> None:
         ({"HASHRANGE_PORT": "web"}, "settings", "wrong", 'HASHRANGE_PORT is "web"'),
         ({"HASHRANGE_IN_MEMORY": "true"}, "data", "ok", "in memory"),
         ({"HASHRANGE_DATA_DIR": "/dev/null/data"}, "data", "wrong", "/dev/null is no folder"),
+        ({"HASHRANGE_CREDENTIALS": "missing"}, "files", "wrong", "the credentials file missing cannot be used"),
+        ({"HASHRANGE_TLS_CERT": "no", "HASHRANGE_TLS_KEY": "no"}, "files", "wrong", "TLS cannot start with no and no"),
+        ({"HASHRANGE_INIT": "missing"}, "files", "wrong", "the init folder 'missing' cannot be read"),
+        ({"HASHRANGE_FAULTS": "missing"}, "files", "wrong", "the file of faults missing cannot be read"),
+        ({"HASHRANGE_TRIGGERS": "missing"}, "files", "wrong", "the file of triggers missing cannot be read"),
+        ({"HASHRANGE_OTHERS": "nonsense"}, "files", "wrong", "--others: 'nonsense' is no URL"),
+        ({"HASHRANGE_OTHERS": f"http://me:{SECRET}@host"}, "files", "wrong", "--others: 'http://host' is no URL"),
+        ({"HASHRANGE_OTHERS": "http://localhost:4566"}, "files", "ok", "can be used"),
         ({"HASHRANGE_DATA_DIR": "/dev"}, "data", "wrong", "holds other files"),
         ({"HASHRANGE_DATA_DIR": "a" * 400}, "data", "wrong", "File name too long"),
         ({"HASHRANGE_HOST": "192.0.2.1", "HASHRANGE_PORT": "8000"}, "port", "wrong", "No server can listen"),
@@ -109,6 +119,14 @@ def test_what_surprises_people(
     found = doctor(AWS_ENDPOINT_URL=endpoint, **CLIENT | environment)
     assert found[subject][0] == verdict
     assert words in found[subject][1]
+
+
+def test_a_data_folder_that_is_a_link_to_nothing(doctor: Doctor, endpoint: str) -> None:
+    (doctor.home / "link").symlink_to("nothing")
+    (doctor.home / "loop").symlink_to("loop")
+    for name in ("link", "loop", "loop/data"):
+        found = doctor(AWS_ENDPOINT_URL=endpoint, HASHRANGE_DATA_DIR=name, expected=1, **CLIENT)
+        assert found["data"][0] == "wrong", name
 
 
 def test_a_proxy_that_is_not_used(doctor: Doctor, endpoint: str) -> None:
@@ -134,6 +152,19 @@ def test_keys_of_a_profile(doctor: Doctor, endpoint: str) -> None:
     assert doctor(AWS_ENDPOINT_URL=endpoint)["credentials"][0] == "hint"
 
 
+@pytest.mark.parametrize("head", ['profile "my shop"', "profile   'my shop'"])
+def test_names_of_profiles_in_quotes(doctor: Doctor, endpoint: str, head: str) -> None:
+    doctor.write(
+        "config",
+        f"[{head}]\nregion = us-west-2\nservices = local\n[services 'local']\ndynamodb =\n  endpoint_url = {endpoint}\n",
+    )
+    doctor.write("credentials", f"[my shop]\naws_access_key_id = any\naws_secret_access_key = {SECRET}\n")
+    found = doctor(AWS_PROFILE="my shop")
+    assert "profile" not in found
+    assert found["endpoint"] == ("ok", f"Clients call {endpoint}, by the services of the profile my shop.")
+    assert "us-west-2" in found["region"][1]
+
+
 def test_a_folder_that_a_server_uses(doctor: Doctor, tmp_path: Path) -> None:
     folder = str(tmp_path / "data")
     with server(Settings(data_dir=folder, port=0)) as database:
@@ -150,6 +181,19 @@ def test_a_port_that_another_program_has(doctor: Doctor, endpoint: str) -> None:
         assert found["port"][0] == "hint"
         assert "clients call elsewhere" in found["port"][1]
         assert doctor("--endpoint-url", other.url, **port, **CLIENT)["port"][0] == "ok"
+
+
+def test_a_machine_without_ipv6(doctor: Doctor, endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    class OldSocket(socket.socket):
+        def __init__(self, family: int = -1, *rest: Any, **named: Any) -> None:
+            if family == socket.AF_INET6:
+                raise OSError(errno.EAFNOSUPPORT, "Address family not supported by protocol")
+            super().__init__(family, *rest, **named)
+
+    monkeypatch.setattr(socket, "socket", OldSocket)
+    found = doctor(AWS_ENDPOINT_URL=endpoint, HASHRANGE_HOST="::", HASHRANGE_PORT="8000", expected=1, **CLIENT)
+    assert found["port"][0] == "wrong"
+    assert "Address family not supported by protocol" in found["port"][1]
 
 
 def test_aws_as_the_endpoint_in_the_code(doctor: Doctor) -> None:

@@ -23,7 +23,7 @@ class Server:
         or an error code."""
         self.places: list[tuple[str, dict[str, Any]]] = []
 
-    def ask(self, operation: str, service: str = "dynamodb", **members: Any) -> Any:
+    def ask(self, operation: str, service: str = "dynamodb", /, **members: Any) -> Any:
         """The stub of `Remote.ask`."""
         assert service == "streams"
         if operation == "DescribeStream":

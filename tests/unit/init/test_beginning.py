@@ -263,3 +263,15 @@ def test_a_reset_returns_to_the_initial_content(tmp_path: Path, is_kept: bool) -
             path.unlink()
         database.reset()
         assert client.list_tables()["TableNames"] == []
+
+
+@pytest.mark.parametrize("name", ["Items", "Item", "KeySchema", "RequestItems", "TableStatus"])
+def test_writes_to_a_table_that_is_called_like_a_member(tmp_path: Path, name: str) -> None:
+    """`--request-items` takes an object whose members are the names of tables."""
+    writes = {
+        name: [{"PutRequest": {"Item": {"id": {"S": "ada"}}}}],
+        "Users": [{"DeleteRequest": {"Key": {"id": {"S": "ben"}}}}],
+    }
+    tables = [USERS, USERS | {"TableName": name}]
+    with begun(make_folder(tmp_path / "init", {"A.json": tables, "B.json": writes, "C.json": [writes]})) as database:
+        assert database.client().scan(TableName=name)["Items"] == [{"id": {"S": "ada"}}]

@@ -1,6 +1,9 @@
 """A request of the init folder meets the checks of one that came over the API, and is sent again while the store is busy."""
 
 import asyncio
+import gzip
+from collections.abc import Coroutine
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -8,11 +11,14 @@ import pytest
 
 from hashrange.clock import SystemClock
 from hashrange.errors import ApiError, StorageBusy
+from hashrange.init.applying import LINES_TOGETHER, TOGETHER_BYTES
 from hashrange.init.running import ATTEMPTS_MAX, carry_out
 from hashrange.operations.items.put_item import OPERATION
 from hashrange.operations.operation import Operation
+from hashrange.service import initial_content
 from tests.support.scopes import scope_of
 from tests.support.stores import make_store
+from tests.unit.init.folders import USERS, begun, make_folder, users_in
 
 BODY = b'{"TableName": "Users", "Item": {"id": {"S": "a"}}}'
 
@@ -92,3 +98,21 @@ def test_the_first_fault_is_told_in_the_services_words(body: bytes, code: str, m
         assert caught.value.message is None
     else:
         assert message in str(caught.value.message)
+
+
+def test_lines_of_blanks_hold_nobody_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A compressed file of 20 KB may have 20 million of them."""
+    first, last = b'{"id": "first"}\n', b'{"id": "last"}\n'
+    blanks = b"\n" * (3 * LINES_TOGETHER) + (b" " * TOGETHER_BYTES + b"\n") * 3
+    folder = make_folder(tmp_path / "init", {"A.json": USERS, "Users.jsonl.gz": gzip.compress(first + blanks + last)})
+    turns = 0
+
+    async def in_go(work: Coroutine[Any, Any, None]) -> None:
+        nonlocal turns
+        turns += 1
+        await work
+
+    monkeypatch.setattr(initial_content, "_in_task", in_go)
+    with begun(folder) as database:
+        assert users_in(database.client()).keys() == {"first", "last"}
+    assert turns >= 6, "others have their turn between the pieces of the work"

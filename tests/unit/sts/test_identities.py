@@ -1,12 +1,16 @@
 """Who a caller is, and which tables the keys of a session reach, if every access key is let in."""
 
+import os
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from hashrange.testing import Database
+from hashrange.settings import Settings
+from hashrange.testing import Database, server
 from tests.unit.sts.conftest import ClientFor
 
 ROLE = "arn:aws:iam::111122223333:role/teams/shop/deploy"
@@ -63,6 +67,21 @@ def test_the_keys_look_like_the_service_s(sts: Any, database: Database) -> None:
     longer = sts.assume_role(**SESSION, MinimumSessionTokenSize=4096)["Credentials"]["SessionToken"]
     assert len(keys["SessionToken"]) < 1_000
     assert 4_096 <= len(longer) < 4_200
+
+
+def test_a_profile_assumes_a_role_while_service_time_is_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SDKs compare the keys' end with the clock of their machine, and refuse keys that have ended."""
+    profile = "[profile deploy]\nregion = eu-west-1\nsource_profile = own\nrole_arn = " + ROLE
+    keys = "\n[profile own]\naws_access_key_id = any\naws_secret_access_key = any\n"
+    (tmp_path / "config").write_text(profile + keys, encoding="utf-8")
+    for variable in [one for one in os.environ if one.startswith("AWS_")]:
+        monkeypatch.delenv(variable)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
+    with server(Settings(data_dir=None, port=0, clock_behind_seconds=172_800)) as database:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", database.endpoint)
+        client = boto3.Session(profile_name="deploy").client("dynamodb")
+        assert client.list_tables()["TableNames"] == []
 
 
 def test_the_keys_of_a_session_reach_the_role_s_tables(client_for: ClientFor, sts: Any) -> None:

@@ -161,11 +161,10 @@ def _ask(
         connection.connect()
         used.append(connection.sock)
         connection.request(method, path, body, dict(headers))
-        with connection.getresponse() as reply:
-            received = reply.read(REPLY_BYTES_MAX)
-            if is_late:
-                raise TimeoutError
-            return EndpointReply(reply.status, {name.lower(): value for name, value in reply.getheaders()}, received)
+        reply = _received(connection)
+        if is_late:
+            raise TimeoutError
+        return reply
     except (OSError, HTTPException) as error:
         if is_late:
             raise TimeoutError from error
@@ -173,6 +172,16 @@ def _ask(
     finally:
         timer.cancel()
         connection.close()
+
+
+def _received(connection: HTTPConnection) -> EndpointReply:
+    """The reply to the request that was sent. Raises OSError, HTTPException."""
+    try:
+        with connection.getresponse() as reply:
+            received = reply.read(REPLY_BYTES_MAX)
+            return EndpointReply(reply.status, {name.lower(): value for name, value in reply.getheaders()}, received)
+    except ValueError as error:  # from http.client, for a chunk of negative length
+        raise HTTPException("malformed reply") from error
 
 
 def _trust(ca_bundle: str | None) -> ssl.SSLContext:
@@ -257,7 +266,7 @@ def _named(parts: SplitResult, keys: ClientKeys, health: EndpointReply) -> Findi
 def _clock(health: EndpointReply) -> Iterator[Finding]:
     try:
         there = parsedate_to_datetime(health.headers["date"]).timestamp()
-    except (KeyError, ValueError, TypeError):
+    except (KeyError, ValueError, OverflowError):
         return
     skew_seconds = abs(there - SystemClock.wall_time())
     if skew_seconds > SKEW_SECONDS_MAX:
@@ -301,7 +310,7 @@ def _listed(parts: SplitResult, keys: ClientKeys) -> Iterator[Finding]:
         members = json.loads(reply.body)
     except (ValueError, RecursionError):
         members = None
-    if not isinstance(members, dict):
+    if not isinstance(members, dict) or not members.keys() & {"TableNames", "__type"}:
         yield failing("request", f"ListTables got no reply of DynamoDB (HTTP {reply.status}).")
     elif reply.status == 200 and isinstance(members.get("TableNames"), list):
         count = len(members["TableNames"])

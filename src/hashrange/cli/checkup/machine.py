@@ -55,7 +55,7 @@ def look_at_data_folder(settings: Settings) -> Iterator[Finding]:
 
 
 def _state_of(folder: Path) -> Iterator[Finding]:
-    existing = next((one for one in (folder, *folder.absolute().parents) if one.exists()), folder)
+    existing = next((one for one in (folder, *folder.absolute().parents) if one.is_symlink() or one.exists()), folder)
     if not existing.is_dir():
         yield failing(
             "data", f"{existing} is no folder, so {folder} cannot hold data. Name another one with --data-dir."
@@ -98,15 +98,15 @@ def look_at_port(settings: Settings, *, is_called_by_clients: bool) -> Iterator[
     """Whether a server can listen at its port now. Binds the port, does not listen, and lets it go."""
     if settings.port == 0:
         return
-    with socket.socket(socket.AF_INET6 if ":" in settings.host else socket.AF_INET) as trying:
-        if os.name == "posix":  # Windows lets two programs bind one port with this option
-            trying.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
+    try:
+        with socket.socket(socket.AF_INET6 if ":" in settings.host else socket.AF_INET) as trying:
+            if os.name == "posix":  # Windows lets two programs bind one port with this option
+                trying.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             trying.bind((settings.host, settings.port))
-        except OSError as error:
-            yield _unbound(settings, error, is_called_by_clients)
-        else:
-            yield fine("port", f"Port {settings.port} is free at {settings.host}.")
+    except OSError as error:  # a machine without IPv6 has no such sockets
+        yield _unbound(settings, error, is_called_by_clients)
+    else:
+        yield fine("port", f"Port {settings.port} is free at {settings.host}.")
 
 
 def _unbound(settings: Settings, error: OSError, is_called_by_clients: bool) -> Finding:

@@ -5,6 +5,7 @@ Source: AWS SDKs and Tools Reference Guide, *service-specific endpoints*, *share
 
 import configparser
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -60,7 +61,8 @@ def read_profile(environment: Mapping[str, str], name: str | None, home_folder: 
     home = Path(home_folder)
     asked = name or environment.get("AWS_PROFILE") or environment.get("AWS_DEFAULT_PROFILE")
     chosen = asked or "default"
-    config, problem = _read(environment.get("AWS_CONFIG_FILE"), home / ".aws" / "config")
+    quoted, problem = _read(environment.get("AWS_CONFIG_FILE"), home / ".aws" / "config")
+    config = {_without_quotes(head): section for head, section in quoted.items()}
     credentials, second = _read(environment.get("AWS_SHARED_CREDENTIALS_FILE"), home / ".aws" / "credentials")
     own = config.get(chosen if chosen == "default" else f"profile {chosen}", {})
     keys = credentials.get(chosen, {})
@@ -88,6 +90,14 @@ def _read(variable: str | None, usual: Path) -> tuple[dict[str, Section], str | 
     except (OSError, RuntimeError, UnicodeDecodeError, configparser.Error) as error:
         return {}, f"{path} cannot be read ({type(error).__name__})"
     return {name: dict(parser.items(name)) for name in parser.sections()}, None
+
+
+def _without_quotes(head: str) -> str:
+    """A section's head in the config file as SDKs understand it: names may stand in quotes, as in `profile "my shop"`."""
+    try:
+        return " ".join(shlex.split(head))
+    except ValueError:
+        return head
 
 
 def _nested(text: str) -> Section:

@@ -18,7 +18,7 @@ class AskedServer:
         """Endpoint and Region, for messages."""
         return f"{self._server.endpoint}, {self._server.region}"
 
-    def ask(self, operation: str, service: str = "dynamodb", **members: Any) -> Any:
+    def ask(self, operation: str, service: str = "dynamodb", /, **members: Any) -> Any:
         """Send a request without the members that are None; returns the reply. Raises RefusedRequest and RemoteError."""
         given = {name: value for name, value in members.items() if value is not None}
         with self._lock:

@@ -6,6 +6,7 @@ from typing import Any
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
 from mcp.types import ToolAnnotations
 
 from hashrange import __version__
@@ -23,24 +24,35 @@ DESTROYS = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_wor
 
 def make_tool_server(asking: AskedServer, *, may_write: bool) -> MCPServer[Any]:
     """The server of tools, which talks to nobody yet."""
-    server: MCPServer[Any] = MCPServer("hashrange", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
     reading = ReadTools(asking, may_write=may_write)
-    for tool in (
-        reading.list_tables,
-        reading.describe_table,
-        reading.get_item,
-        reading.query,
-        reading.scan,
-        reading.advise_schema,
-    ):
-        server.add_tool(_told(tool), annotations=READS)
-    server.add_tool(_told(reading.run_partiql), annotations=DESTROYS if may_write else READS)
+    tools = [
+        _strict(tool, READS)
+        for tool in (
+            reading.list_tables,
+            reading.describe_table,
+            reading.get_item,
+            reading.query,
+            reading.scan,
+            reading.advise_schema,
+        )
+    ]
+    tools.append(_strict(reading.run_partiql, DESTROYS if may_write else READS))
     if may_write:
         writing = WriteTools(asking)
-        server.add_tool(_told(writing.create_table), annotations=ADDS)
-        for change in (writing.put_item, writing.update_item, writing.delete_item, writing.delete_table):
-            server.add_tool(_told(change), annotations=DESTROYS)
-    return server
+        tools.append(_strict(writing.create_table, ADDS))
+        changes = (writing.put_item, writing.update_item, writing.delete_item, writing.delete_table)
+        tools += [_strict(change, DESTROYS) for change in changes]
+    return MCPServer("hashrange", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING", tools=tools)
+
+
+def _strict(tool: Callable[..., dict[str, Any]], annotations: ToolAnnotations) -> Tool:
+    """The tool, which refuses arguments that it does not have: the library drops them, and a misspelled condition with them."""
+    made = Tool.from_function(_told(tool), annotations=annotations)
+    arguments = made.fn_metadata.arg_model
+    arguments.model_config["extra"] = "forbid"
+    arguments.model_rebuild(force=True)
+    made.parameters = arguments.model_json_schema(by_alias=True)
+    return made
 
 
 def _told(tool: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:

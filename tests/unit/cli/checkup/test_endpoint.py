@@ -11,7 +11,7 @@ import pytest
 from hashrange.cli.checkup import endpoint as checks
 from hashrange.settings import Settings
 from hashrange.testing import server
-from tests.unit.cli.doctor_visits import CLIENT, SECRET, Answering, Doctor, Dripping, listener
+from tests.unit.cli.doctor_visits import CLIENT, NEGATIVE_CHUNK, SECRET, Answering, Doctor, Dripping, listener, sending
 
 TLS = Path(__file__).parents[3] / "data" / "tls"
 KEYS = checks.ClientKeys("any", SECRET, None, "eu-west-1", None)
@@ -83,6 +83,20 @@ def test_a_clock_that_is_wrong(doctor: Doctor) -> None:
         told = doctor("--endpoint-url", other.url, expected=1, **CLIENT)
     assert told["clock"][0] == "wrong"
     assert "set the clocks" in told["clock"][1]
+
+
+def test_a_chunk_of_negative_length_is_no_http(doctor: Doctor) -> None:
+    with sending(NEGATIVE_CHUNK) as url:
+        told = doctor("--endpoint-url", url, expected=1, **CLIENT)
+    assert told["server"][1].endswith("does not speak HTTP (HTTPException).")
+
+
+@pytest.mark.parametrize("date", ["yesterday", "Mon, 01 Jan 99999999999 00:00:00 GMT"])
+def test_a_date_that_is_none_says_nothing_of_clocks(doctor: Doctor, date: str) -> None:
+    with Answering(200, b"{}", Date=date) as other:
+        found = doctor("--endpoint-url", other.url, expected=1, **CLIENT)
+    assert "clock" not in found
+    assert found["request"] == ("wrong", "ListTables got no reply of DynamoDB (HTTP 200).")
 
 
 def test_a_clock_that_was_advanced(doctor: Doctor) -> None:
