@@ -40,6 +40,18 @@ IdentifyRequest = Callable[[], object]
 """Returns the meter of the request that runs now."""
 
 
+class _Reading:
+    """A request that reads pages, or is a transaction, and has not ended."""
+
+    __slots__ = ("meter", "paid")
+
+    def __init__(self, meter: object) -> None:
+        self.meter = meter
+        """Kept, so that no other meter has its identity."""
+        self.paid: dict[CapacitySide, tuple[int, float]] = {}
+        """Bytes that its pages have read so far of each table or index, and the units that were taken for them."""
+
+
 class AdmittedStore(WrappedStore):
     """A store in front of `inner`, for requests alone."""
 
@@ -57,8 +69,8 @@ class AdmittedStore(WrappedStore):
         self._by_source = throughputs.by_source
         self._now = now
         self._identify = identify
-        self._reading: dict[int, object] = {}
-        """By identity, the meters of requests of which `count` takes units: a page has been admitted, or they are transactions."""
+        self._reading: dict[int, _Reading] = {}
+        """By identity of its meter, each request of which `count` takes units: a page has been admitted, or it is a transaction."""
 
     # --- reads -----------------------------------------------------------------------------------
 
@@ -90,27 +102,29 @@ class AdmittedStore(WrappedStore):
     def page(self, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Soon[Page]:
         """Rows of `span`. Raises the ApiError of a throttled read, but only for the first rows of a request's page.
 
-        Only partitions are paid here: the units of the table or index follow from all slices together (`count`).
+        Each slice is paid when it has been read, so that reads at the same time see it, and a client that leaves has paid;
+        `count` corrects the sum.
         """
         throughput = self._find(source_id)
         coming_page = partial(self._inner.page, source_id, span, limit_rows, limit_bytes, consistent=consistent)
         if throughput is None:
             return coming_page()
         meter = self._identify()
-        if id(meter) not in self._reading:
+        reading = self._reading.get(id(meter))
+        if reading is None:
             throughput.reads.admit_page(Key(span.lower.ljust(HASH_BYTES, b"\0")), self._now())
-            self._note(meter)
+            reading = self._note(meter)
         coming = coming_page()
         if isinstance(coming, Page):
-            _pay_partitions(throughput.reads, span, coming, self._now(), consistent=consistent)
+            _pay_slice(reading, throughput.reads, span, coming, self._now(), consistent=consistent)
             return coming
-        return self._paged(coming, throughput.reads, span, consistent=consistent)
+        return self._paged(coming, reading, throughput.reads, span, consistent=consistent)
 
     async def _paged(
-        self, coming: Coroutine[Any, Any, Page], reads: CapacitySide, span: Span, *, consistent: bool
+        self, coming: Coroutine[Any, Any, Page], reading: _Reading, reads: CapacitySide, span: Span, *, consistent: bool
     ) -> Page:
         page = await coming
-        _pay_partitions(reads, span, page, self._now(), consistent=consistent)
+        _pay_slice(reading, reads, span, page, self._now(), consistent=consistent)
         return page
 
     async def snapshot_get(self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int) -> list[Row | None]:
@@ -127,29 +141,36 @@ class AdmittedStore(WrappedStore):
                 throughput.reads.take_of_partition(key, units, self._now())
         return rows
 
-    def _note(self, meter: object) -> None:
+    def _note(self, meter: object) -> _Reading:
         """Remember that `count` is to take the units of the request with this meter. None: nobody will count it."""
+        reading = _Reading(meter)
         if meter is not None:
-            self._reading[id(meter)] = meter
+            self._reading[id(meter)] = reading
+        return reading
 
     def count(self, meter: Meter) -> None:
-        """Take the units of a request that has ended, as far as they were not known before: those of pages, and of reads in transactions."""
-        if not self._reading or self._reading.pop(id(meter), None) is None:
+        """Take the units of a request that has ended, as far as they have not been paid: those of pages, and of reads in transactions."""
+        reading = self._reading.pop(id(meter), None) if self._reading else None
+        if reading is None:
             return
         for usage in meter:
             if usage.__class__ is not PageUsage and usage.__class__ is not TransactedReadUsage:
                 continue
             now_seconds = self._now()
             for index, units in usage.index_units:
-                self._take_of_source(usage.table, index, units, now_seconds)
+                self._take_of_source(reading, usage.table, index, units, now_seconds)
             if not usage.index_units:
-                self._take_of_source(usage.table, None, usage.table_units, now_seconds)
+                self._take_of_source(reading, usage.table, None, usage.table_units, now_seconds)
 
-    def _take_of_source(self, table: OpenTable, index: Index | None, units: float, now_seconds: float) -> None:
+    def _take_of_source(
+        self, reading: _Reading, table: OpenTable, index: Index | None, units: float, now_seconds: float
+    ) -> None:
         source = table.read_source(None if index is None else index.name)
         throughput = None if source is None else self._find(source.source_id)
         if throughput is not None:
-            throughput.reads.take(None, units, now_seconds)
+            units -= reading.paid.pop(throughput.reads, (0, 0.0))[1]
+            if units:
+                throughput.reads.take(None, units, now_seconds)
 
     # --- writes ----------------------------------------------------------------------------------
 
@@ -268,9 +289,17 @@ def _entry_key(write: EntryWrite) -> Key:
     return entry.key
 
 
-def _pay_partitions(reads: CapacitySide, span: Span, page: Page, now_seconds: float, *, consistent: bool) -> None:
-    """Use units of the partitions that a slice of a page has read: from the begin of its span to its last key, or to the end."""
+def _pay_slice(
+    reading: _Reading, reads: CapacitySide, span: Span, page: Page, now_seconds: float, *, consistent: bool
+) -> None:
+    """Use the units of a slice of a page: of the table or index, and of the partitions from the begin of its span to its last key, or to the end."""
     lower, upper = span.lower, span.upper
     if page.last_key is not None:
         lower, upper = (page.last_key, upper) if span.is_reverse else (lower, page.last_key)
     reads.take_of_span(lower, upper, read_units(page.size_bytes, consistent=consistent), now_seconds)
+    size_bytes, paid_units = reading.paid.get(reads, (0, 0.0))
+    size_bytes += page.size_bytes
+    units = read_units(size_bytes, consistent=consistent)  # of all slices together, as the page's are
+    reading.paid[reads] = size_bytes, units
+    if units != paid_units:
+        reads.take(None, units - paid_units, now_seconds)

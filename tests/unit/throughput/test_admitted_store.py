@@ -1,0 +1,82 @@
+"""A page is paid slice by slice, so that reads at the same time, and a client that leaves, do not read for nothing."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+
+from hashrange.clock import SystemClock, VirtualClock
+from hashrange.operations.meter import Meter, PageUsage
+from hashrange.operations.registry import ALL_OPERATIONS
+from hashrange.settings import Settings
+from hashrange.soon import settled
+from hashrange.tables.span import Span
+from hashrange.throughput.admitted_store import AdmittedStore
+from tests.support import signing
+from tests.support.servers import ThreadServer
+from tests.support.stores import STORES
+
+READ_UNITS = 1_000
+ITEMS, ITEM_BYTES = 40, 8_000
+
+
+@pytest.fixture
+def running() -> Iterator[ThreadServer]:
+    """A server with the table `orders`, of 40 items of 2 units each; its time stands still."""
+    clock = VirtualClock(SystemClock().wall_time())
+    running = ThreadServer(
+        STORES["embedded"], ALL_OPERATIONS, clock, Settings(data_dir=None, port=0, throughput="enforced")
+    )
+    client: Any = boto3.client(
+        "dynamodb",
+        endpoint_url=running.endpoint,
+        region_name=signing.REGION,
+        aws_access_key_id=signing.ACCESS_KEY,
+        aws_secret_access_key=signing.SECRET_KEY,
+    )
+    client.create_table(
+        TableName="orders",
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        ProvisionedThroughput={"ReadCapacityUnits": READ_UNITS, "WriteCapacityUnits": 10},
+    )
+    for number in range(ITEMS):
+        text = "x" * (ITEM_BYTES - len(f"pktext{number}"))
+        client.put_item(TableName="orders", Item={"pk": {"S": f"{number}"}, "text": {"S": text}})
+    client.close()
+    yield running
+    running.stop()
+
+
+def test_each_slice_is_paid_at_once_and_the_sum_is_that_of_the_page(running: ThreadServer) -> None:
+    asyncio.run_coroutine_threadsafe(read_in_slices(running), running.loop).result(30)
+
+
+async def read_in_slices(running: ThreadServer) -> None:
+    setup, meter = running.service.throughput, Meter()
+    (table,) = running.store.catalog.all_tables()
+    admitted = AdmittedStore(running.store, setup.throughputs, setup.now_seconds, lambda: meter)
+    found = setup.throughputs.find(table.source_id)
+    assert found is not None
+
+    def used() -> float:
+        left: Any = found.reads.describe(setup.now_seconds())["units_left"]
+        return READ_UNITS * 300 - float(left)
+
+    span = Span(bytes(8), b"\xff" * 16)
+    first = await settled(admitted.page(table.source_id, span, 15, 2**20, consistent=True))
+    assert used() == pytest.approx(30, abs=1)
+    assert first.last_key is not None
+    left = Span(first.last_key + b"\0", span.upper)
+    rest = await settled(admitted.page(table.source_id, left, 100, 2**20, consistent=True))
+    assert len(first.rows) + len(rest.rows) == ITEMS
+    assert used() == pytest.approx(79)  # 320,000 bytes
+    meter.append(PageUsage(table, "orders", 79.0))
+    admitted.count(meter)
+    assert used() == pytest.approx(79)
+    await settled(admitted.page(table.source_id, span, 15, 2**20, consistent=True))
+    meter[:] = [PageUsage(table, "orders", 1.0)]  # the page ended before rows that the store had read
+    admitted.count(meter)
+    assert used() == pytest.approx(80)
