@@ -95,6 +95,13 @@ class AdmittedStore(WrappedStore):
         reads.take(key, item_read_units(row, consistent=consistent), self._now())
         return row
 
+    def unread(self, source_id: bytes, key: Key, units: float) -> None:
+        """Give back the units of a row that `get` has read."""
+        super().unread(source_id, key, units)
+        throughput = self._find(source_id)
+        if throughput is not None:
+            throughput.reads.take(key, -units, self._now())
+
     def _is_admitted(self) -> bool:
         """True if a page of the request that runs now has been admitted: it reads the items of the page's index entries."""
         return bool(self._reading) and id(self._identify()) in self._reading
