@@ -303,10 +303,10 @@ def _pay_slice(
     lower, upper = span.lower, span.upper
     if page.last_key is not None:
         lower, upper = (page.last_key, upper) if span.is_reverse else (lower, page.last_key)
-    reads.take_of_span(lower, upper, read_units(page.size_bytes, consistent=consistent), now_seconds)
     size_bytes, paid_units = reading.paid.get(reads, (0, 0.0))
     size_bytes += page.size_bytes
     units = read_units(size_bytes, consistent=consistent)  # of all slices together, as the page's are
     reading.paid[reads] = size_bytes, units
     if units != paid_units:
+        reads.take_of_span(lower, upper, units - paid_units, now_seconds)
         reads.take(None, units - paid_units, now_seconds)
