@@ -1,53 +1,16 @@
 """A page is paid slice by slice, so that reads at the same time, and a client that leaves, do not read for nothing."""
 
 import asyncio
-from collections.abc import Iterator
 from typing import Any
 
-import boto3
 import pytest
 
-from hashrange.clock import SystemClock, VirtualClock
 from hashrange.operations.meter import Meter, PageUsage
-from hashrange.operations.registry import ALL_OPERATIONS
-from hashrange.settings import Settings
 from hashrange.soon import settled
 from hashrange.tables.span import Span
 from hashrange.throughput.admitted_store import AdmittedStore
-from tests.support import signing
 from tests.support.servers import ThreadServer
-from tests.support.stores import STORES
-
-READ_UNITS = 1_000
-ITEMS, ITEM_BYTES = 40, 8_000
-
-
-@pytest.fixture
-def running() -> Iterator[ThreadServer]:
-    """A server with the table `orders`, of 40 items of 2 units each; its time stands still."""
-    clock = VirtualClock(SystemClock().wall_time())
-    running = ThreadServer(
-        STORES["embedded"], ALL_OPERATIONS, clock, Settings(data_dir=None, port=0, throughput="enforced")
-    )
-    client: Any = boto3.client(
-        "dynamodb",
-        endpoint_url=running.endpoint,
-        region_name=signing.REGION,
-        aws_access_key_id=signing.ACCESS_KEY,
-        aws_secret_access_key=signing.SECRET_KEY,
-    )
-    client.create_table(
-        TableName="orders",
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-        ProvisionedThroughput={"ReadCapacityUnits": READ_UNITS, "WriteCapacityUnits": 10},
-    )
-    for number in range(ITEMS):
-        text = "x" * (ITEM_BYTES - len(f"pktext{number}"))
-        client.put_item(TableName="orders", Item={"pk": {"S": f"{number}"}, "text": {"S": text}})
-    client.close()
-    yield running
-    running.stop()
+from tests.unit.throughput.conftest import ITEMS, READ_UNITS
 
 
 def test_each_slice_is_paid_at_once_and_the_sum_is_that_of_the_page(running: ThreadServer) -> None:
