@@ -7,7 +7,7 @@ refuses. Reads are admitted before anybody knows what they cost, and take it aft
 
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from hashrange.errors import ApiError, ItemRefusal
 from hashrange.items.types import Key, Row
@@ -40,6 +40,19 @@ IdentifyRequest = Callable[[], object]
 """Returns the meter of the request that runs now."""
 
 
+class _Paid(NamedTuple):
+    """Units that the pages of a request have used so far of one table or index."""
+
+    span_bytes: int
+    """Bytes that have been read of the span that has not ended yet, and their units."""
+    span_units: float
+    units: float
+    """Units of all its spans, this one included."""
+
+
+NOTHING_PAID = _Paid(0, 0.0, 0.0)
+
+
 class _Reading:
     """A request that reads pages, or is a transaction, and has not ended."""
 
@@ -48,8 +61,8 @@ class _Reading:
     def __init__(self, meter: object) -> None:
         self.meter = meter
         """Kept, so that no other meter has its identity."""
-        self.paid: dict[CapacitySide, tuple[int, float]] = {}
-        """Bytes that its pages have read so far of each table or index, and the units that were taken for them."""
+        self.paid: dict[CapacitySide, _Paid] = {}
+        """What has been taken of each table or index."""
 
 
 class AdmittedStore(WrappedStore):
@@ -175,7 +188,7 @@ class AdmittedStore(WrappedStore):
         source = table.read_source(None if index is None else index.name)
         throughput = None if source is None else self._find(source.source_id)
         if throughput is not None:
-            units -= reading.paid.pop(throughput.reads, (0, 0.0))[1]
+            units -= reading.paid.pop(throughput.reads, NOTHING_PAID).units
             if units:
                 throughput.reads.take(None, units, now_seconds)
 
@@ -303,10 +316,13 @@ def _pay_slice(
     lower, upper = span.lower, span.upper
     if page.last_key is not None:
         lower, upper = (page.last_key, upper) if span.is_reverse else (lower, page.last_key)
-    size_bytes, paid_units = reading.paid.get(reads, (0, 0.0))
-    size_bytes += page.size_bytes
-    units = read_units(size_bytes, consistent=consistent)  # of all slices together, as the page's are
-    reading.paid[reads] = size_bytes, units
-    if units != paid_units:
-        reads.take_of_span(lower, upper, units - paid_units, now_seconds)
-        reads.take(None, units - paid_units, now_seconds)
+    paid = reading.paid.get(reads, NOTHING_PAID)
+    span_bytes = paid.span_bytes + page.size_bytes
+    span_units = read_units(span_bytes, consistent=consistent)  # a span rounds up once, and not each of its slices
+    units = span_units - paid.span_units
+    if page.last_key is None:
+        span_bytes, span_units = 0, 0.0
+    reading.paid[reads] = _Paid(span_bytes, span_units, paid.units + units)
+    if units:
+        reads.take_of_span(lower, upper, units, now_seconds)
+        reads.take(None, units, now_seconds)

@@ -105,3 +105,12 @@ def test_a_page_of_many_small_items_uses_no_more_of_its_partition(database: Data
     assert reply["Count"] == 400
     more = [after - now for after, now in zip(used(database), before, strict=True)]
     assert sorted(more) == pytest.approx([0, reply["ConsumedCapacity"]["CapacityUnits"]])
+
+
+def test_a_statement_of_several_partition_keys_uses_of_partitions_what_it_reports(database: Database) -> None:
+    statement = "SELECT * FROM music WHERE pk IN ['1', '2', '3', '4', 'none']"
+    reply = database.client().execute_statement(
+        Statement=statement, ConsistentRead=True, ReturnConsumedCapacity="TOTAL"
+    )
+    assert reply["ConsumedCapacity"]["CapacityUnits"] == 5
+    assert sum(used(database)) == pytest.approx(5)
