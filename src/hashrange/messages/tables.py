@@ -18,6 +18,28 @@ TABLE_BEING_UPDATED = (
 UNITS_BEING_UPDATED = (
     "Attempt to change a resource which is still in use: Table IOPS are currently being updated. Table: {name}"
 )
+IN_USE = "Attempt to change a resource which is still in use: "
+# From UNITS_DURING_STREAM to DELETION_DURING_STREAM: what a running change refuses, as observed in October 2026.
+UNITS_DURING_STREAM = IN_USE + "Can't change table IOPS when stream status is being updated. {stream}"
+UNITS_DURING_INDEX = (
+    IN_USE + "Can't change table IOPS when an index is being {doing}. Table: {name} Indexes: [{indexes}]"
+)
+MAXIMUM_DURING_MODE = IN_USE + "OnDemandThroughput cannot be updated while BillingMode update is in progress"
+MAXIMUM_DURING_CLASS = (
+    IN_USE + "OnDemandThroughput cannot be updated while TableClass update is in progress."
+    " TableClassUpdateInProgress: {table_class}"
+)
+MAXIMUM_DURING_INDEX = (
+    IN_USE + "OnDemandThroughput cannot be updated while index creation is in progress for indexes: [{indexes}]"
+)
+STREAM_DURING_UNITS = IN_USE + "Can't enable or disable stream while table IOPS are being updated. Table: {name}"
+STREAM_DURING_CLASS = IN_USE + "Can't change stream status when a table class update is in progress. {running_class}"
+STREAM_DURING_STREAM = IN_USE + "A stream status change is currently in progress. {stream}"
+CLASS_DURING_CLASS = IN_USE + "Can't update table class when a table class update is in progress. {running_class}"
+CLASS_DURING_STREAM = IN_USE + "Can't update table class when stream status is being updated. {stream}"
+RUNNING_CLASS = "Table: {name} TableClassUpdateInProgress: {table_class}"
+RUNNING_STREAM = "Table: {name} Stream: {label} Operation: {operation}"
+DELETION_DURING_STREAM = IN_USE + "Cannot delete table while stream is being enabled/disabled."
 TABLE_INDEXES_IN_USE = (
     "Attempt to change a resource which is still in use: Cannot delete table while indexes are being created, updated,"
     " or deleted."

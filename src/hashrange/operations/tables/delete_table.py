@@ -37,6 +37,8 @@ async def delete_table(scope: Scope, request: DeleteTableRequest) -> Reply:
         reply = {"TableDescription": describe_deleted(table, now_seconds, count, size_bytes)}
         if status(table, now_seconds) == "DELETING":
             return reply
+        if status(table, now_seconds) == "UPDATING" and table.updating_for == "stream":
+            raise ResourceInUseException(say.DELETION_DURING_STREAM)
         if is_changing(table, now_seconds):
             raise ResourceInUseException(say.TABLE_BEING_UPDATED.format(name=table.name))
         require_active(table, now_seconds)

@@ -18,6 +18,7 @@ from hashrange.operations.tables.index_changes import index_changes
 from hashrange.operations.tables.index_members import UpdateGlobalSecondaryIndexAction
 from hashrange.operations.tables.members import ProvisionedThroughput, TableClass, WarmThroughput
 from hashrange.operations.tables.requests import UpdateTableRequest
+from hashrange.operations.tables.running_changes import is_resent, running_change
 from hashrange.operations.tables.update_combinations import makes_updating
 from hashrange.tables.change_quotas import (
     decreases_today,
@@ -38,8 +39,12 @@ def updated_table(request: UpdateTableRequest, table: Table, now_seconds: float,
     ThrottlingException for changes of protection that follow one another too fast; ValidationException for encryption that it has.
     """
     changes: dict[str, Any] = {}
-    if makes_updating(request):
-        changes = {"updating_until_seconds": until_seconds, "former_throughput": None}
+    if makes_updating(request) and not is_resent(request, table):
+        changes = {
+            "updating_until_seconds": until_seconds,
+            "updating_for": running_change(request, table),
+            "former_throughput": None,
+        }
     changes["indexes"] = _indexes(request, table, now_seconds, until_seconds)
     changes |= index_changes(request, table, changes["indexes"], until_seconds)
     if request.BillingMode is not None and request.BillingMode != table.billing_mode:
