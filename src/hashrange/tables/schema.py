@@ -56,6 +56,8 @@ class Index(msgspec.Struct, frozen=True):
     on_demand_max_write_units: int | None = None
     warm_read_units: int | None = None
     warm_write_units: int | None = None
+    former_warm: Throughput | None = None
+    """Warm throughput before the last request for more, which is shown until `warm_updating_until_seconds`."""
     throughput_increased_at_seconds: float | None = None
     throughput_decreased_at_seconds: float | None = None
     decreases_today: int = 0
@@ -157,6 +159,7 @@ class Table(msgspec.Struct, frozen=True):
     on_demand_max_write_units: int | None = None
     warm_read_units: int | None = None
     warm_write_units: int | None = None
+    former_warm: Throughput | None = None
     warm_updating_until_seconds: float = 0.0
     """The table's warm throughput is UPDATING until this time, and so is that of an index by its own."""
     switched_to_on_demand_at_seconds: float | None = None

@@ -9,24 +9,28 @@ from tests.unit.tables.control_plane import ControlPlane, units
 
 DELAY_SECONDS = 60
 IN_USE = "Attempt to change a resource which is still in use: "
-UNITS = {"ProvisionedThroughput": units(7, 7)}
-TO_PROVISIONED = {"BillingMode": "PROVISIONED", "ProvisionedThroughput": units(1, 1)}
-TO_ON_DEMAND = {"BillingMode": "PAY_PER_REQUEST"}
-MAXIMUM = {"OnDemandThroughput": {"MaxReadRequestUnits": 5}}
-WARM = {"WarmThroughput": {"ReadUnitsPerSecond": 13_000, "WriteUnitsPerSecond": 5_000}}
-ENCRYPTION = {"SSESpecification": {"Enabled": True, "SSEType": "KMS"}}
-CLASS = {"TableClass": "STANDARD_INFREQUENT_ACCESS"}
-STREAM = {"StreamSpecification": {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}}
-INDEX = {
+UNITS: dict[str, Any] = {"ProvisionedThroughput": units(7, 7)}
+TO_PROVISIONED: dict[str, Any] = {"BillingMode": "PROVISIONED", "ProvisionedThroughput": units(1, 1)}
+TO_ON_DEMAND: dict[str, Any] = {"BillingMode": "PAY_PER_REQUEST"}
+MAXIMUM: dict[str, Any] = {"OnDemandThroughput": {"MaxReadRequestUnits": 5}}
+WARM: dict[str, Any] = {"WarmThroughput": {"ReadUnitsPerSecond": 13_000, "WriteUnitsPerSecond": 5_000}}
+ENCRYPTION: dict[str, Any] = {"SSESpecification": {"Enabled": True, "SSEType": "KMS"}}
+CLASS: dict[str, Any] = {"TableClass": "STANDARD_INFREQUENT_ACCESS"}
+STREAM: dict[str, Any] = {"StreamSpecification": {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}}
+INDEX: dict[str, Any] = {
     "IndexName": "by-genre",
     "KeySchema": [{"AttributeName": "genre", "KeyType": "HASH"}],
     "Projection": {"ProjectionType": "ALL"},
 }
-NEW_INDEX = {
+NEW_INDEX: dict[str, Any] = {
     "AttributeDefinitions": [{"AttributeName": "genre", "AttributeType": "S"}],
     "GlobalSecondaryIndexUpdates": [{"Create": INDEX}],
 }
 CLASS_IN_PROGRESS = "TableClassUpdateInProgress: STANDARD_INFREQUENT_ACCESS"
+WITH_INDEX: dict[str, Any] = {
+    "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in ("id", "genre")],
+    "GlobalSecondaryIndexes": [INDEX],
+}
 RUNNING_CLASS = f"Table: music {CLASS_IN_PROGRESS}"
 RUNNING_STREAM = "Table: music Stream: 2027-01-15T08:01:00.000 Operation: ENABLE"
 
@@ -163,3 +167,28 @@ def test_the_reply_of_a_switch_to_provisioned_shows_the_warm_throughput_as_it_wa
     warm = plane.describe()["WarmThroughput"]
     assert plane.update(**TO_PROVISIONED)["WarmThroughput"] == warm
     assert plane.describe()["WarmThroughput"] == warm
+
+
+def test_warm_throughput_is_the_former_one_until_it_is_active_and_the_last_request_wins() -> None:
+    plane = ControlPlane(delay_seconds=DELAY_SECONDS)
+    plane.create(**WITH_INDEX)
+    plane.clock.advance(DELAY_SECONDS)
+    former = {"ReadUnitsPerSecond": 12_000, "WriteUnitsPerSecond": 4_000, "Status": "UPDATING"}
+
+    def request(reads: int) -> dict[str, Any]:
+        warm = {"WarmThroughput": {"ReadUnitsPerSecond": reads}}
+        return warm | {"GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "by-genre", **warm}}]}
+
+    def shown(described: dict[str, Any]) -> list[dict[str, Any]]:
+        return [described["WarmThroughput"], described["GlobalSecondaryIndexes"][0]["WarmThroughput"]]
+
+    for reads in (15_000, 13_000):
+        assert shown(plane.update(**request(reads))) == [former, former]
+        assert shown(plane.describe()) == [former, former]
+        plane.clock.advance(1)
+    with pytest.raises(ValidationException, match="lower than current WarmThroughput"):
+        plane.update(**request(11_999))
+    plane.clock.advance(DELAY_SECONDS)
+    assert shown(plane.describe()) == [former | {"ReadUnitsPerSecond": 13_000, "Status": "ACTIVE"}] * 2
+    with pytest.raises(ValidationException, match="lower than current WarmThroughput"):
+        plane.update(**request(12_999))

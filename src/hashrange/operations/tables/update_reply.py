@@ -77,7 +77,7 @@ def _with_former_units(new: Table, old: Table, now_seconds: float) -> Table:
     is_switched = new.billing_mode != old.billing_mode
 
     def changes(subject: Table | Index) -> dict[str, Any]:
-        warm = warm_units(old, subject if isinstance(subject, Index) else None)
+        warm = warm_units(old, subject if isinstance(subject, Index) else None, now_seconds)
         shown: dict[str, Any] = {
             "warm_read_units": warm.read_units,
             "warm_write_units": warm.write_units,

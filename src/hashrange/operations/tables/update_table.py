@@ -46,7 +46,7 @@ async def update_table(scope: Scope, request: UpdateTableRequest) -> Reply:
             dropped_statistics = await scope.store.statistics(described_sources(table))
             return {"TableDescription": described_drop(table, now_seconds, dropped_statistics)}
         require_changeable(request, table, now_seconds)
-        check_against_table(request, table)
+        check_against_table(request, table, now_seconds)
         until_seconds = now_seconds + scope.state_delay(table.name)
         new = updated_table(request, table, now_seconds, until_seconds)
         check_changes(scope)
