@@ -122,10 +122,55 @@ def test_some_changes_run_beside_others(running: dict[str, Any], change: dict[st
             "OnDemandThroughput cannot be updated while index creation is in progress for indexes: [by-genre]",
         ),
         (NEW_INDEX, WARM, "Table is being updated: music"),
+        (
+            NEW_INDEX,
+            STREAM,
+            "Can't change stream status when an index is being created. Table: music Indexes: [by-genre]",
+        ),
+        (TO_PROVISIONED, NEW_INDEX, "Can't create or delete indexes while table IOPS are being updated. Table: music"),
+        (
+            CLASS,
+            NEW_INDEX,
+            f"Can't create or delete an index when a table class update is in progress. {RUNNING_CLASS}",
+        ),
+        (STREAM, NEW_INDEX, f"Can't create or delete an index when stream status is being updated. {RUNNING_STREAM}"),
     ],
 )
 def test_the_error_names_the_change_that_runs(running: dict[str, Any], change: dict[str, Any], words: str) -> None:
     assert refusal(updating(running, is_provisioned=False), change) == words
+
+
+def test_an_index_that_is_deleted_is_named() -> None:
+    plane = ControlPlane(delay_seconds=DELAY_SECONDS)
+    plane.create(**WITH_INDEX)
+    plane.clock.advance(DELAY_SECONDS)
+    plane.update(GlobalSecondaryIndexUpdates=[{"Delete": {"IndexName": "by-genre"}}])
+    words = "Can't change table IOPS when an index is being deleted. Table: music Indexes: [by-genre]"
+    assert refusal(plane, TO_PROVISIONED) == words
+    update = {"GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "by-genre", **UNITS}}]}
+    assert refusal(plane, TO_PROVISIONED | update) == "Index is being deleted. Table: music Index: by-genre"
+    words = "OnDemandThroughput cannot be updated while index deletion is in progress for indexes: [by-genre]"
+    assert refusal(plane, MAXIMUM) == words
+    before = plane.describe()
+    assert plane.update(**TO_ON_DEMAND)["TableStatus"] == "UPDATING"
+    assert plane.describe() == before
+    with pytest.raises(
+        ResourceInUseException, match="Cannot delete table while indexes are being created, updated, or"
+    ):
+        plane.call("DeleteTable", TableName="music")
+
+
+def test_a_table_is_not_deleted_while_an_index_is_updating() -> None:
+    plane = ControlPlane(delay_seconds=DELAY_SECONDS)
+    plane.create(**WITH_INDEX)
+    plane.clock.advance(DELAY_SECONDS)
+    plane.update(GlobalSecondaryIndexUpdates=[{"Update": {"IndexName": "by-genre", **MAXIMUM}}])
+    with pytest.raises(
+        ResourceInUseException, match="Cannot delete table while indexes are being created, updated, or"
+    ):
+        plane.call("DeleteTable", TableName="music")
+    plane.clock.advance(DELAY_SECONDS)
+    plane.call("DeleteTable", TableName="music")
 
 
 @pytest.mark.parametrize("running", [UNITS, TO_ON_DEMAND, STREAM])

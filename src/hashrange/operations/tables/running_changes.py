@@ -1,7 +1,7 @@
 """May a table be changed while it is UPDATING for another change? Few changes may be, and the error of the others names the one that runs.
 
 A switch back to on-demand while a switch to provisioned runs is accepted and dropped: the reply says that it takes place, and it does not.
-So is BillingMode or TableClass that is what the table has. Source: service behaviour, captures of October 2026; where it is not known,
+So is a BillingMode or TableClass that the table has. Source: service behaviour, captures of October 2026; where it is not known,
 the error only says that the table is being updated.
 """
 
@@ -30,10 +30,10 @@ def running_change(request: UpdateTableRequest, table: Table) -> RunningChange:
 
 
 def is_dropped(request: UpdateTableRequest, table: Table, now_seconds: float) -> bool:
-    """True for a switch back to on-demand while the table is UPDATING because it is switched to provisioned."""
+    """True for a switch to on-demand alone, while one to provisioned runs, or while an index of an on-demand table is created or deleted."""
     return (
         status(table, now_seconds) == "UPDATING"
-        and (table.updating_for, table.billing_mode) == ("mode", "PROVISIONED")
+        and (table.updating_for, table.billing_mode) in (("mode", "PROVISIONED"), ("index", "PAY_PER_REQUEST"))
         and asked_changes(request) == {"BillingMode"}
         and request.BillingMode == "PAY_PER_REQUEST"
     )
@@ -64,41 +64,59 @@ def require_changeable(request: UpdateTableRequest, table: Table, now_seconds: f
 
 def _refusal(request: UpdateTableRequest, asked: set[str], table: Table) -> str | None:
     """Why the request has to wait for the running change, in the service's words; None if they are not known."""
-    running = table.updating_for
-    changing = [index for index in table.indexes if index.state != "ACTIVE"]
-    indexes = ", ".join([index.name for index in changing])
-    doing = "deleted" if any(index.state == "DELETING" for index in changing) else "created"
-    operation = "DISABLE" if table.stream_view_type is None else "ENABLE"
-    stream = say.RUNNING_STREAM.format(name=table.name, label=table.stream_label, operation=operation)
-    running_class = say.RUNNING_CLASS.format(name=table.name, table_class=table.table_class)
+    changing = [index.name for index in table.indexes if index.state != "ACTIVE"]
+    deleted = {index.name for index in table.indexes if index.state == "DELETING"}
+    doing, change = ("deleted", "deletion") if deleted else ("created", "creation")
+    updates = request.GlobalSecondaryIndexUpdates or ()
+    named = [one.Update.IndexName for one in updates if one.Update is not None and one.Update.IndexName in deleted]
+    words = {
+        "name": table.name,
+        "table_class": table.table_class,
+        "running_class": say.RUNNING_CLASS.format(name=table.name, table_class=table.table_class),
+        "stream": say.RUNNING_STREAM.format(
+            name=table.name, label=table.stream_label, operation="ENABLE" if table.stream_view_type else "DISABLE"
+        ),
+        "indexes": ", ".join(changing),
+        "doing": doing,
+        "change": change,
+        "index": "".join(named[:1]),
+    }
+    text = say.INDEX_BEING_DELETED if named else _refusals(request, asked, table).get(table.updating_for or "")
+    return None if text is None else text.format(**words)
+
+
+def _refusals(request: UpdateTableRequest, asked: set[str], table: Table) -> dict[str, str]:
+    """What runs → the message for this request; what is not known is left out. Raises ValidationException as `require_changeable` does."""
     if asked & {"ProvisionedThroughput", "BillingMode"}:
-        refusals = {
-            "stream": say.UNITS_DURING_STREAM.format(stream=stream),
-            "index": say.UNITS_DURING_INDEX.format(doing=doing, name=table.name, indexes=indexes),
+        units = say.UNITS_BEING_UPDATED
+        return {
+            **dict.fromkeys(("units", "mode", "class", ""), units),
+            "stream": say.UNITS_DURING_STREAM,
+            "index": say.UNITS_DURING_INDEX,
         }
-        return refusals.get(running or "", say.UNITS_BEING_UPDATED.format(name=table.name))
     if "OnDemandThroughput" in asked:
-        if (running == "mode") != (table.billing_mode == "PROVISIONED"):  # provisioned until the switch has taken place
+        if (table.updating_for == "mode") != (
+            table.billing_mode == "PROVISIONED"
+        ):  # it is provisioned until a switch has ended
             refuse_maximum(request.OnDemandThroughput, say.ON_DEMAND_MAXIMUM_PROVISIONED_UPDATE)
-        refusals = {
+        return {
             "mode": say.MAXIMUM_DURING_MODE,
-            "class": say.MAXIMUM_DURING_CLASS.format(table_class=table.table_class),
+            "class": say.MAXIMUM_DURING_CLASS,
+            "index": say.MAXIMUM_DURING_INDEX,
         }
-        if doing == "created":
-            refusals["index"] = say.MAXIMUM_DURING_INDEX.format(indexes=indexes)
-    elif "StreamSpecification" in asked:
-        units = say.STREAM_DURING_UNITS.format(name=table.name)
-        refusals = {
-            "units": units,
-            "mode": units,
-            "class": say.STREAM_DURING_CLASS.format(running_class=running_class),
-            "stream": say.STREAM_DURING_STREAM.format(stream=stream),
+    if "StreamSpecification" in asked:
+        return {
+            **dict.fromkeys(("units", "mode"), say.STREAM_DURING_UNITS),
+            "class": say.STREAM_DURING_CLASS,
+            "stream": say.STREAM_DURING_STREAM,
+            "index": say.STREAM_DURING_INDEX,
         }
-    elif "TableClass" in asked:
-        refusals = {
-            "class": say.CLASS_DURING_CLASS.format(running_class=running_class),
-            "stream": say.CLASS_DURING_STREAM.format(stream=stream),
+    if "TableClass" in asked:
+        return {"class": say.CLASS_DURING_CLASS, "stream": say.CLASS_DURING_STREAM}
+    if any(one.Update is None for one in request.GlobalSecondaryIndexUpdates or ()):
+        return {
+            **dict.fromkeys(("units", "mode"), say.INDEX_DURING_UNITS),
+            "class": say.INDEX_DURING_CLASS,
+            "stream": say.INDEX_DURING_STREAM,
         }
-    else:
-        return None
-    return refusals.get(running or "")
+    return {}
