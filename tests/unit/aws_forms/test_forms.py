@@ -203,6 +203,20 @@ def test_a_compressed_body_that_becomes_too_large_is_refused(database: Database)
             assert b"the body has more than 2,097,152 bytes" in answer.body
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_data_of_a_request_have_at_most_a_megabyte(database: Database, form: str) -> None:
+    """They were taken up to two, so that a program whose batches the service refuses worked here."""
+    dimensions = [{"Name": "d", "Value": "v" * 1_000}]
+    data = [{"MetricName": f"large {number}", "Value": 1, "Dimensions": dimensions} for number in range(1_000)]
+    for kept, expected in ((600, (200, "")), (1_000, (413, "RequestEntityTooLarge"))):
+        members = {"Namespace": "own/large", "MetricData": data[:kept]}
+        status, answer, code = ask(database, form, "PutMetricData", members)
+        assert (status, code) == expected
+    if form != "query":
+        assert answer["message"].startswith("Request size 1")
+        assert answer["message"].endswith(" exceeded 1048576 bytes")
+
+
 def test_a_compressed_form_is_read(database: Database) -> None:
     text = "Action=PutMetricData&Namespace=own/form&MetricData.member.1.MetricName=a&MetricData.member.1.Value=1"
     headers = {"Content-Type": "application/x-www-form-urlencoded", "Content-Encoding": "gzip"}

@@ -38,11 +38,12 @@ ERRORS = MappingProxyType(
         "LimitExceededException": ErrorShape(400, "LimitExceededException"),
         "LimitExceededFault": ErrorShape(400, "LimitExceeded"),
         "MissingRequiredParameterException": ErrorShape(400, "MissingParameter"),
+        "RequestEntityTooLarge": ErrorShape(413, "RequestEntityTooLarge"),
         "ResourceNotFound": ErrorShape(404, "ResourceNotFound"),
         "ResourceNotFoundException": ErrorShape(404, "ResourceNotFoundException"),
     }
 )
-"""How CloudWatch sends its errors. Source: botocore's service model."""
+"""How CloudWatch sends its errors. Source: botocore's service model; RequestEntityTooLarge: reports of users."""
 
 
 class DimensionMember(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -90,6 +91,14 @@ def check_ascii(path: str, text: str) -> None:
     """Raise ServiceError for other characters than those of ASCII."""
     if not text.isascii():
         refuse_value(sentences.NOT_ASCII.format(path=path))
+
+
+def check_printed(path: str, text: str) -> None:
+    """Raise ServiceError for control characters, and for a text of spaces alone. Source: API reference, *PutMetricData* and *Dimension*."""
+    if not text.isprintable():
+        refuse_value(sentences.CONTROL_CHARACTER.format(path=path))
+    if text.isspace():
+        refuse_value(sentences.BLANK.format(path=path))
 
 
 def check_one_of(path: str, value: str, allowed: Sequence[str]) -> None:

@@ -18,6 +18,7 @@ from hashrange.messages.aws_forms import (
     NO_SUCH_OPERATION,
     NO_SUCH_VERSION,
     NOT_SUPPORTED,
+    REQUEST_TOO_LARGE,
 )
 from hashrange.server.protocols.aws_forms.cbor_tags import has_other_tags
 from hashrange.server.protocols.aws_forms.replies import Form
@@ -130,7 +131,11 @@ class Requests:
         return self._served.get((named.api.name, named.operation))
 
     def members(self, named: Named, served: Served, request: HttpRequest) -> msgspec.Struct:
-        """The request struct. Raises MembersWrong, and ContentEncodingError."""
+        """The request struct. Raises MembersWrong, ContentEncodingError, and ServiceError for a body that is too large for the operation."""
+        most = served.operation.body_bytes_max
+        if most is not None and len(request.body) > most:
+            message = REQUEST_TOO_LARGE.format(size=len(request.body), most=most)
+            raise ServiceError("RequestEntityTooLarge", message)
         if named.form == "query":
             node = from_tree(tree_of(named.pairs), served.shape)
             return struct_of(node, served.operation.request, strict=False)
