@@ -7,6 +7,10 @@ Source: Application Auto Scaling user guide, *Scaling activities*; reports of us
 SETTING = "Setting {kind} capacity units to {units}."
 SCALED = "Successfully set {kind} capacity units to {units}. Change successfully fulfilled by dynamodb."
 NOT_SCALED = "Failed to set {kind} capacity units to {units}. Reason: {reason}"
+SETTING_BOUNDS = "Setting min capacity to {minimum} and max capacity to {maximum}"
+BOUNDS_SET = "Successfully set min capacity to {minimum} and max capacity to {maximum}"
+# (unconfirmed): the service's words.
+BOUNDS_NOT_SET = "Failed to set min capacity to {minimum} and max capacity to {maximum}. Reason: {reason}"
 UNCHANGED = "Attempting to scale due to alarm triggered"
 ALARM_CAUSE = "monitor alarm {alarm} in state ALARM triggered policy {policy}"
 MINIMUM_CAUSE = "minimum capacity was set to {minimum}"
