@@ -53,6 +53,7 @@ ONLY_TRACKING = "Only target tracking scaling policies are supported for DynamoD
 CONFIGURATION_MISSING = "A target tracking scaling policy needs TargetTrackingScalingPolicyConfiguration."
 ONE_METRIC = "Exactly one of PredefinedMetricSpecification and CustomizedMetricSpecification must be given."
 METRIC_OF_DIMENSION = "The metric type {metric} does not belong to the scalable dimension {dimension}."
+METRICS_BESIDE = "The members {names} of a customized metric cannot be given together with Metrics."
 METRIC_INCOMPLETE = "A customized metric needs Namespace, MetricName and Statistic, or Metrics."
 TARGET_VALUE = "Target value must be between {least} and {most} for the metric type {metric}."
 TARGET_POSITIVE = "Target value must be greater than 0."
