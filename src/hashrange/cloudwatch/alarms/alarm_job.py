@@ -123,6 +123,8 @@ class AlarmEvaluation:
             rule = read_rule(alarm.definition.rule or "")
         except RuleError:  # rules are put only if they can be read
             return False
+        if self._alarms.get(alarm.account, alarm.region, alarm.name) is not alarm:
+            return False  # it was changed or deleted while its rule was read
         state: StateValue = "ALARM" if rule.is_true(state_of) else "OK"
         if state == alarm.state:
             return False

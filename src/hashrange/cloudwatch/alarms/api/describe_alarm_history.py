@@ -13,6 +13,7 @@ from hashrange.cloudwatch.alarms.api.checks import check_alarm_choice, check_ala
 from hashrange.cloudwatch.alarms.history import HISTORY_KINDS
 from hashrange.cloudwatch.api.checks import place_in, token_of
 from hashrange.cloudwatch.limits import ALARM_HISTORY_DESCRIBED_MAX, ALARM_HISTORY_SECONDS, ALARM_NAME_LENGTH_MAX
+from hashrange.items.steps import sort, walk
 
 KINDS = ("CompositeAlarm", "MetricAlarm", "LogAlarm")
 ASKED_KINDS = (*HISTORY_KINDS, "AlarmContributorStateUpdate", "AlarmContributorAction")
@@ -37,7 +38,7 @@ class DescribeAlarmHistoryRequest(msgspec.Struct, frozen=True):
 async def describe_alarm_history(
     alarms: Alarms, caller: Caller, request: DescribeAlarmHistoryRequest
 ) -> Mapping[str, Any]:
-    """Returns a page of events. Raises ServiceError and StorageError."""
+    """Returns a page of events; may give way. Raises ServiceError and StorageError."""
     if request.AlarmName is not None:
         check_alarm_length("AlarmName", request.AlarmName, ALARM_NAME_LENGTH_MAX)
     for place, kind in enumerate(request.AlarmTypes or (), 1):
@@ -53,16 +54,15 @@ async def describe_alarm_history(
     kinds = request.AlarmTypes or ["MetricAlarm"]
     found = [
         (item, name, kind)
-        for name, history in alarms.history(caller.account, caller.region)
+        for name, history in alarms.history(caller.account, caller.region, request.AlarmName)
         if (kind := "CompositeAlarm" if history.is_composite else "MetricAlarm") in kinds
-        and request.AlarmName in (None, name)
         and request.AlarmContributorId is None
-        for item in history.items
+        for item in walk(history.items)
         if begin_seconds <= item.at_seconds < end_seconds and request.HistoryItemType in (None, item.kind)
     ]
-    found.sort(key=lambda one: one[0].at_seconds)
+    ordered = sort([(item.at_seconds, number) for number, (item, _, _) in enumerate(walk(found))])
     if request.ScanBy != "TimestampAscending":
-        found.reverse()
+        ordered = ordered[::-1]
     begin, size = place_in(request.NextToken), request.MaxRecords or ALARM_HISTORY_DESCRIBED_MAX
     return {
         "AlarmHistoryItems": [
@@ -74,7 +74,7 @@ async def describe_alarm_history(
                 "HistorySummary": item.summary,
                 "HistoryData": item.data,
             }
-            for item, name, kind in found[begin : begin + size]
+            for item, name, kind in [found[number] for _, number in ordered[begin : begin + size]]
         ],
         "NextToken": token_of(begin + size) if begin + size < len(found) else None,
     }

@@ -20,6 +20,7 @@ from hashrange.cloudwatch.alarms.description import describe_alarm
 from hashrange.cloudwatch.alarms.rule import read_rule
 from hashrange.cloudwatch.api.checks import place_in, token_of
 from hashrange.cloudwatch.limits import ALARM_ACTION_LENGTH_MAX, ALARM_NAME_LENGTH_MAX, ALARMS_DESCRIBED_MAX
+from hashrange.items.steps import walk
 from hashrange.messages import alarms as sentences
 
 KIN = ("ChildrenOfAlarmName", "ParentsOfAlarmName")
@@ -44,7 +45,7 @@ class DescribeAlarmsRequest(msgspec.Struct, frozen=True):
 async def describe_alarms(alarms: Alarms, caller: Caller, request: DescribeAlarmsRequest) -> Mapping[str, Any]:
     """Returns a page of alarms, in order of their names. Raises ServiceError."""
     _check(request)
-    found = [alarm for alarm in _candidates(alarms, caller, request) if _fits(alarm, request)]
+    found = [alarm for alarm in walk(_candidates(alarms, caller, request)) if _fits(alarm, request)]
     begin, size = place_in(request.NextToken), request.MaxRecords or ALARMS_DESCRIBED_MAX // 2
     page = found[begin : begin + size]
     return {
@@ -91,7 +92,7 @@ def _candidates(alarms: Alarms, caller: Caller, request: DescribeAlarmsRequest) 
         parent = alarms.get(caller.account, caller.region, request.ChildrenOfAlarmName)
         rule = None if parent is None else parent.definition.rule
         names = set() if rule is None else set(read_rule(rule).alarms())
-        return [alarm for alarm in every if alarm.name in names]
+        return [alarm for alarm in walk(every) if alarm.name in names]
     if request.ParentsOfAlarmName is not None:
         return [
             alarm
@@ -100,7 +101,11 @@ def _candidates(alarms: Alarms, caller: Caller, request: DescribeAlarmsRequest) 
             and request.ParentsOfAlarmName in read_rule(alarm.definition.rule).alarms()
         ]
     kinds = request.AlarmTypes or ["MetricAlarm"]
-    return [alarm for alarm in every if ("CompositeAlarm" if alarm.definition.is_composite else "MetricAlarm") in kinds]
+    return [
+        alarm
+        for alarm in walk(every)
+        if ("CompositeAlarm" if alarm.definition.is_composite else "MetricAlarm") in kinds
+    ]
 
 
 def _fits(alarm: Alarm, request: DescribeAlarmsRequest) -> bool:

@@ -12,6 +12,7 @@ from hashrange.cloudwatch.alarms.description import describe_alarm
 from hashrange.cloudwatch.api.checks import DimensionMember, IntegerFromOne, check_metric, dimensions_of
 from hashrange.cloudwatch.statistic import SIMPLE_STATISTICS
 from hashrange.cloudwatch.units import STANDARD_UNITS
+from hashrange.items.steps import walk
 
 
 class DescribeAlarmsForMetricRequest(msgspec.Struct, frozen=True):
@@ -39,7 +40,7 @@ async def describe_alarms_for_metric(
     return {
         "MetricAlarms": [
             describe_alarm(alarm)
-            for alarm in alarms.of(caller.account, caller.region)
+            for alarm in walk(alarms.of(caller.account, caller.region))
             if (metric := alarm.definition.metric) is not None
             and (metric.namespace, metric.name) == (request.Namespace, request.MetricName)
             and tuple(tuple(one) for one in metric.dimensions) == dimensions
