@@ -38,12 +38,11 @@ ERRORS = MappingProxyType(
         "LimitExceededException": ErrorShape(400, "LimitExceededException"),
         "LimitExceededFault": ErrorShape(400, "LimitExceeded"),
         "MissingRequiredParameterException": ErrorShape(400, "MissingParameter"),
-        "RequestEntityTooLarge": ErrorShape(413, "RequestEntityTooLarge"),
         "ResourceNotFound": ErrorShape(404, "ResourceNotFound"),
         "ResourceNotFoundException": ErrorShape(404, "ResourceNotFoundException"),
     }
 )
-"""How CloudWatch sends its errors. Source: botocore's service model; RequestEntityTooLarge: reports of users."""
+"""How CloudWatch sends its errors. Source: botocore's service model."""
 
 
 class DimensionMember(msgspec.Struct, frozen=True, omit_defaults=True):
