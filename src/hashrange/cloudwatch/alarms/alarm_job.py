@@ -9,7 +9,7 @@ from hashrange.clock import Clock
 from hashrange.cloudwatch.alarms.alarm import Alarm, StateValue, Suppressor, name_in
 from hashrange.cloudwatch.alarms.alarm_queries import observed_by
 from hashrange.cloudwatch.alarms.alarms import Alarms
-from hashrange.cloudwatch.alarms.evaluation import judge, reason_data, reason_of
+from hashrange.cloudwatch.alarms.evaluation import judge, reason_data, reason_of, samples_needed
 from hashrange.cloudwatch.alarms.minute_values import MinuteValues
 from hashrange.cloudwatch.alarms.rule import RuleError, read_rule
 from hashrange.cloudwatch.metrics import Metrics
@@ -85,6 +85,10 @@ class AlarmEvaluation:
             period_seconds, statistic, unit = metric.period_seconds, metric.statistic, metric.unit
             if metric.namespace == "AWS/DynamoDB" and threshold.missing_data != "ignore":
                 threshold = msgspec.structs.replace(threshold, missing_data="ignore")
+            if threshold.low_samples == "ignore" and 0 < minute.samples(alarm, metric) < samples_needed(
+                metric.statistic
+            ):
+                return  # too few values for the percentile: the alarm stays as it is
             observed = minute.observed(alarm, metric)
         verdict = judge(threshold, observed, alarm.state)
         values = [value for _, value in (verdict.evaluated if verdict is not None else reversed(observed))]
