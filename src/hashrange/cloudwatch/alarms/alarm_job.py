@@ -66,12 +66,25 @@ class AlarmEvaluation:
             place = self._left.pop()  # before its evaluation, which holds up no other alarm if it fails
             alarm = self._alarms.get(*place)
             if alarm is not None and not alarm.definition.is_composite:
-                await self._evaluate(alarm, values, end_seconds)
+                await self._evaluate_minute(alarm, values, int(end_seconds))
         if self._left:
             return AT_ONCE
         self._are_composites_left = False
         await self._evaluate_composites(end_seconds)
         return AT_ONCE if self._minute < current else (current + 1) * MINUTE_SECONDS - self._clock.service_time()
+
+    async def _evaluate_minute(self, alarm: Alarm, values: MinuteValues, end_seconds: int) -> None:
+        """Evaluate an alarm at the end of a minute or, if its periods are shorter, at the end of each of them."""
+        definition = alarm.definition
+        period_seconds = MINUTE_SECONDS if definition.metric is None else definition.metric.period_seconds
+        for at_seconds in range(end_seconds - MINUTE_SECONDS + period_seconds, end_seconds, period_seconds):
+            if at_seconds > alarm.configured_seconds:
+                await self._evaluate(alarm, MinuteValues(self._metrics, [alarm], at_seconds), float(at_seconds))
+                present = self._alarms.get(alarm.account, alarm.region, alarm.name)
+                if present is None or present.definition is not definition:
+                    return  # it was changed or deleted by one of its actions
+                alarm = present
+        await self._evaluate(alarm, values, float(end_seconds))
 
     async def _evaluate(self, alarm: Alarm, minute: MinuteValues, end_seconds: float) -> None:
         threshold, metric = alarm.definition.threshold, alarm.definition.metric

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 import msgspec
 
@@ -75,8 +76,16 @@ class PutMetricDataRequest(msgspec.Struct, frozen=True):
     StrictEntityValidation: bool | None = None
 
 
-_Observation = tuple[MetricId, str, float, StatisticSet, Distribution | None]
-"""Metric, unit, time, statistics, distribution."""
+class _Observation(NamedTuple):
+    """What one datum says."""
+
+    metric: MetricId
+    unit: str
+    at_seconds: float
+    observed: StatisticSet
+    distribution: Distribution | None
+    by_second: bool
+    """True if its resolution is high."""
 
 
 async def put_metric_data(metrics: Metrics, caller: Caller, request: PutMetricDataRequest) -> None:
@@ -97,8 +106,8 @@ async def put_metric_data(metrics: Metrics, caller: Caller, request: PutMetricDa
     now_seconds = metrics.now_seconds()
     observations = _observations(caller, request.Namespace, data, now_seconds)
     await metrics.make_room()
-    for metric, unit, at_seconds, observed, distribution in observations:
-        metrics.record(metric, unit, at_seconds, observed, distribution)
+    for one in observations:
+        metrics.record(*one[:5], by_second=one.by_second)
 
 
 def _observations(
@@ -134,7 +143,7 @@ def _observation(
         refuse_value(sentences.TIMESTAMP_OUT_OF_RANGE.format(path=path))
     observed, distribution = _observed(datum, path)
     metric = MetricId(caller.account, caller.region, namespace, datum.MetricName, dimensions)
-    return metric, unit, at_seconds, observed, distribution
+    return _Observation(metric, unit, at_seconds, observed, distribution, datum.StorageResolution == 1)
 
 
 def _dimensions_of(given: Sequence[DimensionMember] | None, path: str) -> Dimensions:
