@@ -301,6 +301,22 @@ def test_tags_of_cbor_are_refused_unless_they_are_times(database: Database, valu
         assert "tags" in cbor2.loads(answer.body)["message"]
 
 
+@pytest.mark.parametrize("form", ["json", "cbor"])
+@pytest.mark.parametrize("empty", [[], {}, [[]]])
+def test_bodies_of_very_many_lists_are_refused_unread(database: Database, form: str, empty: Any) -> None:
+    """900,000 empty lists held up all other clients for 0.26 s."""
+    for count, is_refused in ((20_000, False), (60_000, True)):
+        status, error, _ = ask(database, form, "ListMetrics", {"Unknown": [empty] * count})
+        assert (status == 400) == is_refused
+        if is_refused:
+            assert "the body has more than 50,000 lists and structures" in error["message"]
+
+
+def test_texts_of_cbor_may_have_the_bytes_of_very_many_lists(database: Database) -> None:
+    members = {"Unknown": ["\u0100" * 100] * 1_000}
+    assert ask(database, "cbor", "ListMetrics", members)[0] == 200
+
+
 def test_texts_and_numbers_of_cbor_may_have_the_bytes_of_tags(database: Database) -> None:
     texts = ["é", "ß" * 23, "Ö" * 200, "Ø" * 255]
     (value,) = struct.unpack(">d", b"\x3f" + b"\xc4\xd8" * 3 + b"\xc5")
