@@ -1,8 +1,7 @@
 """Which metrics does a server have, and what was observed? `Metrics` takes observations, returns datapoints, and keeps all as documents of the store.
 
-Everything goes by service time, and by the minute: StorageResolution 1 of PutMetricData changes nothing. What has been observed since the
-last save is in memory only: a crash loses it, at most the last quarter of an hour, or six hours while time is moved. A stop and a snapshot save
-first. Source: operations.md 7.
+Everything goes by service time. What has been observed since the last save is in memory only: a crash loses it, at most the last quarter of an
+hour, or six hours while time is moved. A stop and a snapshot save first. Source: operations.md 7.
 """
 
 import asyncio
@@ -127,10 +126,11 @@ class Metrics:
         at_seconds: float,
         observed: StatisticSet,
         distribution: Distribution | None = None,
+        *,
+        by_second: bool = False,
     ) -> None:
-        """Add observations to the minute of `at_seconds`. `distribution`: bucket → values, for percentiles; None: there are none."""
-        known = self._recorded(metric, unit)
-        known.series.record(at_seconds, observed, distribution)
+        """Add observations to the minute, or second, of `at_seconds`. `distribution`: bucket → values, for percentiles; None: there are none."""
+        self._recorded(metric, unit).series.record(at_seconds, observed, distribution, by_second=by_second)
         self._unsaved_bytes += cell_bytes(distribution)
         if self._unsaved_bytes > METRIC_UNSAVED_BYTES and not self.has_much_to_save:
             self.has_much_to_save = True

@@ -39,6 +39,22 @@ class MinuteValues:
         step_seconds = metric.period_seconds
         return [(float(one), values.get(one)) for one in range(begin_seconds, self._end_seconds, step_seconds)]
 
+    def samples(self, alarm: Alarm, metric: WatchedMetric) -> float:
+        """How many values were observed in the periods that are evaluated. Raises StorageError."""
+        count, threshold = statistic_of("SampleCount"), alarm.definition.threshold
+        assert count is not None, "there is such a statistic"
+        assert threshold is not None, "an alarm of a metric has a threshold"
+        begin_seconds = self._end_seconds - threshold.evaluation_periods * metric.period_seconds
+        found = self._metrics.values(
+            metric.metric_id(alarm.account, alarm.region),
+            begin_seconds,
+            self._end_seconds,
+            metric.period_seconds,
+            count,
+            metric.unit,
+        )
+        return sum(one or 0.0 for one in found.values())
+
     def _asked(self, alarm: Alarm, metric: WatchedMetric) -> tuple[_Question, int]:
         threshold = alarm.definition.threshold
         assert threshold is not None, "an alarm of a metric has a threshold"

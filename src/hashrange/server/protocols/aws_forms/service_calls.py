@@ -38,7 +38,7 @@ class ServiceCalls:
         if api is None:
             services = ", ".join(("dynamodb", *CALLED_SERVICES))
             raise ValueError(f"a call goes to one of {services}, not to {service!r}.")
-        named = Named("json", api, operation, [])
+        named = Named("json", api, operation)
         served = self._requests.find(named)
         if served is None:
             raise unserved_error(named)
