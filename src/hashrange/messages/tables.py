@@ -47,6 +47,14 @@ INDEX_DURING_CLASS = (
     IN_USE + "Can't create or delete an index when a table class update is in progress. {running_class}"
 )
 INDEX_DURING_STREAM = IN_USE + "Can't create or delete an index when stream status is being updated. {stream}"
+INDEX_BEING_UPDATED = IN_USE + "Index is being updated. Table: {name} Index: {index}"
+# It has two spaces somewhere; where they are is not certain.
+INDEX_NOT_BACKFILLING = IN_USE + "Index is being created but is not backfilling yet.  Table: {name} Index: {index}"
+INDEX_ALLOCATING = (
+    IN_USE
+    + "Index creation is in resource allocation phase. Retry deletion during backfilling phase or when the index is"
+    " active. Table: {name} Index: {index}"
+)
 INDEX_BEING_DELETED = IN_USE + "Index is being deleted. Table: {name} Index: {index}"
 DELETION_DURING_STREAM = IN_USE + "Cannot delete table while stream is being enabled/disabled."
 TABLE_INDEXES_IN_USE = (

@@ -59,13 +59,15 @@ NOTHING_PAID = _Paid(0, 0.0, 0.0)
 class _Reading:
     """A request that reads pages, or is a transaction, and has not ended."""
 
-    __slots__ = ("meter", "paid")
+    __slots__ = ("meter", "paid", "replayed")
 
     def __init__(self, meter: object) -> None:
         self.meter = meter
         """Kept, so that no other meter has its identity."""
         self.paid: dict[CapacitySide, _Paid] = {}
         """What has been taken of each table or index."""
+        self.replayed: list[tuple[bytes, Key]] = []
+        """Source ids and keys of the items that the replay of a transaction reads."""
 
 
 class AdmittedStore(WrappedStore):
@@ -191,6 +193,9 @@ class AdmittedStore(WrappedStore):
         source = table.read_source(None if index is None else index.name)
         throughput = None if source is None else self._find(source.source_id)
         if throughput is not None:
+            replayed = [key for source_id, key in reading.replayed if source_id == table.source_id]
+            for key in replayed:
+                throughput.reads.take_of_partition(key, units / len(replayed), now_seconds)
             units -= reading.paid.pop(throughput.reads, NOTHING_PAID).units
             if units:
                 throughput.reads.take_of_source(units, now_seconds)
@@ -239,8 +244,10 @@ class AdmittedStore(WrappedStore):
         refused = RefusedSteps(
             lambda: [None if key is None else self._refusal(table, key, is_write=True) for table, key, _ in steps]
         )
-        self._note(self._identify())  # a replay reads, and says so in its meter
+        reading = self._note(self._identify())  # a replay reads, and says so in its meter
         transacted = await self._inner.transact(refused.wrapped(self._admitted_steps(steps)), token, request_id)
+        if transacted.report is not None:
+            reading.replayed = [(table.source_id, key) for table, key, _ in steps if key is not None]
         now_seconds = self._now()
         for change in transacted.changes:
             throughput = self._find(change.table.source_id)

@@ -121,11 +121,13 @@ class CapacitySide:
             given = subject.throughput
             assert given is not None, "a provisioned table has units, and so has each of its global indexes"
             units = float(given.write_units if self._is_write else given.read_units)
-            if self._growing is not None:  # what is left on demand stays, so that a switch gives nothing
-                self._bucket = min(
-                    (one for one in (self._bucket, self._growing) if one is not None),
-                    key=lambda one: one.level(now_seconds),
-                )
+            if (
+                self._growing is not None
+            ):  # what is left on demand stays, so that a switch gives nothing; a debt does not
+                former = [one for one in (self._bucket, self._growing) if one is not None]
+                left = max(0.0, min([one.level(now_seconds) for one in former]))
+                self._bucket = Bucket(units, units * BURST_SECONDS, now_seconds)
+                self._bucket.take(max(0.0, units * BURST_SECONDS - left), now_seconds)
             self._growth = self._growing = None
             self._bucket = _bucket(self._bucket, units, units * BURST_SECONDS, now_seconds)
         else:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.errors import ApiError, ResourceInUseException, ValidationException
+from hashrange.errors import ApiError, LimitExceededException, ResourceInUseException, ValidationException
 from tests.unit.tables.control_plane import ControlPlane, units
 
 DELAY_SECONDS = 60
@@ -237,3 +237,46 @@ def test_warm_throughput_is_the_former_one_until_it_is_active_and_the_last_reque
     assert shown(plane.describe()) == [former | {"ReadUnitsPerSecond": 13_000, "Status": "ACTIVE"}] * 2
     with pytest.raises(ValidationException, match="lower than current WarmThroughput"):
         plane.update(**request(12_999))
+
+
+def test_beside_an_index_that_is_made_another_one_may_be_updated() -> None:
+    plane = ControlPlane(delay_seconds=DELAY_SECONDS)
+    plane.create(**WITH_INDEX)
+    plane.clock.advance(DELAY_SECONDS)
+    plane.update(
+        AttributeDefinitions=[{"AttributeName": "mood", "AttributeType": "S"}],
+        GlobalSecondaryIndexUpdates=[
+            {
+                "Create": {
+                    "IndexName": "by-mood",
+                    "KeySchema": [{"AttributeName": "mood", "KeyType": "HASH"}],
+                    "Projection": {"ProjectionType": "ALL"},
+                }
+            }
+        ],
+    )
+
+    def of(index: str, kind: str = "Update") -> dict[str, Any]:
+        change = {"IndexName": index, **(MAXIMUM if kind == "Update" else {})}
+        return {"GlobalSecondaryIndexUpdates": [{kind: change}]}
+
+    plane.update(**of("by-genre"))
+    assert refusal(plane, of("by-genre")) == "Index is being updated. Table: music Index: by-genre"
+    words = "Index is being created but is not backfilling yet.  Table: music Index: by-mood"
+    assert refusal(plane, of("by-mood")) == words
+    words = (
+        "Index creation is in resource allocation phase. Retry deletion during backfilling phase or when the index is"
+    )
+    assert refusal(plane, of("by-mood", "Delete")) == f"{words} active. Table: music Index: by-mood"
+    with pytest.raises(LimitExceededException, match="Only 1 online index can be created or deleted simultaneously"):
+        plane.update(**of("by-genre", "Delete"))
+
+
+def test_an_index_that_is_deleted_is_not_deleted_or_made_again() -> None:
+    plane = ControlPlane(delay_seconds=DELAY_SECONDS)
+    plane.create(**WITH_INDEX)
+    plane.clock.advance(DELAY_SECONDS)
+    delete: dict[str, Any] = {"GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "by-genre"}}]}
+    plane.update(**delete)
+    for change in (delete, NEW_INDEX):
+        assert refusal(plane, change) == "Index is being deleted. Table: music Index: by-genre"

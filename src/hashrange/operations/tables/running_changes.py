@@ -8,6 +8,7 @@ the error only says that the table is being updated.
 from hashrange.errors import ResourceInUseException
 from hashrange.messages import tables as say
 from hashrange.operations.busy_tables import require_active
+from hashrange.operations.tables.index_members import GlobalSecondaryIndexUpdate
 from hashrange.operations.tables.requests import UpdateTableRequest
 from hashrange.operations.tables.throughput_checks import refuse_maximum
 from hashrange.operations.tables.update_combinations import asked_changes
@@ -15,7 +16,8 @@ from hashrange.tables.schema import RunningChange, Table
 from hashrange.tables.states import status
 
 BESIDE_OTHERS = {"DeletionProtectionEnabled", "SSESpecification", "WarmThroughput"}
-"""Members whose changes run beside those that a table is UPDATING for; not warm throughput beside an index, for which the service has a 500."""
+"""Members whose changes run beside those that a table is UPDATING for. Beside the creation or deletion of an index, other indexes may be
+updated too, but not warm throughput, for which the service has a 500."""
 
 
 def running_change(request: UpdateTableRequest, table: Table) -> RunningChange:
@@ -52,23 +54,50 @@ def require_changeable(request: UpdateTableRequest, table: Table, now_seconds: f
 
     Raises ValidationException instead for an on-demand maximum while the table is not yet on demand.
     """
-    if status(table, now_seconds) != "UPDATING":
+    is_updating = status(table, now_seconds) == "UPDATING"
+    if not is_updating:
         require_active(table, now_seconds)
-        return
+    for update in request.GlobalSecondaryIndexUpdates or ():
+        _require_changeable_index(update, table, now_seconds, is_updating=is_updating)
     asked = asked_changes(request)
-    if asked <= BESIDE_OTHERS and not (asked == {"WarmThroughput"} and table.updating_for == "index"):
+    beside = BESIDE_OTHERS
+    if table.updating_for == "index":
+        beside = (BESIDE_OTHERS - {"WarmThroughput"}) | {"GlobalSecondaryIndexUpdates"}
+    if not is_updating or asked <= beside:
         return
     text = _refusal(request, asked, table)
     raise ResourceInUseException(text or say.TABLE_IN_USE.format(doing="updated", name=table.name))
 
 
+def _require_changeable_index(
+    update: GlobalSecondaryIndexUpdate, table: Table, now_seconds: float, *, is_updating: bool
+) -> None:
+    """Raise ResourceInUseException for an index that is DELETING, has its capacity UPDATING, or is CREATING before its entries are made."""
+    action = update.Update or update.Delete or update.Create
+    index = next((one for one in table.indexes if action is not None and one.name == action.IndexName), None)
+    if index is None:
+        return
+    given = update.Update
+    text = None
+    if index.state == "DELETING":
+        text = say.INDEX_BEING_DELETED
+    elif index.state == "CREATING" and is_updating:
+        text = say.INDEX_NOT_BACKFILLING if given is not None else say.INDEX_ALLOCATING
+    elif (
+        given is not None
+        and (given.ProvisionedThroughput is not None or given.OnDemandThroughput is not None)
+        and index.updating_until_seconds > now_seconds
+    ):
+        text = say.INDEX_BEING_UPDATED
+    if text is not None:
+        raise ResourceInUseException(text.format(name=table.name, index=index.name))
+
+
 def _refusal(request: UpdateTableRequest, asked: set[str], table: Table) -> str | None:
     """Why the request has to wait for the running change, in the service's words; None if they are not known."""
     changing = [index.name for index in table.indexes if index.state != "ACTIVE"]
-    deleted = {index.name for index in table.indexes if index.state == "DELETING"}
-    doing, change = ("deleted", "deletion") if deleted else ("created", "creation")
-    updates = request.GlobalSecondaryIndexUpdates or ()
-    named = [one.Update.IndexName for one in updates if one.Update is not None and one.Update.IndexName in deleted]
+    is_deletion = any(index.state == "DELETING" for index in table.indexes)
+    doing, change = ("deleted", "deletion") if is_deletion else ("created", "creation")
     words = {
         "name": table.name,
         "table_class": table.table_class,
@@ -79,9 +108,8 @@ def _refusal(request: UpdateTableRequest, asked: set[str], table: Table) -> str 
         "indexes": ", ".join(changing),
         "doing": doing,
         "change": change,
-        "index": "".join(named[:1]),
     }
-    text = say.INDEX_BEING_DELETED if named else _refusals(request, asked, table).get(table.updating_for or "")
+    text = _refusals(request, asked, table).get(table.updating_for or "")
     return None if text is None else text.format(**words)
 
 
