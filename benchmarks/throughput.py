@@ -12,7 +12,7 @@ taking it from the buckets later for many requests at once, was tried: it made G
 import asyncio
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from statistics import median
 from typing import Any
 
@@ -28,11 +28,11 @@ from hashrange.settings import Settings
 from hashrange.soon import settled
 from hashrange.store.embedded.opening import open_store
 from hashrange.tables.partitions import partitions_of_service
-from hashrange.throughput.table_throughputs import ThroughputMode
 
 ACCOUNT, REGION, TABLE = "000000000000", "us-east-1", "orders"
 CALLS, KEYS, ROUNDS = 600, 200, 200
 INDEXES_MAX = 2
+CountMeter = Callable[[Meter], None]
 
 
 def main() -> int:
@@ -48,45 +48,39 @@ def main() -> int:
 
 async def measure(operation: str, indexes: int) -> tuple[float, float]:
     """Medians over all rounds, in µs of CPU for one request: unlimited, and how much more it is when enforced."""
-    unlimited, enforced = [await Side.open(mode, operation, indexes) for mode in ("unlimited", "enforced")]
+    clock = SystemClock()
+    store = open_store(None, clock, asyncio.get_running_loop(), initial_partitions=partitions_of_service)
+    service = Service(store, OPERATIONS, clock, Settings(data_dir=None, throughput="enforced"))
+    service.enforce_throughput()
+    scope = service.scope(ACCOUNT, REGION)
+    await settled(OPERATIONS["CreateTable"].run(scope, made("CreateTable", create_table(indexes))))
+    requests = [made(operation, one) for one in requests_of(operation, indexes)]
+    unlimited = Side(operation, Scope(ACCOUNT, REGION, store, clock, service.settings), requests, [])
+    enforced = Side(operation, scope, requests, [service.throughput.front.count])
+    throughputs = service.throughput.throughputs
     pairs = []
     for place in range(ROUNDS):  # each goes first in turns
+        throughputs.replace_terms(throughputs.own_terms)  # fills the buckets
         if place % 2:
             pairs.append((unlimited.run(), enforced.run()))
         else:
             pairs.append((enforced.run(), unlimited.run())[::-1])
-    for side in (unlimited, enforced):
-        await side.service.store.close()
+    await store.close()
     return median([one for one, _ in pairs]), median([other - one for one, other in pairs])
 
 
 class Side:
-    """A service with a table, and requests for it."""
+    """Requests for the table, through a store that admits them or the one behind it."""
 
-    def __init__(self, service: Service, scope: Scope, operation: str, requests: Sequence[Any]) -> None:
-        self.service, self._scope = service, scope
-        self._run = OPERATIONS[operation].run
-        self._requests = requests
-
-    @classmethod
-    async def open(cls, mode: ThroughputMode, operation: str, indexes: int) -> "Side":
-        """Open a service whose throughput has this mode."""
-        clock = SystemClock()
-        store = open_store(None, clock, asyncio.get_running_loop(), initial_partitions=partitions_of_service)
-        service = Service(store, OPERATIONS, clock, Settings(data_dir=None, throughput=mode))
-        if mode == "enforced":
-            service.enforce_throughput()
-        scope = service.scope(ACCOUNT, REGION)
-        await settled(OPERATIONS["CreateTable"].run(scope, made("CreateTable", create_table(indexes))))
-        return cls(service, scope, operation, [made(operation, one) for one in requests_of(operation, indexes)])
+    def __init__(self, operation: str, scope: Scope, requests: Sequence[Any], counters: Sequence[CountMeter]) -> None:
+        """`counters`: what a service calls with the meter of each request."""
+        self._run, self._scope = OPERATIONS[operation].run, scope
+        self._requests, self._counters = requests, counters
 
     def run(self) -> float:
         """Run all requests once; returns µs of CPU for one."""
-        run, scope = self._run, self._scope
-        throughputs = self.service.throughput.throughputs
-        throughputs.replace_terms(throughputs.own_terms)  # fills the buckets
+        run, scope, counters = self._run, self._scope, self._counters
         run(scope, self._requests[0], [])
-        counters = [self.service.throughput.front.count] if self.service.front is not self.service.store else []
         began_seconds = time.process_time()
         for request in self._requests:
             meter: Meter = []

@@ -7,7 +7,7 @@ refuses. Reads are admitted before anybody knows what they cost, and take it aft
 
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from hashrange.errors import ApiError, ItemRefusal
 from hashrange.items.types import Key, Row
@@ -175,8 +175,7 @@ class AdmittedStore(WrappedStore):
 
     def count(self, meter: Meter) -> None:
         """Take the units of a request that has ended, as far as they have not been paid: those of pages, and of reads in transactions."""
-        reading = self._reading.pop(id(meter), None) if self._reading else None
-        if reading is None:
+        if not self._reading or (reading := self._reading.pop(id(meter), None)) is None:
             return
         for usage in meter:
             if usage.__class__ is not PageUsage and usage.__class__ is not TransactedReadUsage:
@@ -219,9 +218,13 @@ class AdmittedStore(WrappedStore):
         except ItemRefusal as refusal:
             writes.take(key, write_units(refusal.size_bytes, 0), now_seconds)
             raise
-        if not isinstance(change, Change):
-            return self._written(change, throughput, key)
-        writes.take(key, change_units(change), now_seconds)
+        if change.__class__ is not Change:
+            return self._written(cast("Coroutine[Any, Any, Change]", change), throughput, key)
+        old, new = change.old, change.new
+        if new is not None and len(new) <= _SMALL and (old is None or len(old) <= _SMALL):
+            writes.take(key, 1.0, now_seconds)  # as `change_units` says, without a call
+        else:
+            writes.take(key, change_units(change), now_seconds)
         if change.entries:
             _take_entries(throughput, change, now_seconds)
         return change
