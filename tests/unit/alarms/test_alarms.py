@@ -238,7 +238,7 @@ def test_topics_are_published_to(receiver: Receiver) -> None:
     members = parse_qs(body)
     assert kind.startswith("application/x-www-form-urlencoded")
     assert (members["Action"], members["TopicArn"]) == (["Publish"], [topic])
-    assert members["Subject"] == ['ALARM: "load" in us-east-1']
+    assert members["Subject"] == ['ALARM: "load" in US East (N. Virginia)']
     assert json.loads(members["Message"][0])["NewStateReason"] == "a trial"
 
 

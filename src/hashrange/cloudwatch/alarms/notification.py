@@ -1,14 +1,19 @@
 """What is said to those whom an alarm tells of its state? The text that CloudWatch publishes to SNS, or the event that it sends to a Lambda function.
 
-Source: CloudWatch user guide, *Notifying users on alarm changes*, *Invoke a Lambda function from an alarm*.
+Source: CloudWatch user guide, *Notifying users on alarm changes*, *Invoke a Lambda function from an alarm*; notifications that users quote.
 """
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
+
 from hashrange.cloudwatch.alarms.alarm import Alarm
+from hashrange.cloudwatch.alarms.alarm_queries import read_queries
 from hashrange.cloudwatch.alarms.alarms import AlarmAction
+from hashrange.cloudwatch.alarms.region_names import REGION_NAMES
+from hashrange.cloudwatch.queries import MetricDataQuery, Queries
 from hashrange.cloudwatch.statistic import SIMPLE_STATISTICS
 
 
@@ -24,7 +29,7 @@ def notification_of(told: AlarmAction) -> Mapping[str, Any]:
         "NewStateValue": alarm.state,
         "NewStateReason": alarm.reason,
         "StateChangeTime": _stamp(told.at_seconds),
-        "Region": alarm.region,
+        "Region": _region_name(alarm),
         "AlarmArn": alarm.arn,
         "OldStateValue": told.before,
         "OKActions": list(definition.actions.ok),
@@ -35,7 +40,11 @@ def notification_of(told: AlarmAction) -> Mapping[str, Any]:
 
 def subject_of(told: AlarmAction) -> str:
     """The subject of a notification, of at most 100 characters."""
-    return f'{told.alarm.state}: "{told.alarm.name}" in {told.alarm.region}'[:100]
+    return f'{told.alarm.state}: "{told.alarm.name}" in {_region_name(told.alarm)}'[:100]
+
+
+def _region_name(alarm: Alarm) -> str:
+    return REGION_NAMES.get(alarm.region, alarm.region)
 
 
 def _trigger(alarm: Alarm) -> dict[str, Any]:
@@ -43,13 +52,16 @@ def _trigger(alarm: Alarm) -> dict[str, Any]:
     assert threshold is not None
     trigger: dict[str, Any] = {
         "EvaluationPeriods": threshold.evaluation_periods,
-        "DatapointsToAlarm": threshold.breaches_needed,
         "ComparisonOperator": threshold.comparison,
         "Threshold": threshold.value,
-        "TreatMissingData": threshold.missing_data,
+        "TreatMissingData": threshold.missing_data or "",
+        "EvaluateLowSampleCountPercentile": threshold.low_samples or "",
     }
+    if threshold.datapoints_to_alarm is not None:
+        trigger["DatapointsToAlarm"] = threshold.datapoints_to_alarm
     if metric is None:
-        return trigger | {"Metrics": alarm.definition.queries}
+        queries = read_queries(alarm.definition.queries or ())
+        return trigger | {"Period": Queries(queries).period_seconds, "Metrics": [_told_query(one) for one in queries]}
     is_simple = metric.statistic in SIMPLE_STATISTICS
     return trigger | {
         "MetricName": metric.name,
@@ -60,6 +72,20 @@ def _trigger(alarm: Alarm) -> dict[str, Any]:
         "Dimensions": [{"name": name, "value": value} for name, value in metric.dimensions],
         "Period": metric.period_seconds,
     }
+
+
+def _told_query(query: MetricDataQuery) -> dict[str, Any]:
+    """A query as a notification has it: all members have a value, and names of dimensions' members begin with small letters."""
+    told: dict[str, Any] = msgspec.to_builtins(query)
+    told["ReturnData"] = query.ReturnData is not False
+    stat = query.MetricStat
+    if stat is not None:
+        dimensions = [{"value": one.Value, "name": one.Name} for one in stat.Metric.Dimensions or ()]
+        told["MetricStat"] = {
+            **told["MetricStat"],
+            "Metric": {**told["MetricStat"]["Metric"], "Dimensions": dimensions},
+        }
+    return told
 
 
 def lambda_event(told: AlarmAction) -> Mapping[str, Any]:

@@ -141,7 +141,7 @@ def _threshold(request: PutMetricAlarmRequest) -> Threshold:
         request.Threshold,
         request.EvaluationPeriods,
         request.DatapointsToAlarm,
-        request.TreatMissingData or "missing",
+        request.TreatMissingData,
         request.EvaluateLowSampleCountPercentile,
     )
 
