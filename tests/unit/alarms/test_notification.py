@@ -2,18 +2,20 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
-from hashrange.cloudwatch.alarms.alarm import Alarm, AlarmDefinition, Threshold, WatchedMetric
+from hashrange.cloudwatch.alarms.alarm import Alarm, AlarmDefinition, Suppressor, Threshold, WatchedMetric
 from hashrange.cloudwatch.alarms.alarms import AlarmAction
-from hashrange.cloudwatch.alarms.notification import notification_of, subject_of
+from hashrange.cloudwatch.alarms.notification import lambda_event, notification_of, subject_of
 from hashrange.testing.database import Database
 from tests.unit.alarms.test_alarms import ALARM, state
 
 
 def told(definition: AlarmDefinition, region: str = "us-east-1") -> AlarmAction:
     alarm = Alarm("000000000000", region, definition, 1_800_000_000.0, state="ALARM", reason="a trial")
-    return AlarmAction(alarm, "arn:aws:sns:us-east-1:000000000000:alarms", "OK", "", 1_800_000_060.5)
+    previous = msgspec.structs.replace(alarm, state="OK", reason="all is well", updated_seconds=1_799_999_000.0)
+    return AlarmAction(alarm, "arn:aws:sns:us-east-1:000000000000:alarms", previous, 1_800_000_060.5)
 
 
 def test_an_alarm_on_a_metric() -> None:
@@ -74,6 +76,68 @@ def test_an_alarm_on_metric_math() -> None:
         {"Id": "e1", "Expression": "100 * m1", "ReturnData": True},
         {"Id": "m1", "MetricStat": {"Metric": told_metric, "Period": 300, "Stat": "Average"}, "ReturnData": False},
     ]
+
+
+def test_a_function_is_told_of_both_states_and_the_metric() -> None:
+    metric = WatchedMetric("own", "Load", "Sum", 60, (("Host", "a"),), "Count")
+    definition = AlarmDefinition("load", threshold=Threshold("GreaterThanThreshold", 1.0, 1), metric=metric)
+    action = told(definition)
+    previous = msgspec.structs.replace(action.previous, reason_data="{}")
+    assert lambda_event(action._replace(previous=previous)) == {
+        "source": "aws.cloudwatch",
+        "alarmArn": "arn:aws:cloudwatch:us-east-1:000000000000:alarm:load",
+        "accountId": "000000000000",
+        "time": "2027-01-15T08:01:00.500+0000",
+        "region": "us-east-1",
+        "alarmData": {
+            "alarmName": "load",
+            "state": {"value": "ALARM", "reason": "a trial", "timestamp": "2027-01-15T08:01:00.500+0000"},
+            "previousState": {
+                "value": "OK",
+                "reason": "all is well",
+                "reasonData": "{}",
+                "timestamp": "2027-01-15T07:43:20.000+0000",
+            },
+            "configuration": {
+                "metrics": [
+                    {
+                        "id": "m1",
+                        "metricStat": {
+                            "metric": {"namespace": "own", "name": "Load", "dimensions": {"Host": "a"}},
+                            "period": 60,
+                            "stat": "Sum",
+                            "unit": "Count",
+                        },
+                        "returnData": True,
+                    }
+                ]
+            },
+        },
+    }
+
+
+def test_a_function_is_told_of_metric_math_and_of_rules() -> None:
+    metric = {"Namespace": "own", "MetricName": "Hosts", "Dimensions": [{"Name": "Group", "Value": "a"}]}
+    queries: list[dict[str, object]] = [
+        {"Id": "e1", "Expression": "100 * m1", "Label": "share"},
+        {"Id": "m1", "MetricStat": {"Metric": metric, "Period": 300, "Stat": "Average"}, "ReturnData": False},
+    ]
+    math = AlarmDefinition("hosts", "all", threshold=Threshold("LessThanThreshold", 65.0, 5), queries=queries)
+    told_metric = {"namespace": "own", "name": "Hosts", "dimensions": {"Group": "a"}}
+    assert lambda_event(told(math))["alarmData"]["configuration"] == {
+        "description": "all",
+        "metrics": [
+            {"id": "e1", "expression": "100 * m1", "label": "share", "returnData": True},
+            {"id": "m1", "metricStat": {"metric": told_metric, "period": 300, "stat": "Average"}, "returnData": False},
+        ],
+    }
+    composite = AlarmDefinition("any", rule="ALARM(a)", suppressor=Suppressor("b", 20, 30))
+    assert lambda_event(told(composite))["alarmData"]["configuration"] == {
+        "alarmRule": "ALARM(a)",
+        "actionsSuppressor": "b",
+        "actionsSuppressorWaitPeriod": 20,
+        "actionsSuppressorExtensionPeriod": 30,
+    }
 
 
 @pytest.mark.parametrize(

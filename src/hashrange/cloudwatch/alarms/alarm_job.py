@@ -192,7 +192,7 @@ class AlarmEvaluation:
         if alarm.suppressed_until_seconds is not None and alarm.suppressed_until_seconds <= now_seconds:
             alarm = _free(alarm)
             await self._alarms.keep(alarm)
-            await self._alarms.act(alarm, alarm.state, alarm.reason, now_seconds)
+            await self._alarms.act(alarm, alarm, now_seconds)
 
 
 def _free(alarm: Alarm) -> Alarm:

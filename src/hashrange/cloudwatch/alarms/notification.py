@@ -31,7 +31,7 @@ def notification_of(told: AlarmAction) -> Mapping[str, Any]:
         "StateChangeTime": _stamp(told.at_seconds),
         "Region": _region_name(alarm),
         "AlarmArn": alarm.arn,
-        "OldStateValue": told.before,
+        "OldStateValue": told.previous.state,
         "OKActions": list(definition.actions.ok),
         "AlarmActions": list(definition.actions.alarm),
         "InsufficientDataActions": list(definition.actions.insufficient_data),
@@ -91,9 +91,7 @@ def _told_query(query: MetricDataQuery) -> dict[str, Any]:
 def lambda_event(told: AlarmAction) -> Mapping[str, Any]:
     """The event that a function receives."""
     alarm = told.alarm
-    state = {"value": alarm.state, "reason": alarm.reason, "timestamp": _stamp(told.at_seconds)}
-    if alarm.reason_data is not None:
-        state["reasonData"] = alarm.reason_data
+    description = {} if alarm.definition.description is None else {"description": alarm.definition.description}
     return {
         "source": "aws.cloudwatch",
         "alarmArn": alarm.arn,
@@ -102,25 +100,57 @@ def lambda_event(told: AlarmAction) -> Mapping[str, Any]:
         "region": alarm.region,
         "alarmData": {
             "alarmName": alarm.name,
-            "state": state,
-            "previousState": {"value": told.before, "reason": told.before_reason},
-            "configuration": {"description": alarm.definition.description} | _configuration(alarm),
+            "state": _state(alarm, told.at_seconds),
+            "previousState": _state(told.previous, told.previous.updated_seconds),
+            "configuration": description | _configuration(alarm),
         },
     }
+
+
+def _state(alarm: Alarm, at_seconds: float) -> dict[str, str]:
+    data = {} if alarm.reason_data is None else {"reasonData": alarm.reason_data}
+    return {"value": alarm.state, "reason": alarm.reason, **data, "timestamp": _stamp(at_seconds)}
 
 
 def _configuration(alarm: Alarm) -> dict[str, Any]:
     definition, metric = alarm.definition, alarm.definition.metric
     if definition.is_composite:
-        return {"alarmRule": definition.rule}
+        suppressor = definition.suppressor
+        return {"alarmRule": definition.rule} | (
+            {}
+            if suppressor is None
+            else {
+                "actionsSuppressor": suppressor.alarm,
+                "actionsSuppressorWaitPeriod": suppressor.wait_seconds,
+                "actionsSuppressorExtensionPeriod": suppressor.extension_seconds,
+            }
+        )
     if metric is None:
-        return {"metrics": definition.queries}
+        return {"metrics": [_configured_query(one) for one in read_queries(definition.queries or ())]}
     stat = {
         "metric": {"namespace": metric.namespace, "name": metric.name, "dimensions": dict(metric.dimensions)},
         "period": metric.period_seconds,
         "stat": metric.statistic,
+        "unit": metric.unit,
     }
-    return {"metrics": [{"id": "m1", "metricStat": stat, "returnData": True}]}
+    return {"metrics": [{"id": "m1", "metricStat": _present(stat), "returnData": True}]}
+
+
+def _configured_query(query: MetricDataQuery) -> dict[str, Any]:
+    stat, told_stat = query.MetricStat, None
+    if stat is not None:
+        metric = {
+            "namespace": stat.Metric.Namespace,
+            "name": stat.Metric.MetricName,
+            "dimensions": {one.Name: one.Value for one in stat.Metric.Dimensions or ()},
+        }
+        told_stat = _present({"metric": metric, "period": stat.Period, "stat": stat.Stat, "unit": stat.Unit})
+    members = {"metricStat": told_stat, "expression": query.Expression, "label": query.Label, "period": query.Period}
+    return {"id": query.Id, **_present(members), "returnData": query.ReturnData is not False}
+
+
+def _present(members: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if value is not None}
 
 
 def _stamp(at_seconds: float) -> str:
