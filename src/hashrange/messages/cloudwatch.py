@@ -19,7 +19,7 @@ NOT_ONE_OF = "The parameter {path} must be a value in the set [ {values} ]."
 NEXT_TOKEN = "Invalid nextToken"  # noqa: S105 - a sentence
 
 # --- metrics ---
-STATISTICS_MISSING = "Must specify either Statistics or ExtendedStatistics"
+STATISTICS_MISSING = "At least one of the parameters Statistics and ExtendedStatistics must be specified."
 STATISTICS_BOTH = "The parameters Statistics and ExtendedStatistics cannot be used together."
 STATISTIC_UNKNOWN = "The value {value} for parameter {path} is not supported."
 PERIOD_NOT_MULTIPLE = "The parameter Period must be a multiple of 60, or one of 1, 5, 10, 20, 30."

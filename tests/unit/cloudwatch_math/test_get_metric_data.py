@@ -240,7 +240,7 @@ def test_get_metric_statistics(database: Database, client: Any) -> None:
 @pytest.mark.parametrize(
     ("changes", "code", "words"),
     [
-        ({"Statistics": None}, "MissingParameter", "Must specify either Statistics or ExtendedStatistics"),
+        ({"Statistics": None}, "InvalidParameterCombination", "At least one of the parameters Statistics and ExtendedStatistics must be specified."),
         ({"ExtendedStatistics": ["p99"]}, "InvalidParameterCombination", "cannot be used together"),
         ({"Statistics": ["p99"]}, "InvalidParameterValue", "Statistics.member.1"),
         ({"Statistics": None, "ExtendedStatistics": ["p101"]}, "InvalidParameterValue", "p101"),
