@@ -58,6 +58,7 @@ NULL = "{path} must not be null"
 TOO_MANY_DATAPOINTS = "DatapointsToAlarm must be less than or equal to EvaluationPeriods"
 SET_BESIDE_METRICS = "{path} should not be set if list of Metrics is set."
 PERIOD_NOT_MULTIPLE = "Period must be 10, 20, 30 or a multiple of 60"
+TOPIC_ELSEWHERE = "Invalid region {region} specified. Only {supported} is supported."
 # Our own wording, in the service's manner.
 MALFORMED = "The value of {path} cannot be read: {detail}."
 NO_NUMBER = "{path} must not be NaN or infinite"

@@ -65,6 +65,8 @@ class Alarms:
         self._deliverers: list[_Deliverer] = []
         self._alarms: dict[AlarmPlace, Alarm] = {}
         self._generation = -1
+        self.has_regions = True
+        """Whether alarms are those of the Region that a request is for; not if all Regions share one database."""
         self.waiting: deque[AlarmAction] = deque()
         """Actions that have not been begun."""
         self.arrived = asyncio.Event()

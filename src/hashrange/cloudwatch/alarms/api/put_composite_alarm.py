@@ -55,7 +55,9 @@ async def put_composite_alarm(alarms: Alarms, caller: Caller, request: PutCompos
     definition = AlarmDefinition(
         request.AlarmName,
         request.AlarmDescription,
-        actions_of(request.OKActions, request.AlarmActions, request.InsufficientDataActions, request.ActionsEnabled),
+        actions_of(
+            alarms, caller, request.OKActions, request.AlarmActions, request.InsufficientDataActions, request.ActionsEnabled
+        ),
         rule=request.AlarmRule,
         suppressor=_suppressor(request),
     )
