@@ -56,7 +56,12 @@ async def put_composite_alarm(alarms: Alarms, caller: Caller, request: PutCompos
         request.AlarmName,
         request.AlarmDescription,
         actions_of(
-            alarms, caller, request.OKActions, request.AlarmActions, request.InsufficientDataActions, request.ActionsEnabled
+            alarms,
+            caller,
+            request.OKActions,
+            request.AlarmActions,
+            request.InsufficientDataActions,
+            request.ActionsEnabled,
         ),
         rule=request.AlarmRule,
         suppressor=_suppressor(request),

@@ -110,7 +110,12 @@ async def put_metric_alarm(alarms: Alarms, caller: Caller, request: PutMetricAla
         request.AlarmName,
         request.AlarmDescription,
         actions_of(
-            alarms, caller, request.OKActions, request.AlarmActions, request.InsufficientDataActions, request.ActionsEnabled
+            alarms,
+            caller,
+            request.OKActions,
+            request.AlarmActions,
+            request.InsufficientDataActions,
+            request.ActionsEnabled,
         ),
         threshold,
         metric,
