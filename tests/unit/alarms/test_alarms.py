@@ -297,7 +297,7 @@ def test_composite_alarms_follow_their_rule(database: Database, cloudwatch: Any,
     database.clock.advance(180)
     assert "ActionsSuppressedBy" not in state(cloudwatch, "both")
     assert len(receiver.received) == 1
-    with pytest.raises(ClientError, match="looks at it"):
+    with pytest.raises(ClientError, match="there are composite alarm"):
         cloudwatch.delete_alarms(AlarmNames=["one"])
     children = cloudwatch.describe_alarms(ChildrenOfAlarmName="both")["MetricAlarms"]
     assert [one["AlarmName"] for one in children] == ["one", "two"]
