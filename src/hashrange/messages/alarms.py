@@ -36,13 +36,15 @@ NO_SNS = "there is no SNS here: start the server with --sns-endpoint URL"
 NO_FUNCTIONS = "no functions are served here: start the server with --functions or --triggers"
 
 # --- composite alarms ---
-# Our own wording.
-COMPOSITE = "{arn} transitioned to {state}, because its rule sees: {watched}."
+COMPOSITE_CREATED = "{arn} was created and its alarm rule evaluates to {state}"
+COMPOSITE_UPDATED = "{arn} was updated and its alarm rule evaluates to {state}"
+COMPOSITE_CHANGED = "{arn} transitioned to {state} at {time}"
 SUPPRESSED = {
-    "Alarm": "Actions suppressed by {suppressor}, which is in ALARM",
-    "WaitPeriod": "Actions suppressed by WaitPeriod, in which {suppressor} may go into ALARM",
-    "ExtensionPeriod": "Actions suppressed by ExtensionPeriod after {suppressor} has left ALARM",
+    "Alarm": "Actions suppressed by Alarm",
+    "WaitPeriod": "Actions suppressed by WaitPeriod",
+    "ExtensionPeriod": "Actions suppressed by ExtensionPeriod",
 }
+"""(unconfirmed: except for WaitPeriod)"""
 
 # --- errors ---
 # The words of the services' common layer.
