@@ -25,7 +25,7 @@ STATISTIC_UNKNOWN = "The value {value} for parameter {path} is not supported."
 PERIOD_NOT_MULTIPLE = "The parameter Period must be a multiple of 60, or one of 1, 5, 10, 20, 30."
 START_NOT_BEFORE_END = "The parameter StartTime must be less than the parameter EndTime."
 TOO_MANY_POINTS = (
-    "You have requested up to {points:,} datapoints, which exceeds the limit of {most:,}. You may reduce the datapoints"
+    "You have requested up to {points} datapoints, which exceeds the limit of {most}. You may reduce the datapoints"
     " requested by increasing Period, or decreasing the time range."
 )
 NAMESPACE_INVALID = "The value {namespace} for parameter Namespace is invalid."

@@ -248,7 +248,7 @@ def test_get_metric_statistics(database: Database, client: Any) -> None:
         ({"Period": 61}, "InvalidParameterValue", "Period"),
         ({"Unit": "Miles"}, "InvalidParameterValue", "Unit"),
         ({"EndTime": timedelta()}, "InvalidParameterValue", "The parameter StartTime must be less than the parameter EndTime."),
-        ({"EndTime": timedelta(days=3)}, "InvalidParameterCombination", "You have requested up to 4,320 datapoints, which exceeds the limit of 1,440. You may reduce the datapoints requested by increasing Period, or decreasing the time range."),
+        ({"EndTime": timedelta(days=3)}, "InvalidParameterCombination", "You have requested up to 4320 datapoints, which exceeds the limit of 1440. You may reduce the datapoints requested by increasing Period, or decreasing the time range."),
     ],
 )  # fmt: skip
 def test_statistics_that_are_refused(
