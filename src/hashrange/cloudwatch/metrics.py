@@ -25,7 +25,7 @@ from hashrange.cloudwatch.limits import (
 )
 from hashrange.cloudwatch.metric_documents import GROUP_SERIES, MetricDocuments, cell_bytes
 from hashrange.cloudwatch.metric_id import MetricId
-from hashrange.cloudwatch.metric_names import MetricNames
+from hashrange.cloudwatch.metric_names import MetricNames, has_these_dimensions
 from hashrange.cloudwatch.metric_saving import MetricSaving
 from hashrange.cloudwatch.runs import read_runs, run_of
 from hashrange.cloudwatch.series import BlockName, Series
@@ -33,7 +33,7 @@ from hashrange.cloudwatch.statistic import Statistic
 from hashrange.cloudwatch.statistics import Datapoint, Distribution, StatisticSet
 from hashrange.cloudwatch.tiers import first_shown
 from hashrange.cloudwatch.totals import MetricTotals
-from hashrange.items.steps import look
+from hashrange.items.steps import look, walk
 from hashrange.jobs.job import Job
 from hashrange.messages.cloudwatch import LOG_TOO_MANY_METRICS
 from hashrange.store.documents import Documents
@@ -279,22 +279,20 @@ class Metrics:
         namespace: str | None = None,
         name: str | None = None,
         dimensions: Sequence[tuple[str, str | None]] = (),
+        past_seconds: float = METRIC_FOUND_SECONDS,
     ) -> Sequence[MetricId]:
-        """Metrics with observations in the last two weeks, sorted. Of `dimensions`, each name, and value unless None, must be among a metric's."""
+        """Metrics with observations in the last `past_seconds`, and at least these dimensions, sorted; may give way. Value None: any."""
         self.read_sources()
         self._see_content()
-        oldest_seconds = self._clock.service_time() - METRIC_FOUND_SECONDS
-        found = self._names.find(account, region, namespace, name, dimensions)
-        return [metric for metric in found if self._last_seconds(metric) >= oldest_seconds]
+        oldest_seconds = self._clock.service_time() - past_seconds
+        found = walk(self._names.find(account, region, namespace, name))
+        if dimensions:
+            found = walk([metric for metric in found if has_these_dimensions(metric, dimensions)])
+        return [metric for metric in found if self.last_seconds(metric) >= oldest_seconds]
 
-    def last_seconds(self, metric: MetricId) -> float | None:
-        """Time of the newest observation; None if there is none."""
-        self.read_sources()
-        self._see_content()
-        return self._last_seconds(metric) if metric in self._by_metric else None
-
-    def _last_seconds(self, metric: MetricId) -> float:
-        return max(known.series.last_seconds for known in self._by_metric[metric].values())
+    def last_seconds(self, metric: MetricId) -> float:
+        """Time of the newest observation that has been recorded; minus infinity if there is none."""
+        return max([one.series.last_seconds for one in self._by_metric.get(metric, {}).values()], default=-math.inf)
 
     # --- keeping ---------------------------------------------------------------------------------
 

@@ -36,13 +36,15 @@ NO_SNS = "there is no SNS here: start the server with --sns-endpoint URL"
 NO_FUNCTIONS = "no functions are served here: start the server with --functions or --triggers"
 
 # --- composite alarms ---
-# Our own wording.
-COMPOSITE = "{arn} transitioned to {state}, because its rule sees: {watched}."
+COMPOSITE_CREATED = "{arn} was created and its alarm rule evaluates to {state}"
+COMPOSITE_UPDATED = "{arn} was updated and its alarm rule evaluates to {state}"
+COMPOSITE_CHANGED = "{arn} transitioned to {state} at {time}"
 SUPPRESSED = {
-    "Alarm": "Actions suppressed by {suppressor}, which is in ALARM",
-    "WaitPeriod": "Actions suppressed by WaitPeriod, in which {suppressor} may go into ALARM",
-    "ExtensionPeriod": "Actions suppressed by ExtensionPeriod after {suppressor} has left ALARM",
+    "Alarm": "Actions suppressed by Alarm",
+    "WaitPeriod": "Actions suppressed by WaitPeriod",
+    "ExtensionPeriod": "Actions suppressed by ExtensionPeriod",
 }
+"""(unconfirmed: except for WaitPeriod)"""
 
 # --- errors ---
 # The words of the services' common layer.
@@ -58,6 +60,11 @@ NULL = "{path} must not be null"
 TOO_MANY_DATAPOINTS = "DatapointsToAlarm must be less than or equal to EvaluationPeriods"
 SET_BESIDE_METRICS = "{path} should not be set if list of Metrics is set."
 PERIOD_NOT_MULTIPLE = "Period must be 10, 20, 30 or a multiple of 60"
+RULE_WRONG = "Error in AlarmRule [{reason}]"
+RULE_BLANKS = "AlarmRule must not contain leading or trailing whitespace or be null"
+RULE_OF_NOTHING = "Could not save the composite alarm as alarms [{names}] in the alarm rule do not exist"
+STILL_WATCHED = "Cannot delete {names} as there are composite alarm(s) depending on {them}."
+TOPIC_ELSEWHERE = "Invalid region {region} specified. Only {supported} is supported."
 # Our own wording, in the service's manner.
 MALFORMED = "The value of {path} cannot be read: {detail}."
 NO_NUMBER = "{path} must not be NaN or infinite"
@@ -76,9 +83,7 @@ NAMES_AND_PREFIX = "The parameters AlarmNames and AlarmNamePrefix are mutually e
 NAME_UNPRINTABLE = "The parameter {path} must not contain control characters."
 ACTION_UNKNOWN = "Invalid action {action} in {path}: an action is an ARN or a URL."
 TAG_TWICE = "The tag {key} is given twice."
-RULE_WRONG = "AlarmRule is not valid: {reason}."
 RULE_TOO_LONG = "AlarmRule must not look at more than {most} alarms."
 RULE_CYCLE = "AlarmRule must not lead back to the alarm itself."
 COMPOSITES_DELETED = "At most one composite alarm can be deleted at a time."
-STILL_WATCHED = "Alarm {name} cannot be deleted: the composite alarm {parent} looks at it."
 REASON_DATA_NO_JSON = "StateReasonData is no JSON."

@@ -19,13 +19,13 @@ NOT_ONE_OF = "The parameter {path} must be a value in the set [ {values} ]."
 NEXT_TOKEN = "Invalid nextToken"  # noqa: S105 - a sentence
 
 # --- metrics ---
-STATISTICS_MISSING = "Must specify either Statistics or ExtendedStatistics"
+STATISTICS_MISSING = "At least one of the parameters Statistics and ExtendedStatistics must be specified."
 STATISTICS_BOTH = "The parameters Statistics and ExtendedStatistics cannot be used together."
 STATISTIC_UNKNOWN = "The value {value} for parameter {path} is not supported."
 PERIOD_NOT_MULTIPLE = "The parameter Period must be a multiple of 60, or one of 1, 5, 10, 20, 30."
 START_NOT_BEFORE_END = "The parameter StartTime must be less than the parameter EndTime."
 TOO_MANY_POINTS = (
-    "You have requested up to {points:,} datapoints, which exceeds the limit of {most:,}. You may reduce the datapoints"
+    "You have requested up to {points} datapoints, which exceeds the limit of {most}. You may reduce the datapoints"
     " requested by increasing Period, or decreasing the time range."
 )
 NAMESPACE_INVALID = "The value {namespace} for parameter Namespace is invalid."
@@ -39,7 +39,8 @@ NOT_A_NUMBER = "The value {value} for parameter {path} is invalid."
 OUT_OF_RANGE = "The value {value} for parameter {path} is out of range."
 COUNT_NOT_POSITIVE = "The value for parameter {path} must be greater than 0."
 MINIMUM_ABOVE_MAXIMUM = "The parameter {path}.Minimum must not be greater than the parameter {path}.Maximum."
-TIMESTAMP_OUT_OF_RANGE = "The parameter {path}.Timestamp must specify a time no more than two weeks in the past and no more than two hours in the future."
+TIMESTAMP_TOO_OLD = "The parameter {path}.Timestamp must specify a time within the past two weeks."
+TIMESTAMP_TOO_LATE = "The parameter {path}.Timestamp must specify a time no more than two hours in the future."
 RESOLUTION = "The parameter {path}.StorageResolution must be a value in the set [ 1, 60 ]."
 DIMENSION_TWICE = "The dimension {name} of {path} is given twice."
 NO_DATA = "The parameter MetricData is required."

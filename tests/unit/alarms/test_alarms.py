@@ -238,7 +238,7 @@ def test_topics_are_published_to(receiver: Receiver) -> None:
     members = parse_qs(body)
     assert kind.startswith("application/x-www-form-urlencoded")
     assert (members["Action"], members["TopicArn"]) == (["Publish"], [topic])
-    assert members["Subject"] == ['ALARM: "load" in us-east-1']
+    assert members["Subject"] == ['ALARM: "load" in US East (N. Virginia)']
     assert json.loads(members["Message"][0])["NewStateReason"] == "a trial"
 
 
@@ -297,7 +297,7 @@ def test_composite_alarms_follow_their_rule(database: Database, cloudwatch: Any,
     database.clock.advance(180)
     assert "ActionsSuppressedBy" not in state(cloudwatch, "both")
     assert len(receiver.received) == 1
-    with pytest.raises(ClientError, match="looks at it"):
+    with pytest.raises(ClientError, match="there are composite alarm"):
         cloudwatch.delete_alarms(AlarmNames=["one"])
     children = cloudwatch.describe_alarms(ChildrenOfAlarmName="both")["MetricAlarms"]
     assert [one["AlarmName"] for one in children] == ["one", "two"]

@@ -6,6 +6,8 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from hashrange.settings import Settings
+from hashrange.testing import server
 from hashrange.testing.database import Database
 from tests.unit.alarms.test_alarms import ALARM, CPU
 
@@ -91,6 +93,22 @@ def test_actions_are_whole_arns(cloudwatch: Any, action: str) -> None:
     cloudwatch.put_metric_alarm(**ALARM, AlarmActions=["arn:aws:automate:us-east-1:ec2:stop"])
     message = refused(cloudwatch.put_metric_alarm, "ValidationError", **ALARM, AlarmActions=[action])
     assert message == f"Invalid action {action} in AlarmActions: an action is an ARN or a URL."
+
+
+def test_topics_of_another_region_are_refused(cloudwatch: Any) -> None:
+    far, near = (f"arn:aws:sns:{region}:000000000000:alarms" for region in ("eu-central-1", "us-east-1"))
+    rest = {"AlarmName": "any", "AlarmRule": "TRUE"}
+    for call, members in ((cloudwatch.put_metric_alarm, ALARM), (cloudwatch.put_composite_alarm, rest)):
+        call(**members, AlarmActions=[near])
+        message = refused(call, "ValidationError", **members, OKActions=[near, far])
+        assert message == "Invalid region eu-central-1 specified. Only us-east-1 is supported."
+
+
+def test_without_regions_topics_may_be_anywhere(database: Database) -> None:
+    topic = {"AlarmActions": ["arn:aws:sns:eu-central-1:000000000000:alarms"]}
+    database.client("cloudwatch", region_name="local").put_metric_alarm(**ALARM | topic)
+    with server(Settings(data_dir=None, shared_db=True)) as shared:
+        shared.client("cloudwatch", region_name="eu-central-1").put_metric_alarm(**ALARM | topic)
 
 
 def test_kin_is_named_and_not_described_in_full(cloudwatch: Any) -> None:

@@ -242,7 +242,7 @@ def test_policies_that_are_refused(scaling: Any, changes: dict[str, Any], words:
 
 
 def test_a_policy_needs_a_target_and_a_metric_of_its_own(scaling: Any) -> None:
-    members = PLACE | {
+    members: dict[str, Any] = PLACE | {
         "PolicyType": "TargetTrackingScaling",
         "TargetTrackingScalingPolicyConfiguration": TRACKING,
     }
@@ -252,7 +252,19 @@ def test_a_policy_needs_a_target_and_a_metric_of_its_own(scaling: Any) -> None:
     )
     scaling.register_scalable_target(**PLACE, MinCapacity=5, MaxCapacity=10)
     scaling.put_scaling_policy(PolicyName="a", **members)
-    assert refused(scaling.put_scaling_policy, PolicyName="b", **members)[0] == "ValidationException"
+    second = (
+        "ValidationException",
+        "Only one TargetTrackingScaling policy for a given metric specification is allowed.",
+    )
+    assert refused(scaling.put_scaling_policy, PolicyName="b", **members) == second
+    for customized in (CUSTOM, {"Metrics": [{"Id": "m1", "MetricStat": QUEUE}]}):
+        members["TargetTrackingScalingPolicyConfiguration"] = {
+            "TargetValue": 5.0,
+            "CustomizedMetricSpecification": customized,
+        }
+        scaling.put_scaling_policy(PolicyName=f"{len(customized)}", **members)
+        members["TargetTrackingScalingPolicyConfiguration"]["TargetValue"] = 6.0
+        assert refused(scaling.put_scaling_policy, PolicyName="b", **members) == second
 
 
 def test_a_policy_on_metric_math(database: Database, scaling: Any, load: Load) -> None:
@@ -317,7 +329,8 @@ def test_scheduled_actions_are_put_changed_described_and_deleted(database: Datab
         ({"Schedule": "daily"}, "Invalid schedule expression: daily"),
         ({"Schedule": "at(2020-01-01T00:00:00)"}, "The schedule never comes: at(2020-01-01T00:00:00)"),
         ({"Timezone": "Mars/North"}, "Invalid time zone: Mars/North"),
-        ({"ScalableTargetAction": None}, "ScalableTargetAction must have MinCapacity or MaxCapacity."),
+        ({"ScalableTargetAction": None}, "At least one of minimum capacity and maximum capacity should be provided"),
+        ({"ScalableTargetAction": {}}, "At least one of minimum capacity and maximum capacity should be provided"),
         ({"ScalableTargetAction": {"MinCapacity": 9, "MaxCapacity": 8}}, "Maximum capacity cannot be less than"),
         ({"ScheduledActionName": "a/b"}, "'scheduledActionName' failed to satisfy constraint"),
         ({"StartTime": 2e9 + 1, "EndTime": 2e9}, "StartTime must be before EndTime."),

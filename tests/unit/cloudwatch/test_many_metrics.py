@@ -5,17 +5,21 @@ import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 
 import pytest
 
 from hashrange.aws_services.operation import Caller
 from hashrange.cloudwatch import metrics as metrics_module
+from hashrange.cloudwatch.api.checks import DimensionMember
+from hashrange.cloudwatch.api.list_metrics import ListMetricsRequest, list_metrics
 from hashrange.cloudwatch.api.put_metric_data import MetricDatumMember, PutMetricDataRequest, put_metric_data
 from hashrange.cloudwatch.metric_documents import cell_bytes
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metric_names import MetricNames
 from hashrange.cloudwatch.series import Series
 from hashrange.cloudwatch.statistics import of_value
+from tests.support.working import lines_between_looks
 from tests.unit.cloudwatch.conftest import START_SECONDS, World
 
 OWN = MetricId("000000000000", "us-east-1", "Own", "Load")
@@ -52,7 +56,7 @@ def test_metrics_that_take_the_place_of_others_are_not_sorted_each_time() -> Non
             names.add(new)
             names.remove(old)
         assert comparisons() == 0
-    assert list(names.find(*PLACE, None, None, ())) == sorted(metrics[1_000:])
+    assert names.find(*PLACE, None, None) == sorted(metrics[1_000:])
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -68,9 +72,9 @@ def test_names_are_those_that_have_been_added_and_not_removed(seed: int) -> None
             known.add(metric)
             names.add(metric)
         if draw.random() < 0.1:
-            assert list(names.find(*PLACE, None, None, ())) == sorted(known)
+            assert names.find(*PLACE, None, None) == sorted(known)
             name = draw.choice("0123456789")
-            found = list(names.find(*PLACE, "a", name, ()))
+            found = names.find(*PLACE, "a", name)
             assert found == sorted(one for one in known if (one.namespace, one.name) == ("a", name))
 
 
@@ -116,6 +120,24 @@ def test_data_is_saved_when_memory_is_to_hold_no_more(
         metric, begin = OWN._replace(name=f"Load{number}"), START_SECONDS - 6 * 3600 * number
         (point,) = world.metrics.points(metric, begin, begin + 60, 60)
         assert point.statistics.sum == 15.0
+
+
+def test_very_many_metrics_are_listed_in_pieces(open_world: Callable[[str], World]) -> None:
+    """Each was looked at without giving way and, with RecentlyActive, all sources were read again for each."""
+    world = open_world("memory")
+    reads: list[float] = []
+    world.metrics.add_source(reads.append)
+    for number in range(3_000):
+        metric = OWN._replace(name=f"{number:04}", dimensions=(("host", str(number)),))
+        world.metrics.record(metric, "Count", START_SECONDS, of_value(1.0))
+    caller = Caller(OWN.account, OWN.region)
+    by_host = ListMetricsRequest(Dimensions=[DimensionMember("host")])
+    for request in (ListMetricsRequest(), ListMetricsRequest(RecentlyActive="PT3H"), by_host):
+        reads.clear()
+        lines = lines_between_looks(partial(world.run, list_metrics(world.metrics, caller, request)))
+        assert lines < 10_000
+        assert len(reads) == 1
+        assert len(world.run(list_metrics(world.metrics, caller, request))["Metrics"]) == 500
 
 
 def series_alive() -> list[Series]:

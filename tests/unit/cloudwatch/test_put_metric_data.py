@@ -214,6 +214,14 @@ def test_metrics_are_listed_by_filters(world: World) -> None:
             {"Value": 1.0, "Dimensions": [{"Name": "d"}]},
             "The parameter MetricData.member.2.Dimensions.member.1.Value is required.",
         ),
+        (
+            {"Value": 1.0, "Timestamp": at(-14 * 86_400 - 1)},
+            "The parameter MetricData.member.2.Timestamp must specify a time within the past two weeks.",
+        ),
+        (
+            {"Value": 1.0, "Timestamp": at(7_201)},
+            "The parameter MetricData.member.2.Timestamp must specify a time no more than two hours in the future.",
+        ),
     ],
 )
 def test_a_refusal_has_the_words_of_the_service(world: World, datum: dict[str, Any], message: str) -> None:

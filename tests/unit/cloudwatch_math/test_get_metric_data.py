@@ -240,7 +240,7 @@ def test_get_metric_statistics(database: Database, client: Any) -> None:
 @pytest.mark.parametrize(
     ("changes", "code", "words"),
     [
-        ({"Statistics": None}, "MissingParameter", "Must specify either Statistics or ExtendedStatistics"),
+        ({"Statistics": None}, "InvalidParameterCombination", "At least one of the parameters Statistics and ExtendedStatistics must be specified."),
         ({"ExtendedStatistics": ["p99"]}, "InvalidParameterCombination", "cannot be used together"),
         ({"Statistics": ["p99"]}, "InvalidParameterValue", "Statistics.member.1"),
         ({"Statistics": None, "ExtendedStatistics": ["p101"]}, "InvalidParameterValue", "p101"),
@@ -248,7 +248,7 @@ def test_get_metric_statistics(database: Database, client: Any) -> None:
         ({"Period": 61}, "InvalidParameterValue", "Period"),
         ({"Unit": "Miles"}, "InvalidParameterValue", "Unit"),
         ({"EndTime": timedelta()}, "InvalidParameterValue", "The parameter StartTime must be less than the parameter EndTime."),
-        ({"EndTime": timedelta(days=3)}, "InvalidParameterCombination", "You have requested up to 4,320 datapoints, which exceeds the limit of 1,440. You may reduce the datapoints requested by increasing Period, or decreasing the time range."),
+        ({"EndTime": timedelta(days=3)}, "InvalidParameterCombination", "You have requested up to 4320 datapoints, which exceeds the limit of 1440. You may reduce the datapoints requested by increasing Period, or decreasing the time range."),
     ],
 )  # fmt: skip
 def test_statistics_that_are_refused(

@@ -15,11 +15,18 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as read_text
 
 from hashrange.clock import SystemClock
+from hashrange.cloudwatch.metric_id import MetricId
+from hashrange.cloudwatch.percentiles import bucket_of
+from hashrange.cloudwatch.statistics import of_value
+from hashrange.cloudwatch.totals import MetricTotals
+from hashrange.server.exposition.prometheus import Exposition
+from hashrange.server.exposition.server_state import ServerState
 from hashrange.server.listener import Server, read_secrets
 from hashrange.service.opening import open_service
 from hashrange.settings import Settings
 from hashrange.testing import server
 from hashrange.testing.database import Database
+from tests.support.working import lines_between_looks
 from tests.unit.testing.music import create
 
 Values = dict[tuple[str, frozenset[tuple[str, str]]], float]
@@ -193,3 +200,19 @@ def test_the_dashboard_names_metrics_that_exist(database: Database) -> None:
     assert {re.sub("_(total|seconds_count|seconds_bucket)$", "", name) for name in named} <= {
         name.removesuffix("_seconds") for name in known
     }
+
+
+@pytest.mark.parametrize("accept", ["text/plain", "application/openmetrics-text; version=1.0.0"])
+def test_the_metrics_of_many_tables_are_written_in_pieces(accept: str) -> None:
+    """With 2,500 tables a scrape held up all clients for 1.6 s."""
+    totals = MetricTotals()
+    for number in range(100):
+        table = ("TableName", f"table-{number}")
+        place = ("000000000000", "us-east-1", "AWS/DynamoDB")
+        totals.add(MetricId(*place, "ConsumedReadCapacityUnits", (table,)), "Count", of_value(1.0))
+        latency = MetricId(*place, "SuccessfulRequestLatency", (("Operation", "GetItem"), table))
+        totals.add(latency, "Milliseconds", of_value(1.0), {bucket_of(value): 1.0 for value in (0.5, 1.0, 20.0)})
+    state = ServerState(0.0, 100, 1, 1, 1, totals.all(), {})
+    exposition = Exposition(lambda: state)
+    assert exposition.text(accept)[0].count(b"\n") > 100 * 19
+    assert lines_between_looks(lambda: exposition.text(accept)) < 20_000

@@ -181,9 +181,10 @@ def _check_metric(given: CustomizedMetricMember) -> None:
 
 
 def _check_others(scaling: AutoScaling, place: TargetPlace, name: str, tracking: Tracking) -> None:
-    """Raise ServiceError if another policy of the target follows the same predefined metric, or there are too many."""
+    """Raise ServiceError if another policy of the target follows the same metric, or there are too many."""
     others = [one for one in scaling.policies(place.account, place.region) if one.place == place and one.name != name]
-    if tracking.predefined is not None and any(one.tracking.predefined == tracking.predefined for one in others):
+    metric = tracking.predefined, tracking.customized
+    if any((one.tracking.predefined, one.tracking.customized) == metric for one in others):
         refuse_scaling(sentences.SECOND_POLICY)
     if len(others) >= SCALING_POLICIES_MAX:
         message = sentences.TOO_MANY.format(most=SCALING_POLICIES_MAX, what="policies of a scalable target")

@@ -55,7 +55,8 @@ class Threshold(msgspec.Struct, frozen=True, omit_defaults=True):
     value: float
     evaluation_periods: int
     datapoints_to_alarm: int | None = None
-    missing_data: str = "missing"
+    missing_data: str | None = None
+    """One of MISSING_DATA; None: not given, which means `missing`."""
     low_samples: str | None = None
     """EvaluateLowSampleCountPercentile."""
 

@@ -9,6 +9,7 @@ from hashrange.clock import Clock
 from hashrange.cloudwatch.alarms.alarm import Alarm, StateValue, Suppressor, name_in
 from hashrange.cloudwatch.alarms.alarm_queries import observed_by
 from hashrange.cloudwatch.alarms.alarms import Alarms
+from hashrange.cloudwatch.alarms.composite_reason import composite_reason
 from hashrange.cloudwatch.alarms.evaluation import judge, reason_data, reason_of, samples_needed
 from hashrange.cloudwatch.alarms.minute_values import MinuteValues
 from hashrange.cloudwatch.alarms.rule import RuleError, read_rule
@@ -145,14 +146,14 @@ class AlarmEvaluation:
         state: StateValue = "ALARM" if rule.is_true(state_of) else "OK"
         if state == alarm.state:
             return False
-        watched = [f"{name} is {state_of(name) or 'missing'}" for name in dict.fromkeys(rule.alarms())]
-        reason = sentences.COMPOSITE.format(arn=alarm.arn, state=state, watched=", ".join(watched))[:1023]
+        found = (self._alarms.get(alarm.account, alarm.region, name) for name in dict.fromkeys(rule.alarms()))
+        reason, data = composite_reason(alarm, state, [one for one in found if one is not None])
         suppressor = alarm.definition.suppressor
         if suppressor is not None and state != "INSUFFICIENT_DATA" and alarm.state != "INSUFFICIENT_DATA":
             alarm = self._suppressed(alarm, suppressor, end_seconds)
         elif alarm.suppressed_by is not None:
             alarm = _free(alarm)
-        await self._alarms.change_state(alarm, state, reason, None, end_seconds, acts=alarm.suppressed_by is None)
+        await self._alarms.change_state(alarm, state, reason, data, end_seconds, acts=alarm.suppressed_by is None)
         return True
 
     def _suppressor_is_on(self, alarm: Alarm, suppressor: Suppressor) -> bool:
@@ -165,7 +166,7 @@ class AlarmEvaluation:
         return msgspec.structs.replace(
             alarm,
             suppressed_by=by,
-            suppressed_reason=sentences.SUPPRESSED[by].format(suppressor=suppressor.alarm),
+            suppressed_reason=sentences.SUPPRESSED[by],
             suppressed_until_seconds=None if by == "Alarm" else now_seconds + suppressor.wait_seconds,
         )
 
@@ -180,19 +181,18 @@ class AlarmEvaluation:
                 await self._alarms.keep(self._suppressed(alarm, suppressor, now_seconds))
             return
         if alarm.suppressed_by == "Alarm":
-            reason = sentences.SUPPRESSED["ExtensionPeriod"].format(suppressor=suppressor.alarm)
             until_seconds = now_seconds + suppressor.extension_seconds
             alarm = msgspec.structs.replace(
                 alarm,
                 suppressed_by="ExtensionPeriod",
-                suppressed_reason=reason,
+                suppressed_reason=sentences.SUPPRESSED["ExtensionPeriod"],
                 suppressed_until_seconds=until_seconds,
             )
             await self._alarms.keep(alarm)
         if alarm.suppressed_until_seconds is not None and alarm.suppressed_until_seconds <= now_seconds:
             alarm = _free(alarm)
             await self._alarms.keep(alarm)
-            await self._alarms.act(alarm, alarm.state, alarm.reason, now_seconds)
+            await self._alarms.act(alarm, alarm, now_seconds)
 
 
 def _free(alarm: Alarm) -> Alarm:

@@ -39,8 +39,8 @@ class AlarmAction(NamedTuple):
     """As it is now."""
     action: str
     """ARN or URL."""
-    before: StateValue
-    before_reason: str
+    previous: Alarm
+    """As it was before its state changed."""
     at_seconds: float
     values: Sequence[float | None] = ()
     """What the last evaluation has looked at, newest first."""
@@ -65,6 +65,8 @@ class Alarms:
         self._deliverers: list[_Deliverer] = []
         self._alarms: dict[AlarmPlace, Alarm] = {}
         self._generation = -1
+        self.has_regions = True
+        """Whether alarms are those of the Region that a request is for; not if all Regions share one database."""
         self.waiting: deque[AlarmAction] = deque()
         """Actions that have not been begun."""
         self.arrived = asyncio.Event()
@@ -187,8 +189,7 @@ class Alarms:
 
         `values`: what has been evaluated, newest first. `acts` False: the actions are not executed, because a composite alarm's are suppressed.
         """
-        before, before_reason = alarm.state, alarm.reason
-        has_changed = before != state
+        has_changed = alarm.state != state
         after = msgspec.structs.replace(
             alarm,
             state=state,
@@ -197,24 +198,17 @@ class Alarms:
             updated_seconds=now_seconds,
             transitioned_seconds=now_seconds if has_changed else alarm.transitioned_seconds,
         )
-        items = [events.changed(after, before, before_reason, now_seconds)] if has_changed else []
+        items = [events.changed(after, alarm.state, alarm.reason, now_seconds)] if has_changed else []
         await self._keep(after, items)
         if acts and has_changed:
-            await self.act(after, before, before_reason, now_seconds, values)
+            await self.act(after, alarm, now_seconds, values)
         return after
 
-    async def act(
-        self,
-        alarm: Alarm,
-        before: StateValue,
-        before_reason: str,
-        now_seconds: float,
-        values: Sequence[float | None] = (),
-    ) -> None:
-        """Execute the actions of the alarm's state. Raises StorageError."""
+    async def act(self, alarm: Alarm, previous: Alarm, now_seconds: float, values: Sequence[float | None] = ()) -> None:
+        """Execute the actions of the alarm's state. `previous`: the alarm before it was in this state. Raises StorageError."""
         actions = alarm.definition.actions
         for action in actions.of(alarm.state) if actions.are_enabled else ():
-            told = AlarmAction(alarm, action, before, before_reason, now_seconds, values)
+            told = AlarmAction(alarm, action, previous, now_seconds, values)
             deliverer = self._scaling_deliverer(action)
             if deliverer is not None:
                 await self.deliver(deliverer, told)
@@ -231,7 +225,7 @@ class Alarms:
         for action in actions.of(alarm.state) if actions.are_enabled else ():
             deliverer = self._scaling_deliverer(action)
             if deliverer is not None:
-                await deliverer(AlarmAction(alarm, action, alarm.state, alarm.reason, now_seconds, values))
+                await deliverer(AlarmAction(alarm, action, alarm, now_seconds, values))
 
     def _scaling_deliverer(self, action: str) -> ExecuteAction | None:
         return next((one.deliver for one in self._deliverers if one.is_scaling and action.startswith(one.prefix)), None)

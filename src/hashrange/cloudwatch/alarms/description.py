@@ -49,7 +49,7 @@ def _metric(alarm: Alarm) -> Mapping[str, Any]:
         "DatapointsToAlarm": threshold.datapoints_to_alarm,
         "Threshold": threshold.value,
         "ComparisonOperator": threshold.comparison,
-        "TreatMissingData": None if threshold.missing_data == "missing" else threshold.missing_data,
+        "TreatMissingData": threshold.missing_data,
         "EvaluateLowSampleCountPercentile": threshold.low_samples,
         "EvaluationState": "PARTIAL_DATA" if alarm.is_partial else None,
     }

@@ -103,7 +103,9 @@ def reason_of(threshold: Threshold, verdict: Verdict, before: StateValue) -> str
     if state == "INSUFFICIENT_DATA":
         return sentences.UNKNOWN_ONE if missing == 1 else sentences.UNKNOWN_MANY.format(count=missing)
     if not evaluated:
-        treated = {"breaching": "Breaching", "notBreaching": "NonBreaching"}.get(threshold.missing_data, "Missing")
+        treated = {"breaching": "Breaching", "notBreaching": "NonBreaching"}.get(
+            threshold.missing_data or "", "Missing"
+        )
         one = missing == 1
         return sentences.NONE_RECEIVED.format(
             count=missing,

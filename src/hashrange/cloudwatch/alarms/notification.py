@@ -1,14 +1,19 @@
 """What is said to those whom an alarm tells of its state? The text that CloudWatch publishes to SNS, or the event that it sends to a Lambda function.
 
-Source: CloudWatch user guide, *Notifying users on alarm changes*, *Invoke a Lambda function from an alarm*.
+Source: CloudWatch user guide, *Notifying users on alarm changes*, *Invoke a Lambda function from an alarm*; notifications that users quote.
 """
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
+
 from hashrange.cloudwatch.alarms.alarm import Alarm
+from hashrange.cloudwatch.alarms.alarm_queries import read_queries
 from hashrange.cloudwatch.alarms.alarms import AlarmAction
+from hashrange.cloudwatch.alarms.region_names import REGION_NAMES
+from hashrange.cloudwatch.queries import MetricDataQuery, Queries
 from hashrange.cloudwatch.statistic import SIMPLE_STATISTICS
 
 
@@ -24,9 +29,9 @@ def notification_of(told: AlarmAction) -> Mapping[str, Any]:
         "NewStateValue": alarm.state,
         "NewStateReason": alarm.reason,
         "StateChangeTime": _stamp(told.at_seconds),
-        "Region": alarm.region,
+        "Region": _region_name(alarm),
         "AlarmArn": alarm.arn,
-        "OldStateValue": told.before,
+        "OldStateValue": told.previous.state,
         "OKActions": list(definition.actions.ok),
         "AlarmActions": list(definition.actions.alarm),
         "InsufficientDataActions": list(definition.actions.insufficient_data),
@@ -35,7 +40,11 @@ def notification_of(told: AlarmAction) -> Mapping[str, Any]:
 
 def subject_of(told: AlarmAction) -> str:
     """The subject of a notification, of at most 100 characters."""
-    return f'{told.alarm.state}: "{told.alarm.name}" in {told.alarm.region}'[:100]
+    return f'{told.alarm.state}: "{told.alarm.name}" in {_region_name(told.alarm)}'[:100]
+
+
+def _region_name(alarm: Alarm) -> str:
+    return REGION_NAMES.get(alarm.region, alarm.region)
 
 
 def _trigger(alarm: Alarm) -> dict[str, Any]:
@@ -43,13 +52,16 @@ def _trigger(alarm: Alarm) -> dict[str, Any]:
     assert threshold is not None
     trigger: dict[str, Any] = {
         "EvaluationPeriods": threshold.evaluation_periods,
-        "DatapointsToAlarm": threshold.breaches_needed,
         "ComparisonOperator": threshold.comparison,
         "Threshold": threshold.value,
-        "TreatMissingData": threshold.missing_data,
+        "TreatMissingData": threshold.missing_data or "",
+        "EvaluateLowSampleCountPercentile": threshold.low_samples or "",
     }
+    if threshold.datapoints_to_alarm is not None:
+        trigger["DatapointsToAlarm"] = threshold.datapoints_to_alarm
     if metric is None:
-        return trigger | {"Metrics": alarm.definition.queries}
+        queries = read_queries(alarm.definition.queries or ())
+        return trigger | {"Period": Queries(queries).period_seconds, "Metrics": [_told_query(one) for one in queries]}
     is_simple = metric.statistic in SIMPLE_STATISTICS
     return trigger | {
         "MetricName": metric.name,
@@ -62,12 +74,24 @@ def _trigger(alarm: Alarm) -> dict[str, Any]:
     }
 
 
+def _told_query(query: MetricDataQuery) -> dict[str, Any]:
+    """A query as a notification has it: all members have a value, and names of dimensions' members begin with small letters."""
+    told: dict[str, Any] = msgspec.to_builtins(query)
+    told["ReturnData"] = query.ReturnData is not False
+    stat = query.MetricStat
+    if stat is not None:
+        dimensions = [{"value": one.Value, "name": one.Name} for one in stat.Metric.Dimensions or ()]
+        told["MetricStat"] = {
+            **told["MetricStat"],
+            "Metric": {**told["MetricStat"]["Metric"], "Dimensions": dimensions},
+        }
+    return told
+
+
 def lambda_event(told: AlarmAction) -> Mapping[str, Any]:
     """The event that a function receives."""
     alarm = told.alarm
-    state = {"value": alarm.state, "reason": alarm.reason, "timestamp": _stamp(told.at_seconds)}
-    if alarm.reason_data is not None:
-        state["reasonData"] = alarm.reason_data
+    description = {} if alarm.definition.description is None else {"description": alarm.definition.description}
     return {
         "source": "aws.cloudwatch",
         "alarmArn": alarm.arn,
@@ -76,25 +100,57 @@ def lambda_event(told: AlarmAction) -> Mapping[str, Any]:
         "region": alarm.region,
         "alarmData": {
             "alarmName": alarm.name,
-            "state": state,
-            "previousState": {"value": told.before, "reason": told.before_reason},
-            "configuration": {"description": alarm.definition.description} | _configuration(alarm),
+            "state": _state(alarm, told.at_seconds),
+            "previousState": _state(told.previous, told.previous.updated_seconds),
+            "configuration": description | _configuration(alarm),
         },
     }
+
+
+def _state(alarm: Alarm, at_seconds: float) -> dict[str, str]:
+    data = {} if alarm.reason_data is None else {"reasonData": alarm.reason_data}
+    return {"value": alarm.state, "reason": alarm.reason, **data, "timestamp": _stamp(at_seconds)}
 
 
 def _configuration(alarm: Alarm) -> dict[str, Any]:
     definition, metric = alarm.definition, alarm.definition.metric
     if definition.is_composite:
-        return {"alarmRule": definition.rule}
+        suppressor = definition.suppressor
+        return {"alarmRule": definition.rule} | (
+            {}
+            if suppressor is None
+            else {
+                "actionsSuppressor": suppressor.alarm,
+                "actionsSuppressorWaitPeriod": suppressor.wait_seconds,
+                "actionsSuppressorExtensionPeriod": suppressor.extension_seconds,
+            }
+        )
     if metric is None:
-        return {"metrics": definition.queries}
+        return {"metrics": [_configured_query(one) for one in read_queries(definition.queries or ())]}
     stat = {
         "metric": {"namespace": metric.namespace, "name": metric.name, "dimensions": dict(metric.dimensions)},
         "period": metric.period_seconds,
         "stat": metric.statistic,
+        "unit": metric.unit,
     }
-    return {"metrics": [{"id": "m1", "metricStat": stat, "returnData": True}]}
+    return {"metrics": [{"id": "m1", "metricStat": _present(stat), "returnData": True}]}
+
+
+def _configured_query(query: MetricDataQuery) -> dict[str, Any]:
+    stat, told_stat = query.MetricStat, None
+    if stat is not None:
+        metric = {
+            "namespace": stat.Metric.Namespace,
+            "name": stat.Metric.MetricName,
+            "dimensions": {one.Name: one.Value for one in stat.Metric.Dimensions or ()},
+        }
+        told_stat = _present({"metric": metric, "period": stat.Period, "stat": stat.Stat, "unit": stat.Unit})
+    members = {"metricStat": told_stat, "expression": query.Expression, "label": query.Label, "period": query.Period}
+    return {"id": query.Id, **_present(members), "returnData": query.ReturnData is not False}
+
+
+def _present(members: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if value is not None}
 
 
 def _stamp(at_seconds: float) -> str:

@@ -1,13 +1,13 @@
 """When is a composite alarm in ALARM? Its rule says so: `ALARM(cpu) AND NOT (OK("disk full") OR TRUE)` → a tree.
 
-Source: API reference, *PutCompositeAlarm*: NOT binds most, then AND, then OR.
+Source: API reference, *PutCompositeAlarm*: NOT binds most, then AND, then OR; user guide, *Composite alarms*: AT_LEAST; words of errors: reports of users.
 """
 
 import re
 from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
-from hashrange.cloudwatch.alarms.alarm import StateValue, name_in
+from hashrange.cloudwatch.alarms.alarm import STATES, StateValue, name_in
 from hashrange.errors import HashrangeError
 from hashrange.items.steps import spend
 
@@ -18,13 +18,15 @@ StateOf = Callable[[str], StateValue | None]
 
 _next_token = re.compile(
     r"""\s*(?:
-        (?P<state>ALARM|OK|INSUFFICIENT_DATA)\s*\(\s*(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|'(?P<single>(?:[^'\\]|\\.)*)'|(?P<plain>[^()\s"']+))\s*\)
-        | (?P<word>AND|OR|NOT|TRUE|FALSE)\b
-        | (?P<sign>[()])
+        "(?P<quoted>(?:[^"\\]|\\.)*)" | '(?P<single>(?:[^'\\]|\\.)*)'
+        | (?P<plain>[^(),\s"']+)
+        | (?P<sign>[(),])
     )""",
-    re.VERBOSE | re.IGNORECASE,
+    re.VERBOSE,
 ).match
+_whole_word = re.compile(r"[^(),\s]+").search
 _unescaped = re.compile(r"\\(.)").sub
+_share = re.compile(r"([0-9]{1,5})(%?)").fullmatch
 
 
 class RuleError(HashrangeError):
@@ -34,13 +36,15 @@ class RuleError(HashrangeError):
 class RuleNode(NamedTuple):
     """A rule, or a part of one."""
 
-    kind: Literal["state", "and", "or", "not", "constant"]
+    kind: Literal["state", "and", "or", "not", "constant", "at_least"]
     parts: tuple["RuleNode", ...] = ()
     alarm: str = ""
     """Name of the alarm that a state function looks at."""
     state: StateValue = "OK"
     value: bool = False
     """Of a constant."""
+    least: int = 0
+    """How many parts of AT_LEAST must be true."""
 
     def is_true(self, state_of: StateOf) -> bool:
         """True if the alarms' states make the rule true."""
@@ -50,6 +54,8 @@ class RuleNode(NamedTuple):
             return all(part.is_true(state_of) for part in self.parts)
         if self.kind == "or":
             return any(part.is_true(state_of) for part in self.parts)
+        if self.kind == "at_least":
+            return sum(part.is_true(state_of) for part in self.parts) >= self.least
         return not self.parts[0].is_true(state_of) if self.kind == "not" else self.value
 
     def alarms(self) -> Iterator[str]:
@@ -62,15 +68,17 @@ class RuleNode(NamedTuple):
 
 class _Token(NamedTuple):
     text: str
-    node: RuleNode | None = None
+    """Without quotes."""
+    place: int
+    word: str
+    """The keyword or sign that the token is, in upper case; empty for quoted text."""
 
 
 def read_rule(text: str) -> RuleNode:
-    """The tree of a rule; may give way: the longest rule takes 3 ms. Raises RuleError."""
-    reader = _Reader(list(_tokens(text)))
+    """The tree of a rule; may give way: the longest rule takes 30 ms. Raises RuleError."""
+    reader = _Reader([*_tokens(text)])
     node = reader.any_of(0)
-    if reader.left:
-        raise RuleError(f"unexpected {reader.left[0].text}")
+    reader.require_end()
     return node
 
 
@@ -80,22 +88,26 @@ def _tokens(text: str) -> Iterator[_Token]:
         spend(4)
         match = _next_token(text, place)
         if match is None:
-            raise RuleError(f"unexpected text at position {place + 1}")
+            word = _whole_word(text, place)
+            assert word is not None
+            raise _unsupported(_Token(word[0], word.start(), ""))
         place = match.end()
-        if match["state"]:
-            quoted = match["quoted"] if match["quoted"] is not None else match["single"]
-            alarm = match["plain"] if quoted is None else _unescaped(r"\1", quoted)
-            state: StateValue = match["state"].upper()  # type: ignore[assignment]
-            yield _Token(match["state"], RuleNode("state", alarm=name_in(alarm), state=state))
+        kind = match.lastgroup or ""
+        if kind in {"quoted", "single"}:
+            yield _Token(_unescaped(r"\1", match[kind]), match.start(kind) - 1, "")
         else:
-            yield _Token((match["word"] or match["sign"]).upper())
+            yield _Token(match[kind], match.start(kind), match[kind].upper())
+
+
+def _unsupported(token: _Token, needed: str = "") -> RuleError:
+    return RuleError(f"Unsupported token '{token.text[:100]}' at char {token.place}{needed}")
 
 
 class _Reader:
     """Reads tokens from left to right."""
 
     def __init__(self, tokens: list[_Token]) -> None:
-        self.left = tokens
+        self._left = tokens[::-1]
 
     def any_of(self, level: int) -> RuleNode:
         """Parts with OR between them."""
@@ -103,6 +115,11 @@ class _Reader:
         while self._take("OR"):
             parts.append(self._all_of(level))
         return parts[0] if len(parts) == 1 else RuleNode("or", tuple(parts))
+
+    def require_end(self) -> None:
+        """Raise RuleError if there are more tokens."""
+        if self._left:
+            raise _unsupported(self._left[-1])
 
     def _all_of(self, level: int) -> RuleNode:
         parts = [self._one(level)]
@@ -114,24 +131,75 @@ class _Reader:
         spend(4)
         if level > RULE_LEVELS_MAX:
             raise RuleError("too many levels")
-        if not self.left:
-            raise RuleError("it ends too early")
-        if self._take("NOT"):
+        token = self._next()
+        if token.word == "NOT":
             return RuleNode("not", (self._one(level + 1),))
-        if self._take("("):
+        if token.word == "(":
             node = self.any_of(level + 1)
-            if not self._take(")"):
-                raise RuleError("a closing parenthesis is missing")
+            self._require(")")
             return node
-        token = self.left.pop(0)
-        if token.node is not None:
-            return token.node
-        if token.text in {"TRUE", "FALSE"}:
-            return RuleNode("constant", value=token.text == "TRUE")
-        raise RuleError(f"unexpected {token.text}")
+        if token.word in {"TRUE", "FALSE"}:
+            return RuleNode("constant", value=token.word == "TRUE")
+        if token.word in STATES:
+            self._require("(")
+            node = self._of_state(token)
+            self._require(")")
+            return node
+        if token.word == "AT_LEAST":
+            return self._at_least()
+        raise _unsupported(token)
 
-    def _take(self, text: str) -> bool:
-        if self.left and self.left[0].text == text and self.left[0].node is None:
-            self.left.pop(0)
+    def _of_state(self, state: _Token) -> RuleNode:
+        """The alarm that the next token names is in this state."""
+        alarm = self._next()
+        if alarm.word in {"(", ")", ","}:
+            raise _unsupported(alarm)
+        value: StateValue = state.word  # type: ignore[assignment]
+        return RuleNode("state", alarm=name_in(alarm.text), state=value)
+
+    def _at_least(self) -> RuleNode:
+        """`(2, NOT ALARM, (a, b, c))`. Source: user guide, *Composite alarms*."""
+        self._require("(")
+        given = self._next()
+        self._require(",")
+        is_negated = self._take("NOT")
+        state = self._next()
+        if state.word not in STATES:
+            raise _unsupported(state)
+        self._require(",")
+        self._require("(")
+        parts = [self._of_state(state)]
+        while self._take(","):
+            spend(4)
+            parts.append(self._of_state(state))
+        self._require(")")
+        self._require(")")
+        least = _least_of(given, len(parts))
+        return RuleNode(
+            "at_least", tuple(RuleNode("not", (part,)) if is_negated else part for part in parts), least=least
+        )
+
+    def _next(self) -> _Token:
+        if not self._left:
+            raise RuleError("it ends too early")
+        return self._left.pop()
+
+    def _require(self, word: str) -> None:
+        token = self._next()
+        if token.word != word:
+            raise _unsupported(token, f", must be: '{word}'")
+
+    def _take(self, word: str) -> bool:
+        if self._left and self._left[-1].word == word:
+            self._left.pop()
             return True
         return False
+
+
+def _least_of(given: _Token, count: int) -> int:
+    """How many of `count` alarms `2` or `50%` are. Raises RuleError unless it is one of them to all."""
+    share = _share(given.text)
+    number = int(share[1]) if share is not None else 0
+    if share is None or not 0 < number <= (100 if share[2] else count):
+        raise _unsupported(given)
+    return -(-count * number // 100) if share[2] else number

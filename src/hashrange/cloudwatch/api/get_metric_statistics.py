@@ -86,7 +86,7 @@ def _described(
 def _statistics_of(request: GetMetricStatisticsRequest) -> tuple[dict[str, Statistic], dict[str, Statistic]]:
     """The statistics that the request names, simple and extended. Raises ServiceError."""
     if not request.Statistics and not request.ExtendedStatistics:
-        raise ServiceError("MissingRequiredParameterException", sentences.STATISTICS_MISSING)
+        raise ServiceError("InvalidParameterCombinationException", sentences.STATISTICS_MISSING)
     if request.Statistics and request.ExtendedStatistics:
         raise ServiceError("InvalidParameterCombinationException", sentences.STATISTICS_BOTH)
     for path, names, most in (

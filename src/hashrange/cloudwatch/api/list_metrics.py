@@ -18,6 +18,7 @@ from hashrange.cloudwatch.limits import (
     METRIC_DIMENSION_NAME_LENGTH_MAX,
     METRIC_DIMENSION_VALUE_LENGTH_MAX,
     METRIC_DIMENSIONS_FILTERED_MAX,
+    METRIC_FOUND_SECONDS,
     METRIC_NAME_LENGTH_MAX,
     METRICS_LISTED_MAX,
 )
@@ -40,7 +41,7 @@ class ListMetricsRequest(msgspec.Struct, frozen=True):
 
 
 async def list_metrics(metrics: Metrics, caller: Caller, request: ListMetricsRequest) -> Mapping[str, Any]:
-    """Returns a page of metrics, in order of their names and dimensions."""
+    """Returns a page of metrics, in order of their names and dimensions; may give way."""
     for path, text in (
         ("Namespace", request.Namespace),
         ("MetricName", request.MetricName),
@@ -59,10 +60,14 @@ async def list_metrics(metrics: Metrics, caller: Caller, request: ListMetricsReq
         refuse_value(sentences.RECENTLY_ACTIVE)
     begin = place_in(request.NextToken)
     filters = [(one.Name, one.Value) for one in wanted]
-    found = list(metrics.find(caller.account, caller.region, request.Namespace, request.MetricName, filters))
-    if request.RecentlyActive is not None:
-        since_seconds = metrics.now_seconds() - RECENT_SECONDS
-        found = [metric for metric in found if (metrics.last_seconds(metric) or 0.0) >= since_seconds]
+    found = metrics.find(
+        caller.account,
+        caller.region,
+        request.Namespace,
+        request.MetricName,
+        filters,
+        METRIC_FOUND_SECONDS if request.RecentlyActive is None else RECENT_SECONDS,
+    )
     if request.OwningAccount not in (None, caller.account):
         found = []
     page = found[begin : begin + METRICS_LISTED_MAX]

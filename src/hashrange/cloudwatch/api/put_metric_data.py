@@ -139,8 +139,10 @@ def _observation(
     if datum.StorageResolution not in (None, 1, 60):
         refuse_value(sentences.RESOLUTION.format(path=path))
     at_seconds = now_seconds if datum.Timestamp is None else datum.Timestamp.timestamp()
-    if not -METRIC_PAST_SECONDS_MAX <= at_seconds - now_seconds <= METRIC_FUTURE_SECONDS_MAX:
-        refuse_value(sentences.TIMESTAMP_OUT_OF_RANGE.format(path=path))
+    if at_seconds < now_seconds - METRIC_PAST_SECONDS_MAX:
+        refuse_value(sentences.TIMESTAMP_TOO_OLD.format(path=path))
+    if at_seconds > now_seconds + METRIC_FUTURE_SECONDS_MAX:
+        refuse_value(sentences.TIMESTAMP_TOO_LATE.format(path=path))
     observed, distribution = _observed(datum, path)
     metric = MetricId(caller.account, caller.region, namespace, datum.MetricName, dimensions)
     return _Observation(metric, unit, at_seconds, observed, distribution, datum.StorageResolution == 1)

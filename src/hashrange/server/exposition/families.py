@@ -13,6 +13,7 @@ from hashrange.cloudwatch.dynamodb.definitions import ALL_METRICS, UNITS
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.percentiles import upper_bound
 from hashrange.cloudwatch.totals import Total
+from hashrange.items.steps import spend, walk
 from hashrange.server.exposition.server_state import ServerState
 
 FamilyKind = Literal["counter", "gauge", "histogram"]
@@ -41,6 +42,8 @@ LATENCY_BOUNDS_SECONDS = (
     10.0,
 )
 """Upper bounds of a histogram's buckets. CloudWatch's buckets are a tenth wide, so a value may be counted in the next one."""
+HISTOGRAM_STEPS = 50
+"""Steps that counting or writing the buckets of one histogram takes."""
 _words = re.compile(r"(?<=[a-z0-9])(?=[A-Z])").sub
 
 
@@ -72,7 +75,7 @@ class Family(NamedTuple):
 
 
 def families_of(state: ServerState) -> Iterable[Family]:
-    """All families, those of the server first, then those of CloudWatch by name."""
+    """All families, those of the server first, then those of CloudWatch by name; may give way."""
     yield Family(f"{PREFIX}build_info", "gauge", "Version that is running.", [Sample({"version": __version__}, 1.0)])
     for name, documentation, value in (
         ("connections", "Open connections.", state.connections),
@@ -87,7 +90,7 @@ def families_of(state: ServerState) -> Iterable[Family]:
 
 def _of_cloudwatch(state: ServerState) -> dict[str, Family]:
     families: dict[str, Family] = {}
-    for metric, total in state.totals:
+    for metric, total in walk(state.totals):
         # Names of a program's own metrics may be anything, and gauges are read, not counted.
         is_counted = metric.namespace.startswith(SERVICE_NAMESPACES) and metric.name not in GAUGES
         if is_counted and REPEATING.isdisjoint(name for name, _ in metric.dimensions):
@@ -122,7 +125,8 @@ def _snake(name: str) -> str:
 
 
 def _histogram(total: Total) -> HistogramValue:
-    """Milliseconds in CloudWatch's buckets as seconds in ours."""
+    """Milliseconds in CloudWatch's buckets as seconds in ours; may give way."""
+    spend(HISTOGRAM_STEPS)
     counts = [0.0] * (len(LATENCY_BOUNDS_SECONDS) + 1)
     for bucket, count in total.distribution.items():
         bound_seconds = upper_bound(bucket) / 1000

@@ -1,14 +1,20 @@
-"""How do metrics look to Prometheus? As families of prometheus-client, in its text form or in that of OpenMetrics, as the scraper asks."""
+"""How do metrics look to Prometheus? As families of prometheus-client, in its text form or in that of OpenMetrics, as the scraper asks.
 
-from collections.abc import Iterable
+The text of 2,500 tables has 22 MB and takes more than a second. So the samples that the library writes give way between them.
+"""
+
+from collections.abc import Iterable, Iterator
 from math import inf, isinf
 
 from prometheus_client import CollectorRegistry, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
+from prometheus_client.samples import Sample as WrittenSample
 
+from hashrange.items.steps import spend, walk
 from hashrange.server.exposition.families import (
+    HISTOGRAM_STEPS,
     LATENCY_BOUNDS_SECONDS,
     Family,
     HistogramValue,
@@ -16,6 +22,20 @@ from hashrange.server.exposition.families import (
     families_of,
 )
 from hashrange.server.exposition.server_state import LookAtServer
+
+WRITTEN_AT_ONCE = 10
+"""Samples that are written between two steps that may give way."""
+WRITTEN_STEPS = 50
+"""Steps that writing so many samples takes."""
+
+
+class _PacedSamples(list[WrittenSample]):
+    """Samples that give way while they are gone through."""
+
+    def __iter__(self) -> Iterator[WrittenSample]:
+        for place in range(0, len(self), WRITTEN_AT_ONCE):
+            spend(WRITTEN_STEPS)
+            yield from self[place : place + WRITTEN_AT_ONCE]
 
 
 class ServerCollector(Collector):
@@ -25,8 +45,11 @@ class ServerCollector(Collector):
         self._look = look
 
     def collect(self) -> Iterable[Metric]:
-        """All families with their samples."""
-        return [_metric(family) for family in families_of(self._look())]
+        """All families with their samples; may give way."""
+        for family in families_of(self._look()):
+            metric = _metric(family)
+            metric.samples = _PacedSamples(metric.samples)
+            yield metric
 
 
 def _metric(family: Family) -> Metric:
@@ -34,6 +57,7 @@ def _metric(family: Family) -> Metric:
     if family.kind == "histogram":
         histogram = HistogramMetricFamily(family.name, family.documentation, labels=names)
         for sample in family.samples:
+            spend(HISTOGRAM_STEPS)
             assert isinstance(sample.value, HistogramValue)
             histogram.add_metric(_values(sample, names), _buckets(sample.value), sample.value.sum)
         return histogram
@@ -41,7 +65,7 @@ def _metric(family: Family) -> Metric:
         CounterMetricFamily if family.kind == "counter" else GaugeMetricFamily
     )
     metric = made(family.name, family.documentation, labels=names)
-    for sample in family.samples:
+    for sample in walk(family.samples):
         assert isinstance(sample.value, float)
         metric.add_metric(_values(sample, names), sample.value)
     return metric
@@ -69,6 +93,6 @@ class Exposition:
         ProcessCollector(registry=self._registry)
 
     def text(self, accept: str) -> tuple[bytes, bytes]:
-        """Body and content type of a reply to a request with this header Accept."""
+        """Body and content type of a reply to a request with this header Accept; may give way."""
         encode, content_type = choose_encoder(accept)
         return encode(self._registry), content_type.encode()

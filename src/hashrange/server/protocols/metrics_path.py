@@ -40,7 +40,7 @@ class MetricsPath:
         return request.method in (b"GET", b"HEAD") and request.url.partition(b"?")[0] == PATH
 
     def prepare(self, request: HttpRequest, respond: Respond) -> None:
-        """Answer the request now; returns None."""
+        """Answer the request; returns None. May give way."""
         if self._credentials is not None and not _is_let_in(
             request, self._credentials, self._service.clock.wall_time()
         ):

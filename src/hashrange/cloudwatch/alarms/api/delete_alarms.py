@@ -30,10 +30,13 @@ async def delete_alarms(alarms: Alarms, caller: Caller, request: DeleteAlarmsReq
         refuse_alarm(sentences.COMPOSITES_DELETED)
     if len(names) == 1 and all(alarm.name != names[0] for alarm in every):
         raise ServiceError("ResourceNotFound", sentences.NO_SUCH_ALARM.format(name=names[0]))
+    needed: set[str] = set()
     for parent in composites:
-        watched = set() if parent.name in names else {*read_rule(parent.definition.rule or "").alarms()} & set(names)
-        if watched:
-            refuse_alarm(sentences.STILL_WATCHED.format(name=min(watched), parent=parent.name))
+        if parent.name not in names:
+            needed.update(read_rule(parent.definition.rule or "").alarms())
+    if watched := [name for name in dict.fromkeys(names) if name in needed]:
+        them = "it" if len(watched) == 1 else "them"
+        refuse_alarm(sentences.STILL_WATCHED.format(names=",".join(watched), them=them))
     await alarms.delete(caller.account, caller.region, names)
 
 

@@ -9,6 +9,7 @@ from hashrange.aws_services.operation import Caller, ServiceError
 from hashrange.cloudwatch.alarms.alarm import Alarm, AlarmActions
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.api.checks import check_alarm_count, check_alarm_length, refuse_alarm
+from hashrange.cloudwatch.alarms.region_names import REGION_NAMES
 from hashrange.cloudwatch.api.checks import check_length, refuse_value
 from hashrange.cloudwatch.limits import (
     ALARM_ACTION_LENGTH_MAX,
@@ -46,6 +47,8 @@ def check_alarm_place(alarms: Alarms, caller: Caller, name: str, *, is_composite
 
 
 def actions_of(
+    alarms: Alarms,
+    caller: Caller,
     ok: Sequence[str] | None,
     alarm: Sequence[str] | None,
     insufficient_data: Sequence[str] | None,
@@ -60,9 +63,22 @@ def actions_of(
             is_arn = re.match(r"arn:[^:]+:[^:]+:[^:]*:[^:]*:.", action) is not None
             if not (is_arn or action.startswith(("http://", "https://"))) or not action.isprintable():
                 refuse_alarm(sentences.ACTION_UNKNOWN.format(path=path, action=action))
+            _check_topic(alarms, caller, action)
     return AlarmActions(
         tuple(ok or ()), tuple(alarm or ()), tuple(insufficient_data or ()), are_enabled is None or are_enabled
     )
+
+
+def _check_topic(alarms: Alarms, caller: Caller, action: str) -> None:
+    """Raise ServiceError if the action is an SNS topic of another Region; Regions that AWS lacks have no topics of their own.
+
+    Source: reports of users.
+    """
+    topic = re.match(r"arn:[^:]+:sns:([^:]*):", action)
+    if topic is None or topic[1] == caller.region:
+        return
+    if alarms.has_regions and caller.region in REGION_NAMES:
+        refuse_alarm(sentences.TOPIC_ELSEWHERE.format(region=topic[1], supported=caller.region))
 
 
 def check_alarm_tag_keys(path: str, keys: Iterable[str]) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
+from hashrange.aws_services.operation import Caller, ServiceOperation
 from hashrange.cloudwatch.alarms.alarm import AlarmDefinition, Suppressor, name_in
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.api.checks import (
@@ -55,7 +55,14 @@ async def put_composite_alarm(alarms: Alarms, caller: Caller, request: PutCompos
     definition = AlarmDefinition(
         request.AlarmName,
         request.AlarmDescription,
-        actions_of(request.OKActions, request.AlarmActions, request.InsufficientDataActions, request.ActionsEnabled),
+        actions_of(
+            alarms,
+            caller,
+            request.OKActions,
+            request.AlarmActions,
+            request.InsufficientDataActions,
+            request.ActionsEnabled,
+        ),
         rule=request.AlarmRule,
         suppressor=_suppressor(request),
     )
@@ -64,6 +71,8 @@ async def put_composite_alarm(alarms: Alarms, caller: Caller, request: PutCompos
 
 def _check_rule(alarms: Alarms, caller: Caller, request: PutCompositeAlarmRequest) -> None:
     """Raise ServiceError for a rule that cannot be read, names an alarm that does not exist, or comes back to the alarm itself."""
+    if request.AlarmRule != request.AlarmRule.strip():
+        refuse_alarm(sentences.RULE_BLANKS)
     try:
         rule = read_rule(request.AlarmRule)
     except RuleError as error:
@@ -71,9 +80,9 @@ def _check_rule(alarms: Alarms, caller: Caller, request: PutCompositeAlarmReques
     names = dict.fromkeys(rule.alarms())
     if len(names) > ALARM_RULE_ALARMS_MAX:
         refuse_alarm(sentences.RULE_TOO_LONG.format(most=ALARM_RULE_ALARMS_MAX))
-    for name in names:
-        if name != request.AlarmName and alarms.get(caller.account, caller.region, name) is None:
-            raise ServiceError("ResourceNotFound", sentences.NO_SUCH_ALARM.format(name=name))
+    missing = [name for name in names if alarms.get(caller.account, caller.region, name) is None]
+    if missing and missing != [request.AlarmName]:
+        refuse_alarm(sentences.RULE_OF_NOTHING.format(names=", ".join(missing)))
     seen: set[str] = set()
     left = list(names)
     while left:

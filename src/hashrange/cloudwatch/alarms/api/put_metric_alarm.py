@@ -109,7 +109,14 @@ async def put_metric_alarm(alarms: Alarms, caller: Caller, request: PutMetricAla
     definition = AlarmDefinition(
         request.AlarmName,
         request.AlarmDescription,
-        actions_of(request.OKActions, request.AlarmActions, request.InsufficientDataActions, request.ActionsEnabled),
+        actions_of(
+            alarms,
+            caller,
+            request.OKActions,
+            request.AlarmActions,
+            request.InsufficientDataActions,
+            request.ActionsEnabled,
+        ),
         threshold,
         metric,
         queries,
@@ -141,7 +148,7 @@ def _threshold(request: PutMetricAlarmRequest) -> Threshold:
         request.Threshold,
         request.EvaluationPeriods,
         request.DatapointsToAlarm,
-        request.TreatMissingData or "missing",
+        request.TreatMissingData,
         request.EvaluateLowSampleCountPercentile,
     )
 
