@@ -20,6 +20,8 @@ SOME_VALUES: dict[str, dict[str, str]] = {"S": {"S": "0"}, "N": {"N": "0"}, "B":
 """Type of a sort key → an example value, with which a partition key alone becomes a whole key."""
 REQUEST_KINDS: frozenset[FaultKind] = frozenset({"error", "slow", "drop", "half-reply"})
 """Kinds of faults that apply to a request as a whole: when it begins or, if the fault has a key, when it touches the item."""
+SERVICE_KINDS: frozenset[FaultKind] = REQUEST_KINDS | {"throttle"}
+"""Kinds of faults that requests to services beside DynamoDB meet."""
 DELIVERY_KINDS: frozenset[FaultKind] = frozenset({"late-records", "repeated-records", "small-batches"})
 """Kinds of faults that apply to batches of stream records on their way to functions."""
 DELIVERY = "Invoke"
@@ -138,6 +140,15 @@ class Drawing:
                     self._note(drawn, operation, fault.table)
                     yield fault
 
+    def on_service_request(self, operation: str, when: Moment) -> Iterator[Fault]:
+        """Draw the faults that a request to a service beside DynamoDB meets, as `on_request` does: only faults that name its operation."""
+        for drawn in self._drawn:
+            fault = drawn.fault
+            is_named = fault.kind in SERVICE_KINDS and fault.table is None and operation in (drawn.operations or ())
+            if is_named and fault.when == when and drawn.is_met():
+                self._note(drawn, operation)
+                yield fault
+
     def on_touch(
         self,
         kinds: frozenset[FaultKind],
@@ -199,7 +210,7 @@ class Drawing:
         return any(fault.when == when and (fault.key is not None) == with_key for fault in faults)
 
     def _note(
-        self, drawn: _Drawn, operation: str, table: str | None, index: str | None = None, key: Key | None = None
+        self, drawn: _Drawn, operation: str, table: str | None = None, index: str | None = None, key: Key | None = None
     ) -> None:
         self.met += 1
         if self.met <= REPORTED_MAX:

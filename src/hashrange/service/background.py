@@ -92,6 +92,10 @@ class Background:
         """The APIs of the services beside DynamoDB that have no paths of their own."""
         return [*self.cloudwatch.apis, *self.dax.apis]
 
+    def operations_of_services(self) -> frozenset[str]:
+        """Names of the operations of these services that are served."""
+        return frozenset(operation.name for api in self.apis for operation, _ in api.operations)
+
     def observe_delivery(self, observe: "ObserveDelivery | None") -> None:
         """From now on, tell `observe` what becomes of changes that are sent to Kinesis; None: tell nobody."""
         if self._kinesis is not None:

@@ -4,8 +4,8 @@ from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from hashrange.clock import Clock
-from hashrange.faults.drawing import Drawing
-from hashrange.faults.fault import Faults, FaultsError, checked, echoed, most_lag_seconds
+from hashrange.faults.drawing import SERVICE_KINDS, Drawing
+from hashrange.faults.fault import Fault, Faults, FaultsError, checked, echoed, most_lag_seconds
 from hashrange.faults.fault_store import FaultStore
 from hashrange.operations.operation import Scope
 from hashrange.service.faulted_calls import FaultedCalls
@@ -13,6 +13,15 @@ from hashrange.settings import Settings
 from hashrange.store.copying import DelayOf
 from hashrange.store.interface import SeeChanges, WholeStore
 from hashrange.tables.change import Change
+
+
+class KnownOperations(NamedTuple):
+    """The operations that faults may name."""
+
+    names: Collection[str]
+    """Those of DynamoDB."""
+    of_services: Callable[[], Collection[str]]
+    """Returns those of the services beside DynamoDB, which it may have to load."""
 
 
 class FaultSetup(NamedTuple):
@@ -34,18 +43,25 @@ def prepared_faults(
     real: WholeStore,
     clock: Clock,
     settings: Settings,
-    operations: Collection[str],
+    operations: KnownOperations,
     calls: FaultedCalls,
 ) -> FaultSetup:
     """What has to be put in place for these faults. Raises FaultsError for a fault that cannot be met.
 
-    `real`: the service's store; `operations`: the names of its operations.
+    `real`: the service's store.
     """
     faults = checked(faults.faults, faults.seed)
     for number, fault in enumerate(faults.faults, 1):
-        unknown = sorted((fault.operations or frozenset()).difference(operations))
+        others = (fault.operations or frozenset()).difference(operations.names)
+        unknown = sorted(others.difference(operations.of_services())) if others else []
         if unknown:
             raise FaultsError(f"fault {number}: there is no operation {echoed(unknown[0])}.")
+        if others and not _may_meet_services(fault):
+            kinds = ", ".join(sorted(SERVICE_KINDS))
+            raise FaultsError(
+                f"fault {number}: requests of {min(others)} meet faults of the kinds {kinds}, without the members table, index, key,"
+                " exception and reason."
+            )
     base_seconds = settings.index_delay_seconds
     base_delay = (lambda changes: base_seconds) if base_seconds else None
     drawing = Drawing(faults, clock) if faults.faults else None
@@ -76,6 +92,12 @@ def prepared_faults(
         max(base_seconds, most_lag_seconds(faults)),
         store.see_changes,
     )
+
+
+def _may_meet_services(fault: Fault) -> bool:
+    """True if requests to services beside DynamoDB can meet this fault."""
+    members = (fault.table, fault.index, fault.key, fault.exception, fault.reason)
+    return fault.kind in SERVICE_KINDS and not any(members)
 
 
 def _lagging_table(changes: Sequence[Change]) -> str | None:

@@ -113,9 +113,10 @@ class Service:
         Calls that have met earlier faults still get the replies that these cause.
         """
         # Imported here: most servers have no faults, and start time counts.
-        from hashrange.service.fault_setup import prepared_faults  # noqa: PLC0415
+        from hashrange.service.fault_setup import KnownOperations, prepared_faults  # noqa: PLC0415
 
-        self.take_faults(prepared_faults(faults, self.front, self.clock, self.settings, self.operations, self.faulted))
+        known = KnownOperations(self.operations, self.background.operations_of_services)
+        self.take_faults(prepared_faults(faults, self.front, self.clock, self.settings, known, self.faulted))
 
     def take_faults(self, set_up: "FaultSetup") -> None:
         """Put prepared faults in place; those of an earlier `fault_setup` go on with their draws and report."""

@@ -18,6 +18,7 @@ from hashrange.server.access import Access
 from hashrange.server.incoming import Respond
 from hashrange.server.protocols.aws_forms.replies import FormReply, WireForm, form_error, form_reply
 from hashrange.server.protocols.aws_forms.requests import Named, Requests, Served, unserved_error
+from hashrange.server.protocols.aws_forms.service_faults import ServiceFaults
 from hashrange.server.protocols.aws_forms.shapes import MembersWrong
 from hashrange.service.drive import in_turns
 from hashrange.service.service import Service
@@ -37,8 +38,7 @@ class AwsForms:
     def __init__(self, apis: Sequence[ServiceApi], access: Access, service: Service) -> None:
         self._requests = Requests(apis)
         self._access = access
-        self._store = service.store
-        self._workers = service.workers
+        self._service = service
 
     def claims(self, request: HttpRequest) -> bool:
         """True if the request is one of these services, even of an operation that does not exist."""
@@ -75,9 +75,16 @@ class AwsForms:
         except Exception as error:  # noqa: BLE001 - each error has its reply
             _refuse(wire, respond, error)
             return
+        faults = None
+        if self._service.drawing is not None:
+            faults = ServiceFaults(self._service.drawing, named.api, named.operation)
+            respond = faults.respond_by(respond)
+            if (refusal := faults.refusal()) is not None:
+                _refuse(wire, respond, refusal)
+                return
         running = served.operation.run(served.works_on, caller, members)
-        ended = in_turns(_replied(wire, running), self._workers)
-        ended.add_done_callback(partial(self._hold, wire, respond))
+        ended = in_turns(_replied(wire, running), self._service.workers)
+        ended.add_done_callback(partial(self._hold, wire, respond, faults))
 
     def _caller(self, api: ServiceApi, served: Served, request: HttpRequest) -> Caller | SignedCaller:
         """Who sends a request. Raises the errors of `Access.authorize`."""
@@ -88,30 +95,31 @@ class AwsForms:
             return Caller(scope.account, scope.region)
         return SignedCaller(scope.account, scope.region, self._access.signer_of(request, api.signing_name))
 
-    def _hold(self, wire: WireForm, respond: Respond, ended: "asyncio.Future[FormReply]") -> None:
+    def _hold(
+        self, wire: WireForm, respond: Respond, faults: ServiceFaults | None, ended: "asyncio.Future[FormReply]"
+    ) -> None:
         """Answer once all commits so far are durable: among them are those that the reply reports."""
 
         def answer(failure: StorageError | None) -> None:
-            _answer(wire, respond, ended, failure)
+            error = failure or ended.exception()
+            if error is None and faults is not None:
+                error = faults.carried_out()
+            if error is None:
+                _send(respond, ended.result())
+            else:
+                _refuse(wire, respond, error)
 
-        position = self._store.position()
-        if position <= self._store.durable_position():
+        store = self._service.store
+        position = store.position()
+        if position <= store.durable_position():
             answer(None)
         else:
-            self._store.when_durable(position, answer)
+            store.when_durable(position, answer)
 
 
 async def _replied(wire: WireForm, running: Coroutine[Any, Any, Mapping[str, Any] | None]) -> FormReply:
     """The reply of an operation; may give way, because it may have 100,800 datapoints."""
     return form_reply(wire, await running)
-
-
-def _answer(wire: WireForm, respond: Respond, ended: "asyncio.Future[FormReply]", failure: StorageError | None) -> None:
-    error = failure or ended.exception()
-    if error is None:
-        _send(respond, ended.result())
-    else:
-        _refuse(wire, respond, error)
 
 
 def _refuse(wire: WireForm, respond: Respond, error: BaseException) -> None:

@@ -17,8 +17,11 @@ from hashrange.aws_services.operation import ErrorShape, ServiceApi, ServiceErro
 from hashrange.items.steps import walk
 
 Form = Literal["json", "cbor", "query"]
-COMMON_ERRORS = {"RequestEntityTooLarge": ErrorShape(413, "RequestEntityTooLarge")}
-"""Errors that no service's model has, unlike all others with another status than 400. Source: reports of users."""
+COMMON_ERRORS = {
+    "RequestEntityTooLarge": ErrorShape(413, "RequestEntityTooLarge"),
+    "ThrottlingException": ErrorShape(400, "Throttling"),
+}
+"""Errors that no service's model has, and that have another status than 400, or another code in the Query form. Source: reports of users."""
 _no_character = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Finds what XML 1.0 cannot have, not even escaped. A carriage return it can have only escaped: else it is read as a line feed."""
 

@@ -8,6 +8,7 @@ from hashrange.aws_services.operation import Caller
 from hashrange.errors import StorageError
 from hashrange.server.protocols.aws_forms.replies import present_members
 from hashrange.server.protocols.aws_forms.requests import Named, Requests, unserved_error
+from hashrange.server.protocols.aws_forms.service_faults import ServiceFaults
 from hashrange.server.protocols.aws_forms.shapes import MembersWrong
 from hashrange.service.drive import in_turns
 from hashrange.service.service import Service
@@ -20,7 +21,7 @@ class ServiceCalls:
     """Calls of the services of one `Service`. To be used on its event loop."""
 
     def __init__(self, service: Service) -> None:
-        self._store, self._workers = service.store, service.workers
+        self._service = service
         apis = service.background.apis
         self._apis = {
             name: api for name, signed in CALLED_SERVICES.items() for api in apis if api.signing_name == signed
@@ -46,18 +47,32 @@ class ServiceCalls:
             request = self._requests.struct(served, members)
         except MembersWrong as wrong:
             raise (served.operation.word or api.word)(wrong.fault) from None
-        running = served.operation.run(served.works_on, Caller(account, region), request)
-        reply = await in_turns(running, self._workers, begins_now=True)
-        await self._until_durable()
+        faults = None
+        if self._service.drawing is not None:
+            faults = ServiceFaults(self._service.drawing, api, operation)
+        error = None if faults is None else faults.refusal()
+        reply = None
+        if error is None:
+            running = served.operation.run(served.works_on, Caller(account, region), request)
+            reply = await in_turns(running, self._service.workers, begins_now=True)
+            await self._until_durable()
+            error = None if faults is None else faults.carried_out()
+        if faults is not None:
+            await asyncio.sleep(faults.late_seconds)
+            if faults.cut_share is not None:
+                raise ConnectionError("The reply was lost.")
+        if error is not None:
+            raise error
         return present_members(reply)
 
     async def _until_durable(self) -> None:
         """Wait for the commits so far. Raises StorageError."""
-        position = self._store.position()
-        if position <= self._store.durable_position():
+        store = self._service.store
+        position = store.position()
+        if position <= store.durable_position():
             return
         ended: asyncio.Future[StorageError | None] = asyncio.get_running_loop().create_future()
-        self._store.when_durable(position, lambda failure: None if ended.done() else ended.set_result(failure))
+        store.when_durable(position, lambda failure: None if ended.done() else ended.set_result(failure))
         failure = await ended
         if failure is not None:
             raise failure
