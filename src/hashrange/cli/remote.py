@@ -4,8 +4,10 @@ A server without credentials accepts any signature. So without keys in the envir
 made-up keys.
 """
 
+import contextlib
 import hmac
 import json
+import socket
 import ssl
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
@@ -88,6 +90,7 @@ class Remote:
         self._has_keys = bool(environment.get("AWS_ACCESS_KEY_ID"))
         self._wall_time = SystemClock.wall_time
         self._connection: HTTPConnection | None = None
+        self._is_ended = False
         self.replied_at_seconds = 0.0
         """Date header of the last reply, in seconds since the epoch; local time if the reply had none; 0 at first."""
 
@@ -134,8 +137,18 @@ class Remote:
             self._connection.close()
             self._connection = None
 
+    def end(self) -> None:
+        """Let the request that another thread waits for fail now, and all further ones."""
+        self._is_ended = True
+        socket_of = None if self._connection is None else self._connection.sock
+        if socket_of is not None:
+            with contextlib.suppress(OSError):
+                socket.socket.shutdown(socket_of, socket.SHUT_RDWR)
+
     def _send(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
         """Send a request once; returns the reply's status and body. Raises OSError, HTTPException."""
+        if self._is_ended:
+            raise InterruptedError
         try:
             if self._connection is None:
                 self._connection = self._connected()
