@@ -287,6 +287,20 @@ def test_the_extra_may_be_missing() -> None:
     assert "pip install 'hashrange[mcp]'" in told.stderr
 
 
+def test_another_version_of_the_sdk_is_told(tmp_path: Path) -> None:
+    """Other programs need other versions, so that one may be installed without the extra."""
+    (tmp_path / "mcp").mkdir()
+    (tmp_path / "mcp" / "__init__.py").write_text("", encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), ENVIRONMENT["PYTHONPATH"]])}
+    command = [sys.executable, "-m", "hashrange", "mcp"]
+    told = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert told.returncode == FAILED
+    assert told.stderr.startswith(
+        "hashrange: the Python SDK of the Model Context Protocol that is installed has another version"
+    )
+    assert "pip install 'hashrange[mcp]'" in told.stderr
+
+
 def test_a_weak_token_of_the_environment_is_refused() -> None:
     environment = {**os.environ, **ENVIRONMENT, "HASHRANGE_MCP_TOKEN": "short"}
     command = [sys.executable, "-m", "hashrange", "mcp", "--http", "0"]
