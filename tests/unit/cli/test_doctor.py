@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.session import get_session
 
-from hashrange.cli.checkup.sdk_settings import Profile, look_at_proxies, look_at_region, without_user
+from hashrange.cli.checkup.sdk_settings import Profile, is_aws, look_at_proxies, look_at_region, without_user
 from hashrange.settings import Settings
 from hashrange.testing import server
 from tests.unit.cli.doctor_visits import CLIENT, SECRET, Answering, Doctor
@@ -200,6 +201,15 @@ def test_aws_as_the_endpoint_in_the_code(doctor: Doctor) -> None:
     found = doctor("--endpoint-url", "https://DynamoDB.eu-west-1.amazonaws.com.", expected=0, **CLIENT)
     assert found["endpoint"][0] == "hint"
     assert "server" not in found
+
+
+def test_hosts_of_all_partitions_are_those_of_aws() -> None:
+    """Nothing is sent to them. botocore has the list of all AWS SDKs."""
+    partitions = get_session().get_data("partitions")["partitions"]
+    endings = {one["outputs"][name] for one in partitions for name in ("dnsSuffix", "dualStackDnsSuffix")}
+    assert {ending for ending in endings if not is_aws(f"dynamodb.region.{ending}")} == set()
+    assert not is_aws("notamazonaws.com")
+    assert not is_aws("amazonaws.com.example")
 
 
 def test_a_profile_in_the_code_precedes_variables(doctor: Doctor, endpoint: str) -> None:

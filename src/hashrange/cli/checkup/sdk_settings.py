@@ -27,6 +27,12 @@ VARIABLES_OF_OTHER_SOURCES = (
     "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
 )  # fmt: skip
 ACCOUNT_DIGITS = 12
+AWS_ENDINGS = (
+    ".amazonaws.com", ".api.aws", ".amazonaws.com.cn", ".api.amazonwebservices.com.cn", ".amazonaws.eu", ".api.amazonwebservices.eu",
+    ".c2s.ic.gov", ".api.aws.ic.gov", ".sc2s.sgov.gov", ".api.aws.scloud", ".cloud.adc-e.uk", ".api.cloud-aws.adc-e.uk", ".csp.hci.ic.gov",
+    ".api.aws.hci.ic.gov",
+)  # fmt: skip
+"""Endings of the names of AWS's hosts, those of all partitions. Source: the partitions of the AWS SDKs, which a test reads."""
 
 Section = Mapping[str, str]
 
@@ -258,7 +264,7 @@ def look_at_proxies(url: str, host: str, environment: Mapping[str, str]) -> Iter
 
 def is_aws(host: str) -> bool:
     """True for a host of AWS."""
-    return host.rstrip(".").endswith((".amazonaws.com", ".amazonaws.com.cn", ".api.aws"))
+    return f".{host.rstrip('.')}".endswith(AWS_ENDINGS)
 
 
 def host_in(url: str) -> str:
