@@ -223,8 +223,9 @@ def test_a_profile_in_the_code_precedes_variables(doctor: Doctor, endpoint: str)
 def test_proxies_for_other_machines_are_a_hint() -> None:
     variables = {"http_proxy": "http://proxy:3128"}
     assert [one.verdict for one in look_at_proxies("http://db.example:8000", "db.example", variables)] == ["hint"]
-    excluded = variables | {"NO_PROXY": ".example"}
-    assert not list(look_at_proxies("http://db.example:8000", "db.example", excluded))
+    for places in (".example", "db.example:8000"):
+        excluded = variables | {"NO_PROXY": places}
+        assert not list(look_at_proxies("http://me@db.example:8000/", "db.example", excluded))
 
 
 @pytest.mark.parametrize("url", ["http://me:{}@db:8000", "http://me:a/{}@db:8000", "me:{}@db"])

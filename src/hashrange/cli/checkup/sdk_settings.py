@@ -250,7 +250,8 @@ def look_at_proxies(url: str, host: str, environment: Mapping[str, str]) -> Iter
     scheme = url.partition(":")[0]
     proxy = environment.get(f"{scheme}_proxy") or (environment.get(f"{scheme.upper()}_PROXY"))
     excluded = (environment.get("no_proxy") or environment.get("NO_PROXY") or "").replace(" ", "").split(",")
-    is_excluded = any(one in {"*", host} or (one and host.endswith("." + one.lstrip("."))) for one in excluded)
+    place = url.partition("://")[2].partition("/")[0].rpartition("@")[2]
+    is_excluded = any(one in {"*", host, place} or (one and host.endswith("." + one.lstrip("."))) for one in excluded)
     if not proxy or is_excluded:
         return
     sentence = f"Requests to {host} go through the proxy {without_user(proxy)}"
