@@ -153,11 +153,11 @@ def _named_in_connection(headers: Iterable[tuple[bytes, bytes | None]]) -> froze
 
 def _lines_of(reply: RemoteReply, request: HttpRequest) -> bytes:
     """The reply's headers but for those of its connection. The length is that of a body which is not sent, or is left out."""
-    named = _named_in_connection([(name.lower(), value) for name, value in reply.fields])
+    left_out = _HOP | _named_in_connection([(name.lower(), value) for name, value in reply.fields])
     is_length_told = request.method == b"HEAD" or reply.status == NOT_MODIFIED
     kept = [
         b"%b: %b\r\n" % field
         for field in reply.fields
-        if field[0].lower() not in _HOP | named or (is_length_told and field[0].lower() == b"content-length")
+        if field[0].lower() not in left_out or (is_length_told and field[0].lower() == b"content-length")
     ]
     return b"".join(kept)
