@@ -356,6 +356,8 @@ SERVICE_BODY_BYTES_MAX = 2 * 1024 * 1024
 """Bytes of a request of CloudWatch or Application Auto Scaling. PutMetricData may have 1 MB; the rest is our own bound."""
 SERVICE_QUERY_MEMBERS_MAX = 50_000
 """Members of a request in the Query form: our own bound."""
+SERVICE_CONTAINERS_MAX = 50_000
+"""Lists and structures in a request in JSON or CBOR: our own bound. 1,000 data with 30 dimensions each have 32,000."""
 
 # --- our own bounds ---
 # The API has none of the following limits. They keep one request from holding up all others; docs/compatibility.md

@@ -41,7 +41,7 @@ def test_nothing_of_an_index_is_watched(client: Any, name: str) -> None:
 def test_only_global_indexes_that_exist(raw: RawClient, name: str, missing: str) -> None:
     assert fault(raw, "DescribeContributorInsights", {"TableName": name, "IndexName": missing}) == (
         "ResourceNotFoundException",
-        f"Requested resource not found: Table: {name}, Index: {missing} not found",
+        f"Requested resource not found: Index: {missing} not found for table: {name}",
     )
 
 

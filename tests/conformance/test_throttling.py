@@ -289,6 +289,7 @@ def test_a_maximum_on_demand(place: Place, kind: str) -> None:
     assert count == (6 if kind == "index reads" else 3)
     side = ("Index" if is_index else "Table") + ("Read" if kind.endswith("reads") else "Write")
     place.requires(error, ON_DEMAND, f"{side}MaxOnDemandThroughputExceeded", "by-status" if is_index else None)
+    assert error.response["Error"]["Message"] == say.MAXIMUM_ON_DEMAND
     place.advance(1)
     requests[kind]()
 

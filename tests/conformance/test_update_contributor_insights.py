@@ -64,8 +64,14 @@ def test_a_table_is_watched_in_either_mode_until_it_is_not(raw: RawClient, clien
     assert (
         raw("UpdateContributorInsights", {"TableName": name} | OFF).json()["ContributorInsightsStatus"] == "DISABLING"
     )
-    assert raw("DescribeContributorInsights", {"TableName": name}).json()["ContributorInsightsStatus"] == "DISABLED"
-    assert rules_of(raw, name) == []
+    described = raw("DescribeContributorInsights", {"TableName": name}).json()
+    assert described.pop("LastUpdateDateTime") > 0
+    assert described == {
+        "TableName": name,
+        "ContributorInsightsStatus": "DISABLED",
+        "ContributorInsightsMode": "THROTTLED_KEYS",
+    }
+    assert raw("ListContributorInsights", {"TableName": name}).json()["ContributorInsightsSummaries"] == listed[1:]
     client.delete_table(TableName=name)
     assert raw("ListContributorInsights", {}).json() == {"ContributorInsightsSummaries": []}
     client.create_table(**create_request(name))
@@ -81,8 +87,10 @@ def test_missing_tables_and_indexes_are_told_first(raw: RawClient, name: str, me
         "ResourceNotFoundException",
         "Requested resource not found: Table: nothing.here not found",
     )
-    code, _ = fault(raw, "UpdateContributorInsights", {"TableName": name, "IndexName": "another"} | members)
-    assert code == "ResourceNotFoundException"
+    assert fault(raw, "UpdateContributorInsights", {"TableName": name, "IndexName": "another"} | members) == (
+        "ResourceNotFoundException",
+        f"Requested resource not found: Index: another not found for table: {name}",
+    )
 
 
 def test_constraints(raw: RawClient) -> None:

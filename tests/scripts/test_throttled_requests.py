@@ -1,10 +1,10 @@
 """Throttled requests by cases: a table, requests over time, what they get, and what the refused ones are told.
 
-The first line describes the table: `table READS WRITES` or `table on demand at most READS WRITES`; with `index READS WRITES` it has a global
-index `by-status`, with `local` a local one. Requests: `put N with status`, `without status`, `with status again` (the items of the line
+The first line describes the table: `table READS WRITES`, `table on demand` or `table on demand at most READS WRITES`; with `index READS
+WRITES`, or on demand `index at most READS WRITES`, it has a global index `by-status`, with `local` a local one. Requests: `put N with status`, `without status`, `with status again` (the items of the line
 before), `without key` or `of KB KB`, one by one until one is refused; `refused N`: writes whose condition is refused; `read N`: consistent
 reads; `query table` or `query index`, with `x N` until one is refused; `batch write N`, `batch get N`, `transaction of N`, of items with an entry
-or without. `after SECONDS` lets time pass.
+or without; `transaction get N`. `after SECONDS` lets time pass.
 """
 
 import itertools
@@ -62,6 +62,10 @@ class Requests:
                     "BatchGetItem", {"RequestItems": {TABLE: {"Keys": keys, "ConsistentRead": True}}}
                 )["UnprocessedKeys"]
                 return f"{len(left[TABLE]['Keys']) if left else 0} unprocessed"
+            if line.startswith("transaction get"):
+                gets = [{"Get": {"TableName": TABLE, "Key": key_of(item)}} for item in self._items[:count]]
+                self._database.call("TransactGetItems", {"TransactItems": gets})
+                return "admitted"
             items = [self._item(line) for _ in range(count)]
             if line.startswith("batch write"):
                 puts = [{"PutRequest": {"Item": item}} for item in items]
@@ -136,7 +140,8 @@ def told(error: ApiError) -> str:
 
 def described(line: str) -> dict[str, Any]:
     """CreateTable's members for a line."""
-    numbers = [int(text) for text in re.findall(r"\d+", line)]
+    of_table, _, of_index = line.partition("index")
+    numbers, index_numbers = ([int(text) for text in re.findall(r"\d+", part)] for part in (of_table, of_index))
     keys = [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]
     attributes = ["pk", "sk", "status"] if "index" in line or "local" in line else ["pk", "sk"]
     request: dict[str, Any] = {
@@ -146,22 +151,30 @@ def described(line: str) -> dict[str, Any]:
     }
     if "on demand" in line:
         request["BillingMode"] = "PAY_PER_REQUEST"
-        request["OnDemandThroughput"] = {"MaxReadRequestUnits": numbers[0], "MaxWriteRequestUnits": numbers[1]}
+        if numbers:
+            request["OnDemandThroughput"] = maxima(*numbers)
     else:
-        request["ProvisionedThroughput"] = units(*numbers[:2])
+        request["ProvisionedThroughput"] = units(*numbers)
     index = {"IndexName": INDEX, "Projection": {"ProjectionType": "ALL"}}
     if "local" in line:
         own = [keys[0], {"AttributeName": "status", "KeyType": "RANGE"}]
         request["LocalSecondaryIndexes"] = [index | {"KeySchema": own}]
     elif "index" in line:
         own = [{"AttributeName": "status", "KeyType": "HASH"}]
-        request["GlobalSecondaryIndexes"] = [index | {"KeySchema": own, "ProvisionedThroughput": units(*numbers[2:])}]
+        throughput = "OnDemandThroughput" if "on demand" in line else "ProvisionedThroughput"
+        given = (maxima if "on demand" in line else units)(*index_numbers)
+        request["GlobalSecondaryIndexes"] = [index | {"KeySchema": own, throughput: given}]
     return request
 
 
 def units(reads: int, writes: int) -> dict[str, int]:
     """Provisioned units."""
     return {"ReadCapacityUnits": reads, "WriteCapacityUnits": writes}
+
+
+def maxima(reads: int, writes: int) -> dict[str, int]:
+    """On-demand maxima."""
+    return {"MaxReadRequestUnits": reads, "MaxWriteRequestUnits": writes}
 
 
 def evaluate(text: str) -> str:

@@ -1,20 +1,23 @@
 """Throughput by cases: a table, loads over time, and how many requests each load gets before it is throttled, and why.
 
 The first line describes the table: `provisioned READS WRITES`, `on demand`, or `on demand at most READS WRITES`; then `partitions N` and
-`shares` or `off`, if wanted. A load is `write KEY COUNT` or `read KEY COUNT`, with `x UNITS` for requests of more than one unit: keys
+`shares` or `off`, if wanted. With `index` before it, it describes a global index, and loads are those of the index. A load is `write KEY COUNT` or `read KEY COUNT`, with `x UNITS` for requests of more than one unit: keys
 begin with a hexadecimal digit, by which they fall into partitions. `after SECONDS` lets time pass; `then …` changes the table. `a
 second for N` repeats the load of the line before in each of N further seconds, and shows the last one.
 """
 
 import re
+from typing import Any
 
 from hashrange.errors import ApiError
 from hashrange.items.types import Key
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.partitions import first_partitions
-from hashrange.tables.schema import KeySchema, Table, Throughput
+from hashrange.tables.schema import Index, IndexProjection, KeySchema, Table, Throughput
 from hashrange.throughput.capacity_side import AdaptiveCapacity, CapacitySide
 from tests.scripts.cases import case_test
+
+KEYS = KeySchema(("pk",), ("S",))
 
 
 class World:
@@ -27,14 +30,15 @@ class World:
         )
         self.last_load = ""
         table = described(line)
+        index = next(iter(table.schema.indexes), None)
         self._reads, self._writes = (
-            CapacitySide(table, None, self._adaptive, 0.0, is_write=is_write) for is_write in (False, True)
+            CapacitySide(table, index, self._adaptive, 0.0, is_write=is_write) for is_write in (False, True)
         )
 
     def change(self, line: str) -> None:
         table = described(line)
         for side in (self._reads, self._writes):
-            side.follow(table, None, self.now_seconds)
+            side.follow(table, next(iter(table.schema.indexes), None), self.now_seconds)
 
     def load(self, line: str) -> str:
         """Send requests until one is throttled, or all have been admitted."""
@@ -58,23 +62,29 @@ def described(line: str) -> OpenTable:
     """The table of a line."""
     numbers = [int(text) for text in re.findall(r"\d+", line.partition("partitions")[0])]
     partitions = int((re.findall(r"partitions (\d+)", line) or ["1"])[0])
+    is_index, line = line.startswith("index"), line.removeprefix("index ")
     is_provisioned = line.startswith("provisioned")
+    capacity: dict[str, Any] = {
+        "throughput": Throughput(*numbers) if is_provisioned else Throughput(0, 0),
+        "on_demand_max_read_units": numbers[0] if not is_provisioned and numbers else None,
+        "on_demand_max_write_units": numbers[1] if not is_provisioned and numbers else None,
+    }
+    index = Index(1, "by-status", is_global=True, keys=KEYS, projection=IndexProjection("ALL"), **capacity)
     schema = Table(
         table_id=1,
         uuid="0",
         account="000000000000",
         region="us-east-1",
         name="orders",
-        keys=KeySchema(("pk",), ("S",)),
+        keys=KEYS,
         attribute_types={"pk": "S"},
         created_at_seconds=0.0,
         active_at_seconds=0.0,
         billing_mode="PROVISIONED" if is_provisioned else "PAY_PER_REQUEST",
-        throughput=Throughput(*numbers) if is_provisioned else Throughput(0, 0),
-        on_demand_max_read_units=numbers[0] if not is_provisioned and numbers else None,
-        on_demand_max_write_units=numbers[1] if not is_provisioned and numbers else None,
+        indexes=(index,) if is_index else (),
+        **capacity,
     )
-    return OpenTable(schema, {schema.source_id: first_partitions(schema.source_id, partitions)})
+    return OpenTable(schema, {source_id: first_partitions(source_id, partitions) for source_id in schema.sources})
 
 
 def evaluate(text: str) -> str:

@@ -195,21 +195,18 @@ class AutoScaling:
 
     # --- capacity --------------------------------------------------------------------------------
 
-    async def settle(self, target: ScalableTarget, cause_low: str, cause_high: str) -> None:
-        """Bring the capacity of a target within its bounds, now or as soon as the table allows it. Raises StorageError.
-
-        `cause_low`, `cause_high`: cause of the activity if the capacity is below or above.
-        """
+    async def settle(self, target: ScalableTarget) -> None:
+        """Bring the capacity of a target within its bounds, now or as soon as the table allows it. Raises StorageError."""
         scope, place = self.scope(target.place), target.place
         capacity = current_capacity(scope, place)
         again_seconds = None
         if capacity is not None and not target.minimum <= capacity <= target.maximum:
-            is_low = capacity < target.minimum
+            units, cause = target.maximum, sentences.MAXIMUM_CAUSE.format(maximum=target.maximum)
+            if capacity < target.minimum:
+                units, cause = target.minimum, sentences.MINIMUM_CAUSE.format(minimum=target.minimum)
             if not is_active(scope, place):
                 again_seconds = BUSY_SECONDS
-            elif not await self.scale(
-                place, target.minimum if is_low else target.maximum, cause_low if is_low else cause_high
-            ):
+            elif not await self.scale(place, units, cause):
                 again_seconds = REFUSED_SECONDS
         if again_seconds is None:
             self.unsettled.pop(place, None)

@@ -129,7 +129,8 @@ class Activity(msgspec.Struct, frozen=True, omit_defaults=True):
 
     id: str
     begin_seconds: float
-    end_seconds: float
+    end_seconds: float | None
+    """None: no capacity was changed, only bounds."""
     description: str
     cause: str
     status: ActivityStatus

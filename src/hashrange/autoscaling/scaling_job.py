@@ -1,9 +1,11 @@
 """When are scheduled actions executed, and capacities brought within their bounds? When they are due, by service time."""
 
+import uuid
+
 import msgspec
 
 from hashrange.autoscaling.auto_scaling import AutoScaling, next_time
-from hashrange.autoscaling.records import ScheduledAction
+from hashrange.autoscaling.records import Activity, ScalableTarget, ScheduledAction
 from hashrange.jobs.job import AT_ONCE
 from hashrange.messages import autoscaling as sentences
 
@@ -31,8 +33,7 @@ class ScalingJob:
             if target is None:
                 scaling.unsettled.pop(place, None)
                 continue
-            minimum_cause = sentences.MINIMUM_CAUSE.format(minimum=target.minimum)
-            await scaling.settle(target, minimum_cause, sentences.MAXIMUM_CAUSE.format(maximum=target.maximum))
+            await scaling.settle(target)
         times_seconds = list(scaling.unsettled.values())
         if first is not None and first.due_seconds is not None:
             times_seconds.append(first.due_seconds)
@@ -43,15 +44,38 @@ class ScalingJob:
         scaling = self._auto_scaling
         target = scaling.target(action.place)
         if target is not None and not target.suspended.scheduled:
-            minimum = target.minimum if action.minimum is None else action.minimum
-            maximum = target.maximum if action.maximum is None else action.maximum
-            minimum, maximum = min(minimum, maximum), max(minimum, maximum)
-            target = msgspec.structs.replace(target, minimum=minimum, maximum=maximum)
-            await scaling.keep_target(target)
-            cause = sentences.SCHEDULED_CAUSE.format(name=action.name)
-            await scaling.settle(target, cause, cause)
+            await self._set_bounds(target, action, now_seconds)
         due_seconds = next_time(action, now_seconds)
         if due_seconds is None:
             await scaling.remove_scheduled(action)
         else:
             await scaling.keep_scheduled(msgspec.structs.replace(action, due_seconds=due_seconds))
+
+    async def _set_bounds(self, target: ScalableTarget, action: ScheduledAction, now_seconds: float) -> None:
+        """Give the target the bounds of an action, and bring its capacity within them. An action that would cross the bounds changes nothing.
+
+        The activity says which, unless the bounds are already so. Source: Application Auto Scaling user guide, *Scheduled scaling*.
+        """
+        scaling = self._auto_scaling
+        minimum = target.minimum if action.minimum is None else action.minimum
+        maximum = target.maximum if action.maximum is None else action.maximum
+        is_crossed = minimum > maximum
+        bounds = {"minimum": minimum, "maximum": maximum}
+        message = sentences.BOUNDS_SET.format(**bounds)
+        if is_crossed:
+            message = sentences.BOUNDS_NOT_SET.format(**bounds, reason=sentences.BOUNDS_CROSSED)
+        if (minimum, maximum) != (target.minimum, target.maximum):
+            activity = Activity(
+                str(uuid.uuid4()),
+                now_seconds,
+                None,
+                sentences.SETTING_BOUNDS.format(**bounds),
+                sentences.SCHEDULED_CAUSE.format(name=action.name),
+                "Failed" if is_crossed else "Successful",
+                message,
+            )
+            await scaling.note(target.place, activity)
+        if not is_crossed:
+            target = msgspec.structs.replace(target, minimum=minimum, maximum=maximum)
+            await scaling.keep_target(target)
+            await scaling.settle(target)

@@ -134,10 +134,9 @@ def _next_on(day: date, cron: _Cron, zone: tzinfo, after_seconds: float) -> floa
     for hour in sorted(cron.hours):
         if _moment(day, hour, 59, zone) <= after_seconds:
             continue
-        for minute in sorted(cron.minutes):
-            moment_seconds = _moment(day, hour, minute, zone)
-            if moment_seconds > after_seconds:
-                return moment_seconds
+        moments = [_moment(day, hour, minute, zone) for minute in cron.minutes]  # not in order where a clock skips some
+        if later := [one for one in moments if one > after_seconds]:
+            return min(later)
     return None
 
 

@@ -53,6 +53,8 @@ class ServiceOperation(NamedTuple):
     """False: the service answers requests without a signature, and looks at none. The caller is then nobody's."""
     word: "Callable[[MemberFault], ServiceError] | None" = None
     """The error of a request whose members are wrong; None: that of the API."""
+    body_bytes_max: int | None = None
+    """Bytes that the body of a request may have as it is sent, compressed or not; None: only the bound of all services."""
 
 
 class ServiceApi(NamedTuple):

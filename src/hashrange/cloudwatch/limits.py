@@ -18,6 +18,8 @@ METRICS_LISTED_MAX = 500
 """Metrics in a page of ListMetrics."""
 METRIC_DATA_MAX = 1_000
 """Data of one PutMetricData."""
+METRIC_DATA_BYTES_MAX = 1024 * 1024
+"""Bytes of one PutMetricData as it is sent. (unconfirmed: that compressed ones count as they are sent)"""
 METRIC_VALUES_MAX = 150
 """Values of one datum."""
 METRIC_VALUE_MAX = 2.0**360

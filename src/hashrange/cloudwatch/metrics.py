@@ -1,7 +1,7 @@
 """Which metrics does a server have, and what was observed? `Metrics` takes observations, returns datapoints, and keeps all as documents of the store.
 
-Everything goes by service time, and by the minute: StorageResolution 1 of PutMetricData changes nothing. What has been observed since the
-last save is in memory only: a crash loses it, at most the last quarter of an hour. A stop and a snapshot save first. Source: operations.md 7.
+Everything goes by service time. What has been observed since the last save is in memory only: a crash loses it, at most the last quarter of an
+hour, or six hours while time is moved. A stop and a snapshot save first. Source: operations.md 7.
 """
 
 import asyncio
@@ -14,7 +14,8 @@ from itertools import accumulate
 
 from hashrange.aws_services.operation import Caller
 from hashrange.clock import Clock
-from hashrange.cloudwatch.columns import differences
+from hashrange.cloudwatch.blocks import Cell
+from hashrange.cloudwatch.known_series import KnownSeries
 from hashrange.cloudwatch.limits import (
     METRIC_FOUND_SECONDS,
     METRIC_SERIES_CUSTOM_MAX,
@@ -22,14 +23,15 @@ from hashrange.cloudwatch.limits import (
     METRIC_UNSAVED_BYTES,
     METRIC_UNSAVED_BYTES_MAX,
 )
-from hashrange.cloudwatch.metric_documents import GROUP_SERIES, MetricDocuments, StoredSeries, cell_bytes
+from hashrange.cloudwatch.metric_documents import GROUP_SERIES, MetricDocuments, cell_bytes
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metric_names import MetricNames
 from hashrange.cloudwatch.metric_saving import MetricSaving
 from hashrange.cloudwatch.runs import read_runs, run_of
 from hashrange.cloudwatch.series import BlockName, Series
+from hashrange.cloudwatch.statistic import Statistic
 from hashrange.cloudwatch.statistics import Datapoint, Distribution, StatisticSet
-from hashrange.cloudwatch.tiers import first_period, shown_seconds
+from hashrange.cloudwatch.tiers import first_shown
 from hashrange.cloudwatch.totals import MetricTotals
 from hashrange.items.steps import look
 from hashrange.jobs.job import Job
@@ -47,16 +49,6 @@ RecordCounts = Callable[[float], None]
 """Called with the service time: records what has been counted since the last call."""
 
 _log = logging.getLogger("hashrange.cloudwatch")
-
-
-class _Known:
-    """A series with its metric and its number in the store."""
-
-    __slots__ = ("metric", "number", "series", "unit")
-
-    def __init__(self, number: int, metric: MetricId, unit: str, series: Series) -> None:
-        self.number, self.metric = number, metric
-        self.unit, self.series = unit, series
 
 
 class Metrics:
@@ -81,10 +73,10 @@ class Metrics:
         """True if more than METRIC_UNSAVED_BYTES may have been recorded since the last save."""
         self.has_new_cells = False
         """True if something but runs of the same observation has been recorded since this was set to False."""
-        self._by_metric: dict[MetricId, dict[str, _Known]] = {}
+        self._by_metric: dict[MetricId, dict[str, KnownSeries]] = {}
         """Metric → unit → series."""
         self._names = MetricNames()
-        self._by_number: dict[int, _Known] = {}
+        self._by_number: dict[int, KnownSeries] = {}
         self._next_number = 0
         self._custom: OrderedDict[int, None] = OrderedDict()
         """Numbers of series of programs' own namespaces; the one that was recorded longest ago comes first."""
@@ -134,10 +126,11 @@ class Metrics:
         at_seconds: float,
         observed: StatisticSet,
         distribution: Distribution | None = None,
+        *,
+        by_second: bool = False,
     ) -> None:
-        """Add observations to the minute of `at_seconds`. `distribution`: bucket → values, for percentiles; None: there are none."""
-        known = self._recorded(metric, unit)
-        known.series.record(at_seconds, observed, distribution)
+        """Add observations to the minute, or second, of `at_seconds`. `distribution`: bucket → values, for percentiles; None: there are none."""
+        self._recorded(metric, unit).series.record(at_seconds, observed, distribution, by_second=by_second)
         self._unsaved_bytes += cell_bytes(distribution)
         if self._unsaved_bytes > METRIC_UNSAVED_BYTES and not self.has_much_to_save:
             self.has_much_to_save = True
@@ -163,7 +156,7 @@ class Metrics:
         if run is not None:
             self._recorded(metric, unit).series.record_run(run, self._clock.service_time())
 
-    def _recorded(self, metric: MetricId, unit: str) -> _Known:
+    def _recorded(self, metric: MetricId, unit: str) -> KnownSeries:
         """The series of a metric in a unit, in which something is recorded now."""
         self._see_content()
         by_unit = self._by_metric.get(metric)
@@ -179,7 +172,7 @@ class Metrics:
     def _order_of(self, metric: MetricId) -> "OrderedDict[int, None]":
         return self._others if metric.namespace.startswith("AWS/") else self._custom
 
-    def _add(self, number: int, metric: MetricId, unit: str, series: Series) -> _Known:
+    def _add(self, number: int, metric: MetricId, unit: str, series: Series) -> KnownSeries:
         """Add a series; forget another one if there are too many."""
         order, most = self._order_of(metric), METRIC_SERIES_MAX
         if order is self._custom:
@@ -189,7 +182,7 @@ class Metrics:
                 self._is_full = True
                 _log.warning(LOG_TOO_MANY_METRICS, most)
             self._remove(self._by_number[next(iter(order))])
-        known = self._by_number[number] = _Known(number, metric, unit, series)
+        known = self._by_number[number] = KnownSeries(number, metric, unit, series)
         self._next_number = max(self._next_number, number + 1)
         by_unit = self._by_metric.get(metric)
         if by_unit is None:
@@ -199,7 +192,7 @@ class Metrics:
         order[number] = None
         return known
 
-    def _remove(self, known: _Known) -> None:
+    def _remove(self, known: KnownSeries) -> None:
         """Forget a series; the next saves delete its documents."""
         del self._by_number[known.number]
         del self._order_of(known.metric)[known.number]
@@ -225,40 +218,59 @@ class Metrics:
     # --- reading ---------------------------------------------------------------------------------
 
     def points(
-        self,
-        metric: MetricId,
-        begin_seconds: float,
-        end_seconds: float,
-        period_seconds: int,
-        unit: str | None = None,
-        *,
-        reads_sources: bool = True,
+        self, metric: MetricId, begin_seconds: float, end_seconds: float, period_seconds: int, unit: str | None = None
     ) -> Sequence[Datapoint]:
         """Datapoints in order of time; a period without observations has none. Raises StorageError.
 
         Periods follow one another from `begin_seconds` on, which is rounded (`tiers.first_period`). Minutes that begin before `end_seconds`
         count. A period is shown as long as a resolution is kept of which it is a multiple. `unit` None: each unit has datapoints of its own.
-        `reads_sources` False: the caller has just let the sources record (`read_sources`).
         """
-        if reads_sources:
-            self.read_sources()
+        self.read_sources()
+        found = [
+            Datapoint(at_seconds, one, cell.statistics, cell.distribution)
+            for one, cells in self._cells(metric, begin_seconds, end_seconds, period_seconds, unit)
+            for at_seconds, cell in cells
+        ]
+        found.sort(key=lambda point: (point.at_seconds, point.unit))
+        return found
+
+    def values(
+        self,
+        metric: MetricId,
+        begin_seconds: float,
+        end_seconds: float,
+        period_seconds: int,
+        statistic: Statistic,
+        unit: str | None = None,
+    ) -> Mapping[int, float | None]:
+        """The statistic of each datapoint of `points`, by its time; of several units, the last one by name.
+
+        Of what sources have recorded so far: `read_sources` lets them record.
+        """
+        of_units = self._cells(metric, begin_seconds, end_seconds, period_seconds, unit)
+        return {at_seconds: statistic(cell) for _, cells in sorted(of_units) for at_seconds, cell in cells}
+
+    def _cells(
+        self, metric: MetricId, begin_seconds: float, end_seconds: float, period_seconds: int, unit: str | None
+    ) -> Sequence[tuple[str, Sequence[tuple[int, Cell]]]]:
+        """Each unit, with the begin of each period in which something was observed, and what it was. As for `points`."""
         self._see_content()
         by_unit = self._by_metric.get(metric)
         if by_unit is None:
             return []
-        now_seconds = self._clock.service_time()
-        begin = first_period(begin_seconds, end_seconds, period_seconds, now_seconds)
-        oldest_seconds = now_seconds - shown_seconds(period_seconds)
-        if begin < oldest_seconds:
-            begin += math.ceil((oldest_seconds - begin) / period_seconds) * period_seconds
-        found = [
-            Datapoint(begin + number * period_seconds, known.unit, cell.statistics, cell.distribution)
+        begin = first_shown(begin_seconds, end_seconds, period_seconds, self._clock.service_time())
+        end = math.ceil(end_seconds)
+        return [
+            (
+                known.unit,
+                [
+                    (begin + number * period_seconds, cell)
+                    for number, cell in known.series.cells(begin, end, period_seconds).items()
+                ],
+            )
             for known in by_unit.values()
             if unit is None or unit == known.unit
-            for number, cell in known.series.cells(begin, math.ceil(end_seconds), period_seconds).items()
         ]
-        found.sort(key=lambda point: (point.at_seconds, point.unit))
-        return found
 
     def find(
         self,
@@ -364,14 +376,14 @@ class Metrics:
         }
         del self._changed[group]
         left = SLICE_BLOCKS
-        taken: list[tuple[_Known, dict[BlockName, bytes | None]]] = []
+        taken: list[tuple[KnownSeries, dict[BlockName, bytes | None]]] = []
         try:
             for known in group_series:
                 left -= known.series.roll_up(now_seconds, left)
                 changes = known.series.take_changes()
                 taken.append((known, changes))
                 blocks |= {(known.number, name): block for name, block in changes.items()}
-            stored = [_stored(known) for known in group_series if not known.series.is_empty]
+            stored = [known.stored() for known in group_series if not known.series.is_empty]
             is_written = await self._documents.write(group, stored, blocks, generation)
         except BaseException:
             self._changed.setdefault(group)
@@ -386,15 +398,3 @@ class Metrics:
                 self._remove(known)
         if left == 0:
             self._changed[group] = None  # there may be more to roll up
-
-
-def _stored(known: _Known) -> StoredSeries:
-    metric, series = known.metric, known.series
-    return StoredSeries(
-        known.number,
-        (metric.account, metric.region, metric.namespace, metric.name, metric.dimensions),
-        known.unit,
-        series.last_seconds,
-        [differences(numbers) for numbers in series.kept],
-        series.runs.stored(),
-    )

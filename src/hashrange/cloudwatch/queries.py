@@ -14,6 +14,7 @@ from hashrange.cloudwatch.api.checks import DimensionMember, IntegerFromOne, che
 from hashrange.cloudwatch.limits import METRIC_LABEL_LENGTH_MAX, METRIC_MATH_AT_ONCE_MAX, METRIC_QUERIES_MAX
 from hashrange.cloudwatch.math.errors import MathError
 from hashrange.cloudwatch.math.functions import MINUTE_SECONDS
+from hashrange.cloudwatch.math.kinds import MathKind, math_kind_of
 from hashrange.cloudwatch.math.program import ids_in, read_expression
 from hashrange.cloudwatch.math.windows import Window
 from hashrange.cloudwatch.metric_id import MetricId
@@ -75,6 +76,11 @@ class Queries:
         return frozenset(step.text for step in steps if step.kind == "call")
 
     @property
+    def has_period(self) -> bool:
+        """False if no query has a period of its own."""
+        return any(isinstance(one.source, MetricQuery) or one.period_seconds for one in self._queries.values())
+
+    @property
     def period_seconds(self) -> int:
         """The longest period of any query."""
         periods = [
@@ -82,6 +88,15 @@ class Queries:
             for query in self._queries.values()
         ]
         return max([*periods, MINUTE_SECONDS])
+
+    def check_series(self, query_id: str) -> None:
+        """Raise ServiceError if a query gives a number or a text, whatever the data are."""
+        kinds: dict[str, MathKind] = {}
+        for one in self._order:
+            program = self._queries[one].program
+            kinds[one] = math_kind_of(program, kinds) if program else "series"
+        if kinds[query_id] in {"number", "text"}:
+            raise _expression_error(query_id, MathError(sentences.NOT_A_SERIES))
 
     def evaluation(
         self,

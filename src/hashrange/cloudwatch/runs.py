@@ -105,4 +105,6 @@ def _next_multiple(seconds: float, period_seconds: int) -> int:
 
 
 def _repeated(observed: StatisticSet, times: int) -> StatisticSet:
+    if times == 1:
+        return observed
     return observed._replace(sample_count=observed.sample_count * times, sum=observed.sum * times)

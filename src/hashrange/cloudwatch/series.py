@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashrange.cloudwatch.blocks import Cell, Cells, decode_cells, encode_cells, merged_cells
 from hashrange.cloudwatch.runs import Runs, SteadyRun
 from hashrange.cloudwatch.statistics import Distribution, StatisticSet
-from hashrange.cloudwatch.tiers import MINUTES, TIERS, Tier
+from hashrange.cloudwatch.tiers import ALL_TIERS, MINUTES, SECONDS, TIERS, Tier
 
 BlockName = tuple[int, int]
 """Period of the tier in seconds, and number of the block."""
@@ -21,7 +21,7 @@ ReadCells = Callable[[BlockName], Cells]
 class Series:
     """All that was observed of one metric in one unit. Methods that read blocks raise StorageError."""
 
-    __slots__ = ("_fresh", "_kept", "_pending", "_read_cells", "last_seconds", "runs")
+    __slots__ = ("_fresh", "_kept", "_pending", "_read_cells", "_tiers", "last_seconds", "runs")
 
     def __init__(
         self,
@@ -30,9 +30,10 @@ class Series:
         runs: Sequence[SteadyRun] = (),
         last_seconds: float = 0.0,
     ) -> None:
-        """`kept`: numbers of the blocks of each tier that are kept; `read_cells` reads one of them."""
+        """`kept`: numbers of the blocks that are kept, for each of TIERS, and for SECONDS if there are any; `read_cells` reads one of them."""
         self._read_cells = read_cells
         self._kept = [array("q", numbers) for numbers in kept]
+        self._tiers = TIERS if len(kept) == len(TIERS) else ALL_TIERS
         self._fresh: dict[BlockName, Cells] = {}
         """What has been observed since the last save, by block."""
         self._pending: dict[BlockName, bytes | None] = {}
@@ -43,9 +44,20 @@ class Series:
 
     # --- recording -------------------------------------------------------------------------------
 
-    def record(self, at_seconds: float, observed: StatisticSet, distribution: Distribution | None) -> None:
-        """Add observations of one minute."""
-        self._add(MINUTES, int(at_seconds // MINUTES.period_seconds), Cell(observed, distribution))
+    def record(
+        self,
+        at_seconds: float,
+        observed: StatisticSet,
+        distribution: Distribution | None,
+        *,
+        by_second: bool = False,
+    ) -> None:
+        """Add observations of one minute, or of one second."""
+        tier = SECONDS if by_second else MINUTES
+        if by_second and self._tiers is TIERS:
+            self._tiers = ALL_TIERS
+            self._kept.append(array("q"))
+        self._add(tier, int(at_seconds // tier.period_seconds), Cell(observed, distribution))
         self.last_seconds = max(self.last_seconds, at_seconds)
 
     def record_run(self, run: SteadyRun, now_seconds: float) -> None:
@@ -80,19 +92,32 @@ class Series:
 
     def cells(self, begin_seconds: int, end_seconds: int, period_seconds: int) -> Cells:
         """What was observed in [begin, end), put together into periods of this length; the one at `begin_seconds` has number 0."""
-        parts: dict[int, list[Cell]] = {}
-        for tier in TIERS:
+        if (
+            period_seconds >= MINUTES.period_seconds
+        ):  # a minute that begins before the end counts with all of its seconds
+            end_seconds = -(-end_seconds // MINUTES.period_seconds) * MINUTES.period_seconds
+        found: Cells = {}
+        several: dict[int, list[Cell]] = {}
+
+        def add(period: int, cell: Cell) -> None:
+            first = found.setdefault(period, cell)
+            if first is not cell:
+                several.setdefault(period, [first]).append(cell)
+
+        for tier in self._tiers:
             names = self._names(tier, tier.block_of(begin_seconds), tier.block_of(end_seconds))
             asked = range(-(-begin_seconds // tier.period_seconds), -(-end_seconds // tier.period_seconds))
             for name in names:
                 for cells in self._cells_of(name):
                     for number, cell in _cells_in(cells, asked):
-                        place = (number * tier.period_seconds - begin_seconds) // period_seconds
-                        parts.setdefault(place, []).append(cell)
+                        add((number * tier.period_seconds - begin_seconds) // period_seconds, cell)
         for run in self.runs.all:
-            for period, observed in run.sums(begin_seconds, end_seconds, period_seconds):
-                parts.setdefault(period, []).append(Cell(observed))
-        return {period: _together(cells) for period, cells in parts.items()}
+            if run.begin_seconds < end_seconds and begin_seconds < run.end_seconds:
+                for period, observed in run.sums(begin_seconds, end_seconds, period_seconds):
+                    add(period, Cell(observed))
+        for period, parts in several.items():
+            found[period] = _together(parts)
+        return found
 
     def _names(self, tier: Tier, first: int, last: int) -> list[BlockName]:
         """Names of this tier's blocks from one number to another."""
@@ -139,7 +164,7 @@ class Series:
         Handles at most `blocks_max` blocks and returns how many it has handled: about 2 ms each.
         """
         blocks = 0
-        for tier, coarser in zip(TIERS, (*TIERS[1:], None), strict=True):
+        for tier, coarser in zip(self._tiers, (*self._tiers[1:], None), strict=True):
             for name in self._names(tier, 0, tier.oldest_block(now_seconds) - 1):
                 if name not in self._fresh and self._pending.get(name, b"") is None:
                     continue
@@ -161,7 +186,8 @@ class Series:
 
     def is_due(self, now_seconds: float) -> bool:
         """True if `roll_up` has something to do."""
-        for kept, tier in zip(self._kept, TIERS, strict=True):
+        for tier in self._tiers:
+            kept = self._kept[_PLACES[tier.period_seconds]]
             if kept and kept[0] < tier.oldest_block(now_seconds):
                 return True
         runs = self.runs.all
@@ -171,7 +197,7 @@ class Series:
 
     @property
     def kept(self) -> list[list[int]]:
-        """Numbers of each tier's blocks that are kept once all changes are."""
+        """Numbers of each tier's blocks that are kept once all changes are: three lists, or four if there are seconds."""
         numbers = [list(kept) for kept in self._kept]
         for name, block in self._pending.items():
             of_tier = numbers[_PLACES[name[0]]]
@@ -179,12 +205,14 @@ class Series:
                 of_tier.remove(name[1])
             elif block is not None and name[1] not in of_tier:
                 insort(of_tier, name[1])
-        return numbers
+        return numbers if numbers[-1] else numbers[: len(TIERS)]
 
     @property
     def kept_names(self) -> list[BlockName]:
         """Names of the blocks that are kept now."""
-        return [(tier.period_seconds, number) for tier, kept in zip(TIERS, self._kept, strict=True) for number in kept]
+        return [
+            (tier.period_seconds, number) for tier in self._tiers for number in self._kept[_PLACES[tier.period_seconds]]
+        ]
 
     @property
     def is_empty(self) -> bool:
@@ -221,7 +249,7 @@ class Series:
             self._pending.pop(name, None)
 
 
-_PLACES = {tier.period_seconds: place for place, tier in enumerate(TIERS)}
+_PLACES = {tier.period_seconds: place for place, tier in enumerate((*TIERS, SECONDS))}
 
 
 def _cells_in(cells: Cells, numbers: range) -> Iterable[tuple[int, Cell]]:
@@ -234,8 +262,6 @@ def _cells_in(cells: Cells, numbers: range) -> Iterable[tuple[int, Cell]]:
 
 def _together(cells: Sequence[Cell]) -> Cell:
     """All values of all cells."""
-    if len(cells) == 1:
-        return cells[0]
     counts, sums, minimums, maximums = zip(*[cell.statistics for cell in cells], strict=True)
     return Cell(StatisticSet(sum(counts), sum(sums), min(minimums), max(maximums)), _sum_of_distributions(cells))
 

@@ -1,4 +1,4 @@
-"""What does the name of a statistic mean? `Sum`, `p99.9`, `TM(10%:90%)` … → a function of a datapoint.
+"""What does the name of a statistic mean? `Sum`, `p99.9`, `TM(10%:90%)` … → a function of what was observed.
 
 Source: operations.md 7; CloudWatch user guide, *Statistics definitions*.
 """
@@ -7,13 +7,28 @@ import math
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from hashrange.cloudwatch.percentiles import ValueShare, count_of, shares_of, sum_of, value_at, within
-from hashrange.cloudwatch.statistics import Datapoint, StatisticSet
+from hashrange.cloudwatch.statistics import Distribution, StatisticSet
 
-Statistic = Callable[[Datapoint], float | None]
-"""The value of a datapoint, which is finite; None if it cannot be told, as for percentiles of statistic sets."""
+
+class Sampled(Protocol):
+    """What was observed in one period."""
+
+    @property
+    def statistics(self) -> StatisticSet:
+        """The statistics of all values."""
+        ...
+
+    @property
+    def distribution(self) -> Distribution | None:
+        """How many values lie in each bucket; None: percentiles cannot be told."""
+        ...
+
+
+Statistic = Callable[[Sampled], float | None]
+"""The value of what was observed, which is finite; None if it cannot be told, as for percentiles of statistic sets."""
 
 _SIMPLE: dict[str, Callable[[StatisticSet], float]] = {
     "SampleCount": lambda one: one.sample_count,
@@ -87,7 +102,7 @@ def _range_of(name: str) -> _Range | None:
     return _Range(kind.lower(), lower, upper, is_percent)
 
 
-def _of_shares(point: Datapoint, compute: Callable[[list[ValueShare]], float | None]) -> float | None:
+def _of_shares(point: Sampled, compute: Callable[[list[ValueShare]], float | None]) -> float | None:
     """What a function makes of the datapoint's distribution; None if it has none, unless all its values are the same.
 
     None also if a value is negative: the service has no percentiles then.

@@ -4,6 +4,7 @@ Source of the times: operations.md 7, *Retention*.
 """
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 DAY_SECONDS = 86_400
@@ -30,6 +31,9 @@ MINUTES = Tier(60, 15 * DAY_SECONDS, DAY_SECONDS // 4)
 TIERS = (MINUTES, Tier(300, 63 * DAY_SECONDS, 3 * DAY_SECONDS), Tier(3600, 455 * DAY_SECONDS, 35 * DAY_SECONDS))
 SHORT_PERIODS_KEPT_SECONDS = 3 * 3600
 """How long datapoints of periods shorter than a minute are shown."""
+SECONDS = Tier(1, SHORT_PERIODS_KEPT_SECONDS, 600)
+"""Of observations of high resolution only, before they become minutes."""
+ALL_TIERS = (SECONDS, *TIERS)
 
 
 def resolution_at(at_seconds: float, now_seconds: float) -> int:
@@ -41,12 +45,14 @@ def resolution_at(at_seconds: float, now_seconds: float) -> int:
 
 
 def first_period(begin_seconds: float, end_seconds: float, period_seconds: int, now_seconds: float) -> int:
-    """When the first period of a question begins: at its begin, rounded down to the resolution that is kept of that time.
+    """When the first period of a question begins: at its begin, rounded down to the resolution that is kept of that time; below a minute, to the period.
 
     It is rounded up if there were one more period otherwise: a week has 168 hours at whatever second it begins, and the running minute
     belongs to the last of them.
     """
     step_seconds = resolution_at(begin_seconds, now_seconds)
+    if period_seconds < MINUTES.period_seconds:
+        step_seconds = period_seconds
     first_seconds = math.floor(begin_seconds / step_seconds) * step_seconds
     if period_seconds > step_seconds:
         periods = math.ceil((end_seconds - begin_seconds) / period_seconds)
@@ -55,7 +61,17 @@ def first_period(begin_seconds: float, end_seconds: float, period_seconds: int, 
     return first_seconds
 
 
-def shown_seconds(period_seconds: int) -> int:
+def first_shown(begin_seconds: float, end_seconds: float, period_seconds: int, now_seconds: float) -> int:
+    """When the first period of a question begins (`first_period`) that is still shown."""
+    first_seconds = first_period(begin_seconds, end_seconds, period_seconds, now_seconds)
+    oldest_seconds = now_seconds - _shown_seconds(period_seconds)
+    if first_seconds < oldest_seconds:
+        first_seconds += math.ceil((oldest_seconds - first_seconds) / period_seconds) * period_seconds
+    return first_seconds
+
+
+@lru_cache(64)
+def _shown_seconds(period_seconds: int) -> int:
     """For how long datapoints of a period are shown: as long as a resolution is kept of which the period is a multiple."""
     kept = [tier.kept_seconds for tier in TIERS if period_seconds % tier.period_seconds == 0]
     return max(kept, default=SHORT_PERIODS_KEPT_SECONDS)

@@ -69,6 +69,13 @@ class InsightStore(WrappedStore):
         self._count_read(source, key, item_read_units(row, consistent=consistent))
         return row
 
+    def unread(self, source_id: bytes, key: Key, units: float) -> None:
+        """Count the units of a row that `get` has read no more."""
+        super().unread(source_id, key, units)
+        source = self._find(source_id)
+        if source is not None and self._is_counted():
+            self._count_read(source, key, -units)
+
     def _count_read(self, source: WatchedKeys, key: Key, units: float) -> None:
         source.count_units(key, READ_WEIGHT * units, self._now_seconds())
 

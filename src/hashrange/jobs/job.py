@@ -18,7 +18,10 @@ class NeverRests(HashrangeError):
 
 
 class Job(Protocol):
-    """One kind of background work. A job needs no memory of earlier slices: it finds unfinished work again."""
+    """One kind of background work. A job needs no memory of earlier slices: it finds unfinished work again.
+
+    Whoever makes work for a job that rests, or work that is due earlier than what the job waits for, has the job woken (`Runner.wake`).
+    """
 
     @property
     def name(self) -> str:

@@ -202,7 +202,7 @@ class Runner:
 
     @asynccontextmanager
     async def in_order(self) -> AsyncIterator[None]:
-        """Within the context, jobs run in `work_in_order` alone, and those that wait for service time look for work first.
+        """Within the context, jobs run in `work_in_order` alone; those that wait for service time and failed last are tried again first.
 
         A job that fails there, or that runs SLICES_MAX slices at one time, is not tried again before the end of the
         context. Contexts are entered one after the other, in the order of the calls.
@@ -213,7 +213,8 @@ class Runner:
             for running in self._running:
                 running.slices = 0
             for running in self._timed:
-                self._look(running)
+                if running.failure is not None:
+                    self._look(running)
             try:
                 yield
             except asyncio.CancelledError:

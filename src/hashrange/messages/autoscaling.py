@@ -7,6 +7,10 @@ Source: Application Auto Scaling user guide, *Scaling activities*; reports of us
 SETTING = "Setting {kind} capacity units to {units}."
 SCALED = "Successfully set {kind} capacity units to {units}. Change successfully fulfilled by dynamodb."
 NOT_SCALED = "Failed to set {kind} capacity units to {units}. Reason: {reason}"
+SETTING_BOUNDS = "Setting min capacity to {minimum} and max capacity to {maximum}"
+BOUNDS_SET = "Successfully set min capacity to {minimum} and max capacity to {maximum}"
+# (unconfirmed): the service's words.
+BOUNDS_NOT_SET = "Failed to set min capacity to {minimum} and max capacity to {maximum}. Reason: {reason}"
 UNCHANGED = "Attempting to scale due to alarm triggered"
 ALARM_CAUSE = "monitor alarm {alarm} in state ALARM triggered policy {policy}"
 MINIMUM_CAUSE = "minimum capacity was set to {minimum}"
@@ -49,6 +53,7 @@ ONLY_TRACKING = "Only target tracking scaling policies are supported for DynamoD
 CONFIGURATION_MISSING = "A target tracking scaling policy needs TargetTrackingScalingPolicyConfiguration."
 ONE_METRIC = "Exactly one of PredefinedMetricSpecification and CustomizedMetricSpecification must be given."
 METRIC_OF_DIMENSION = "The metric type {metric} does not belong to the scalable dimension {dimension}."
+METRICS_BESIDE = "The members {names} of a customized metric cannot be given together with Metrics."
 METRIC_INCOMPLETE = "A customized metric needs Namespace, MetricName and Statistic, or Metrics."
 TARGET_VALUE = "Target value must be between {least} and {most} for the metric type {metric}."
 TARGET_POSITIVE = "Target value must be greater than 0."

@@ -11,3 +11,5 @@ MISSING_ACTION = "The request is missing an action or a required parameter."
 MALFORMED_FORM = "The query string contains a syntax error."
 # (unconfirmed): the service's words.
 SERVICE_FAILED = "The request processing has failed because of an unknown error, exception or failure."
+# Service's words, from reports of users of PutMetricData.
+REQUEST_TOO_LARGE = "Request size {size} exceeded {most} bytes"

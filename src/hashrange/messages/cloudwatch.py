@@ -29,6 +29,9 @@ TOO_MANY_POINTS = (
     " requested by increasing Period, or decreasing the time range."
 )
 NAMESPACE_INVALID = "The value {namespace} for parameter Namespace is invalid."
+CONTROL_CHARACTER = "The value for parameter {path} contains control characters."
+BLANK = "The value for parameter {path} must contain at least one character that is no space."
+COLON_FIRST = "The value {value} for parameter {path} is invalid: it must not begin with a colon."
 NO_VALUE = "At least one of the parameters Value, Values or StatisticValues must be specified for {path}."
 SEVERAL_VALUES = "The parameters {first} and {second} are mutually exclusive and you have specified both."
 COUNTS_DIFFER = "The parameters {path}.Values and {path}.Counts must be of the same size."

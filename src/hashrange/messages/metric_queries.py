@@ -20,6 +20,8 @@ MAX_DATAPOINTS = "The parameter MaxDatapoints must be from 1 to {most}."
 SCAN_BY = "The parameter ScanBy must be TimestampDescending or TimestampAscending."
 TIMEZONE = "The parameter LabelOptions.Timezone must be + or - followed by four digits, such as +0130."
 ALARM_RETURNS_ONE = "Exactly one element of the metrics list should return data."
+# Service's words, from reports of users.
+ALARM_SEARCHES = "SEARCH is not supported on Metric Alarms."
 ALARM_QUERIES = "The metrics list of an alarm must not have more than {most} metrics, nor more than {most} expressions."
 ALARM_WINDOW = (
     "Metrics cannot be checked across more than {most} seconds (EvaluationPeriods * Period must be <= {most})."

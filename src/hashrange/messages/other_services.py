@@ -32,6 +32,6 @@ PRECISION_NOT_ALLOWED = "Stream cannot be disabled using EnableKinesisStreamingC
 NO_KINESIS_ENDPOINT = (
     "Hashrange has no Kinesis to send changes to. Start it with --kinesis-endpoint URL, such as that of kinesis-local."
 )
-# Our own wording of INDEX_NOT_FOUND and NEXT_TOKEN_INVALID: the service's messages are not captured.
-INDEX_NOT_FOUND = "Requested resource not found: Table: {name}, Index: {index} not found"
+INDEX_NOT_FOUND = "Requested resource not found: Index: {index} not found for table: {name}"
+# Our own wording of NEXT_TOKEN_INVALID: the service's message is not captured.
 NEXT_TOKEN_INVALID = "One or more parameter values were invalid: NextToken is not valid"  # noqa: S105 - a sentence

@@ -1,6 +1,6 @@
 """Which error messages do throttled requests get? The service's.
 
-Source: errors.md 9; API reference, TransactWriteItems; reports of users.
+Source: errors.md 9; API reference, TransactWriteItems; developer guide, *Diagnosing throttling*; reports of users.
 """
 
 TABLE_PROVISIONED = (
@@ -20,6 +20,7 @@ INDEX_ON_DEMAND = (
     "Throughput exceeds the current capacity for one or more global secondary indexes. DynamoDB is automatically scaling"
     " your index so please try again shortly."
 )
+MAXIMUM_ON_DEMAND = "Throughput exceeds the maximum OnDemandThroughput configured on table or index"
 ACCOUNT_LIMIT = (
     "Throughput exceeds the current throughput limit for your account. Please contact AWS Support at"
     " https://aws.amazon.com/support request a limit increase"

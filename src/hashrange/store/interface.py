@@ -206,6 +206,10 @@ class Store(Protocol):
         """The row at `key`, or None; may be outdated unless `consistent`. `source_id`: of a table or index, 6 bytes."""
         ...
 
+    def unread(self, source_id: bytes, key: Key, units: float) -> None:
+        """Take back that `get` has read a row, of so many units, because it is not returned. A store that counts no units does nothing."""
+        ...
+
     def page(self, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Soon[Page]:
         """Rows of `span` up to and including the row that reaches a limit (`limit_bytes`: of item sizes).
 

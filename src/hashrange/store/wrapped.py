@@ -1,5 +1,6 @@
 """What do wrappers of a store have in common? They pass most methods on to the store that they wrap."""
 
+from hashrange.items.types import Key
 from hashrange.store.interface import WholeStore
 
 
@@ -10,6 +11,7 @@ class WrappedStore:
     """
 
     def __init__(self, inner: WholeStore) -> None:
+        self._unread_inner = inner.unread
         self.streams, self.documents = inner.streams, inner.documents
         self.collection_size_bytes, self.statistics = inner.collection_size_bytes, inner.statistics
         self.position, self.durable_position = inner.position, inner.durable_position
@@ -24,3 +26,7 @@ class WrappedStore:
         self.checkpoint, self.restore = inner.checkpoint, inner.restore
         self.checkpoint_of, self.delay_index_entries = inner.checkpoint_of, inner.delay_index_entries
         self.close = inner.close
+
+    def unread(self, source_id: bytes, key: Key, units: float) -> None:
+        """Take back that `get` has read a row, of so many units."""
+        self._unread_inner(source_id, key, units)

@@ -80,21 +80,25 @@ def stream_label(at_seconds: float) -> str:
     return datetime.fromtimestamp(at_seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
 
 
-def warm_units(table: Table, index: Index | None = None) -> Throughput:
-    """Warm throughput of the table or a global index: what was requested, or what the billing mode gives, if more."""
+def warm_units(table: Table, index: Index | None = None, now_seconds: float | None = None) -> Throughput:
+    """Warm throughput of the table or a global index: what was requested, or what the billing mode gives, if more.
+
+    `now_seconds`: as it is at this time, before a running change of it; None: as it will be.
+    """
     subject = index or table
     if table.billing_mode == "PROVISIONED":
         floor = subject.throughput or Throughput(0, 0)
     else:
         floor = Throughput(ON_DEMAND_WARM_READ_UNITS, ON_DEMAND_WARM_WRITE_UNITS)
-    return _at_least(floor, subject)
+    return _at_least(floor, subject, now_seconds)
 
 
-def _at_least(floor: Throughput, subject: Table | Index) -> Throughput:
-    """The requested warm throughput, but at least `floor`."""
-    return Throughput(
-        max(floor.read_units, subject.warm_read_units or 0), max(floor.write_units, subject.warm_write_units or 0)
-    )
+def _at_least(floor: Throughput, subject: Table | Index, now_seconds: float | None) -> Throughput:
+    """The requested warm throughput, or before a change that runs at `now_seconds` the former one, but at least `floor`."""
+    asked = Throughput(subject.warm_read_units or 0, subject.warm_write_units or 0)
+    if now_seconds is not None and subject.warm_updating_until_seconds > now_seconds:
+        asked = subject.former_warm or asked
+    return Throughput(max(floor.read_units, asked.read_units), max(floor.write_units, asked.write_units))
 
 
 def _throughput(subject: Table | Index, now_seconds: float) -> dict[str, Any]:
@@ -116,7 +120,7 @@ def _throughput(subject: Table | Index, now_seconds: float) -> dict[str, Any]:
 def _warm(table: Table, index: Index | None, now_seconds: float, shown_status: str) -> dict[str, Any]:
     subject = index or table
     former = former_units(subject, now_seconds)
-    units = warm_units(table, index) if former is None else _at_least(former, subject)
+    units = warm_units(table, index, now_seconds) if former is None else _at_least(former, subject, now_seconds)
     if subject.warm_updating_until_seconds > now_seconds:
         shown_status = "UPDATING"
     elif shown_status == "UPDATING":

@@ -56,6 +56,8 @@ class Index(msgspec.Struct, frozen=True):
     on_demand_max_write_units: int | None = None
     warm_read_units: int | None = None
     warm_write_units: int | None = None
+    former_warm: Throughput | None = None
+    """Warm throughput before the last request for more, which is shown until `warm_updating_until_seconds`."""
     throughput_increased_at_seconds: float | None = None
     throughput_decreased_at_seconds: float | None = None
     decreases_today: int = 0
@@ -113,6 +115,10 @@ class ResourcePolicy(msgspec.Struct, frozen=True):
     """Service time of the policy's last change in milliseconds, but at least one more than the previous revision."""
 
 
+RunningChange = Literal["units", "mode", "class", "stream", "index"]
+"""What a table is UPDATING for: its units, its billing mode, its class, its stream, or an index that is created or deleted."""
+
+
 class Table(msgspec.Struct, frozen=True):
     """A table as the catalog stores it. Times are service-time seconds since the epoch."""
 
@@ -134,6 +140,8 @@ class Table(msgspec.Struct, frozen=True):
     former_throughput: Throughput | None = None
     """Units before the last change of units or switch to on-demand. They are shown until `updating_until_seconds`."""
     updating_until_seconds: float = 0.0
+    updating_for: RunningChange | None = None
+    """What the table has last been UPDATING for; None also if it has been for a change made by an earlier version."""
     deleted_at_seconds: float | None = None
     """If set, the table is DELETING until this time and gone afterwards."""
     tags: dict[str, str] = {}
@@ -151,6 +159,7 @@ class Table(msgspec.Struct, frozen=True):
     on_demand_max_write_units: int | None = None
     warm_read_units: int | None = None
     warm_write_units: int | None = None
+    former_warm: Throughput | None = None
     warm_updating_until_seconds: float = 0.0
     """The table's warm throughput is UPDATING until this time, and so is that of an index by its own."""
     switched_to_on_demand_at_seconds: float | None = None

@@ -83,13 +83,15 @@ def throttling_error(
     reason = f"{'Table' if index_name is None else 'Index'}{'Write' if is_write else 'Read'}{limit}"
     resource = table.schema.arn if index_name is None else f"{table.schema.arn}/index/{index_name}"
     member = "throttlingReasons" if code == "ThrottlingException" else "ThrottlingReasons"
-    message = _message(code, is_index=index_name is not None)
+    message = _message(code, limit, is_index=index_name is not None, is_write=is_write)
     return EXCEPTIONS[code](message, **{member: [{"reason": reason, "resource": resource}]})
 
 
-def _message(code: ThrottlingCode, *, is_index: bool) -> str:
+def _message(code: ThrottlingCode, limit: ThroughputLimit, *, is_index: bool, is_write: bool) -> str:
     if code == "RequestLimitExceeded":
         return sentences.ACCOUNT_LIMIT
     if code == "ThrottlingException":
-        return sentences.INDEX_ON_DEMAND if is_index else sentences.TABLE_ON_DEMAND
+        if limit == "MaxOnDemandThroughputExceeded":
+            return sentences.MAXIMUM_ON_DEMAND
+        return sentences.INDEX_ON_DEMAND if is_index and is_write else sentences.TABLE_ON_DEMAND
     return sentences.INDEX_PROVISIONED if is_index else sentences.TABLE_PROVISIONED

@@ -1,11 +1,12 @@
 """Which database does a test get? A `Database` in the test's process: boto3 clients without sockets, and content that can be copied, restored or emptied."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
+from functools import cached_property, partial
+from inspect import iscoroutinefunction
 from threading import Lock
 from types import TracebackType
-from typing import Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, Self, TypeVar
 
 import msgspec
 
@@ -18,11 +19,16 @@ from hashrange.service.snapshots import ServiceSnapshot, movable_clock, return_t
 from hashrange.settings import Settings
 from hashrange.store.snapshot_file import FilePath, replaced_file
 from hashrange.testing.blocks import Held, HeldBlocks
-from hashrange.testing.botocore_transport import OWN_SERVICES, Transport
 from hashrange.testing.database_faults import DatabaseFaults
 from hashrange.testing.in_process import InProcess
+from hashrange.testing.inside import Inside, checked_advance
 from hashrange.testing.used_capacity import UsedCapacity
 
+if TYPE_CHECKING:
+    from hashrange.testing.botocore_transport import Transport
+
+P = ParamSpec("P")
+T = TypeVar("T")
 CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "region_name": SHARED_REGION}
 """Credentials and Region of clients and resources, unless the caller gives others; any are accepted."""
 
@@ -59,14 +65,7 @@ class ServiceTime:
         Raises ValueError if `seconds` is less than 0, or leads to a time more than 100 years ahead of the machine's.
         Raises NeverRests if a function goes on triggering itself; time has been moved then.
         """
-        if isinstance(seconds, bool) or not isinstance(seconds, int | float):
-            raise TypeError(
-                f"service time is advanced by a number of seconds, such as advance(3600), not by {seconds!r}. The seconds of"
-                " a timedelta are its total_seconds()."
-            )
-        if not seconds >= 0:
-            raise ValueError(f"service time moves ahead only, not by {seconds} seconds")
-        self._process.run(advance, self._clock, self._process.service.jobs, seconds)
+        self._process.run(advance, self._clock, self._process.service.jobs, checked_advance(seconds))
 
     def freeze(self) -> None:
         """Let service time stand still, except for `advance`, until `resume`."""
@@ -115,7 +114,6 @@ class Database:
         else:
             opening = partial(open_fork, settings, begin_with.content)
         self._process = InProcess(open_with=opening)
-        self._transport = Transport(self._process)
         self._boto3_session: Any = None
         self._boto3_lock = Lock()
         self._is_kept_open = False
@@ -137,13 +135,39 @@ class Database:
         with self._boto3_lock:
             return self._session().resource("dynamodb", **(CREDENTIALS | options))
 
-    def call(self, operation: str, members: Mapping[str, Any], *, region: str = SHARED_REGION) -> dict[str, Any]:
-        """Call an operation of DynamoDB without a client, in a fifth of a client's time; returns the members of the output.
+    def call(
+        self, operation: str, members: Mapping[str, Any], *, service: str = "dynamodb", region: str = SHARED_REGION
+    ) -> dict[str, Any]:
+        """Call an operation without a client, in a fifth of a client's time; returns the members of the output.
 
-        `members`: the input, as the low-level client takes it; bytes come back as base64 text. Nothing is retried. Raises the
-        `hashrange.errors.ApiError` of a refusal, whose `code` and `message` are the service's, and StorageError.
+        `members`: the input, as the low-level client takes it; bytes come back as base64 text. `service`: `dynamodb`, `cloudwatch`,
+        `application-autoscaling` or `dax`; else ValueError. Nothing is retried. Raises StorageError, and the error of a refusal, whose
+        `code` and `message` are the service's: `hashrange.errors.ApiError` or, of the other services, ServiceError.
         """
-        return self._process.call(SHARED_ACCOUNT, region, operation, members)
+        if service == "dynamodb":
+            return self._process.call(SHARED_ACCOUNT, region, operation, members)
+        reply: dict[str, Any] = self.run(Inside.call, operation, members, service=service, region=region)
+        return reply
+
+    def run(
+        self, program: Callable[Concatenate[Inside, P], Awaitable[T]], *arguments: P.args, **options: P.kwargs
+    ) -> T:
+        """Run a coroutine function on the database's own thread, as `program(inside, *arguments)`; returns or raises as it does.
+
+        The calls of `inside` change no threads, which takes most of a call's time. Meanwhile the database answers other requests when the
+        program awaits something. If this wait is interrupted, by Ctrl-C for example, or the database is closed, the program is cancelled.
+        Raises TypeError for any other function.
+        """
+        if not iscoroutinefunction(program):
+            raise TypeError(f"run takes a coroutine function, as in `async def program(inside): …`, not {program!r}.")
+        bound = partial(program, self._inside, *arguments, **options)
+        result: T = self._process.run_interruptible(bound)
+        return result
+
+    @cached_property
+    def _inside(self) -> Inside:
+        """What programs get."""
+        return Inside(self._process.service)
 
     def reset(self) -> None:
         """Return to the initial content: nothing, or that of `Settings(init=…)`; service time runs again as the machine's does, and there are no faults.
@@ -253,8 +277,16 @@ class Database:
             from hashrange.testing.boto3_sessions import NO_PROFILE, new_session  # noqa: PLC0415
 
             self._boto3_session = new_session(NO_PROFILE)
-            self._transport.attach(self._boto3_session, OWN_SERVICES)
+            self._transport.attach_own(self._boto3_session)
         return self._boto3_session
+
+    @cached_property
+    def _transport(self) -> "Transport":
+        """What answers the requests of clients."""
+        # Imported here: it loads botocore, and start time counts.
+        from hashrange.testing.botocore_transport import Transport  # noqa: PLC0415
+
+        return Transport(self._process)
 
 
 class StartingDatabase:

@@ -30,6 +30,10 @@ FORKED = (
     "This process was forked from the one that runs the database, and cannot reach it in this way. Start another database"
     " here, or call this one at its `endpoint`, which the first process has to ask for before it forks."
 )
+OWN_THREAD = (
+    "This code runs on the database's own thread, which would wait for itself. In a program that Database.run has begun, use"
+    " the methods of its first argument, such as `await inside.call(…)`."
+)
 T = TypeVar("T")
 OpenService = Callable[[], Awaitable[Service]]
 
@@ -179,12 +183,22 @@ class InProcess:
     def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Run a function or coroutine function on the database's event loop; returns or raises as the function does.
 
-        Raises RuntimeError if the database is closed.
+        Raises RuntimeError if the database is closed. Interrupted, by Ctrl-C for example, it lets a coroutine go on.
         """
         self.require_open()
         ended: Future[Any] = Future()
         self._begin(self._run_function, ended, function, *arguments)
         return self._result_of(ended)
+
+    def run_interruptible(self, function: Callable[..., Awaitable[Any]], *arguments: Any) -> Any:
+        """Run a coroutine function as `run` does; it is cancelled if the wait for it is interrupted."""
+        self.require_open()
+        ended: Future[Any] = Future()
+        self._begin(self._run_function, ended, function, *arguments)
+        try:
+            return self._result_of(ended)
+        finally:
+            ended.cancel()  # only if it has not ended
 
     @property
     def is_over(self) -> bool:
@@ -202,9 +216,11 @@ class InProcess:
         return self._endpoint
 
     def require_open(self) -> None:
-        """Raise RuntimeError if the database is closed, or runs in the process that this one was forked from."""
+        """Raise RuntimeError if the database is closed, runs in the process that this one was forked from, or runs this very code."""
         if self.is_forked:
             raise RuntimeError(FORKED)
+        if threading.get_ident() == self._thread.ident:
+            raise RuntimeError(OWN_THREAD)
         if self._is_ending or self._loop.is_closed():
             raise RuntimeError(CLOSED)
 
@@ -325,19 +341,27 @@ class InProcess:
         task = self._loop.create_task(self._finish_function(ended, function, *arguments))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
+        ended.add_done_callback(partial(self._cancel_with, task))
+
+    def _cancel_with(self, task: "asyncio.Task[None]", ended: Future[Any]) -> None:
+        """Cancel a task if nobody waits for its end any more. Called on any thread."""
+        if ended.cancelled():
+            with contextlib.suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(task.cancel)
 
     async def _finish_function(self, ended: Future[Any], function: Callable[..., Any], *arguments: Any) -> None:
-        """Call a function, and pass on its result or error; its task is cancelled only when the database ends."""
-        try:
-            result = function(*arguments)
-            if asyncio.iscoroutine(result):
-                result = await result
-        except asyncio.CancelledError:
-            ended.set_exception(RuntimeError(CLOSED))
-        except BaseException as error:  # noqa: BLE001 - raised to the thread that waits
-            ended.set_exception(error)
-        else:
-            ended.set_result(result)
+        """Call a function, and pass on its result or error; its task is cancelled when the database ends, or nobody waits any more."""
+        with contextlib.suppress(InvalidStateError):  # nobody waits any more
+            try:
+                result = function(*arguments)
+                if asyncio.iscoroutine(result):
+                    result = await result
+            except asyncio.CancelledError:
+                ended.set_exception(RuntimeError(CLOSED))
+            except BaseException as error:  # noqa: BLE001 - raised to the thread that waits
+                ended.set_exception(error)
+            else:
+                ended.set_result(result)
 
     async def _listen(self) -> str:
         # Imported here: most databases in a process listen on no port, and start time counts.

@@ -7,11 +7,11 @@ refuses. Reads are admitted before anybody knows what they cost, and take it aft
 
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from hashrange.errors import ApiError, ItemRefusal
 from hashrange.items.types import Key, Row
-from hashrange.limits import TRANSACTION_FACTOR
+from hashrange.limits import TRANSACTION_FACTOR, WRITE_UNIT_BYTES
 from hashrange.operations.meter import Meter, PageUsage, TransactedReadUsage
 from hashrange.soon import Soon
 from hashrange.store.interface import (
@@ -36,8 +36,38 @@ from hashrange.tables.transaction_capacity import transaction_change_units
 from hashrange.throughput.capacity_side import CapacitySide
 from hashrange.throughput.table_throughputs import TableThroughputs, ThroughputBuckets
 
+_SMALL = WRITE_UNIT_BYTES
+"""Bytes of a row whose item takes one unit to be written."""
+
 IdentifyRequest = Callable[[], object]
 """Returns the meter of the request that runs now."""
+
+
+class _Paid(NamedTuple):
+    """Units that the pages of a request have used so far of one table or index."""
+
+    span_bytes: int
+    """Bytes that have been read of the span that has not ended yet, and their units."""
+    span_units: float
+    units: float
+    """Units of all its spans, this one included."""
+
+
+NOTHING_PAID = _Paid(0, 0.0, 0.0)
+
+
+class _Reading:
+    """A request that reads pages, or is a transaction, and has not ended."""
+
+    __slots__ = ("meter", "paid", "replayed")
+
+    def __init__(self, meter: object) -> None:
+        self.meter = meter
+        """Kept, so that no other meter has its identity."""
+        self.paid: dict[CapacitySide, _Paid] = {}
+        """What has been taken of each table or index."""
+        self.replayed: list[tuple[bytes, Key]] = []
+        """Source ids and keys of the items that the replay of a transaction reads."""
 
 
 class AdmittedStore(WrappedStore):
@@ -57,8 +87,8 @@ class AdmittedStore(WrappedStore):
         self._by_source = throughputs.by_source
         self._now = now
         self._identify = identify
-        self._reading: dict[int, object] = {}
-        """By identity, the meters of requests of which `count` takes units: a page has been admitted, or they are transactions."""
+        self._reading: dict[int, _Reading] = {}
+        """By identity of its meter, each request of which `count` takes units: a page has been admitted, or it is a transaction."""
 
     # --- reads -----------------------------------------------------------------------------------
 
@@ -83,6 +113,13 @@ class AdmittedStore(WrappedStore):
         reads.take(key, item_read_units(row, consistent=consistent), self._now())
         return row
 
+    def unread(self, source_id: bytes, key: Key, units: float) -> None:
+        """Give back the units of a row that `get` has read."""
+        super().unread(source_id, key, units)
+        throughput = self._find(source_id)
+        if throughput is not None:
+            throughput.reads.take(key, -units, self._now())
+
     def _is_admitted(self) -> bool:
         """True if a page of the request that runs now has been admitted: it reads the items of the page's index entries."""
         return bool(self._reading) and id(self._identify()) in self._reading
@@ -90,27 +127,29 @@ class AdmittedStore(WrappedStore):
     def page(self, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Soon[Page]:
         """Rows of `span`. Raises the ApiError of a throttled read, but only for the first rows of a request's page.
 
-        Only partitions are paid here: the units of the table or index follow from all slices together (`count`).
+        Each slice is paid when it has been read, so that reads at the same time see it, and a client that leaves has paid;
+        `count` corrects the sum.
         """
         throughput = self._find(source_id)
         coming_page = partial(self._inner.page, source_id, span, limit_rows, limit_bytes, consistent=consistent)
         if throughput is None:
             return coming_page()
         meter = self._identify()
-        if id(meter) not in self._reading:
+        reading = self._reading.get(id(meter))
+        if reading is None:
             throughput.reads.admit_page(Key(span.lower.ljust(HASH_BYTES, b"\0")), self._now())
-            self._note(meter)
+            reading = self._note(meter)
         coming = coming_page()
         if isinstance(coming, Page):
-            _pay_partitions(throughput.reads, span, coming, self._now(), consistent=consistent)
+            _pay_slice(reading, throughput.reads, span, coming, self._now(), consistent=consistent)
             return coming
-        return self._paged(coming, throughput.reads, span, consistent=consistent)
+        return self._paged(coming, reading, throughput.reads, span, consistent=consistent)
 
     async def _paged(
-        self, coming: Coroutine[Any, Any, Page], reads: CapacitySide, span: Span, *, consistent: bool
+        self, coming: Coroutine[Any, Any, Page], reading: _Reading, reads: CapacitySide, span: Span, *, consistent: bool
     ) -> Page:
         page = await coming
-        _pay_partitions(reads, span, page, self._now(), consistent=consistent)
+        _pay_slice(reading, reads, span, page, self._now(), consistent=consistent)
         return page
 
     async def snapshot_get(self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int) -> list[Row | None]:
@@ -127,29 +166,39 @@ class AdmittedStore(WrappedStore):
                 throughput.reads.take_of_partition(key, units, self._now())
         return rows
 
-    def _note(self, meter: object) -> None:
+    def _note(self, meter: object) -> _Reading:
         """Remember that `count` is to take the units of the request with this meter. None: nobody will count it."""
+        reading = _Reading(meter)
         if meter is not None:
-            self._reading[id(meter)] = meter
+            self._reading[id(meter)] = reading
+        return reading
 
     def count(self, meter: Meter) -> None:
-        """Take the units of a request that has ended, as far as they were not known before: those of pages, and of reads in transactions."""
-        if not self._reading or self._reading.pop(id(meter), None) is None:
+        """Take the units of a request that has ended, as far as they have not been paid: those of pages, and of reads in transactions."""
+        reading = self._reading.pop(id(meter), None) if self._reading else None
+        if reading is None:
             return
         for usage in meter:
             if usage.__class__ is not PageUsage and usage.__class__ is not TransactedReadUsage:
                 continue
             now_seconds = self._now()
             for index, units in usage.index_units:
-                self._take_of_source(usage.table, index, units, now_seconds)
+                self._take_of_source(reading, usage.table, index, units, now_seconds)
             if not usage.index_units:
-                self._take_of_source(usage.table, None, usage.table_units, now_seconds)
+                self._take_of_source(reading, usage.table, None, usage.table_units, now_seconds)
 
-    def _take_of_source(self, table: OpenTable, index: Index | None, units: float, now_seconds: float) -> None:
+    def _take_of_source(
+        self, reading: _Reading, table: OpenTable, index: Index | None, units: float, now_seconds: float
+    ) -> None:
         source = table.read_source(None if index is None else index.name)
         throughput = None if source is None else self._find(source.source_id)
         if throughput is not None:
-            throughput.reads.take(None, units, now_seconds)
+            replayed = [key for source_id, key in reading.replayed if source_id == table.source_id]
+            for key in replayed:
+                throughput.reads.take_of_partition(key, units / len(replayed), now_seconds)
+            units -= reading.paid.pop(throughput.reads, NOTHING_PAID).units
+            if units:
+                throughput.reads.take_of_source(units, now_seconds)
 
     # --- writes ----------------------------------------------------------------------------------
 
@@ -195,8 +244,10 @@ class AdmittedStore(WrappedStore):
         refused = RefusedSteps(
             lambda: [None if key is None else self._refusal(table, key, is_write=True) for table, key, _ in steps]
         )
-        self._note(self._identify())  # a replay reads, and says so in its meter
+        reading = self._note(self._identify())  # a replay reads, and says so in its meter
         transacted = await self._inner.transact(refused.wrapped(self._admitted_steps(steps)), token, request_id)
+        if transacted.report is not None:
+            reading.replayed = [(table.source_id, key) for table, key, _ in steps if key is not None]
         now_seconds = self._now()
         for change in transacted.changes:
             throughput = self._find(change.table.source_id)
@@ -251,12 +302,16 @@ class AdmittedStore(WrappedStore):
 
 
 def _take_entries(throughput: ThroughputBuckets, change: Change, now_seconds: float) -> None:
-    """Use units of each index whose entries a committed change has changed."""
+    """Use units of each index whose entries a committed change has changed. 0.4 µs for each."""
     entry_writes = throughput.entry_writes
     for entry in change.entries:
         source, old, new = entry
         writes = entry_writes.get(source.source_id)
-        if writes is not None:
+        if writes is None:
+            continue
+        if old is not None and new is not None and old.key == new.key and len(old.row) <= _SMALL >= len(new.row):
+            writes.take(new.key, 1.0, now_seconds)  # as `entry_units` says, without a call
+        else:
             changed = new or old
             writes.take(changed.key, entry_units(entry), now_seconds)  # type: ignore[union-attr]  # one of both is there
 
@@ -268,9 +323,20 @@ def _entry_key(write: EntryWrite) -> Key:
     return entry.key
 
 
-def _pay_partitions(reads: CapacitySide, span: Span, page: Page, now_seconds: float, *, consistent: bool) -> None:
-    """Use units of the partitions that a slice of a page has read: from the begin of its span to its last key, or to the end."""
+def _pay_slice(
+    reading: _Reading, reads: CapacitySide, span: Span, page: Page, now_seconds: float, *, consistent: bool
+) -> None:
+    """Use the units of a slice of a page: of the table or index, and of the partitions from the begin of its span to its last key, or to the end."""
     lower, upper = span.lower, span.upper
     if page.last_key is not None:
         lower, upper = (page.last_key, upper) if span.is_reverse else (lower, page.last_key)
-    reads.take_of_span(lower, upper, read_units(page.size_bytes, consistent=consistent), now_seconds)
+    paid = reading.paid.get(reads, NOTHING_PAID)
+    span_bytes = paid.span_bytes + page.size_bytes
+    span_units = read_units(span_bytes, consistent=consistent)  # a span rounds up once, and not each of its slices
+    units = span_units - paid.span_units
+    if page.last_key is None:
+        span_bytes, span_units = 0, 0.0
+    reading.paid[reads] = _Paid(span_bytes, span_units, paid.units + units)
+    if units:
+        reads.take_of_span(lower, upper, units, now_seconds)
+        reads.take_of_source(units, now_seconds)

@@ -54,6 +54,7 @@ class CapacitySide:
         "_growth",
         "_hot_items",
         "_index",
+        "_is_usual",
         "_is_write",
         "_isolated",
         "_only",
@@ -97,6 +98,8 @@ class CapacitySide:
         """The bucket of the only partition; None if there are several, or none."""
         self._hot_items = HotItems()
         self._isolated = self._hot_items.buckets
+        self._is_usual = False
+        """True if units are provisioned, there are partitions, and no item is isolated."""
         self.blocked_until_seconds = float("-inf")
         """Until then a bucket is empty, so `admit` has to look at all; after it, every request is admitted."""
         self.table_side: CapacitySide | None = None
@@ -118,6 +121,13 @@ class CapacitySide:
             given = subject.throughput
             assert given is not None, "a provisioned table has units, and so has each of its global indexes"
             units = float(given.write_units if self._is_write else given.read_units)
+            if (
+                self._growing is not None
+            ):  # what is left on demand stays, so that a switch gives nothing; a debt does not
+                former = [one for one in (self._bucket, self._growing) if one is not None]
+                left = max(0.0, min([one.level(now_seconds) for one in former]))
+                self._bucket = Bucket(units, units * BURST_SECONDS, now_seconds)
+                self._bucket.take(max(0.0, units * BURST_SECONDS - left), now_seconds)
             self._growth = self._growing = None
             self._bucket = _bucket(self._bucket, units, units * BURST_SECONDS, now_seconds)
         else:
@@ -200,6 +210,7 @@ class CapacitySide:
         self._buckets = [*self._partitions.values()]
         self._only = self._buckets[0] if len(self._buckets) == 1 else None
         self._begins = [one.hashes.first.to_bytes(HASH_BYTES, "big") for one in partitions[1:]]
+        self._is_usual = self._growth is None and bool(partitions) and not self._isolated
 
     def admit(self, key: Key, now_seconds: float) -> None:
         """Raise the error of a throttled request for the item at `key` unless all buckets admit one now."""
@@ -225,32 +236,34 @@ class CapacitySide:
             assert key is not None
             if is_item and self._may_isolate and not self._hot_items.is_isolated(key):
                 self._hot_items.refused(key, partition, now_seconds)
+                self._is_usual = self._is_usual and not self._isolated
             self._refuse("KeyRangeThroughputExceeded", key)
 
-    def take(self, key: Key | None, units: float, now_seconds: float) -> None:
-        """Use units of the table or index, and of the partition that the key falls into; None: of no certain partition. 0.2 µs."""
-        bucket = self._bucket
-        if bucket is not None:
-            full_at_seconds = bucket.full_at_seconds  # as `Bucket.take` does; this is done for every request
-            if full_at_seconds < now_seconds:  # noqa: PLR1730 - `max` takes twice as long
-                full_at_seconds = now_seconds
-            bucket.full_at_seconds = full_at_seconds = full_at_seconds + units * bucket.seconds_per_unit
-            if full_at_seconds - now_seconds >= bucket.empty_seconds:
-                self._block(bucket.empty_until_seconds)
+    def take(self, key: Key, units: float, now_seconds: float) -> None:
+        """Use units of the table or index, and of the partition that the key falls into. 0.15 µs for provisioned units."""
+        if not self._is_usual:
+            self.take_of_source(units, now_seconds)
+            self.take_of_partition(key, units, now_seconds)
+            return
+        bucket, partition = self._bucket, self._only or self._buckets[bisect_right(self._begins, key)]
+        assert bucket is not None
+        bucket_full, partition_full = bucket.full_at_seconds, partition.full_at_seconds
+        if bucket_full < now_seconds:  # noqa: PLR1730 - as `Bucket.take` does; `max` takes twice as long
+            bucket_full = now_seconds
+        if partition_full < now_seconds:  # noqa: PLR1730
+            partition_full = now_seconds
+        bucket.full_at_seconds = bucket_full = bucket_full + units * bucket.seconds_per_unit
+        partition.full_at_seconds = partition_full = partition_full + units * partition.seconds_per_unit
+        if bucket_full - now_seconds >= bucket.empty_seconds or partition_full - now_seconds >= partition.empty_seconds:
+            self._block(max(bucket.empty_until_seconds, partition.empty_until_seconds))
+
+    def take_of_source(self, units: float, now_seconds: float) -> None:
+        """Use units of the table or index, and of no partition."""
+        if self._bucket is not None:
+            self._bucket.take(units, now_seconds)
+            self._block(self._bucket.empty_until_seconds)
         if self._growing is not None:
             self._take_on_demand(units, now_seconds)
-        if key is None:
-            return
-        partition = self._only
-        if partition is None or self._isolated:
-            partition = self._partition(key)
-        if partition is not None:
-            full_at_seconds = partition.full_at_seconds  # as `take_of_partition` does
-            if full_at_seconds < now_seconds:  # noqa: PLR1730 - `max` takes twice as long
-                full_at_seconds = now_seconds
-            partition.full_at_seconds = full_at_seconds = full_at_seconds + units * partition.seconds_per_unit
-            if full_at_seconds - now_seconds >= partition.empty_seconds:
-                self._block(partition.empty_until_seconds)
 
     def take_of_partition(self, key: Key, units: float, now_seconds: float) -> None:
         """Use units of the partition alone that the key falls into."""

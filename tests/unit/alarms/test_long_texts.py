@@ -33,9 +33,11 @@ def test_many_datapoints_make_no_long_reason(database: Database, cloudwatch: Any
 
 
 def test_data_of_events_is_no_longer_than_the_model_says(cloudwatch: Any) -> None:
-    queries = [{"Id": f"e{number}", "Expression": "1 + " * 400 + "TIME_SERIES(1)"} for number in range(3)]
+    queries: list[dict[str, Any]] = [
+        {"Id": f"e{number}", "Expression": "1 + " * 400 + "TIME_SERIES(1)", "Period": 60} for number in range(3)
+    ]
     for query in queries[1:]:
-        query["ReturnData"] = False  # type: ignore[assignment]
+        query["ReturnData"] = False
     rest = {"EvaluationPeriods": 1, "Threshold": 10.0, "ComparisonOperator": "GreaterThanThreshold"}
     cloudwatch.put_metric_alarm(AlarmName="load", Metrics=queries, **rest)
     for value, reason, data in (("OK", "x" * 1_023, '"' + "x" * 3_990 + '"'), ("ALARM", "\x00" * 1_023, "{}")):

@@ -173,6 +173,11 @@ def test_policies_are_put_described_and_deleted(database: Database, scaling: Any
 
 
 CUSTOM = {"Namespace": "shop", "MetricName": "Queue", "Statistic": "Sum"}
+QUEUE = {"Metric": {"Namespace": "shop", "MetricName": "Queue"}, "Stat": "Sum"}
+SEARCHES = [
+    {"Id": "m1", "MetricStat": QUEUE, "ReturnData": False},
+    {"Id": "e1", "Expression": "m1 + SUM(SEARCH('{shop} Queue', 'Sum', 60))"},
+]
 
 
 @pytest.mark.parametrize(
@@ -187,10 +192,21 @@ CUSTOM = {"Namespace": "shop", "MetricName": "Queue", "Statistic": "Sum"}
         ({"TargetValue": 91}, "Target value must be between 20.0 and 90.0"),
         ({"ScaleInCooldown": -1}, "scaleInCooldown"),
         ({"PredefinedMetricType": "DynamoDBReadCapacityUtilization"}, "does not belong to the scalable dimension"),
-        ({"PredefinedMetricType": "ALBRequestCountPerTarget"}, "'predefinedMetricType' failed to satisfy"),
+        (
+            {"PredefinedMetricType": "ALBRequestCountPerTarget"},
+            "'targetTrackingScalingPolicyConfiguration.predefinedMetricSpecification.predefinedMetricType' failed",
+        ),
         ({"CustomizedMetricSpecification": CUSTOM}, "Exactly one of PredefinedMetricSpecification and"),
         ({"Custom": {"Namespace": "shop"}}, "A customized metric needs Namespace, MetricName and Statistic"),
-        ({"Custom": CUSTOM | {"Statistic": "p99"}}, "'statistic' failed to satisfy constraint"),
+        (
+            {"Custom": CUSTOM | {"Statistic": "p99"}},
+            "customizedMetricSpecification.statistic' failed to satisfy constraint",
+        ),
+        (
+            {"Custom": CUSTOM | {"Metrics": SEARCHES}},
+            "The members MetricName, Namespace, Statistic of a customized metric cannot",
+        ),
+        ({"Custom": {"Metrics": SEARCHES}}, "SEARCH is not supported on Metric Alarms."),
         ({"Custom": CUSTOM | {"Unit": "Crate"}}, "Unit must be"),
         ({"Custom": CUSTOM | {"Namespace": "x" * 256}}, "Namespace"),
         ({"Custom": CUSTOM | {"Dimensions": [{"Name": "a", "Value": "1"}, {"Name": "a", "Value": "2"}]}}, "a"),

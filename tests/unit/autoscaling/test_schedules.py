@@ -51,6 +51,14 @@ def occurrences(text: str, zone: str | None, after: str, count: int = 3) -> list
         ("cron(0 0 ? 2 2#5 *)", None, "2027-01-01", ["2044-02-29 00:00", "2072-02-29 00:00", "2112-02-29 00:00"]),
         ("cron(0 0 31 2,4,6,9,11 ? *)", None, "2027-01-01", []),
         ("cron(59 23 31 12 ? 2199)", "Pacific/Pago_Pago", "2199-12-31", ["2200-01-01 10:59"]),
+        (
+            "cron(10,30 2 4 10 ? 2026)",  # the clock goes from 02:00 to 02:30
+            "Australia/Lord_Howe",
+            "2026-10-03",
+            ["2026-10-03 15:30", "2026-10-03 15:40"],
+        ),
+        ("cron(30 2 8 3 ? 2026)", "America/New_York", "2026-03-08", ["2026-03-08 07:30"]),
+        ("cron(30 1 1 11 ? 2026)", "America/New_York", "2026-11-01", ["2026-11-01 05:30"]),
         ("cron(* * * * ? *)", "Pacific/Kiritimati", "9999-12-31T23:59:59", []),
     ],
 )
@@ -105,7 +113,50 @@ def test_an_action_changes_bounds_and_capacity_each_day(database: Database, scal
     assert load.units() == 20
     database.clock.advance(12 * 3600)
     assert load.units() == 10, "the maximum of the evening"
-    assert activities(scaling)[0]["Cause"] == "scheduled action name evening was triggered"
+    told = [(one["Description"], one["Cause"], one["StatusMessage"]) for one in activities(scaling)[:2]]
+    assert told == [
+        (
+            "Setting write capacity units to 10.",
+            "maximum capacity was set to 10",
+            "Successfully set write capacity units to 10. Change successfully fulfilled by dynamodb.",
+        ),
+        (
+            "Setting min capacity to 5 and max capacity to 10",
+            "scheduled action name evening was triggered",
+            "Successfully set min capacity to 5 and max capacity to 10",
+        ),
+    ]
+    assert ["EndTime" in one for one in activities(scaling)[:2]] == [True, False]
+
+
+@pytest.mark.parametrize(("action", "bounds"), [({"MinCapacity": 20}, (20, 10)), ({"MaxCapacity": 3}, (5, 3))])
+def test_an_action_whose_one_bound_crosses_the_other_changes_nothing(
+    database: Database, scaling: Any, load: Load, action: dict[str, int], bounds: tuple[int, int]
+) -> None:
+    """The bounds were exchanged: a minimum of 20 below a maximum of 10 became 10 to 20, and the capacity 10."""
+    scaling.register_scalable_target(**PLACE, MinCapacity=5, MaxCapacity=10)
+    scaling.put_scheduled_action(
+        **PLACE, ScheduledActionName="crossed", Schedule="rate(1 minute)", ScalableTargetAction=action
+    )
+    database.clock.advance(300)
+    assert load.units() == 5
+    (target,) = scaling.describe_scalable_targets(ServiceNamespace="dynamodb")["ScalableTargets"]
+    assert (target["MinCapacity"], target["MaxCapacity"]) == (5, 10)
+    (activity,) = activities(scaling)
+    assert activity["StatusCode"] == "Failed"
+    assert activity["StatusMessage"] == (
+        f"Failed to set min capacity to {bounds[0]} and max capacity to {bounds[1]}."
+        " Reason: Maximum capacity cannot be less than minimum capacity"
+    )
+
+
+def test_an_action_that_finds_its_bounds_set_is_no_activity(database: Database, scaling: Any) -> None:
+    scaling.register_scalable_target(**PLACE, MinCapacity=5, MaxCapacity=10)
+    scaling.put_scheduled_action(
+        **PLACE, ScheduledActionName="often", Schedule="rate(1 minute)", ScalableTargetAction={"MaxCapacity": 20}
+    )
+    database.clock.advance(600)
+    assert [one["Description"] for one in activities(scaling)] == ["Setting min capacity to 5 and max capacity to 20"]
 
 
 @pytest.mark.parametrize("schedule", ["rate(1 hour)", "cron(0 16 * * ? *)", "cron(0 0 31 2 ? *)"])

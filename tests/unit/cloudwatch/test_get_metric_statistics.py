@@ -58,3 +58,26 @@ def test_a_day_by_minutes_is_not_too_much(world: World) -> None:
     with pytest.raises(ServiceError) as caught:
         ask(world, timedelta(days=1, seconds=1), 60)
     assert caught.value.code == "InvalidParameterCombinationException"
+
+
+def test_datapoints_without_what_is_asked_are_left_out(world: World) -> None:
+    """A datapoint of a statistic set had a time and a unit alone when percentiles were asked for."""
+    now = datetime.fromtimestamp(world.clock.service_time(), UTC)
+    world.metrics.record(READS, "Count", START_SECONDS - 120, StatisticSet(3.0, 6.0, 1.0, 3.0))
+    world.metrics.record(READS, "Count", START_SECONDS - 60, of_value(2.0))
+
+    def asked(**statistics: list[str]) -> list[float]:
+        request = GetMetricStatisticsRequest(
+            Namespace=READS.namespace,
+            MetricName=READS.name,
+            StartTime=now - timedelta(minutes=5),
+            EndTime=now,
+            Period=60,
+            Dimensions=[DimensionMember("TableName", "a")],
+            **statistics,  # type: ignore[arg-type]
+        )
+        found = world.run(OPERATION.run(world.metrics, CALLER, request))["Datapoints"]
+        return [one["Timestamp"].timestamp() - START_SECONDS for one in found]
+
+    assert asked(ExtendedStatistics=["p50", "tm90"]) == [-60]
+    assert asked(Statistics=["Sum"]) == [-120, -60]

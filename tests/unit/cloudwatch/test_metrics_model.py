@@ -18,11 +18,12 @@ METRICS = [
     for dimensions in ((), (("TableName", "a"),))
 ]
 UNITS = ("Count", "Milliseconds")
+SHORT_PERIODS_SECONDS = (1, 5, 10, 20, 30)
 PERIODS_SECONDS = (60, 120, 300, 420, 600, 3600, 7200, 86_400)
 
 
 class Observation(NamedTuple):
-    """What was observed in one minute."""
+    """What was observed in one minute or, of high resolution, in one second."""
 
     metric: MetricId
     unit: str
@@ -58,8 +59,10 @@ class Model:
             distribution = None
             if self.chance.random() < 0.9:
                 distribution = {self.chance.randrange(-9_000, 12_000): float(self.chance.randrange(1, 9)) for _ in "ab"}
-            self.world.metrics.record(metric, unit, at_seconds, statistics, distribution)
-            self._observe(metric, unit, int(at_seconds // 60) * 60, statistics, distribution)
+            by_second = self.chance.random() < 0.3
+            self.world.metrics.record(metric, unit, at_seconds, statistics, distribution, by_second=by_second)
+            shown_seconds = int(at_seconds) if by_second else int(at_seconds // 60) * 60
+            self._observe(metric, unit, shown_seconds, statistics, distribution)
 
     def steady(self) -> None:
         """Record the same since the last time, in one call or two."""
@@ -105,6 +108,8 @@ class Model:
         begin_seconds = now_seconds - age_seconds * self.chance.random()
         end_seconds = begin_seconds + (now_seconds + 60 - begin_seconds) * self.chance.random()
         period_seconds = self.chance.choice(PERIODS_SECONDS)
+        if age_seconds == 3600:
+            period_seconds = self.chance.choice((*SHORT_PERIODS_SECONDS, 60))
         if self.chance.random() < 0.3:
             end_seconds = begin_seconds + period_seconds * self.chance.randrange(1, 9)
         if begin_seconds < now_seconds - 15 * DAY_SECONDS:
@@ -122,21 +127,31 @@ class Model:
     ) -> list[Datapoint]:
         now_seconds = self.world.clock.service_time()
         age_seconds = now_seconds - begin_seconds
-        step = 60 if age_seconds <= 15 * DAY_SECONDS else 300 if age_seconds <= 63 * DAY_SECONDS else 3600
+        step = (
+            period_seconds
+            if period_seconds < 60
+            else 60
+            if age_seconds <= 15 * DAY_SECONDS
+            else 300
+            if age_seconds <= 63 * DAY_SECONDS
+            else 3600
+        )
         first = int(begin_seconds // step) * step
         if (
             period_seconds > step
             and end_seconds - first > math.ceil((end_seconds - begin_seconds) / period_seconds) * period_seconds
         ):
             first += step
-        days = 455 if period_seconds % 3600 == 0 else 63 if period_seconds % 300 == 0 else 15
+        days: float = 455 if period_seconds % 3600 == 0 else 63 if period_seconds % 300 == 0 else 15
+        days = days if period_seconds >= 60 else 3 / 24
         found: dict[tuple[int, str], Datapoint] = {}
         for one in self.observed:
-            at_seconds = first + (one.at_seconds - first) // period_seconds * period_seconds
+            own_seconds = one.at_seconds if period_seconds < 60 else one.at_seconds // 60 * 60
+            at_seconds = first + (own_seconds - first) // period_seconds * period_seconds
             if (
                 one.metric == metric
                 and unit in (None, one.unit)
-                and first <= one.at_seconds < end_seconds
+                and first <= own_seconds < end_seconds
                 and at_seconds >= now_seconds - days * DAY_SECONDS
             ):
                 before = found.get((at_seconds, one.unit))

@@ -129,6 +129,11 @@ def refused(world: World, *data: dict[str, Any], namespace: str = "Own") -> str:
         ({"Value": 1.0, "Dimensions": [{"Name": "d" * 256, "Value": "v"}]}, VALUE),
         ({"Value": 1.0, "Dimensions": [{"Name": "d", "Value": "v" * 1025}]}, VALUE),
         ({"Value": 1.0, "Dimensions": [{"Name": "d"}]}, MISSING),
+        ({"Value": 1.0, "Dimensions": [{"Name": ":d", "Value": "v"}]}, VALUE),
+        ({"Value": 1.0, "Dimensions": [{"Name": " ", "Value": "v"}]}, VALUE),
+        ({"Value": 1.0, "Dimensions": [{"Name": "d", "Value": "  "}]}, VALUE),
+        ({"Value": 1.0, "Dimensions": [{"Name": "d\x00", "Value": "v"}]}, VALUE),
+        ({"Value": 1.0, "Dimensions": [{"Name": "d", "Value": "v\n"}]}, VALUE),
         ({"Value": 1.0, "MetricName": ""}, VALUE),
         ({"Value": 1.0, "MetricName": "m" * 256}, VALUE),
     ],
@@ -145,7 +150,7 @@ def test_the_largest_values_are_taken(world: World) -> None:
 
 def test_requests_that_are_wrong_as_a_whole(world: World) -> None:
     datum = {"MetricName": "m", "Value": 1.0}
-    for namespace in ("AWS/DynamoDB", "AWS/", ":own", "", "n" * 256):
+    for namespace in ("AWS/DynamoDB", "AWS/", ":own", "", "n" * 256, "  ", "own\x01"):
         assert refused(world, datum, namespace=namespace) == VALUE
     assert refused(world, *[datum] * 1001) == VALUE
     assert refused(world) == MISSING

@@ -80,6 +80,20 @@ def test_counters_agree_with_consumed_capacity(database: Database) -> None:
     assert value(values, "hashrange_commits_total") >= 6
 
 
+def test_a_sum_counts_each_statement_once(database: Database) -> None:
+    """The samples with the labels verb and operation_type were counted besides those without, so dashboards showed twice as many."""
+    client = database.client()
+    create(client)
+    insert = "INSERT INTO music VALUE {'pk': 'a'}"
+    client.batch_execute_statement(Statements=[{"Statement": insert}])
+    client.execute_statement(Statement="SELECT * FROM music WHERE pk = 'a'")
+    client.execute_transaction(TransactStatements=[{"Statement": insert.replace("'a'", "'b'")}])
+    values = values_of(read(database)[1])
+    counted = [number for (name, _), number in values.items() if name.endswith("_request_latency_seconds_count")]
+    assert sum(counted) == 3
+    assert sum(number for (name, _), number in values.items() if name == "hashrange_returned_item_count_total") == 1
+
+
 def test_counters_only_grow_and_gauges_change(database: Database) -> None:
     client = database.client()
     create(

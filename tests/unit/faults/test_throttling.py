@@ -128,7 +128,7 @@ def test_a_throttled_read_of_a_global_index_names_the_index(
     client = impatient(database)
     database.faults.use(Fault("throttle", **where))
     told = refusal(INDEX_READS[read], client)
-    assert told["Error"]["Message"] == sentences.INDEX_ON_DEMAND
+    assert told["Error"]["Message"] == sentences.TABLE_ON_DEMAND
     assert told["throttlingReasons"] == [
         {"reason": "IndexReadKeyRangeThroughputExceeded", "resource": f"{CHAT_ARN}/index/by_author"}
     ]

@@ -84,6 +84,11 @@ def test_states_last_as_those_of_tables() -> None:
         database.clock.freeze()
         client = database.client()
         client.create_table(**TABLE)
+        with pytest.raises(client.exceptions.ResourceNotFoundException, match="Table: visits not found"):
+            watch(client)
+        for read in (client.describe_contributor_insights, client.list_contributor_insights):
+            with pytest.raises(client.exceptions.ResourceNotFoundException, match="Table: visits not found"):
+                read(TableName="visits")
         database.clock.advance(6)
         watch(client)
         statuses = []

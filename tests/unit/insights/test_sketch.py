@@ -87,3 +87,12 @@ def test_unique_keys_are_about_right(count: int) -> None:
     assert one.count == pytest.approx(count, rel=0.2)
     other.add_all(one.stored())
     assert other.count == one.count
+
+
+def test_a_count_is_taken_back() -> None:
+    sketch = Sketch()
+    for key, count in ((b"a", 3.0), (b"b", 2.0), (b"a", -1.0), (b"b", -2.0), (b"c", -1.0)):
+        sketch.add(key, count)
+    summary = sketch.summary()
+    assert summary.total == 2.0
+    assert [(one.key, one.counted) for one in summary.contributors] == [(b"a", 2.0)]

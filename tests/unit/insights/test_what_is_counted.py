@@ -131,6 +131,20 @@ def test_a_write_that_its_condition_refuses_counts(database: Database) -> None:
     assert values(database, rule) == {"a": 9.0}
 
 
+def test_items_that_a_batch_has_read_and_leaves_unprocessed_count_for_nothing(database: Database) -> None:
+    client = database.client()
+    client.create_table(**TABLE)
+    rules = watch(client)
+    for number in range(6):
+        client.put_item(TableName="visits", Item=item("a", str(number), 300_000))
+    before, keys = values(database, rules["SKC"]), [key("a", str(number)) for number in range(6)]
+    reply = client.batch_get_item(RequestItems={"visits": {"Keys": keys}}, ReturnConsumedCapacity=INDEXES)
+    assert len(reply["UnprocessedKeys"]["visits"]["Keys"]) == 3
+    more = {name: value - before[name] for name, value in values(database, rules["SKC"]).items()}
+    assert [name for name, value in more.items() if value] == ["a,0", "a,1", "a,2"]
+    assert sum(more.values()) == units(reply)
+
+
 def test_an_entry_that_moves_counts_at_both_keys(database: Database) -> None:
     client = database.client()
     client.create_table(**TABLE)

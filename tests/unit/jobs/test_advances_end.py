@@ -72,7 +72,7 @@ def test_a_job_that_was_woken_while_it_failed_in_an_advance_waits_as_well(monkey
             with pytest.raises(StorageError):
                 await world.advance(10.0)
             await turns(TURNS)
-            assert fails == [0.0]
+            assert fails == [5.0]
             await world.jobs.all_at_rest()
 
     asyncio.run(scenario())

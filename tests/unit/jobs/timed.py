@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from random import Random
 from typing import Any, Self
 
@@ -26,6 +27,8 @@ class Timed:
         self.slices = 0
         self.failures: list[Exception] = []
         """Exceptions that the next slices with due work raise."""
+        self.wake: Callable[[], None] = lambda: None
+        """Called when there is new work."""
         self._clock = clock
         self._log = log
         self._times = [] if times is None else times
@@ -34,6 +37,7 @@ class Timed:
     def add(self, seconds: float, then: Callable[[], None] = lambda: None) -> None:
         """Add work that is due in `seconds` seconds; `then` runs when it is done. Work is done in the order of adding."""
         self._works.append((self._clock.service_time() + seconds, then))
+        self.wake()
 
     async def run_slice(self) -> float | None:
         """Do one piece of due work."""
@@ -99,6 +103,8 @@ class TimedWorld:
         """Service time at which each piece of work was done."""
         self.first, self.second = (Timed(name, self.clock, self.log, self.times) for name in ("first", "second"))
         self.jobs = Runner([self.first, self.second, *others], self.clock, in_turns)
+        for job in (self.first, self.second):
+            job.wake = partial(self.jobs.wake_job, job)
         self.began_seconds = self.clock.service_time()
 
     async def __aenter__(self) -> Self:

@@ -13,6 +13,7 @@ from botocore.exceptions import ClientError
 from hashrange.autoscaling.scaling_job import ScalingJob
 from hashrange.cloudwatch.alarms.alarm import Alarm
 from hashrange.cloudwatch.alarms.alarm_job import AlarmEvaluation
+from hashrange.cloudwatch.alarms.minute_values import MinuteValues
 from hashrange.settings import Settings
 from hashrange.testing import Database, server
 
@@ -204,10 +205,10 @@ def test_an_alarm_that_cannot_be_evaluated_holds_up_no_other(
     database.clock.freeze()
     evaluate = AlarmEvaluation._evaluate
 
-    async def fail_for_one(job: AlarmEvaluation, alarm: Alarm, end_seconds: float) -> None:
+    async def fail_for_one(job: AlarmEvaluation, alarm: Alarm, minute: MinuteValues, end_seconds: float) -> None:
         if alarm.name == failing:
             raise RuntimeError("no such luck")
-        await evaluate(job, alarm, end_seconds)
+        await evaluate(job, alarm, minute, end_seconds)
 
     with monkeypatch.context() as broken:
         broken.setattr(AlarmEvaluation, "_evaluate", fail_for_one)

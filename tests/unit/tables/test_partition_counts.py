@@ -5,7 +5,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from hashrange.limits import ON_DEMAND_PARTITIONS, PARTITION_READ_UNITS, PARTITION_WRITE_UNITS, PARTITIONS_MAX
+from hashrange.limits import (
+    ON_DEMAND_PARTITIONS,
+    ON_DEMAND_WARM_READ_UNITS,
+    ON_DEMAND_WARM_WRITE_UNITS,
+    PARTITION_READ_UNITS,
+    PARTITION_WRITE_UNITS,
+    PARTITIONS_MAX,
+)
 from hashrange.tables.partitions import (
     WHOLE,
     HashRange,
@@ -62,9 +69,18 @@ def test_provisioned_throughput_says_how_many(reads: int, writes: int, count: in
 
 def test_warm_throughput_asks_for_more() -> None:
     warm: dict[str, Any] = {"warm_read_units": PARTITION_READ_UNITS * 6, "warm_write_units": PARTITION_WRITE_UNITS * 4}
-    assert partitions_of_service(table_of(**warm), SOURCE) == 10
-    assert partitions_of_service(table_of(Throughput(1, 1), Throughput(1, 1), **warm), SOURCE) == 10
+    assert partitions_of_service(table_of(**warm), SOURCE) == 6
+    assert partitions_of_service(table_of(Throughput(1, 1), Throughput(1, 1), **warm), SOURCE) == 6
     assert partitions_of_service(table_of(**warm), BY_G) == ON_DEMAND_PARTITIONS
+
+
+def test_the_warm_throughput_of_a_new_table_on_demand_asks_for_no_more() -> None:
+    warm: dict[str, Any] = {
+        "warm_read_units": ON_DEMAND_WARM_READ_UNITS,
+        "warm_write_units": ON_DEMAND_WARM_WRITE_UNITS,
+    }
+    assert partitions_of_service(table_of(**warm), SOURCE) == ON_DEMAND_PARTITIONS
+    assert partitions_of_service(table_of(Throughput(1, 1), Throughput(1, 1), **warm), SOURCE) == ON_DEMAND_PARTITIONS
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7, PARTITIONS_MAX])

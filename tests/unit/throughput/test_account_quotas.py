@@ -45,7 +45,7 @@ def test_a_table_has_at_most_40_000_units() -> None:
         index = INDEX | {"ProvisionedThroughput": provisioned(1, 50_000)}
         assert refusal(client, "make", GlobalSecondaryIndexes=[index]) == (
             "The requested WriteCapacityUnits for index by-status, 50000, is above the per index maximum for the account in"
-            " us-east-1. Per index maximum: 40000." + GUIDE
+            " us-east-1. Per table maximum: 40000." + GUIDE
         )
         make(client, writes=40_000)
         above = {"TableName": "orders", "ProvisionedThroughput": provisioned(1, 40_001)}

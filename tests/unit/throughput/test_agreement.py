@@ -179,6 +179,13 @@ class Requests:
                 self.count(done, "reads" if steps == [select] else "writes")
 
 
+def served(database: Database, kind: str) -> float:
+    """What the table's partitions have given."""
+    partitions: dict[str, float] = buckets_of(database, "orders")["table"][kind]["partitions"]
+    full = {"reads": 3_000, "writes": 1_000}[kind]
+    return full * len(partitions) - sum(partitions.values())
+
+
 def left(database: Database, kind: str, index: str | None = None) -> float:
     shown = buckets_of(database, "orders")
     side = shown["table"] if index is None else shown["indexes"][index]
@@ -199,4 +206,21 @@ def test_buckets_lose_what_replies_report(seed: int, tmp_path: Path) -> None:
             requests.one()
         for kind in ("reads", "writes"):
             assert burst - left(database, kind) == pytest.approx(requests.used["orders", kind])
+            assert served(database, kind) == pytest.approx(requests.used["orders", kind])
             assert burst - left(database, kind, "global") == pytest.approx(requests.used["global", kind])
+
+
+def test_items_that_a_batch_has_read_and_leaves_unprocessed_cost_nothing() -> None:
+    with server(Settings(data_dir=None, port=0, throughput="enforced", admin=True)) as database:
+        database.clock.freeze()
+        client = database.client()
+        create(client)
+        keys = [{"pk": {"S": "a"}, "sk": {"S": str(number)}} for number in range(6)]
+        for key in keys:
+            client.put_item(TableName="orders", Item=key | {"text": {"S": "x" * 300_000}})
+            database.clock.advance(1)
+        burst = left(database, "reads")
+        asked = {"orders": {"Keys": keys, "ConsistentRead": True}}
+        reply = client.batch_get_item(RequestItems=asked, ReturnConsumedCapacity="TOTAL")
+        assert len(reply["UnprocessedKeys"]["orders"]["Keys"]) == 3
+        assert burst - left(database, "reads") == pytest.approx(reply["ConsumedCapacity"][0]["CapacityUnits"])

@@ -87,3 +87,30 @@ def test_a_segment_is_throttled_by_its_partition_alone(database: Database) -> No
             break
     assert reply["ThrottlingReasons"][0]["reason"] == "TableReadKeyRangeThroughputExceeded"
     client.scan(**segment, Segment=1)
+
+
+def test_a_page_of_many_small_items_uses_no_more_of_its_partition(database: Database) -> None:
+    client = database.client()
+    for number in range(400):
+        database.clock.advance(1)
+        client.put_item(TableName="music", Item={"pk": {"S": "many"}, "sk": {"N": str(number)}})
+    before = used(database)
+    reply = client.query(
+        TableName="music",
+        KeyConditionExpression="pk = :p",
+        ExpressionAttributeValues={":p": {"S": "many"}},
+        ConsistentRead=True,
+        ReturnConsumedCapacity="TOTAL",
+    )
+    assert reply["Count"] == 400
+    more = [after - now for after, now in zip(used(database), before, strict=True)]
+    assert sorted(more) == pytest.approx([0, reply["ConsumedCapacity"]["CapacityUnits"]])
+
+
+def test_a_statement_of_several_partition_keys_uses_of_partitions_what_it_reports(database: Database) -> None:
+    statement = "SELECT * FROM music WHERE pk IN ['1', '2', '3', '4', 'none']"
+    reply = database.client().execute_statement(
+        Statement=statement, ConsistentRead=True, ReturnConsumedCapacity="TOTAL"
+    )
+    assert reply["ConsumedCapacity"]["CapacityUnits"] == 5
+    assert sum(used(database)) == pytest.approx(5)

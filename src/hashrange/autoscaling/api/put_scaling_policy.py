@@ -35,6 +35,9 @@ from hashrange.cloudwatch.units import STANDARD_UNITS
 from hashrange.messages import autoscaling as sentences
 
 STATISTICS = ("Average", "Minimum", "Maximum", "SampleCount", "Sum")
+BESIDE_METRICS = ("MetricName", "Namespace", "Dimensions", "Statistic", "Unit")
+"""Members that a customized metric with Metrics does not have."""
+CONFIGURATION = "TargetTrackingScalingPolicyConfiguration"
 KINDS = ("StepScaling", "TargetTrackingScaling", "PredictiveScaling")
 POLICY_NAME = r"[^\u0000-\u001f\u007f-\u009f]+"
 """Names of policies: printable characters, `\\p{Print}+` in the service model."""
@@ -125,10 +128,10 @@ def _tracking(place: TargetPlace, given: TrackingMember) -> Tracking:
     if (predefined is None) == (customized is None):
         refuse_scaling(sentences.ONE_METRIC)
     if predefined is not None:
-        kind = predefined.PredefinedMetricType
+        path, kind = f"{CONFIGURATION}.PredefinedMetricSpecification", predefined.PredefinedMetricType
         if predefined.ResourceLabel is not None:
-            check_scaling_length("ResourceLabel", predefined.ResourceLabel, SCALING_LABEL_LENGTH_MAX)
-        check_scaling_value("PredefinedMetricType", kind, tuple(PREDEFINED))
+            check_scaling_length(f"{path}.ResourceLabel", predefined.ResourceLabel, SCALING_LABEL_LENGTH_MAX)
+        check_scaling_value(f"{path}.PredefinedMetricType", kind, tuple(PREDEFINED))
         if PREDEFINED[kind] != unit_name(place):
             refuse_scaling(sentences.METRIC_OF_DIMENSION.format(metric=kind, dimension=place.dimension))
         least, most = SCALING_TARGET_PERCENT_MIN, SCALING_TARGET_PERCENT_MAX
@@ -155,6 +158,9 @@ def _tracking(place: TargetPlace, given: TrackingMember) -> Tracking:
 def _check_customized(given: CustomizedMetricMember) -> None:
     try:
         if given.Metrics:
+            beside = [name for name in BESIDE_METRICS if getattr(given, name) is not None]
+            if beside:
+                refuse_scaling(sentences.METRICS_BESIDE.format(names=", ".join(beside)))
             queries = read_queries(metric_queries(given.Metrics))
             check_queries(queries, Threshold("GreaterThanThreshold", 0.0, LOW_MINUTES))
         else:
@@ -168,7 +174,7 @@ def _check_metric(given: CustomizedMetricMember) -> None:
     if not given.Namespace or not given.MetricName or not given.Statistic:
         refuse_scaling(sentences.METRIC_INCOMPLETE)
     check_metric(given.Namespace, given.MetricName)
-    check_scaling_value("Statistic", given.Statistic, STATISTICS)
+    check_scaling_value(f"{CONFIGURATION}.CustomizedMetricSpecification.Statistic", given.Statistic, STATISTICS)
     if given.Unit is not None:
         check_one_of("Unit", given.Unit, STANDARD_UNITS)
     dimensions_of(given.Dimensions)

@@ -62,11 +62,7 @@ async def register_scalable_target(
     if target.minimum > target.maximum:
         refuse_scaling(sentences.BOUNDS_CROSSED)
     await scaling.keep_target(target)
-    await scaling.settle(
-        target,
-        sentences.MINIMUM_CAUSE.format(minimum=target.minimum),
-        sentences.MAXIMUM_CAUSE.format(maximum=target.maximum),
-    )
+    await scaling.settle(target)
     return {"ScalableTargetARN": target.arn}
 
 

@@ -3,18 +3,16 @@
 Scaling actions are executed within the evaluation. All others wait for a second job (`action_job.py`), so that a slow endpoint holds up nothing.
 """
 
-from collections.abc import Mapping, Sequence
-
 import msgspec
 
 from hashrange.clock import Clock
-from hashrange.cloudwatch.alarms.alarm import Alarm, StateValue, Suppressor, Threshold, name_in
+from hashrange.cloudwatch.alarms.alarm import Alarm, StateValue, Suppressor, name_in
 from hashrange.cloudwatch.alarms.alarm_queries import observed_by
 from hashrange.cloudwatch.alarms.alarms import Alarms
-from hashrange.cloudwatch.alarms.evaluation import Observed, judge, looked_at, reason_data, reason_of
+from hashrange.cloudwatch.alarms.evaluation import judge, reason_data, reason_of, samples_needed
+from hashrange.cloudwatch.alarms.minute_values import MinuteValues
 from hashrange.cloudwatch.alarms.rule import RuleError, read_rule
 from hashrange.cloudwatch.metrics import Metrics
-from hashrange.cloudwatch.statistic import statistic_of
 from hashrange.jobs.job import AT_ONCE
 from hashrange.messages import alarms as sentences
 
@@ -62,18 +60,33 @@ class AlarmEvaluation:
             self._are_composites_left = True
         end_seconds = float(self._minute * MINUTE_SECONDS)
         self._metrics.read_sources()
-        for _ in range(min(ALARMS_TOGETHER, len(self._left))):
+        some = self._left[-ALARMS_TOGETHER:]
+        values = MinuteValues(self._metrics, [self._alarms.get(*place) for place in some], int(end_seconds))
+        for _ in some:
             place = self._left.pop()  # before its evaluation, which holds up no other alarm if it fails
             alarm = self._alarms.get(*place)
             if alarm is not None and not alarm.definition.is_composite:
-                await self._evaluate(alarm, end_seconds)
+                await self._evaluate_minute(alarm, values, int(end_seconds))
         if self._left:
             return AT_ONCE
         self._are_composites_left = False
         await self._evaluate_composites(end_seconds)
         return AT_ONCE if self._minute < current else (current + 1) * MINUTE_SECONDS - self._clock.service_time()
 
-    async def _evaluate(self, alarm: Alarm, end_seconds: float) -> None:
+    async def _evaluate_minute(self, alarm: Alarm, values: MinuteValues, end_seconds: int) -> None:
+        """Evaluate an alarm at the end of a minute or, if its periods are shorter, at the end of each of them."""
+        definition = alarm.definition
+        period_seconds = MINUTE_SECONDS if definition.metric is None else definition.metric.period_seconds
+        for at_seconds in range(end_seconds - MINUTE_SECONDS + period_seconds, end_seconds, period_seconds):
+            if at_seconds > alarm.configured_seconds:
+                await self._evaluate(alarm, MinuteValues(self._metrics, [alarm], at_seconds), float(at_seconds))
+                present = self._alarms.get(alarm.account, alarm.region, alarm.name)
+                if present is None or present.definition is not definition:
+                    return  # it was changed or deleted by one of its actions
+                alarm = present
+        await self._evaluate(alarm, values, float(end_seconds))
+
+    async def _evaluate(self, alarm: Alarm, minute: MinuteValues, end_seconds: float) -> None:
         threshold, metric = alarm.definition.threshold, alarm.definition.metric
         assert threshold is not None, "an alarm that is not composite has a threshold"
         if metric is None:
@@ -83,9 +96,13 @@ class AlarmEvaluation:
                 return  # it was changed or deleted while its queries gave way
         else:
             period_seconds, statistic, unit = metric.period_seconds, metric.statistic, metric.unit
-            if metric.namespace == "AWS/DynamoDB":
+            if metric.namespace == "AWS/DynamoDB" and threshold.missing_data != "ignore":
                 threshold = msgspec.structs.replace(threshold, missing_data="ignore")
-            observed = self._observed(alarm, threshold, end_seconds)
+            if threshold.low_samples == "ignore" and 0 < minute.samples(alarm, metric) < samples_needed(
+                metric.statistic
+            ):
+                return  # too few values for the percentile: the alarm stays as it is
+            observed = minute.observed(alarm, metric)
         verdict = judge(threshold, observed, alarm.state)
         values = [value for _, value in (verdict.evaluated if verdict is not None else reversed(observed))]
         if verdict is None or verdict.state == alarm.state:
@@ -94,27 +111,6 @@ class AlarmEvaluation:
         data = reason_data(threshold, verdict, end_seconds, statistic, unit, period_seconds)
         reason = reason_of(threshold, verdict, alarm.state)
         await self._alarms.change_state(alarm, verdict.state, reason, data, end_seconds, values=values)
-
-    def _observed(self, alarm: Alarm, threshold: Threshold, end_seconds: float) -> Sequence[Observed]:
-        """The values of the periods that the evaluation looks at, oldest first."""
-        metric = alarm.definition.metric
-        assert metric is not None
-        statistic = statistic_of(metric.statistic)
-        assert statistic is not None, "alarms are put with statistics that exist"
-        begin_seconds = int(end_seconds) - looked_at(threshold) * metric.period_seconds
-        points = self._metrics.points(
-            metric.metric_id(alarm.account, alarm.region),
-            begin_seconds,
-            end_seconds,
-            metric.period_seconds,
-            metric.unit,
-            reads_sources=False,
-        )
-        values: Mapping[int, float | None] = {point.at_seconds: statistic(point) for point in points}
-        return [
-            (float(at_seconds), values.get(at_seconds))
-            for at_seconds in range(begin_seconds, int(end_seconds), metric.period_seconds)
-        ]
 
     # --- composite alarms ------------------------------------------------------------------------
 
@@ -144,6 +140,8 @@ class AlarmEvaluation:
             rule = read_rule(alarm.definition.rule or "")
         except RuleError:  # rules are put only if they can be read
             return False
+        if self._alarms.get(alarm.account, alarm.region, alarm.name) is not alarm:
+            return False  # it was changed or deleted while its rule was read
         state: StateValue = "ALARM" if rule.is_true(state_of) else "OK"
         if state == alarm.state:
             return False

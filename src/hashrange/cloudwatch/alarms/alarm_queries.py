@@ -11,6 +11,7 @@ from hashrange.cloudwatch.alarms.evaluation import Observed, looked_at
 from hashrange.cloudwatch.limits import ALARM_QUERIES_MAX, ALARM_SECONDS_MAX
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.cloudwatch.queries import MetricDataQuery, Queries
+from hashrange.messages import alarms as alarm_sentences
 from hashrange.messages import metric_queries as sentences
 
 
@@ -22,6 +23,11 @@ def check_queries(queries: Sequence[MetricDataQuery], threshold: Threshold) -> N
     read = Queries(queries)
     if len(read.returned) != 1:
         raise ServiceError("ValidationError", sentences.ALARM_RETURNS_ONE)
+    if not read.has_period:
+        raise ServiceError("ValidationError", alarm_sentences.NULL.format(path="Period"))
+    if "SEARCH" in read.functions:
+        raise ServiceError("ValidationError", sentences.ALARM_SEARCHES)
+    read.check_series(read.returned[0])
     if read.period_seconds * threshold.evaluation_periods > ALARM_SECONDS_MAX:
         raise ServiceError("ValidationError", sentences.ALARM_WINDOW.format(most=ALARM_SECONDS_MAX))
 

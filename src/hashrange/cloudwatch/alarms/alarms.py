@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -14,6 +14,7 @@ from hashrange.cloudwatch.alarms.alarm import Alarm, AlarmDefinition, StateValue
 from hashrange.cloudwatch.alarms.description import describe_alarm
 from hashrange.cloudwatch.alarms.history import History, HistoryItem
 from hashrange.cloudwatch.limits import ALARM_ACTIONS_WAITING_MAX, ALARM_HISTORIES_GONE_MAX, ALARM_HISTORY_SECONDS
+from hashrange.items.steps import spend_decoding, walk
 from hashrange.messages import alarms as sentences
 from hashrange.store.documents import Documents
 
@@ -95,8 +96,8 @@ class Alarms:
         return [self._alarms[place] for place in sorted(self._alarms)]
 
     def of(self, account: str, region: str) -> Sequence[Alarm]:
-        """The alarms of one account and Region, by name."""
-        return [alarm for alarm in self.all() if (alarm.account, alarm.region) == (account, region)]
+        """The alarms of one account and Region, by name; may give way."""
+        return [alarm for alarm in walk(self.all()) if (alarm.account, alarm.region) == (account, region)]
 
     def count(self, account: str, region: str) -> int:
         """How many alarms the account has in the Region."""
@@ -252,10 +253,17 @@ class Alarms:
 
     # --- documents -------------------------------------------------------------------------------
 
-    def history(self, account: str, region: str) -> Sequence[tuple[str, History]]:
-        """The events of all alarm names of an account and Region, deleted ones too, by name. Raises StorageError."""
+    def history(self, account: str, region: str, name: str | None = None) -> Iterator[tuple[str, History]]:
+        """The events of one alarm name or, None, of all names of an account and Region, deleted ones too; may give way. Raises StorageError."""
         prefix = f"{HISTORY_PREFIX}{account}/{region}/"
-        return [(name.removeprefix(prefix), _read_history(value)) for name, value in self._documents.below(prefix)]
+        if name is None:
+            stored = self._documents.below(prefix)
+        else:
+            value = self._documents.get(prefix + name)
+            stored = [] if value is None else [(prefix + name, value)]
+        for document, value in stored:
+            spend_decoding(len(value))
+            yield document.removeprefix(prefix), _read_history(value)
 
     async def keep(self, alarm: Alarm) -> None:
         """Keep what has changed in an alarm without an event. Raises StorageError."""

@@ -4,6 +4,7 @@ The reasons are the service's. Source: CloudWatch user guide, *Configuring how a
 """
 
 import operator
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -19,6 +20,7 @@ _BREACHES: Mapping[str, Callable[[float, float], bool]] = {
     "LessThanThreshold": operator.lt,
     "LessThanOrEqualToThreshold": operator.le,
 }
+_as_percentile = re.compile(r"p([0-9.]+)").fullmatch
 MORE_PERIODS = 2
 """Periods before the evaluated ones that are looked at while some of these are missing. The user guide shows 5 for 3; the rest is our own model."""
 
@@ -81,6 +83,18 @@ def _state(threshold: Threshold, before: StateValue, breaching: int, known: int,
     if not known:
         return "INSUFFICIENT_DATA"
     return "ALARM" if breaching >= min(needed, known) else "OK"
+
+
+def samples_needed(statistic: str) -> float:
+    """Values that a percentile needs to be significant; 0: any number will do, and for other statistics.
+
+    Source: CloudWatch user guide, *Percentile-based alarms and low data samples*.
+    """
+    match = _as_percentile(statistic)
+    percentile = 0.0 if match is None else float(match[1])
+    if not 0 < percentile < 100:
+        return 0.0
+    return 1_000 / min(percentile, 100 - percentile)
 
 
 def reason_of(threshold: Threshold, verdict: Verdict, before: StateValue) -> str:

@@ -92,6 +92,14 @@ def check_ascii(path: str, text: str) -> None:
         refuse_value(sentences.NOT_ASCII.format(path=path))
 
 
+def check_printed(path: str, text: str) -> None:
+    """Raise ServiceError for control characters, and for a text of spaces alone. Source: API reference, *PutMetricData* and *Dimension*."""
+    if not text.isprintable():
+        refuse_value(sentences.CONTROL_CHARACTER.format(path=path))
+    if text.isspace():
+        refuse_value(sentences.BLANK.format(path=path))
+
+
 def check_one_of(path: str, value: str, allowed: Sequence[str]) -> None:
     """Raise ServiceError unless the value is one of these."""
     if value not in allowed:

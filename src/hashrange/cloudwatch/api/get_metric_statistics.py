@@ -21,6 +21,7 @@ from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.cloudwatch.periods import has_points, is_period
 from hashrange.cloudwatch.statistic import SIMPLE_STATISTICS, Statistic, statistic_of
+from hashrange.cloudwatch.statistics import Datapoint
 from hashrange.cloudwatch.units import STANDARD_UNITS
 from hashrange.messages import cloudwatch as sentences
 
@@ -62,20 +63,23 @@ async def get_metric_statistics(
     points = []
     if has_points(begin_seconds, request.Period, now_seconds):
         points = list(metrics.points(metric, begin_seconds, end_seconds, request.Period, request.Unit))
+    shown = (_described(point, simple, extended) for point in points)
+    return {"Label": request.MetricName, "Datapoints": [one for one in shown if one is not None]}
+
+
+def _described(
+    point: Datapoint, simple: Mapping[str, Statistic], extended: Mapping[str, Statistic]
+) -> Mapping[str, Any] | None:
+    """The datapoint with the statistics that can be told; None if none of them can, as for percentiles of statistic sets."""
+    found = {name: value for name, statistic in simple.items() if (value := statistic(point)) is not None}
+    more = {name: value for name, statistic in extended.items() if (value := statistic(point)) is not None}
+    if not found and not more:
+        return None
     return {
-        "Label": request.MetricName,
-        "Datapoints": [
-            {
-                "Timestamp": datetime.fromtimestamp(point.at_seconds, UTC),
-                **{name: statistic(point) for name, statistic in simple.items()},
-                "ExtendedStatistics": {
-                    name: value for name, statistic in extended.items() if (value := statistic(point)) is not None
-                }
-                or None,
-                "Unit": point.unit,
-            }
-            for point in points
-        ],
+        "Timestamp": datetime.fromtimestamp(point.at_seconds, UTC),
+        **found,
+        "ExtendedStatistics": more or None,
+        "Unit": point.unit,
     }
 
 

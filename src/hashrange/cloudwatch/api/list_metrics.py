@@ -14,7 +14,13 @@ from hashrange.cloudwatch.api.checks import (
     refuse_value,
     token_of,
 )
-from hashrange.cloudwatch.limits import METRIC_DIMENSIONS_FILTERED_MAX, METRIC_NAME_LENGTH_MAX, METRICS_LISTED_MAX
+from hashrange.cloudwatch.limits import (
+    METRIC_DIMENSION_NAME_LENGTH_MAX,
+    METRIC_DIMENSION_VALUE_LENGTH_MAX,
+    METRIC_DIMENSIONS_FILTERED_MAX,
+    METRIC_NAME_LENGTH_MAX,
+    METRICS_LISTED_MAX,
+)
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.messages import cloudwatch as sentences
 
@@ -35,12 +41,20 @@ class ListMetricsRequest(msgspec.Struct, frozen=True):
 
 async def list_metrics(metrics: Metrics, caller: Caller, request: ListMetricsRequest) -> Mapping[str, Any]:
     """Returns a page of metrics, in order of their names and dimensions."""
-    for path, text in (("Namespace", request.Namespace), ("MetricName", request.MetricName)):
+    for path, text in (
+        ("Namespace", request.Namespace),
+        ("MetricName", request.MetricName),
+        ("OwningAccount", request.OwningAccount),
+    ):
         if text is not None:
             check_length(path, text, METRIC_NAME_LENGTH_MAX)
     wanted = request.Dimensions or []
     if len(wanted) > METRIC_DIMENSIONS_FILTERED_MAX:
         refuse_value(sentences.TOO_MANY.format(path="Dimensions", most=METRIC_DIMENSIONS_FILTERED_MAX))
+    for place, one in enumerate(wanted, 1):
+        check_length(f"Dimensions.member.{place}.Name", one.Name, METRIC_DIMENSION_NAME_LENGTH_MAX)
+        if one.Value is not None:
+            check_length(f"Dimensions.member.{place}.Value", one.Value, METRIC_DIMENSION_VALUE_LENGTH_MAX)
     if request.RecentlyActive not in (None, "PT3H"):
         refuse_value(sentences.RECENTLY_ACTIVE)
     begin = place_in(request.NextToken)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 import msgspec
 
@@ -14,11 +15,13 @@ from hashrange.cloudwatch.api.checks import (
     check_length,
     check_metric,
     check_one_of,
+    check_printed,
     dimensions_of,
     missing,
     refuse_value,
 )
 from hashrange.cloudwatch.limits import (
+    METRIC_DATA_BYTES_MAX,
     METRIC_DATA_MAX,
     METRIC_FUTURE_SECONDS_MAX,
     METRIC_NAME_LENGTH_MAX,
@@ -26,7 +29,7 @@ from hashrange.cloudwatch.limits import (
     METRIC_VALUE_MAX,
     METRIC_VALUES_MAX,
 )
-from hashrange.cloudwatch.metric_id import MetricId
+from hashrange.cloudwatch.metric_id import Dimensions, MetricId
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.cloudwatch.percentiles import distribution_of
 from hashrange.cloudwatch.statistics import Distribution, StatisticSet
@@ -73,14 +76,23 @@ class PutMetricDataRequest(msgspec.Struct, frozen=True):
     StrictEntityValidation: bool | None = None
 
 
-_Observation = tuple[MetricId, str, float, StatisticSet, Distribution | None]
-"""Metric, unit, time, statistics, distribution."""
+class _Observation(NamedTuple):
+    """What one datum says."""
+
+    metric: MetricId
+    unit: str
+    at_seconds: float
+    observed: StatisticSet
+    distribution: Distribution | None
+    by_second: bool
+    """True if its resolution is high."""
 
 
 async def put_metric_data(metrics: Metrics, caller: Caller, request: PutMetricDataRequest) -> None:
     """Records all data, or raises ServiceError or StorageError and records nothing."""
     check_ascii("Namespace", request.Namespace)
     check_length("Namespace", request.Namespace, METRIC_NAME_LENGTH_MAX)
+    check_printed("Namespace", request.Namespace)
     if request.Namespace.startswith(("AWS/", ":")):
         refuse_value(sentences.NAMESPACE_INVALID.format(namespace=request.Namespace))
     data = [(f"MetricData.member.{place}", one) for place, one in enumerate(request.MetricData or (), 1)]
@@ -94,8 +106,8 @@ async def put_metric_data(metrics: Metrics, caller: Caller, request: PutMetricDa
     now_seconds = metrics.now_seconds()
     observations = _observations(caller, request.Namespace, data, now_seconds)
     await metrics.make_room()
-    for metric, unit, at_seconds, observed, distribution in observations:
-        metrics.record(metric, unit, at_seconds, observed, distribution)
+    for one in observations:
+        metrics.record(*one[:5], by_second=one.by_second)
 
 
 def _observations(
@@ -121,7 +133,7 @@ def _observation(
     spend(len(datum.Values or ()) + 1)
     check_ascii(f"{path}.MetricName", datum.MetricName)
     check_metric(namespace, datum.MetricName, f"{path}.")
-    dimensions = dimensions_of(datum.Dimensions, f"{path}.Dimensions")
+    dimensions = _dimensions_of(datum.Dimensions, f"{path}.Dimensions")
     unit = "None" if datum.Unit is None else datum.Unit
     check_one_of(f"{path}.Unit", unit, STANDARD_UNITS)
     if datum.StorageResolution not in (None, 1, 60):
@@ -131,7 +143,19 @@ def _observation(
         refuse_value(sentences.TIMESTAMP_OUT_OF_RANGE.format(path=path))
     observed, distribution = _observed(datum, path)
     metric = MetricId(caller.account, caller.region, namespace, datum.MetricName, dimensions)
-    return metric, unit, at_seconds, observed, distribution
+    return _Observation(metric, unit, at_seconds, observed, distribution, datum.StorageResolution == 1)
+
+
+def _dimensions_of(given: Sequence[DimensionMember] | None, path: str) -> Dimensions:
+    """The dimensions of a datum, whose texts have more rules than those that a question may name. Raises ServiceError."""
+    dimensions = dimensions_of(given, path)
+    for place, one in enumerate(given or (), 1):
+        name_path = f"{path}.member.{place}.Name"
+        check_printed(name_path, one.Name)
+        if one.Name.startswith(":"):
+            refuse_value(sentences.COLON_FIRST.format(value=one.Name, path=name_path))
+        check_printed(f"{path}.member.{place}.Value", one.Value or "")
+    return dimensions
 
 
 def _observed(datum: MetricDatumMember, path: str) -> tuple[StatisticSet, Distribution | None]:
@@ -183,4 +207,6 @@ def _check_count(path: str, count: float) -> None:
         refuse_value(sentences.COUNT_NOT_POSITIVE.format(path=path))
 
 
-OPERATION = ServiceOperation("PutMetricData", PutMetricDataRequest, put_metric_data)
+OPERATION = ServiceOperation(
+    "PutMetricData", PutMetricDataRequest, put_metric_data, body_bytes_max=METRIC_DATA_BYTES_MAX
+)

@@ -6,7 +6,7 @@ from hashrange.aws_services.operation import Caller, ServiceOperation
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.api.members import TagMember, tags_of
 from hashrange.cloudwatch.api.checks import refuse_value
-from hashrange.cloudwatch.api.tags import check_alarm_tag_keys, find_tagged_alarm
+from hashrange.cloudwatch.api.tags import find_tagged_alarm
 from hashrange.cloudwatch.limits import ALARM_TAGS_MAX
 from hashrange.messages.cloudwatch import TOO_MANY_TAGS
 
@@ -21,7 +21,6 @@ class TagAlarmRequest(msgspec.Struct, frozen=True):
 async def tag_alarm(alarms: Alarms, caller: Caller, request: TagAlarmRequest) -> None:
     """Checks the ARN, the tags, and their number. Raises ServiceError, StorageError."""
     alarm = find_tagged_alarm(alarms, caller, request.ResourceARN)
-    check_alarm_tag_keys("Tags", [tag.Key for tag in request.Tags])
     tags = {**alarm.tags, **tags_of(request.Tags)}
     if len(tags) > ALARM_TAGS_MAX:
         refuse_value(TOO_MANY_TAGS.format(most=ALARM_TAGS_MAX))

@@ -1,7 +1,6 @@
-"""Which alarm does a request about tags name, and which keys may its tags have?"""
+"""Which alarm does a request about tags name?"""
 
 import re
-from collections.abc import Iterable
 from typing import NoReturn
 
 from hashrange.aws_services.operation import Caller, ServiceError
@@ -32,10 +31,3 @@ def find_tagged_alarm(alarms: Alarms, caller: Caller, arn: str) -> Alarm:
 def _raise_not_found(arn: str) -> NoReturn:
     message = sentences.NO_SUCH_RESOURCE.format(arn=arn)
     raise ServiceError("ResourceNotFoundException", message, ResourceType="Alarm", ResourceId=arn)
-
-
-def check_alarm_tag_keys(path: str, keys: Iterable[str]) -> None:
-    """Raise ServiceError if a key is reserved."""
-    for place, key in enumerate(keys, 1):
-        if key.lower().startswith("aws:"):
-            refuse_value(sentences.TAG_RESERVED.format(path=f"{path}.{place}"))

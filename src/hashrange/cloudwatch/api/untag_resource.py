@@ -4,7 +4,8 @@ import msgspec
 
 from hashrange.aws_services.operation import Caller, ServiceOperation
 from hashrange.cloudwatch.alarms.alarms import Alarms
-from hashrange.cloudwatch.api.tags import check_alarm_tag_keys, find_tagged_alarm
+from hashrange.cloudwatch.alarms.api.members import check_alarm_tag_keys
+from hashrange.cloudwatch.api.tags import find_tagged_alarm
 
 
 class UntagAlarmRequest(msgspec.Struct, frozen=True):

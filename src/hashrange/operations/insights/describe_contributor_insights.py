@@ -1,6 +1,7 @@
 """DescribeContributorInsights: return whether the most used keys of a table or global index are watched, in which mode, and by which rules.
 
-Order of checks: names → table exists → the table has the global index.
+Order of checks: names → table exists, and is not CREATING → the table has the global index.
+Source: service behaviour, captures of October 2026.
 """
 
 from typing import Annotated
@@ -10,6 +11,7 @@ from msgspec import Meta
 from hashrange.errors import ResourceNotFoundException
 from hashrange.messages import other_services as say
 from hashrange.messages.requests import INDEX_NAME_LENGTH
+from hashrange.messages.tables import TABLE_NOT_FOUND
 from hashrange.operations.described_table import TableRequest, described_table
 from hashrange.operations.insights.rule_names import rule_names
 from hashrange.operations.insights.watching import Watch, find_watch
@@ -18,6 +20,7 @@ from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import NAME_PATTERN
 from hashrange.tables.schema import Table
+from hashrange.tables.states import status
 from hashrange.wire.rules import ConstraintWording, RequestRules
 
 
@@ -42,23 +45,32 @@ class DescribeContributorInsightsRequest(WatchedRequest, frozen=True, kw_only=Tr
 
 
 async def describe_contributor_insights(scope: Scope, request: DescribeContributorInsightsRequest) -> Reply:
-    """The status, and for what has ever been watched its mode, rules and time of the last change."""
+    """The status, and for what has ever been watched its mode, the time of the last change, and its rules unless it is switched off."""
     table = await watched_table(scope, request)
     watch = find_watch(scope.documents, table, request.IndexName)
     reply = insights_status(scope, table, request.IndexName, watch)
     if watch is not None:
-        reply["ContributorInsightsRuleList"] = rule_names(table, watch) if watch.is_on else []
+        if watch.is_on:
+            reply["ContributorInsightsRuleList"] = rule_names(table, watch)
         reply["LastUpdateDateTime"] = watch.changed_seconds
     return reply
 
 
 async def watched_table(scope: Scope, request: WatchedRequest) -> Table:
     """The table. Raises ResourceNotFoundException for a missing table or global index, Malformed for an impossible table name."""
-    table = await described_table(scope, request.TableName)
+    table = await existing_table(scope, request.TableName)
     if request.IndexName is not None and not any(
         index.is_global and index.name == request.IndexName for index in table.indexes
     ):
         raise ResourceNotFoundException(say.INDEX_NOT_FOUND.format(name=table.name, index=request.IndexName))
+    return table
+
+
+async def existing_table(scope: Scope, name_or_arn: str) -> Table:
+    """The table. Raises ResourceNotFoundException also while it is CREATING, Malformed for an impossible table name."""
+    table = await described_table(scope, name_or_arn)
+    if status(table, scope.clock.service_time()) == "CREATING":
+        raise ResourceNotFoundException(TABLE_NOT_FOUND.format(name=table.name))
     return table
 
 

@@ -1,4 +1,4 @@
-"""ListContributorInsights: list the tables and global indexes that are watched, or were, with the status of each.
+"""ListContributorInsights: list the tables and global indexes that are watched, with the status of each; those that are DISABLED are left out.
 
 Order of checks: member constraints, table name → NextToken → the table exists, if one is named.
 """
@@ -11,8 +11,7 @@ from msgspec import Meta
 from hashrange.errors import ValidationException
 from hashrange.limits import LISTED_MAX
 from hashrange.messages import other_services as say
-from hashrange.operations.described_table import described_table
-from hashrange.operations.insights.describe_contributor_insights import insights_status
+from hashrange.operations.insights.describe_contributor_insights import existing_table, insights_status
 from hashrange.operations.insights.watching import all_watches, is_of
 from hashrange.operations.lookup import table_name
 from hashrange.operations.naming import GIVEN_TABLE_NAME_FIRST, by_table_name
@@ -38,14 +37,14 @@ async def list_contributor_insights(scope: Scope, request: ListContributorInsigh
     name = None if request.TableName is None else table_name(request.TableName)
     after = _place(request.NextToken)
     if request.TableName is not None:
-        await described_table(scope, request.TableName)
+        await existing_table(scope, request.TableName)
     found = []
     for watch in all_watches(scope.documents):
         table = scope.tables.get(watch.table_name)
         is_here = (watch.account, watch.region) == (scope.account, scope.region)
         if table is None or not is_here or name not in (None, watch.table_name):
             continue
-        if is_of(watch, table.schema):
+        if is_of(watch, table.schema) and watch.status(scope.clock.service_time()) != "DISABLED":
             found.append(insights_status(scope, table.schema, watch.index_name, watch))
     size = request.MaxResults if request.MaxResults is not None and request.MaxResults > 0 else LISTED_MAX
     reply: Reply = {"ContributorInsightsSummaries": found[after : after + size]}

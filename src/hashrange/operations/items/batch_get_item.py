@@ -51,7 +51,7 @@ from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter, Usage
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply, Rows, Structure
-from hashrange.tables.capacity import items_read_units
+from hashrange.tables.capacity import items_read_units, read_units
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.source_id import partition_prefix
 from hashrange.wire.rules import ConstraintWording, RequestRules
@@ -275,6 +275,7 @@ async def _read_table(scope: Scope, read: TableRead, budget: ReplyBudget) -> Tab
         if size_bytes > budget.left_bytes or budget.json_bytes > REPLY_JSON_MAX_BYTES:
             budget.is_full = True
             unprocessed.append(position)
+            scope.store.unread(source, key, read_units(size_bytes, consistent=consistent))
             continue
         taken.append((key, size_bytes))
         taken_bytes += size_bytes
@@ -282,6 +283,7 @@ async def _read_table(scope: Scope, read: TableRead, budget: ReplyBudget) -> Tab
             taken.pop()
             taken_bytes -= size_bytes
             unprocessed.append(position)
+            scope.store.unread(source, key, read_units(size_bytes, consistent=consistent))
             continue
         budget.left_bytes -= size_bytes
         sizes_bytes.append(size_bytes)

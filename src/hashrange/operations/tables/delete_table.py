@@ -1,6 +1,6 @@
 """DeleteTable: delete a table and all its items.
 
-Order of checks: name → table exists → it is ACTIVE (a DELETING table is described, not refused) → no index is CREATING
+Order of checks: name → table exists → no index is CREATING, UPDATING or DELETING, and it is ACTIVE (a DELETING table is described, not refused)
 → it is not protected → not too many tables change now. With `table_state_delay_seconds` the table stays DELETING until its deadline, then the next
 control-plane operation that finds it purges it; without a delay it is deleted immediately.
 """
@@ -17,7 +17,7 @@ from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import TableName as NameOrArn
 from hashrange.operations.tables.account_quotas import check_changes
 from hashrange.tables.description import describe_deleted
-from hashrange.tables.states import is_changing, status
+from hashrange.tables.states import index_status, is_changing, status
 
 
 class DeleteTableRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -37,11 +37,14 @@ async def delete_table(scope: Scope, request: DeleteTableRequest) -> Reply:
         reply = {"TableDescription": describe_deleted(table, now_seconds, count, size_bytes)}
         if status(table, now_seconds) == "DELETING":
             return reply
-        if is_changing(table, now_seconds):
+        if status(table, now_seconds) == "UPDATING" and table.updating_for == "stream":
+            raise ResourceInUseException(say.DELETION_DURING_STREAM)
+        is_indexing = any(index_status(index, "ACTIVE", now_seconds) != "ACTIVE" for index in table.indexes)
+        if is_changing(table, now_seconds) and not is_indexing:
             raise ResourceInUseException(say.TABLE_BEING_UPDATED.format(name=table.name))
-        require_active(table, now_seconds)
-        if any(index.state == "CREATING" for index in table.indexes):
+        if is_indexing and status(table, now_seconds) != "CREATING":
             raise ResourceInUseException(say.TABLE_INDEXES_IN_USE)
+        require_active(table, now_seconds)
         if table.is_deletion_protected:
             raise ValidationException(say.TABLE_PROTECTED)
         check_changes(scope)

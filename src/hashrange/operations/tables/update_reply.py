@@ -15,7 +15,8 @@ from hashrange.operations.tables.requests import UpdateTableRequest
 from hashrange.operations.tables.update_combinations import makes_updating
 from hashrange.tables.change_quotas import decreases_today
 from hashrange.tables.description import StatisticsBySource, describe_encryption, table_description, warm_units
-from hashrange.tables.schema import Index, Table
+from hashrange.tables.schema import Index, Table, Throughput
+from hashrange.tables.states import Status
 
 
 def described_update(
@@ -23,12 +24,24 @@ def described_update(
 ) -> dict[str, Any]:
     """TableDescription of the reply to `request`, which has made `new` of `old`."""
     shown = _with_former_units(new, old, now_seconds)
-    description = table_description(shown, now_seconds, statistics, "UPDATING" if makes_updating(request) else None)
+    shown_status: Status | None = "UPDATING" if makes_updating(request) else None
+    if request.SSESpecification is not None:
+        shown_status = "ACTIVE"  # whatever else the table is UPDATING for
+    description = table_description(shown, now_seconds, statistics, shown_status)
     _show_updating_parts(description, request, old, new)
     if new.switched_to_on_demand_at_seconds != old.switched_to_on_demand_at_seconds:
         description["BillingModeSummary"].pop("LastUpdateToPayPerRequestDateTime", None)
     _show_ended_maxima(description, request)
     return description
+
+
+def described_drop(table: Table, now_seconds: float, statistics: StatisticsBySource) -> dict[str, Any]:
+    """TableDescription of the reply to a switch to on-demand that is dropped (`running_changes`): as if it took place."""
+    indexes = tuple(msgspec.structs.replace(index, throughput=None) for index in table.indexes)
+    switched = msgspec.structs.replace(
+        table, billing_mode="PAY_PER_REQUEST", throughput=Throughput(0, 0), indexes=indexes
+    )
+    return table_description(switched, now_seconds, statistics, "UPDATING")
 
 
 def _show_updating_parts(description: dict[str, Any], request: UpdateTableRequest, old: Table, new: Table) -> None:
@@ -64,9 +77,10 @@ def _with_former_units(new: Table, old: Table, now_seconds: float) -> Table:
     is_switched = new.billing_mode != old.billing_mode
 
     def changes(subject: Table | Index) -> dict[str, Any]:
+        warm = warm_units(old, subject if isinstance(subject, Index) else None, now_seconds)
         shown: dict[str, Any] = {
-            "warm_read_units": subject.warm_read_units,
-            "warm_write_units": subject.warm_write_units,
+            "warm_read_units": warm.read_units,
+            "warm_write_units": warm.write_units,
             "decreases_today": decreases_today(subject, now_seconds),
         }
         return shown if is_switched else shown | {"throughput": subject.throughput}

@@ -1,7 +1,7 @@
 """UpdateTable: change a table's billing mode, throughput, indexes, stream, encryption, class and protection.
 
 Order of checks: name → a change is requested → checks of the request alone (`update_table_checks`) → the table exists →
-it may change now → checks against the table (`update_table_checks`, then `updated_table` for decreases of throughput, switches to
+it may change now (`running_changes`) → checks against the table (`update_table_checks`, then `updated_table` for decreases of throughput, switches to
 on-demand and changes of class, encryption and protection) → the account's quotas (`account_quotas`) → unimplemented members. The reply
 says what is UPDATING (`update_reply`).
 
@@ -9,9 +9,8 @@ A created index is CREATING, and a job makes its entries. Without a state delay 
 that a small table's index is ACTIVE in the next call.
 """
 
-from hashrange.errors import ResourceInUseException, ResourceNotFoundException
+from hashrange.errors import ResourceNotFoundException
 from hashrange.messages import tables as say
-from hashrange.operations.busy_tables import require_active
 from hashrange.operations.lookup import find_table, table_name
 from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope
@@ -20,14 +19,14 @@ from hashrange.operations.streams.labels import with_free_label
 from hashrange.operations.tables.account_quotas import check_capacity, check_changes
 from hashrange.operations.tables.index_changes import created_index
 from hashrange.operations.tables.requests import TABLE_CLASS, UpdateTableRequest
+from hashrange.operations.tables.running_changes import is_dropped, require_changeable
 from hashrange.operations.tables.settings_checks import refuse_unimplemented_members
-from hashrange.operations.tables.update_reply import described_update
+from hashrange.operations.tables.update_reply import described_drop, described_update
 from hashrange.operations.tables.update_table_checks import check_against_table, check_table_update
 from hashrange.operations.tables.updated_table import updated_table
 from hashrange.tables.description import described_sources
-from hashrange.tables.schema import Table
 from hashrange.tables.source_id import make_source_id
-from hashrange.tables.states import may_backfill, status, without_gone_indexes
+from hashrange.tables.states import may_backfill, without_gone_indexes
 from hashrange.wire.rules import RequestRules
 
 FIRST_BACKFILL_ROWS = 256
@@ -43,8 +42,11 @@ async def update_table(scope: Scope, request: UpdateTableRequest) -> Reply:
         if table is None:
             raise ResourceNotFoundException(say.TABLE_NOT_FOUND.format(name=name))
         now_seconds = scope.clock.service_time()
-        _require_changeable(request, table, now_seconds)
-        check_against_table(request, table)
+        if is_dropped(request, table, now_seconds):
+            dropped_statistics = await scope.store.statistics(described_sources(table))
+            return {"TableDescription": described_drop(table, now_seconds, dropped_statistics)}
+        require_changeable(request, table, now_seconds)
+        check_against_table(request, table, now_seconds)
         until_seconds = now_seconds + scope.state_delay(table.name)
         new = updated_table(request, table, now_seconds, until_seconds)
         check_changes(scope)
@@ -60,16 +62,6 @@ async def update_table(scope: Scope, request: UpdateTableRequest) -> Reply:
             if created is not None and may_backfill(stored, now_seconds):
                 await _backfill_first(scope, make_source_id(stored.table_id, created.index_id))
             return {"TableDescription": description}
-
-
-def _require_changeable(request: UpdateTableRequest, table: Table, now_seconds: float) -> None:
-    """Raise ResourceInUseException unless the table may change now: if it is ACTIVE, or UPDATING and its protection alone is to change."""
-    if status(table, now_seconds) == "UPDATING":
-        if request.DeletionProtectionEnabled is not None:
-            return
-        if request.ProvisionedThroughput is not None or request.BillingMode is not None:
-            raise ResourceInUseException(say.UNITS_BEING_UPDATED.format(name=table.name))
-    require_active(table, now_seconds)
 
 
 async def _backfill_first(scope: Scope, source_id: bytes) -> None:

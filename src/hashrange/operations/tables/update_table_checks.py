@@ -76,12 +76,12 @@ def check_table_update(request: UpdateTableRequest) -> None:
     check_combination(request)
 
 
-def check_against_table(request: UpdateTableRequest, table: Table) -> None:
+def check_against_table(request: UpdateTableRequest, table: Table, now_seconds: float) -> None:
     """Raise the first fault of the request against the table; needs a request that `check_table_update` accepts."""
     updates = request.GlobalSecondaryIndexUpdates or []
     _check_mode(request, table, updates)
-    check_warm(request.WarmThroughput, warm_units(table), TABLE, say.WARM_BELOW_CURRENT)
-    _check_indexes(updates, request.AttributeDefinitions, table, request.BillingMode or table.billing_mode)
+    check_warm(request.WarmThroughput, warm_units(table, None, now_seconds), TABLE, say.WARM_BELOW_CURRENT)
+    _check_indexes(updates, request.AttributeDefinitions, table, request.BillingMode or table.billing_mode, now_seconds)
     _check_stream(request, table)
 
 
@@ -159,6 +159,7 @@ def _check_indexes(
     definitions: Sequence[AttributeDefinition] | None,
     table: Table,
     billing_mode: str,
+    now_seconds: float,
 ) -> None:
     """Require that updated and deleted global indexes exist, and that created indexes are new and have defined keys.
 
@@ -170,7 +171,9 @@ def _check_indexes(
     for update in walk(updates):
         if update.Update is not None:
             index = _require_global(indexes, update.Update.IndexName, table, "update")
-            _check_index_change(update.Update, index, table, billing_mode)
+            _check_index_change(update.Update, index, billing_mode)
+            current = warm_units(table, index, now_seconds)
+            check_warm(update.Update.WarmThroughput, current, warm_subject(index.name), say.WARM_BELOW_CURRENT)
         elif update.Create is not None:
             if update.Create.IndexName in indexes:
                 raise ValidationException(say.INDEX_EXISTS)
@@ -231,10 +234,8 @@ def _refuse_index_units(changes: Sequence[HasThroughput]) -> None:
             raise ValidationException(say.INDEX_UNITS_ON_DEMAND.format(index=change.IndexName))
 
 
-def _check_index_change(
-    change: UpdateGlobalSecondaryIndexAction, index: Index, table: Table, billing_mode: str
-) -> None:
-    """Refuse an update without capacity, units that the index already has, and warm throughput lower than its current one."""
+def _check_index_change(change: UpdateGlobalSecondaryIndexAction, index: Index, billing_mode: str) -> None:
+    """Refuse an update without capacity, and units that the index already has."""
     given = change.ProvisionedThroughput
     if given is None and change.OnDemandThroughput in (None, OnDemandThroughput()) and change.WarmThroughput is None:
         is_on_demand = billing_mode == "PAY_PER_REQUEST"
@@ -243,8 +244,6 @@ def _check_index_change(
     if given is not None and index.throughput == Throughput(given.ReadCapacityUnits, given.WriteCapacityUnits):
         assert index.throughput is not None
         raise ValidationException(_unchanged(warm_subject(index.name), "index", index.throughput))
-    subject = warm_subject(index.name)
-    check_warm(change.WarmThroughput, warm_units(table, index), subject, say.WARM_BELOW_CURRENT)
 
 
 def _check_stream(request: UpdateTableRequest, table: Table) -> None:

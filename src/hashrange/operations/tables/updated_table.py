@@ -18,6 +18,7 @@ from hashrange.operations.tables.index_changes import index_changes
 from hashrange.operations.tables.index_members import UpdateGlobalSecondaryIndexAction
 from hashrange.operations.tables.members import ProvisionedThroughput, TableClass, WarmThroughput
 from hashrange.operations.tables.requests import UpdateTableRequest
+from hashrange.operations.tables.running_changes import is_resent, running_change
 from hashrange.operations.tables.update_combinations import makes_updating
 from hashrange.tables.change_quotas import (
     decreases_today,
@@ -38,8 +39,12 @@ def updated_table(request: UpdateTableRequest, table: Table, now_seconds: float,
     ThrottlingException for changes of protection that follow one another too fast; ValidationException for encryption that it has.
     """
     changes: dict[str, Any] = {}
-    if makes_updating(request):
-        changes = {"updating_until_seconds": until_seconds, "former_throughput": None}
+    if makes_updating(request) and not is_resent(request, table):
+        changes = {
+            "updating_until_seconds": until_seconds,
+            "updating_for": running_change(request, table),
+            "former_throughput": None,
+        }
     changes["indexes"] = _indexes(request, table, now_seconds, until_seconds)
     changes |= index_changes(request, table, changes["indexes"], until_seconds)
     if request.BillingMode is not None and request.BillingMode != table.billing_mode:
@@ -56,19 +61,20 @@ def updated_table(request: UpdateTableRequest, table: Table, now_seconds: float,
     elif request.ProvisionedThroughput is not None:
         changes |= throughput_changes(table, request.ProvisionedThroughput, now_seconds)
     changes |= _setting_changes(request, table, now_seconds, until_seconds)
-    return _kept_warm(table, msgspec.structs.replace(table, **changes))
+    return _kept_warm(table, msgspec.structs.replace(table, **changes), now_seconds)
 
 
-def _kept_warm(old: Table, new: Table) -> Table:
-    """`new` with at least the warm throughput of `old`, for table and indexes: warm throughput never falls."""
-    before = {index.name: index for index in old.indexes}
+def _kept_warm(old: Table, new: Table, now_seconds: float) -> Table:
+    """`new` with at least the warm throughput that `old` has now, for table and indexes: warm throughput never falls."""
+    before = {index.name: warm_units(old, index, now_seconds) for index in old.indexes}
     indexes = tuple(
-        msgspec.structs.replace(index, **_warm_changes(warm_units(old, before[index.name]), warm_units(new, index)))
+        msgspec.structs.replace(index, **_warm_changes(before[index.name], warm_units(new, index)))
         if index.is_global and index.name in before
         else index
         for index in new.indexes
     )
-    return msgspec.structs.replace(new, indexes=indexes, **_warm_changes(warm_units(old), warm_units(new)))
+    own = _warm_changes(warm_units(old, None, now_seconds), warm_units(new))
+    return msgspec.structs.replace(new, indexes=indexes, **own)
 
 
 def _warm_changes(before: Throughput, after: Throughput) -> dict[str, Any]:
@@ -162,7 +168,7 @@ def _setting_changes(
         changes["on_demand_max_read_units"], changes["on_demand_max_write_units"] = on_demand_maximum(
             request.OnDemandThroughput, table.on_demand_max_read_units, table.on_demand_max_write_units
         )
-    changes |= _warm_settings(request.WarmThroughput, until_seconds)
+    changes |= _warm_settings(request.WarmThroughput, warm_units(table, None, now_seconds), until_seconds)
     if request.TableClass is not None:
         changes |= _class_changes(request.TableClass, table, now_seconds)
     if request.DeletionProtectionEnabled is not None:
@@ -177,15 +183,15 @@ def _setting_changes(
     return changes
 
 
-def _warm_settings(warm: WarmThroughput | None, until_seconds: float) -> dict[str, Any]:
-    """Field → value of each field of a table or index that requested warm throughput sets."""
+def _warm_settings(warm: WarmThroughput | None, former: Throughput, until_seconds: float) -> dict[str, Any]:
+    """Field → value of each field of a table or index that requested warm throughput sets; `former`: what it has now."""
     changes: dict[str, Any] = {}
     if warm is not None and warm.ReadUnitsPerSecond is not None:
         changes["warm_read_units"] = warm.ReadUnitsPerSecond
     if warm is not None and warm.WriteUnitsPerSecond is not None:
         changes["warm_write_units"] = warm.WriteUnitsPerSecond
     if changes:
-        changes["warm_updating_until_seconds"] = until_seconds
+        changes |= {"warm_updating_until_seconds": until_seconds, "former_warm": former}
     return changes
 
 
@@ -232,13 +238,18 @@ def _indexes(request: UpdateTableRequest, table: Table, now_seconds: float, unti
     return tuple(
         index
         if index.name not in updates
-        else _updated_index(index, updates[index.name], is_switched, now_seconds, until_seconds)
+        else _updated_index(table, index, updates[index.name], is_switched, now_seconds, until_seconds)
         for index in table.indexes
     )
 
 
 def _updated_index(
-    index: Index, update: UpdateGlobalSecondaryIndexAction, is_switched: bool, now_seconds: float, until_seconds: float
+    table: Table,
+    index: Index,
+    update: UpdateGlobalSecondaryIndexAction,
+    is_switched: bool,
+    now_seconds: float,
+    until_seconds: float,
 ) -> Index:
     """One index with new capacity; throughput that comes with a new billing mode is no increase or decrease."""
     given = update.ProvisionedThroughput
@@ -251,5 +262,5 @@ def _updated_index(
     changes["on_demand_max_read_units"], changes["on_demand_max_write_units"] = on_demand_maximum(
         update.OnDemandThroughput, index.on_demand_max_read_units, index.on_demand_max_write_units
     )
-    changes |= _warm_settings(update.WarmThroughput, until_seconds)
+    changes |= _warm_settings(update.WarmThroughput, warm_units(table, index, now_seconds), until_seconds)
     return msgspec.structs.replace(index, **changes)

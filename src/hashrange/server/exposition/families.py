@@ -20,8 +20,8 @@ PREFIX = "hashrange_"
 SERVICE_NAMESPACES = "AWS/"
 GAUGES = frozenset(one.name for one in ALL_METRICS if one.is_gauge)
 """Metrics that are read every five minutes."""
-REPEATING = "Source"
-"""A dimension whose metrics count again what those without it count."""
+REPEATING = frozenset({"OperationType", "Source", "Verb"})
+"""Dimensions whose metrics count again what those without it count: a sum over all samples of a family would count it twice."""
 LATENCY_BOUNDS_SECONDS = (
     0.0001,
     0.00025,
@@ -90,7 +90,7 @@ def _of_cloudwatch(state: ServerState) -> dict[str, Family]:
     for metric, total in state.totals:
         # Names of a program's own metrics may be anything, and gauges are read, not counted.
         is_counted = metric.namespace.startswith(SERVICE_NAMESPACES) and metric.name not in GAUGES
-        if is_counted and not any(name == REPEATING for name, _ in metric.dimensions):
+        if is_counted and REPEATING.isdisjoint(name for name, _ in metric.dimensions):
             is_latency = total.unit == "Milliseconds"
             value = _histogram(total) if is_latency else total.statistics.sum
             _add(families, metric, total.unit, "histogram" if is_latency else "counter", value)

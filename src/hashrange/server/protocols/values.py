@@ -7,8 +7,7 @@ operations add over HTTP. Bytes in members become base64 text.
 
 from collections import deque
 from collections.abc import Mapping
-from concurrent.futures import Future
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -26,7 +25,17 @@ from hashrange.service.call import Call
 from hashrange.service.service import Service
 from hashrange.wire.faults import decode_object, read_leniently
 
-ReplyFuture = Future[dict[str, Any]]
+
+class ReplyFuture(Protocol):
+    """What a caller waits for: `concurrent.futures.Future`, or something like it."""
+
+    def set_result(self, reply: dict[str, Any], /) -> None:
+        """Called with the reply."""
+        ...
+
+    def set_exception(self, error: BaseException, /) -> None:
+        """Called with the error instead."""
+        ...
 
 
 class ValuesCall(Call):

@@ -141,6 +141,9 @@ class EmbeddedStore:
         except Exception as error:
             raise site.fail(error) from error
 
+    def unread(self, source_id: bytes, key: Key, units: float) -> None:
+        """Does nothing: this store counts no units."""
+
     def page(self, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Soon[Page]:
         """Rows of `span` up to and including the row that reaches a limit. Raises StorageError.
 

@@ -8,6 +8,7 @@ from hashrange.cloudwatch.alarms.api.checks import check_alarm_count, refuse_ala
 from hashrange.cloudwatch.alarms.api.members import check_alarm_name
 from hashrange.cloudwatch.alarms.rule import read_rule
 from hashrange.cloudwatch.limits import ALARMS_DELETED_MAX
+from hashrange.items.steps import walk
 from hashrange.messages import alarms as sentences
 
 
@@ -24,7 +25,7 @@ async def delete_alarms(alarms: Alarms, caller: Caller, request: DeleteAlarmsReq
     for place, name in enumerate(names, 1):
         check_alarm_name(name, f"AlarmNames.{place}")
     every = alarms.of(caller.account, caller.region)
-    composites = [alarm for alarm in every if alarm.definition.is_composite]
+    composites = [alarm for alarm in walk(every) if alarm.definition.is_composite]
     if len({alarm.name for alarm in composites} & set(names)) > 1:
         refuse_alarm(sentences.COMPOSITES_DELETED)
     if len(names) == 1 and all(alarm.name != names[0] for alarm in every):

@@ -1,6 +1,7 @@
 """Which members do the operations of alarms share? Names, actions, tags, filters of lists."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -56,15 +57,24 @@ def actions_of(
         check_alarm_count(path, actions or (), ALARM_ACTIONS_MAX)
         for place, action in enumerate(actions or (), 1):
             check_alarm_length(f"{path}.{place}", action, ALARM_ACTION_LENGTH_MAX)
-            if not action.startswith(("arn:", "http://", "https://")) or not action.isprintable():
+            is_arn = re.match(r"arn:[^:]+:[^:]+:[^:]*:[^:]*:.", action) is not None
+            if not (is_arn or action.startswith(("http://", "https://"))) or not action.isprintable():
                 refuse_alarm(sentences.ACTION_UNKNOWN.format(path=path, action=action))
     return AlarmActions(
         tuple(ok or ()), tuple(alarm or ()), tuple(insufficient_data or ()), are_enabled is None or are_enabled
     )
 
 
+def check_alarm_tag_keys(path: str, keys: Iterable[str]) -> None:
+    """Raise ServiceError if a key is reserved."""
+    for place, key in enumerate(keys, 1):
+        if key.lower().startswith("aws:"):
+            refuse_value(metric_sentences.TAG_RESERVED.format(path=f"{path}.{place}"))
+
+
 def tags_of(tags: Sequence[TagMember] | None) -> dict[str, str]:
     """The tags of a request. Raises ServiceError."""
+    check_alarm_tag_keys("Tags", [tag.Key for tag in tags or ()])
     found: dict[str, str] = {}
     for place, tag in enumerate(tags or (), 1):
         check_length(f"Tags.{place}.Key", tag.Key, 128)

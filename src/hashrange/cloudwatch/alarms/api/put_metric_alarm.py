@@ -34,7 +34,6 @@ from hashrange.cloudwatch.limits import (
     ALARM_SHORT_SECONDS_MAX,
     METRIC_NAME_LENGTH_MAX,
 )
-from hashrange.cloudwatch.periods import is_period
 from hashrange.cloudwatch.queries import MetricDataQuery
 from hashrange.cloudwatch.statistic import SIMPLE_STATISTICS, statistic_of
 from hashrange.cloudwatch.units import STANDARD_UNITS
@@ -42,6 +41,8 @@ from hashrange.messages import alarms as sentences
 from hashrange.messages import cloudwatch as metric_sentences
 
 HOUR_SECONDS = 3600
+SHORT_ALARM_PERIODS_SECONDS = (10, 20, 30)
+"""Periods below a minute that an alarm may have. Source: API reference, *PutMetricAlarm*."""
 BESIDE_METRICS = ("MetricName", "Namespace", "Period", "Statistic", "ExtendedStatistic", "Dimensions", "Unit")
 """Members that an alarm on metric math does not have."""
 _ANOMALY = ("LessThanLowerOrGreaterThanUpperThreshold", "LessThanLowerThreshold", "GreaterThanUpperThreshold")
@@ -166,7 +167,7 @@ def _metric(request: PutMetricAlarmRequest) -> WatchedMetric:
         refuse_alarm(metric_sentences.STATISTIC_UNKNOWN.format(value=statistic, path="ExtendedStatistic"))
     if request.EvaluateLowSampleCountPercentile is not None and request.Statistic is not None:
         refuse_alarm(sentences.LOW_SAMPLES_OF_SIMPLE)
-    if not is_period(request.Period):
+    if request.Period not in SHORT_ALARM_PERIODS_SECONDS and request.Period % 60:
         refuse_alarm(sentences.PERIOD_NOT_MULTIPLE)
     if request.Unit is not None:
         check_alarm_choice("Unit", request.Unit, STANDARD_UNITS)

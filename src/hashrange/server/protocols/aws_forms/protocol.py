@@ -13,11 +13,11 @@ from typing import Any
 from hashrange.aws_services.operation import Caller, MemberFault, ServiceApi, ServiceError, SignedCaller
 from hashrange.errors import Abandoned, ApiError, StorageError
 from hashrange.limits import MESSAGE_CHARACTERS_MAX
-from hashrange.messages.aws_forms import NO_SUCH_OPERATION, NO_SUCH_VERSION, NOT_SUPPORTED, SERVICE_FAILED
+from hashrange.messages.aws_forms import SERVICE_FAILED
 from hashrange.server.access import Access
 from hashrange.server.incoming import Respond
 from hashrange.server.protocols.aws_forms.replies import FormReply, WireForm, form_error, form_reply
-from hashrange.server.protocols.aws_forms.requests import Named, Requests, Served
+from hashrange.server.protocols.aws_forms.requests import Named, Requests, Served, unserved_error
 from hashrange.server.protocols.aws_forms.shapes import MembersWrong
 from hashrange.service.drive import in_turns
 from hashrange.service.service import Service
@@ -66,7 +66,7 @@ class AwsForms:
                 raise named.fault
             served = self._requests.find(named)
             if served is None:
-                raise _unserved(named)
+                raise unserved_error(named)
             caller = self._caller(named.api, served, request)
             try:
                 members = self._requests.members(named, served, request)
@@ -99,17 +99,6 @@ class AwsForms:
             answer(None)
         else:
             self._store.when_durable(position, answer)
-
-
-def _unserved(named: Named) -> ServiceError:
-    if named.operation in named.api.unserved:
-        return ServiceError("UnsupportedOperationException", NOT_SUPPORTED.format(operation=named.operation))
-    operation = named.operation[:100]
-    if named.form == "query":
-        return ServiceError("InvalidAction", NO_SUCH_VERSION.format(operation=operation, version=named.api.version))
-    return ServiceError(
-        "UnknownOperationException", NO_SUCH_OPERATION.format(service=named.api.name, operation=operation)
-    )
 
 
 async def _replied(wire: WireForm, running: Coroutine[Any, Any, Mapping[str, Any] | None]) -> FormReply:

@@ -17,6 +17,8 @@ from hashrange.aws_services.operation import ErrorShape, ServiceApi, ServiceErro
 from hashrange.items.steps import walk
 
 Form = Literal["json", "cbor", "query"]
+COMMON_ERRORS = {"RequestEntityTooLarge": ErrorShape(413, "RequestEntityTooLarge")}
+"""Errors that no service's model has, unlike all others with another status than 400. Source: reports of users."""
 _no_character = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Finds what XML 1.0 cannot have, not even escaped. A carriage return it can have only escaped: else it is read as a line feed."""
 
@@ -46,15 +48,21 @@ def form_reply(wire: WireForm, members: Mapping[str, Any] | None) -> FormReply:
     """The reply with these members; None: with none. May give way."""
     if wire.form == "json":
         return FormReply(200, msgspec.json.encode(_present(members or {}, _json_value)), _json_type(wire.api))
-    present = _present(members or {}, _same)
+    present = present_members(members)
     if wire.form == "cbor":
         return _cbor(200, present)
     return _xml(200, wire, f"{wire.operation}Response", _result(wire, present))
 
 
+def present_members(members: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The members of a reply that have a value."""
+    found: dict[str, Any] = _present(members or {}, _same)
+    return found
+
+
 def form_error(wire: WireForm, error: ServiceError) -> FormReply:
     """The reply with an error."""
-    shape = wire.api.errors.get(error.code, ErrorShape(400, error.code))
+    shape = wire.api.errors.get(error.code) or COMMON_ERRORS.get(error.code, ErrorShape(400, error.code))
     members = {"__type": error.code, "message": error.message, **error.members}
     fault = "Sender" if shape.status < 500 else "Receiver"
     if wire.form == "json":

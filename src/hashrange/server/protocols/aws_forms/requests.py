@@ -6,14 +6,22 @@ Source: operations.md 8.
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
-from urllib.parse import parse_qsl
 
 import msgspec
 
 from hashrange.aws_services.operation import MemberFault, ServiceApi, ServiceError, ServiceOperation
-from hashrange.limits import SERVICE_BODY_BYTES_MAX, SERVICE_QUERY_MEMBERS_MAX
-from hashrange.messages.aws_forms import MALFORMED_FORM, MISSING_ACTION, NO_SUCH_VERSION
-from hashrange.server.protocols.aws_forms.cbor_tags import has_other_tags
+from hashrange.items.steps import spend_decoding
+from hashrange.limits import SERVICE_BODY_BYTES_MAX, SERVICE_CONTAINERS_MAX
+from hashrange.messages.aws_forms import (
+    MALFORMED_FORM,
+    MISSING_ACTION,
+    NO_SUCH_OPERATION,
+    NO_SUCH_VERSION,
+    NOT_SUPPORTED,
+    REQUEST_TOO_LARGE,
+)
+from hashrange.server.protocols.aws_forms.cbor_heads import fault_of_heads
+from hashrange.server.protocols.aws_forms.query_form import member_in, pairs_in
 from hashrange.server.protocols.aws_forms.replies import Form
 from hashrange.server.protocols.aws_forms.shapes import (
     MemberShape,
@@ -38,8 +46,8 @@ class Named(NamedTuple):
     form: Form
     api: ServiceApi
     operation: str
-    pairs: list[tuple[str, str]]
-    """Names and values of the Query form."""
+    text: bytes = b""
+    """The form of the Query form, without content codings; it has not been read."""
     fault: ServiceError | None = None
     """Why the request names no operation of any version that is served."""
 
@@ -68,7 +76,7 @@ class Requests:
         """What X-Amz-Target names; None if it is of another service."""
         prefix, _, operation = target.decode("latin-1").partition(".")
         api = self._by_prefix.get(prefix)
-        return None if api is None else Named("json", api, operation, [])
+        return None if api is None else Named("json", api, operation)
 
     def name_in_path_or_form(self, request: HttpRequest) -> Named | None:
         """What a request in the form of CBOR, or in the Query form, names; None if it is of another service."""
@@ -76,7 +84,7 @@ class Requests:
         if found is not None:
             api = self._by_prefix.get(found[1].decode())
             is_served = api is not None and api.xml_namespace is not None
-            return Named("cbor", api, found[2].decode(), []) if api is not None and is_served else None
+            return Named("cbor", api, found[2].decode()) if api is not None and is_served else None
         path, _, query = request.url.partition(b"?")
         if path != b"/":
             return None
@@ -91,17 +99,16 @@ class Requests:
 
     def _name_in_form(self, text: bytes) -> Named | None:
         """What a form names: the API is that whose version it has or, if it has none, the first with such an operation."""
-        pairs = _pairs_in(text) if b"Action=" in text else None
-        if pairs is None:
+        try:
+            action, version = member_in(text, b"Action"), member_in(text, b"Version")
+        except UnicodeDecodeError:
             return None
-        members = dict(pairs)
-        action, version = members.get("Action"), members.get("Version")
         if action is None:
             return None
         found = [api for api in self._query_apis if version in (None, api.version)]
         if version is None:
             found.sort(key=lambda api: (api.name, action) not in self._served)
-        return Named("query", found[0], action, pairs) if found else None
+        return Named("query", found[0], action, text) if found else None
 
     def _name_in_signature(self, request: HttpRequest, text: bytes | None) -> Named | None:
         """What a form that names no operation is for, and what is wrong with it; None unless it is signed for one of the services."""
@@ -109,25 +116,35 @@ class Requests:
         api = next((api for api in self._query_apis if api.signing_name == signing_name), None)
         if api is None:
             return None
-        pairs = None if text is None else _pairs_in(text)
-        if pairs is None:
-            return Named("query", api, "", [], ServiceError("MalformedQueryString", MALFORMED_FORM))
-        members = dict(pairs)
-        action, version = members.get("Action"), members.get("Version")
+        malformed = Named("query", api, "", fault=ServiceError("MalformedQueryString", MALFORMED_FORM))
+        if text is None or len(text) > SERVICE_BODY_BYTES_MAX:
+            return malformed
+        try:
+            text.decode()
+            action, version = member_in(text, b"Action"), member_in(text, b"Version")
+        except UnicodeDecodeError:
+            return malformed
         if action is None:
-            return Named("query", api, "", pairs, ServiceError("MissingAction", MISSING_ACTION))
+            return Named("query", api, "", fault=ServiceError("MissingAction", MISSING_ACTION))
         unknown = NO_SUCH_VERSION.format(operation=action[:100], version=str(version)[:100])
-        return Named("query", api, action, pairs, ServiceError("InvalidAction", unknown))
+        return Named("query", api, action, fault=ServiceError("InvalidAction", unknown))
 
     def find(self, named: Named) -> Served | None:
         """The operation that is named; None if it is not served."""
         return self._served.get((named.api.name, named.operation))
 
     def members(self, named: Named, served: Served, request: HttpRequest) -> msgspec.Struct:
-        """The request struct. Raises MembersWrong, and ContentEncodingError."""
-        struct, shape = served.operation.request, served.shape
+        """The request struct; may give way. Raises MembersWrong, ContentEncodingError, and ServiceError for a body that is no form, or too large."""
+        most = served.operation.body_bytes_max
+        if most is not None and len(request.body) > most:
+            message = REQUEST_TOO_LARGE.format(size=len(request.body), most=most)
+            raise ServiceError("RequestEntityTooLarge", message)
         if named.form == "query":
-            return struct_of(from_tree(tree_of(named.pairs), shape), struct, strict=False)
+            pairs = pairs_in(named.text)
+            if pairs is None:
+                raise ServiceError("MalformedQueryString", MALFORMED_FORM)
+            node = from_tree(tree_of(pairs), served.shape)
+            return struct_of(node, served.operation.request, strict=False)
         body = request.body
         if request.layout.content_encoding >= 0:
             try:
@@ -136,12 +153,32 @@ class Requests:
                 raise _too_large() from None
         if len(body) > SERVICE_BODY_BYTES_MAX:
             raise _too_large()
-        node = _json(body) if named.form == "json" else _cbor(body)
-        return struct_of(with_scalars(node, shape), struct, strict=True)
+        return self.struct(served, _json(body) if named.form == "json" else _cbor(body))
+
+    def struct(self, served: Served, members: Any) -> msgspec.Struct:
+        """The request struct of members as plain values. Raises MembersWrong."""
+        return struct_of(with_scalars(_object(members), served.shape), served.operation.request, strict=True)
+
+
+def unserved_error(named: Named) -> ServiceError:
+    """The error of a request that names an operation which is not served."""
+    if named.operation in named.api.unserved:
+        return ServiceError("UnsupportedOperationException", NOT_SUPPORTED.format(operation=named.operation))
+    operation = named.operation[:100]
+    if named.form == "query":
+        return ServiceError("InvalidAction", NO_SUCH_VERSION.format(operation=operation, version=named.api.version))
+    return ServiceError(
+        "UnknownOperationException", NO_SUCH_OPERATION.format(service=named.api.name, operation=operation)
+    )
 
 
 def _too_large() -> MembersWrong:
     return MembersWrong(MemberFault("value", "", f"the body has more than {SERVICE_BODY_BYTES_MAX:,} bytes"))
+
+
+def _too_many_containers() -> MembersWrong:
+    detail = f"the body has more than {SERVICE_CONTAINERS_MAX:,} lists and structures"
+    return MembersWrong(MemberFault("value", "", detail))
 
 
 def _plain_form(request: HttpRequest) -> bytes | None:
@@ -154,21 +191,12 @@ def _plain_form(request: HttpRequest) -> bytes | None:
         return None
 
 
-def _pairs_in(text: bytes) -> list[tuple[str, str]] | None:
-    """Names and values of a form; None if it cannot be read, or is too large."""
-    if len(text) > SERVICE_BODY_BYTES_MAX:
-        return None
-    try:
-        return parse_qsl(
-            text.decode(), keep_blank_values=True, max_num_fields=SERVICE_QUERY_MEMBERS_MAX, errors="strict"
-        )
-    except (ValueError, UnicodeDecodeError):
-        return None
-
-
 def _json(body: bytes) -> Any:
+    if body.count(b"[") + body.count(b"{") > SERVICE_CONTAINERS_MAX:  # brackets in texts count too
+        raise _too_many_containers()
+    spend_decoding(len(body))
     try:
-        return _object(msgspec.json.decode(body or b"{}"))
+        return msgspec.json.decode(body or b"{}")
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         raise MembersWrong(MemberFault("type", "", "the body is no JSON")) from None
 
@@ -176,15 +204,17 @@ def _json(body: bytes) -> Any:
 def _cbor(body: bytes) -> Any:
     if not body:
         return {}
-    if has_other_tags(body):
+    fault = fault_of_heads(body)
+    if fault == "tags":
         raise MembersWrong(MemberFault("value", "", "the body has tags that are none of times"))
+    if fault == "containers":
+        raise _too_many_containers()
+    spend_decoding(len(body))
     # Imported here: most servers are never asked in this form, and start time counts.
     import cbor2  # noqa: PLC0415
 
     try:
-        return _object(cbor2.loads(body))
-    except MembersWrong:
-        raise
+        return cbor2.loads(body)
     except Exception:  # noqa: BLE001 - what the library makes of times may raise anything
         raise MembersWrong(MemberFault("type", "", "the body is no CBOR")) from None
 

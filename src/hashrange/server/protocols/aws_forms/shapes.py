@@ -11,7 +11,7 @@ from msgspec import inspect
 
 from hashrange.aws_services.operation import MemberFault, MemberFaultKind
 from hashrange.errors import HashrangeError
-from hashrange.items.steps import walk
+from hashrange.items.steps import sort, walk
 
 StructT = TypeVar("StructT", bound=msgspec.Struct)
 QUERY_LEVELS_MAX = 12
@@ -175,9 +175,9 @@ FormTree = dict[str, Any]
 
 
 def tree_of(pairs: list[tuple[str, str]]) -> FormTree:
-    """`MetricData.member.1.Value=5` → nested dicts. Raises MembersWrong."""
+    """`MetricData.member.1.Value=5` → nested dicts; may give way. Raises MembersWrong."""
     tree: FormTree = {}
-    for name, value in pairs:
+    for name, value in walk(pairs):
         parts = name.split(".")
         if len(parts) > QUERY_LEVELS_MAX:
             _fail("value", name[:100], "too many levels")
@@ -194,7 +194,7 @@ def tree_of(pairs: list[tuple[str, str]]) -> FormTree:
 
 
 def from_tree(node: Any, shape: MemberShape, path: str = "") -> Any:
-    """What a tree means for a type. Raises MembersWrong."""
+    """What a tree means for a type; may give way. Raises MembersWrong."""
     if shape.kind in {"leaf", "float", "time"}:
         if isinstance(node, dict):
             _fail("type", path, "Expected a value")
@@ -206,16 +206,16 @@ def from_tree(node: Any, shape: MemberShape, path: str = "") -> Any:
     if shape.kind == "struct":
         return {
             name: from_tree(one, shape.members[name], f"{path}.{name}" if path else name)
-            for name, one in node.items()
+            for name, one in walk(node.items())
             if name in shape.members
         }
     assert shape.each is not None
     numbered = node.get("member" if shape.kind == "list" else "entry", node)
-    if not isinstance(numbered, dict) or not all(number.isdecimal() and len(number) < 8 for number in numbered):
+    if not isinstance(numbered, dict) or not all(one.isdecimal() and len(one) < 8 for one in walk(numbered)):
         _fail("type", path, "Expected numbers of members, beginning with 1")
-    ordered = sorted(numbered.items(), key=lambda pair: int(pair[0]))
+    ordered = [(name, numbered[name]) for _, name in walk(sort([(int(name), name) for name in walk(numbered)]))]
     if shape.kind == "list":
-        return [from_tree(one, shape.each, f"{path}.{number}") for number, one in ordered]
+        return [from_tree(one, shape.each, f"{path}.{number}") for number, one in walk(ordered)]
     entries = [one for _, one in ordered]
     if not all(isinstance(one, dict) and isinstance(one.get("key"), str) for one in entries):
         _fail("type", path, "Expected entries with key and value")

@@ -1,0 +1,91 @@
+"""How does a program run on a database's own thread? `Database.run` gives it an `Inside`, whose calls change no threads, which takes most of a call's time."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from hashrange.jobs.virtual_time import advance
+from hashrange.server.protocols.values import ValuesCall
+from hashrange.service.scopes import SHARED_ACCOUNT, SHARED_REGION
+from hashrange.service.service import Service
+from hashrange.service.snapshots import movable_clock
+
+if TYPE_CHECKING:
+    from hashrange.server.protocols.aws_forms.service_calls import ServiceCalls
+
+TURN_SECONDS = 0.002
+"""A program that has called this long gives way to other requests."""
+
+
+class Inside:
+    """A database as a program on its own thread sees it. To be used by coroutines on that thread."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._services: ServiceCalls | None = None
+        self._monotonic = service.clock.monotonic
+        self._turn_ends_seconds = self._monotonic() + TURN_SECONDS
+
+    async def call(
+        self, operation: str, members: Mapping[str, Any], *, service: str = "dynamodb", region: str = SHARED_REGION
+    ) -> dict[str, Any]:
+        """The same as `Database.call`, without a change of threads."""
+        if self._monotonic() >= self._turn_ends_seconds:
+            await asyncio.sleep(0)
+            self._turn_ends_seconds = self._monotonic() + TURN_SECONDS
+        if service != "dynamodb":
+            return await self._call_service(service, region, operation, members)
+        reply = _Reply()
+        ValuesCall.start(self._service, SHARED_ACCOUNT, region, operation, members, reply)
+        return await reply.taken()
+
+    async def _call_service(
+        self, service: str, region: str, operation: str, members: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        if self._services is None:
+            # Imported here: most databases are never asked for these services, and start time counts.
+            from hashrange.server.protocols.aws_forms.service_calls import ServiceCalls  # noqa: PLC0415
+
+            self._services = ServiceCalls(self._service)
+        return await self._services.call(service, SHARED_ACCOUNT, region, operation, members)
+
+    def now(self) -> float:
+        """Service time, in seconds since the epoch."""
+        return movable_clock(self._service).service_time()
+
+    async def advance(self, seconds: float) -> None:
+        """The same as `Database.clock.advance`, without a change of threads."""
+        await advance(movable_clock(self._service), self._service.jobs, checked_advance(seconds))
+
+
+class _Reply:
+    """What a call has ended with, or will end with. Used on one thread."""
+
+    def __init__(self) -> None:
+        self._ended: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+
+    def set_result(self, reply: dict[str, Any]) -> None:
+        """End with a reply, unless nobody waits any more."""
+        if not self._ended.done():
+            self._ended.set_result(reply)
+
+    def set_exception(self, error: BaseException) -> None:
+        """End with an error, unless nobody waits any more."""
+        if not self._ended.done():
+            self._ended.set_exception(error)
+
+    async def taken(self) -> dict[str, Any]:
+        """The reply. Raises the error."""
+        return self._ended.result() if self._ended.done() else await self._ended
+
+
+def checked_advance(seconds: float) -> float:
+    """The seconds by which service time is to be moved ahead. Raises TypeError and ValueError."""
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        raise TypeError(
+            f"service time is advanced by a number of seconds, such as advance(3600), not by {seconds!r}. The seconds of"
+            " a timedelta are its total_seconds()."
+        )
+    if not seconds >= 0:
+        raise ValueError(f"service time moves ahead only, not by {seconds} seconds")
+    return seconds

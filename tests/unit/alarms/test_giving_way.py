@@ -1,0 +1,95 @@
+"""Requests about very many alarms, or about those with very long rules and histories, give way: other requests do not wait for them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from hashrange.aws_services.operation import Caller
+from hashrange.clock import VirtualClock
+from hashrange.cloudwatch.alarms.alarm import AlarmDefinition, Threshold, WatchedMetric
+from hashrange.cloudwatch.alarms.alarm_job import AlarmEvaluation
+from hashrange.cloudwatch.alarms.alarms import HISTORY_PREFIX, Alarms
+from hashrange.cloudwatch.alarms.api.registry import ALARM_OPERATIONS
+from hashrange.cloudwatch.alarms.history import History, HistoryItem
+from hashrange.cloudwatch.metrics import Metrics
+from tests.support.working import give_way_always, lines_between_looks
+from tests.unit.alarms.test_math_alarms import done
+from tests.unit.functions.functions_world import MemoryDocuments
+
+ALARMS, EVENTS = 500, 2_000
+CALLER = Caller("1", "us-east-1")
+RULE = " OR ".join([f"ALARM(a{number})" for number in range(100)] + ["FALSE"] * 900)
+OPERATIONS = {operation.name: operation for operation in ALARM_OPERATIONS}
+
+
+@pytest.fixture
+def alarms() -> Alarms:
+    """Many alarms, of which ten have long rules, and thirty long histories."""
+    documents, clock = MemoryDocuments(), VirtualClock()
+    alarms = Alarms(documents, clock)
+    metric, threshold = WatchedMetric("own", "Load", "Sum", 60), Threshold("GreaterThanThreshold", 1.0, 1)
+    for number in range(ALARMS):
+        done(alarms.put(*CALLER, AlarmDefinition(f"a{number}", threshold=threshold, metric=metric)))
+    for number in range(10):
+        done(alarms.put(*CALLER, AlarmDefinition(f"c{number}", rule=RULE)))
+    events = [HistoryItem(clock.service_time(), "StateUpdate", "changed", "{}")] * EVENTS
+    for number in range(30):
+        name = f"{HISTORY_PREFIX}{CALLER.account}/{CALLER.region}/a{number}"
+        documents.content[name] = msgspec.json.encode(History(items=events))
+    return alarms
+
+
+@pytest.mark.parametrize(
+    ("operation", "members"),
+    [
+        ("DescribeAlarms", {}),
+        ("DescribeAlarms", {"ParentsOfAlarmName": "a1"}),
+        ("DescribeAlarms", {"ChildrenOfAlarmName": "c1"}),
+        ("DescribeAlarmsForMetric", {"Namespace": "own", "MetricName": "Load"}),
+        ("DescribeAlarmHistory", {}),
+        ("DescribeAlarmHistory", {"AlarmName": "a1"}),
+        ("DeleteAlarms", {"AlarmNames": ["a498", "a499"]}),
+        ("PutCompositeAlarm", {"AlarmName": "new", "AlarmRule": RULE}),
+    ],
+)
+def test_no_request_holds_up_others(alarms: Alarms, operation: str, members: dict[str, Any]) -> None:
+    """Each rule took 3 ms to read, and DescribeAlarms reads those of all alarms; histories were read at once, whatever was asked for."""
+    served = OPERATIONS[operation]
+    request = msgspec.convert(members, served.request)
+    assert lines_between_looks(lambda: done(served.run(alarms, CALLER, request))) < 15_000
+
+
+def test_the_history_of_one_alarm_reads_no_other(alarms: Alarms, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_self: MemoryDocuments, _prefix: str) -> Any:
+        raise AssertionError("the histories of all alarms were read")
+
+    monkeypatch.setattr(MemoryDocuments, "below", refuse)
+    served = OPERATIONS["DescribeAlarmHistory"]
+    reply = done(served.run(alarms, CALLER, msgspec.convert({"AlarmName": "a40"}, served.request)))
+    assert [one["HistorySummary"] for one in reply["AlarmHistoryItems"]] == ['Alarm "a40" created']
+
+
+@pytest.mark.parametrize("change", ["delete", "replace"])
+def test_a_composite_alarm_that_changes_while_its_rule_is_read_stays_so(change: str) -> None:
+    documents, clock = MemoryDocuments(), VirtualClock()
+    alarms = Alarms(documents, clock)
+    done(alarms.put(*CALLER, AlarmDefinition("any", rule="FALSE OR " * 1_000 + "TRUE")))
+    evaluation = AlarmEvaluation(alarms, Metrics(documents, clock), clock)
+    done(evaluation.run_slice())
+    clock.advance(60)
+
+    def changed() -> None:
+        if change == "delete":
+            done(alarms.delete(*CALLER, ["any"]))
+        else:
+            done(alarms.put(*CALLER, AlarmDefinition("any", rule="FALSE")))
+
+    changes: list[Callable[[], None]] = [changed]
+    give_way_always(evaluation.run_slice(), lambda: changes.pop()() if changes else None)
+    assert not changes
+    alarm = alarms.get(*CALLER, "any")
+    assert (alarm is None) == (change == "delete")
+    if alarm is not None:
+        assert alarm.definition.rule == "FALSE"
