@@ -139,6 +139,12 @@ def test_a_request_goes_on_as_it_came(endpoint: str, emulator: Emulator) -> None
     assert hashlib.sha256(body).digest() == hashlib.sha256(OBJECT).digest() or OBJECT in body
 
 
+def test_a_whole_url_goes_on_as_its_path(endpoint: str, emulator: Emulator) -> None:
+    for url in ("http://photos.example/a?x=1", "http://photos.example?x=1"):
+        asked(endpoint, "GET", url, {"Authorization": "AWS any:signature"})
+    assert [path for _, path, _, _ in emulator.received] == ["/a?x=1", "/?x=1"]
+
+
 def test_a_reply_comes_back_as_it_was(endpoint: str, emulator: Emulator) -> None:
     s3 = client_of("s3", endpoint)
     got = s3.get_object(Bucket="photos", Key="a")

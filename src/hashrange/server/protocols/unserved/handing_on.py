@@ -139,7 +139,9 @@ def _head_of(request: HttpRequest, target: HttpTarget) -> bytes:
         else b"Content-Length: %d\r\n" % len(request.body)
     )
     base = target.path.partition("?")[0].rstrip("/").encode()
-    url = _scheme_and_host.sub(b"", request.url) or b"/"
+    url = _scheme_and_host.sub(b"", request.url)
+    if not url.startswith((b"/", b"*")):  # of a whole URL without a path, only a query may be left
+        url = b"/" + url
     return b"%b %b%b HTTP/1.1\r\n%b%bConnection: close\r\n%b: 1\r\n\r\n" % (
         request.method, base, url, b"".join(lines), length, MARK,
     )  # fmt: skip
