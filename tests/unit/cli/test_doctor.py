@@ -122,6 +122,13 @@ def test_what_surprises_people(
     assert words in found[subject][1]
 
 
+def test_a_user_without_a_home(doctor: Doctor, endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container that runs as a user whom its image does not know. SDKs then find no files, and start."""
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    found = doctor(AWS_ENDPOINT_URL=endpoint, HOME="", expected=0, **CLIENT)
+    assert "profile" not in found
+
+
 def test_a_data_folder_that_is_a_link_to_nothing(doctor: Doctor, endpoint: str) -> None:
     (doctor.home / "link").symlink_to("nothing")
     (doctor.home / "loop").symlink_to("loop")

@@ -93,7 +93,9 @@ def _read(variable: str | None, usual: Path) -> tuple[dict[str, Section], str | 
             parser.read_file(file)
     except FileNotFoundError:
         return {}, None
-    except (OSError, RuntimeError, UnicodeDecodeError, configparser.Error) as error:
+    except RuntimeError as error:  # a user without a home
+        return {}, f"{path} cannot be read ({type(error).__name__})" if variable else None
+    except (OSError, UnicodeDecodeError, configparser.Error) as error:
         return {}, f"{path} cannot be read ({type(error).__name__})"
     return {name: dict(parser.items(name)) for name in parser.sections()}, None
 
