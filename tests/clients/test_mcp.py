@@ -1,22 +1,18 @@
-"""`hashrange mcp`, as clients of the Model Context Protocol use it: over standard input and output, and over HTTP."""
+"""`hashrange mcp`, as clients of the Model Context Protocol use it over standard input and output."""
 
 import asyncio
-import http.client
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-import httpx2
 import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
-from mcp.client.streamable_http import streamable_http_client
 
 from hashrange.cli.main import FAILED, UNREAD, WRONG_USE
 from hashrange.settings import Settings
@@ -291,74 +287,26 @@ def test_the_extra_may_be_missing() -> None:
     assert "pip install 'hashrange[mcp]'" in told.stderr
 
 
+def test_another_version_of_the_sdk_is_told(tmp_path: Path) -> None:
+    """Other programs need other versions, so that one may be installed without the extra."""
+    (tmp_path / "mcp").mkdir()
+    (tmp_path / "mcp" / "__init__.py").write_text("", encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), ENVIRONMENT["PYTHONPATH"]])}
+    command = [sys.executable, "-m", "hashrange", "mcp"]
+    told = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert told.returncode == FAILED
+    assert told.stderr.startswith(
+        "hashrange: the Python SDK of the Model Context Protocol that is installed has another version"
+    )
+    assert "pip install 'hashrange[mcp]'" in told.stderr
+
+
 def test_a_weak_token_of_the_environment_is_refused() -> None:
     environment = {**os.environ, **ENVIRONMENT, "HASHRANGE_MCP_TOKEN": "short"}
     command = [sys.executable, "-m", "hashrange", "mcp", "--http", "0"]
     told = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert told.returncode == WRONG_USE
     assert "HASHRANGE_MCP_TOKEN must hold a token of at least 16" in told.stderr
-
-
-class HttpTools:
-    """`hashrange mcp --http 0`."""
-
-    def __init__(self, database: Database, *words: str) -> None:
-        command = [sys.executable, "-m", "hashrange", "mcp", "--endpoint", database.endpoint, "--http", "0", *words]
-        environment = {**os.environ, **ENVIRONMENT}
-        self._process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
-        assert self._process.stderr is not None
-        line = self._process.stderr.readline()
-        found = re.search(r"(http://127\.0\.0\.1:\d+)/mcp(?: with the token (\S+))?", line)
-        assert found, line
-        self.origin, self.token = found[1], found[2]
-
-    def post(self, headers: dict[str, str]) -> int:
-        """The status of a first message with these headers."""
-        connection = http.client.HTTPConnection(self.origin.removeprefix("http://"))
-        members = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
-        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": members})
-        kinds = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-        try:
-            connection.request("POST", "/mcp", body, kinds | headers)
-            return connection.getresponse().status
-        finally:
-            connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._process.terminate()
-        self._process.communicate()
-
-
-def test_http(database: Database) -> None:
-    async def talk(tools: HttpTools) -> Any:
-        headers = {"Authorization": f"Bearer {tools.token}"}
-        async with (
-            httpx2.AsyncClient(headers=headers) as http_client,
-            Client(streamable_http_client(f"{tools.origin}/mcp", http_client=http_client)) as client,
-        ):
-            return _heard(await client.call_tool("list_tables", {}))
-
-    with HttpTools(database) as tools:
-        assert asyncio.run(talk(tools))["tables"] == ["Users"]
-        known = {"Authorization": f"Bearer {tools.token}"}
-        assert tools.post(known) == 200
-        assert tools.post({}) == 401
-        assert tools.post({"Authorization": f"Bearer {tools.token}x"}) == 401
-        assert tools.post({"Authorization": tools.token}) == 401
-        assert tools.post(known | {"Host": "evil.example"}) in {400, 421}
-        assert tools.post(known | {"Origin": "http://evil.example"}) == 403
-
-
-def test_the_token_is_that_of_a_file(database: Database, tmp_path: Path) -> None:
-    path = tmp_path / "token"
-    path.write_text("a-token-of-some-length\n", encoding="utf-8")
-    with HttpTools(database, "--token-file", str(path)) as tools:
-        assert tools.token is None
-        assert tools.post({"Authorization": "Bearer a-token-of-some-length"}) == 200
-        assert tools.post({"Authorization": "Bearer another"}) == 401
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,10 @@ A client of the protocol starts this command, and talks to it over standard inpu
 credentials file asks for. Needs the extra: pip install 'hashrange[mcp]'
 """
 MISSING = "the tools need the Python SDK of the Model Context Protocol. Install it: pip install 'hashrange[mcp]'"
+OTHER_VERSION = (
+    "the Python SDK of the Model Context Protocol that is installed has another version ({reason}). Install the right one, in an"
+    " environment of its own if other programs need theirs: pip install 'hashrange[mcp]'"
+)
 REGION_VARIABLES = ("AWS_REGION", "AWS_DEFAULT_REGION")
 TOKEN_CHARACTERS_MIN = 16
 
@@ -33,8 +37,11 @@ def run(words: list[str]) -> int:
         return refuse(MISSING, FAILED)
     # Imported here: the SDK takes longer to load than the rest of Hashrange, and may be missing.
     from hashrange.cli.mcp_tools.asking import AskedServer
-    from hashrange.cli.mcp_tools.assembly import make_tool_server
 
+    try:
+        from hashrange.cli.mcp_tools.assembly import make_tool_server
+    except ImportError as error:
+        return refuse(OTHER_VERSION.format(reason=error), FAILED)
     asking = AskedServer(server)
     tools = make_tool_server(asking, may_write=options.may_write)
     try:
@@ -50,7 +57,7 @@ def run(words: list[str]) -> int:
         else:
             from hashrange.cli.mcp_tools.http_tools import serve_tools
 
-            serve_tools(tools, port, token, is_token_shown=is_new)
+            serve_tools(tools, port, token, asking.end, is_token_shown=is_new)
     except OSError as error:
         return refuse(f"the tools cannot be served on port {port}: {error.strerror}.", FAILED)
     finally:

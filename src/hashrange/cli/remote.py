@@ -4,14 +4,16 @@ A server without credentials accepts any signature. So without keys in the envir
 made-up keys.
 """
 
+import contextlib
 import hmac
 import json
+import socket
 import ssl
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import SplitResult, urlsplit
 
 from hashrange.cli.parsing import CommandParser, UsageError
@@ -72,6 +74,19 @@ class RefusedRequest(RemoteError):
         self.message = message
 
 
+class _Members(dict[str, Any]):
+    """The members of a reply. One that is missing where it is needed shows that another program answers."""
+
+    def __init__(self, members: Mapping[str, Any], endpoint: str) -> None:
+        super().__init__(members)
+        self._endpoint = endpoint
+
+    def __missing__(self, name: str) -> NoReturn:
+        raise RemoteError(
+            f"what answers at {self._endpoint} is no DynamoDB server: its reply has no {name}. Name one with --endpoint."
+        )
+
+
 class Remote:
     """A server at an endpoint, to which requests for one Region are sent. Not thread-safe."""
 
@@ -88,6 +103,7 @@ class Remote:
         self._has_keys = bool(environment.get("AWS_ACCESS_KEY_ID"))
         self._wall_time = SystemClock.wall_time
         self._connection: HTTPConnection | None = None
+        self._is_ended = False
         self.replied_at_seconds = 0.0
         """Date header of the last reply, in seconds since the epoch; local time if the reply had none; 0 at first."""
 
@@ -110,7 +126,7 @@ class Remote:
         status, body = self._exchange(method, ADMIN_PREFIX + path, {}, json.dumps(members).encode())
         reply = _decoded(body)
         if status == 200 and isinstance(reply, dict):
-            return reply
+            return _Members(reply, self.endpoint)
         if isinstance(reply, dict) and isinstance(reply.get("error"), str):
             raise RemoteError(f"the server at {self.endpoint} refused {method} {path}: {_printable(reply['error'])}")
         raise RemoteError(f"the server at {self.endpoint} has no admin API. Start it with --admin.")
@@ -134,8 +150,18 @@ class Remote:
             self._connection.close()
             self._connection = None
 
+    def end(self) -> None:
+        """Let the request that another thread waits for fail now, and all further ones."""
+        self._is_ended = True
+        socket_of = None if self._connection is None else self._connection.sock
+        if socket_of is not None:
+            with contextlib.suppress(OSError):
+                socket.socket.shutdown(socket_of, socket.SHUT_RDWR)
+
     def _send(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
         """Send a request once; returns the reply's status and body. Raises OSError, HTTPException."""
+        if self._is_ended:
+            raise InterruptedError
         try:
             if self._connection is None:
                 self._connection = self._connected()
@@ -198,7 +224,7 @@ class Remote:
                 f"what answers at {self.endpoint} is no DynamoDB server (HTTP {status}). Name one with --endpoint."
             )
         if status == 200:
-            return reply
+            return _Members(reply, self.endpoint)
         code = str(reply["__type"]).rpartition("#")[2]
         message = str(reply.get("message") or reply.get("Message") or "")
         raise RefusedRequest(code, message, self._refused(operation, code, message))

@@ -45,7 +45,8 @@ class InitError(SettingUnusable):
     def __init__(
         self, path: str, reason: str, remedy: str = "Nothing of the folder was applied; mend the file and try again."
     ) -> None:
-        super().__init__(f"the init file {path} cannot be applied: {reason} {remedy}")
+        told = f"the init file {path} cannot be applied: {reason} {remedy}"
+        super().__init__("".join(one if one.isprintable() else "?" for one in told))  # nothing that commands a terminal
 
 
 class InitFile(NamedTuple):

@@ -9,6 +9,7 @@ or a list of these. The items that a scan prints are no requests (`items.py`). A
 """
 
 import contextlib
+import re
 from collections.abc import Mapping
 from typing import NamedTuple, TypeVar
 
@@ -35,6 +36,10 @@ DESCRIBING = ("Table", "TableDescription")
 _TABLE_STATUS = "TableStatus"
 
 T = TypeVar("T")
+_begins_with_write = re.compile(
+    rb'\[\s*\{\s*"(?:PutRequest"\s*:\s*\{\s*"Item|DeleteRequest"\s*:\s*\{\s*"Key)"\s*:\s*\{'
+).match
+"""Matches a list of writes. No item begins so: `Item` and `Key` are no types of values."""
 
 
 class UnusableInput(Exception):
@@ -53,13 +58,6 @@ class InitRequest(NamedTuple):
     """Number of items that the request puts or deletes."""
 
 
-class _Write(msgspec.Struct, forbid_unknown_fields=True):
-    """The members of a write of BatchWriteItem."""
-
-    PutRequest: dict[str, msgspec.Raw] | None = None
-    DeleteRequest: dict[str, msgspec.Raw] | None = None
-
-
 class _Batch(msgspec.Struct):
     """The members of BatchWriteItem that are counted."""
 
@@ -69,11 +67,11 @@ class _Batch(msgspec.Struct):
 def is_batch(body: bytes) -> bool:
     """True for writes as `--request-items` takes them: each member is a table, which may be called like any member of a request."""
     try:
-        tables = msgspec.json.decode(body, type=dict[str, list[msgspec.Raw]])
-        firsts = [msgspec.json.decode(writes[0], type=_Write) for writes in tables.values() if writes]
+        tables = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return False
-    return any("Item" in (first.PutRequest or ()) or "Key" in (first.DeleteRequest or ()) for first in firsts)
+    texts = [bytes(writes) for writes in tables.values()]
+    return all(text.startswith(b"[") for text in texts) and any(map(_begins_with_write, texts))
 
 
 def requests_in(text: bytes, known: Mapping[str, Operation]) -> list[InitRequest]:

@@ -9,4 +9,8 @@ ENDING = "Hashrange ends"
 TOO_SLOW = "no reply within {seconds:g} s"
 NO_STATUS = "the reply has the status {status}"
 TOO_LARGE = "the reply is too large; at most {most:,} bytes are handed on, and {held:,} of all replies at a time"
+TOO_MANY = (
+    "Hashrange hands requests of {service} on to {url} (--others), which has not answered those before: their bodies may have {most:,}"
+    " bytes together. Try again."
+)
 LOOP = "Hashrange hands requests of {service} on to {url} (--others), and they come back here. Let it be the URL of another emulator."

@@ -15,7 +15,7 @@ TLS_HANDSHAKE = b"\x16\x03"
 """First bytes of a client's first TLS record (RFC 8446, 5.1); no HTTP request begins with them."""
 
 _log = logging.getLogger("hashrange.server")
-_signed_service = re.compile(rb"Credential=[^/,\s]+/[0-9]+/[^/,\s]*/([a-z0-9-]{1,64})/aws4_request").search
+_signed_service = re.compile(rb"Credential=[^/,\s]+/[0-9]+/[^/,\s]*/([a-z0-9-]{1,64})/aws4_request").match
 
 
 class OtherServiceHint:
@@ -28,7 +28,8 @@ class OtherServiceHint:
 
     def __call__(self, request: HttpRequest) -> None:
         """Log a hint, once for each service, if `request` was signed for a service that is not served here."""
-        found = _signed_service(request.header(b"authorization") or b"")
+        authorization = request.header(b"authorization") or b""
+        found = _signed_service(authorization, authorization.find(b"Credential="))
         if found is None or len(self._given) >= HINTS_MAX:
             return
         service = found[1].decode()

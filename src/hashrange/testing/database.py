@@ -39,6 +39,10 @@ KEPT_OPEN = (
     "This database belongs to the fixture hashrange_database, and later tests use it too. Use it without `with`, and do not"
     " close it. A test that needs a database of its own uses server()."
 )
+WITHOUT_SECRETS = (
+    "Settings({name}=…) has no effect here: a database inside a program lets every access key in, and its port speaks HTTP. Start"
+    " `hashrange serve` for a test of keys or certificates."
+)
 
 
 class ServiceTime:
@@ -298,11 +302,14 @@ class StartingDatabase:
         """A database for a `with` or `async with` block; in memory unless `settings` is given and has a `data_dir`.
 
         `snapshot`: the file to begin with (`Snapshot.save`, `hashrange snapshot`). `port`: that of `Database.endpoint`; 0
-        takes a free one. The block's beginning raises StorageError, SettingUnusable or SnapshotFileError.
+        takes a free one. Raises ValueError for settings of keys and certificates. The block's beginning raises StorageError, SettingUnusable or SnapshotFileError.
         """
         if not isinstance(settings, Settings | None):
             raise TypeError(f"server takes Settings, as in server(Settings(data_dir=…)), not {settings!r}.")
         settings = msgspec.structs.replace(settings or self._settings, port=port)
+        for name in ("credentials", "tls_cert", "tls_key"):
+            if getattr(settings, name) is not None:
+                raise ValueError(WITHOUT_SECRETS.format(name=name))
         if snapshot is not None:
             settings = msgspec.structs.replace(settings, snapshot=str(snapshot))
         return StartingDatabase(settings)

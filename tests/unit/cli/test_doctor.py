@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.session import get_session
 
-from hashrange.cli.checkup.sdk_settings import Profile, look_at_proxies, look_at_region, without_user
+from hashrange.cli.checkup.sdk_settings import Profile, is_aws, look_at_proxies, look_at_region, without_user
 from hashrange.settings import Settings
 from hashrange.testing import server
 from tests.unit.cli.doctor_visits import CLIENT, SECRET, Answering, Doctor
@@ -121,6 +122,13 @@ def test_what_surprises_people(
     assert words in found[subject][1]
 
 
+def test_a_user_without_a_home(doctor: Doctor, endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container that runs as a user whom its image does not know. SDKs then find no files, and start."""
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    found = doctor(AWS_ENDPOINT_URL=endpoint, HOME="", expected=0, **CLIENT)
+    assert "profile" not in found
+
+
 def test_a_data_folder_that_is_a_link_to_nothing(doctor: Doctor, endpoint: str) -> None:
     (doctor.home / "link").symlink_to("nothing")
     (doctor.home / "loop").symlink_to("loop")
@@ -202,6 +210,15 @@ def test_aws_as_the_endpoint_in_the_code(doctor: Doctor) -> None:
     assert "server" not in found
 
 
+def test_hosts_of_all_partitions_are_those_of_aws() -> None:
+    """Nothing is sent to them. botocore has the list of all AWS SDKs."""
+    partitions = get_session().get_data("partitions")["partitions"]
+    endings = {one["outputs"][name] for one in partitions for name in ("dnsSuffix", "dualStackDnsSuffix")}
+    assert {ending for ending in endings if not is_aws(f"dynamodb.region.{ending}")} == set()
+    assert not is_aws("notamazonaws.com")
+    assert not is_aws("amazonaws.com.example")
+
+
 def test_a_profile_in_the_code_precedes_variables(doctor: Doctor, endpoint: str) -> None:
     doctor.write("credentials", f"[shop]\naws_access_key_id = 111122223333\naws_secret_access_key = {SECRET}\n")
     found = doctor("--profile", "shop", AWS_ENDPOINT_URL=endpoint, **CLIENT)
@@ -213,8 +230,9 @@ def test_a_profile_in_the_code_precedes_variables(doctor: Doctor, endpoint: str)
 def test_proxies_for_other_machines_are_a_hint() -> None:
     variables = {"http_proxy": "http://proxy:3128"}
     assert [one.verdict for one in look_at_proxies("http://db.example:8000", "db.example", variables)] == ["hint"]
-    excluded = variables | {"NO_PROXY": ".example"}
-    assert not list(look_at_proxies("http://db.example:8000", "db.example", excluded))
+    for places in (".example", "db.example:8000"):
+        excluded = variables | {"NO_PROXY": places}
+        assert not list(look_at_proxies("http://me@db.example:8000/", "db.example", excluded))
 
 
 @pytest.mark.parametrize("url", ["http://me:{}@db:8000", "http://me:a/{}@db:8000", "me:{}@db"])

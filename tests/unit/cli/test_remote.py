@@ -1,5 +1,6 @@
 """How commands call a server: what they say of odd replies, of requests that are too long, and of keys that cannot be sent."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,13 @@ def test_a_reply_that_is_nested_too_deeply_is_none_of_dynamodb() -> None:
         with pytest.raises(RemoteError, match="has no admin API"):
             remote.operate("GET", "info")
         remote.close()
+
+
+@pytest.mark.parametrize("words", [["tail", "Users"], ["snapshot", os.devnull], ["dax"]], ids=lambda words: words[0])
+def test_another_program_that_takes_every_request(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with Answering(200, b'{"status": "ok"}') as server:
+        assert main([*words, "--endpoint", server.url]) == FAILED
+    assert f"what answers at {server.url} is no DynamoDB server: its reply has no " in capsys.readouterr().err
 
 
 def test_a_chunk_of_negative_length_is_no_answer() -> None:

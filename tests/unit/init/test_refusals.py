@@ -44,6 +44,8 @@ def refusal(folder: Path) -> str:
         (b'{"TableName": "\xff", "KeySchema": []}', "CreateTable: SerializationException."),
         (b"[" * 100_000, "it is no JSON: "),
         ({**USERS, "GlobalSecondaryIndexs": []}, "CreateTable has no member GlobalSecondaryIndexs; it has AttributeDefinitions, "),
+        ({**USERS, "\x1b[31mred\x9b": []}, "CreateTable has no member ?[31mred?; it has AttributeDefinitions, "),
+        ({**USERS, "TableName": "\x1b[2J\u202e"}, "CreateTable: ValidationException: 1 validation error detected: Value '?[2J?' at "),
         ({**USERS, "TableName": "x"}, "CreateTable: ValidationException: 1 validation error detected: Value "),
         ({**USERS, "TableName": "two\nlines"}, "CreateTable: ValidationException: "),
         ({**USERS, "KeySchema": "id"}, "CreateTable: SerializationException: Unexpected field type."),

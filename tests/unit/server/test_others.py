@@ -13,8 +13,10 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from hashrange.server.protocols.unserved import handing_on
+from hashrange.server.receive_budget import ReceiveBudget
 from hashrange.settings import Settings, SettingUnusable
 from hashrange.testing import server
+from tests.unit.init.folders import USERS
 
 OBJECT = bytes(range(256)) * 40
 
@@ -32,6 +34,8 @@ class Emulator:
         self.received: list[tuple[str, str, dict[str, str], bytes]] = []
         self.may_answer = Event()
         self.may_answer.set()
+        self.has_come = Event()
+        """Set with the first request."""
         self.answer_with: bytes | None = None
         """Raw bytes in place of a reply, after which the connection ends."""
         owner = self
@@ -40,6 +44,7 @@ class Emulator:
             def handle_any(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 owner.received.append((self.command, self.path, dict(self.headers.items()), body))
+                owner.has_come.set()
                 owner.may_answer.wait()
                 if owner.answer_with is not None:
                     self.wfile.write(owner.answer_with)
@@ -132,6 +137,12 @@ def test_a_request_goes_on_as_it_came(endpoint: str, emulator: Emulator) -> None
     assert headers["x-amz-meta-name"] == "x"
     assert "AWS4-HMAC-SHA256" in headers["authorization"]
     assert hashlib.sha256(body).digest() == hashlib.sha256(OBJECT).digest() or OBJECT in body
+
+
+def test_a_whole_url_goes_on_as_its_path(endpoint: str, emulator: Emulator) -> None:
+    for url in ("http://photos.example/a?x=1", "http://photos.example?x=1"):
+        asked(endpoint, "GET", url, {"Authorization": "AWS any:signature"})
+    assert [path for _, path, _, _ in emulator.received] == ["/a?x=1", "/?x=1"]
 
 
 def test_a_reply_comes_back_as_it_was(endpoint: str, emulator: Emulator) -> None:
@@ -312,6 +323,32 @@ def test_an_emulator_that_is_slow_holds_nobody_up(emulator: Emulator, endpoint: 
     assert [connection.getresponse().read() for connection in connections] == [OBJECT] * 29
     for connection in connections:
         connection.close()
+
+
+def test_long_bodies_that_are_with_the_emulator_leave_room_for_others(
+    emulator: Emulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ReceiveBudget.__init__, "__defaults__", (1_000_000,))
+    monkeypatch.setattr(handing_on, "BODIES_BYTES_MAX", 1_500_000)
+    emulator.may_answer.clear()
+    with server(Settings(data_dir=None, port=0, others=emulator.url)) as database:
+        connections = [http.client.HTTPConnection(database.endpoint.removeprefix("http://")) for _ in range(3)]
+        for connection in connections[:2]:
+            emulator.has_come.clear()
+            connection.request("PUT", "/photos/a", b"x" * 700_000)
+            assert emulator.has_come.wait(30)
+        client = client_of("dynamodb", database.endpoint)
+        client.create_table(**USERS)
+        client.put_item(TableName="Users", Item={"id": {"S": "a"}, "text": {"S": "x" * 390_000}})
+        connections[2].request("PUT", "/photos/a", b"x" * 700_000, {"Authorization": "AWS any:signature"})
+        refused = connections[2].getresponse()
+        assert (refused.status, b"<Code>ServiceUnavailable</Code>" in refused.read()) == (503, True)
+        emulator.may_answer.set()
+        assert [connection.getresponse().read() for connection in connections[:2]] == [b"", b""]
+        connections[2].request("PUT", "/photos/a", b"x" * 700_000)
+        assert connections[2].getresponse().status == 200
+        for connection in connections:
+            connection.close()
 
 
 def test_only_so_many_requests_are_with_the_emulator(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,6 +59,16 @@ USES: dict[str, tuple[Any, type[Exception], str]] = {
         TypeError,
         "server takes Settings, as in server(Settings(data_dir=…)), not 'folder'",
     ),
+    "a credentials file": (
+        lambda _: server(Settings(data_dir=None, credentials="keys.toml")),
+        ValueError,
+        "Settings(credentials=…) has no effect here: a database inside a program lets every access key in",
+    ),
+    "a certificate": (
+        lambda _: server(Settings(data_dir=None, tls_cert="a.pem", tls_key="a.key")),
+        ValueError,
+        "Settings(tls_cert=…) has no effect here",
+    ),
     "a client of another service": (
         lambda database: database.client("s3"),
         ValueError,

@@ -27,6 +27,12 @@ VARIABLES_OF_OTHER_SOURCES = (
     "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
 )  # fmt: skip
 ACCOUNT_DIGITS = 12
+AWS_ENDINGS = (
+    ".amazonaws.com", ".api.aws", ".amazonaws.com.cn", ".api.amazonwebservices.com.cn", ".amazonaws.eu", ".api.amazonwebservices.eu",
+    ".c2s.ic.gov", ".api.aws.ic.gov", ".sc2s.sgov.gov", ".api.aws.scloud", ".cloud.adc-e.uk", ".api.cloud-aws.adc-e.uk", ".csp.hci.ic.gov",
+    ".api.aws.hci.ic.gov",
+)  # fmt: skip
+"""Endings of the names of AWS's hosts, those of all partitions. Source: the partitions of the AWS SDKs, which a test reads."""
 
 Section = Mapping[str, str]
 
@@ -87,7 +93,9 @@ def _read(variable: str | None, usual: Path) -> tuple[dict[str, Section], str | 
             parser.read_file(file)
     except FileNotFoundError:
         return {}, None
-    except (OSError, RuntimeError, UnicodeDecodeError, configparser.Error) as error:
+    except RuntimeError as error:  # a user without a home
+        return {}, f"{path} cannot be read ({type(error).__name__})" if variable else None
+    except (OSError, UnicodeDecodeError, configparser.Error) as error:
         return {}, f"{path} cannot be read ({type(error).__name__})"
     return {name: dict(parser.items(name)) for name in parser.sections()}, None
 
@@ -244,7 +252,8 @@ def look_at_proxies(url: str, host: str, environment: Mapping[str, str]) -> Iter
     scheme = url.partition(":")[0]
     proxy = environment.get(f"{scheme}_proxy") or (environment.get(f"{scheme.upper()}_PROXY"))
     excluded = (environment.get("no_proxy") or environment.get("NO_PROXY") or "").replace(" ", "").split(",")
-    is_excluded = any(one in {"*", host} or (one and host.endswith("." + one.lstrip("."))) for one in excluded)
+    place = url.partition("://")[2].partition("/")[0].rpartition("@")[2]
+    is_excluded = any(one in {"*", host, place} or (one and host.endswith("." + one.lstrip("."))) for one in excluded)
     if not proxy or is_excluded:
         return
     sentence = f"Requests to {host} go through the proxy {without_user(proxy)}"
@@ -258,7 +267,7 @@ def look_at_proxies(url: str, host: str, environment: Mapping[str, str]) -> Iter
 
 def is_aws(host: str) -> bool:
     """True for a host of AWS."""
-    return host.rstrip(".").endswith((".amazonaws.com", ".amazonaws.com.cn", ".api.aws"))
+    return f".{host.rstrip('.')}".endswith(AWS_ENDINGS)
 
 
 def host_in(url: str) -> str:

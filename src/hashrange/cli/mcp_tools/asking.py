@@ -24,6 +24,10 @@ class AskedServer:
         with self._lock:
             return self._server.ask(operation, service, **given)
 
+    def end(self) -> None:
+        """Let the request that is running fail, and all that wait; for another thread."""
+        self._server.end()
+
     def close(self) -> None:
         """Close the connection."""
         self._server.close()

@@ -5,6 +5,7 @@ import hmac
 import socket
 import sys
 from collections.abc import Awaitable, Callable, MutableMapping
+from types import FrameType
 from typing import Any
 
 import uvicorn
@@ -20,8 +21,23 @@ AsgiSend = Callable[[AsgiMessage], Awaitable[None]]
 AsgiApp = Callable[[AsgiMessage, AsgiReceive, AsgiSend], Awaitable[None]]
 
 
-def serve_tools(server: MCPServer[Any], port: int, token: str, *, is_token_shown: bool) -> None:
-    """Serve until interrupted. Raises OSError if the port is taken."""
+class _InterruptibleServer(uvicorn.Server):
+    """uvicorn's server, which waits for the calls that run when it is interrupted; the second time, `hurry` is called."""
+
+    def __init__(self, config: uvicorn.Config, hurry: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._hurry = hurry
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if self.should_exit:
+            self._hurry()
+        super().handle_exit(sig, frame)
+
+
+def serve_tools(
+    server: MCPServer[Any], port: int, token: str, hurry: Callable[[], None], *, is_token_shown: bool
+) -> None:
+    """Serve until interrupted. `hurry` lets calls that run end at once. Raises OSError if the port is taken."""
     listening = socket.create_server((LOOPBACK, port))
     place = f"{LOOPBACK}:{listening.getsockname()[1]}"
     names = [f"{name}:{listening.getsockname()[1]}" for name in (LOOPBACK, "localhost")]
@@ -30,7 +46,7 @@ def serve_tools(server: MCPServer[Any], port: int, token: str, *, is_token_shown
     config = uvicorn.Config(_guarded(app, token), log_level="warning", lifespan="on")
     shown = f" with the token {token}" if is_token_shown else ""
     print(f"hashrange: tools are served at http://{place}/mcp{shown}", file=sys.stderr, flush=True)
-    asyncio.run(uvicorn.Server(config).serve([listening]))
+    asyncio.run(_InterruptibleServer(config, hurry).serve([listening]))
 
 
 def _guarded(app: AsgiApp, token: str) -> AsgiApp:

@@ -121,7 +121,7 @@ class ReadTools:
                 "ExecuteStatement", Statement=statement, Parameters=typed, NextToken=next_token, Limit=limit
             )
             count = count_shown(reply["Items"])
-            if count == len(reply["Items"]):
+            if count == len(reply["Items"]) or limit == 1:
                 break
             # Too long to be shown. Only a SELECT replies with several items, so it can be asked again, for a shorter page.
             limit = min(count, max(1, limit // 2))

@@ -17,6 +17,7 @@ from hashrange.functions.http_client import (
     read_target,
 )
 from hashrange.messages import unserved as sentences
+from hashrange.server.handed_bodies import free_reservation
 from hashrange.server.incoming import Respond
 from hashrange.server.protocols.unserved.refusals import ServiceRefusal, refuse_service
 from hashrange.server.protocols.unserved.services import UnservedService
@@ -28,6 +29,8 @@ SECONDS_MAX = 300.0
 """Real time in which the other emulator must have replied."""
 REPLY_BYTES_MAX = 64 * 1024 * 1024
 """Length of one reply's body."""
+BODIES_BYTES_MAX = 512 * 1024 * 1024
+"""Lengths of the bodies of all requests that are with the other emulator, or wait for their turn, together."""
 HELD_BYTES_MAX = 512 * 1024 * 1024
 """Lengths of the bodies of all replies that are being received, together."""
 STATUSES = range(200, 600)
@@ -52,6 +55,7 @@ class OtherEmulator:
         self._target: HttpTarget = read_target(url)
         self._free = asyncio.Semaphore(TOGETHER_MAX)
         self._held_bytes = 0
+        self._bodies_bytes = 0
         self._tasks: set[asyncio.Task[None]] = set()
 
     def hand_on(self, request: HttpRequest, respond: Respond, service: UnservedService) -> None:
@@ -60,9 +64,20 @@ class OtherEmulator:
             message = sentences.LOOP.format(service=service.name, url=self._target.url)
             refuse_service(request, respond, service.form, ServiceRefusal(508, "LoopDetected", message))
             return
+        size_bytes = len(request.body)
+        if size_bytes and self._bodies_bytes + size_bytes > BODIES_BYTES_MAX:
+            message = sentences.TOO_MANY.format(service=service.name, url=self._target.url, most=BODIES_BYTES_MAX)
+            refuse_service(request, respond, service.form, ServiceRefusal(503, "ServiceUnavailable", message))
+            return
+        self._bodies_bytes += size_bytes
         task = asyncio.get_running_loop().create_task(self._answer(request, respond, service))
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(partial(self._forget, size_bytes))
+        free_reservation(respond)  # otherwise a slow emulator would hold up DynamoDB's requests of more than 64 KB
+
+    def _forget(self, size_bytes: int, task: "asyncio.Task[None]") -> None:
+        self._bodies_bytes -= size_bytes
+        self._tasks.discard(task)
 
     def end(self) -> None:
         """Answer the requests that are with the other emulator, or wait for their turn, because this server ends."""
@@ -124,7 +139,9 @@ def _head_of(request: HttpRequest, target: HttpTarget) -> bytes:
         else b"Content-Length: %d\r\n" % len(request.body)
     )
     base = target.path.partition("?")[0].rstrip("/").encode()
-    url = _scheme_and_host.sub(b"", request.url) or b"/"
+    url = _scheme_and_host.sub(b"", request.url)
+    if not url.startswith((b"/", b"*")):  # of a whole URL without a path, only a query may be left
+        url = b"/" + url
     return b"%b %b%b HTTP/1.1\r\n%b%bConnection: close\r\n%b: 1\r\n\r\n" % (
         request.method, base, url, b"".join(lines), length, MARK,
     )  # fmt: skip
@@ -138,11 +155,11 @@ def _named_in_connection(headers: Iterable[tuple[bytes, bytes | None]]) -> froze
 
 def _lines_of(reply: RemoteReply, request: HttpRequest) -> bytes:
     """The reply's headers but for those of its connection. The length is that of a body which is not sent, or is left out."""
-    named = _named_in_connection([(name.lower(), value) for name, value in reply.fields])
+    left_out = _HOP | _named_in_connection([(name.lower(), value) for name, value in reply.fields])
     is_length_told = request.method == b"HEAD" or reply.status == NOT_MODIFIED
     kept = [
         b"%b: %b\r\n" % field
         for field in reply.fields
-        if field[0].lower() not in _HOP | named or (is_length_told and field[0].lower() == b"content-length")
+        if field[0].lower() not in left_out or (is_length_told and field[0].lower() == b"content-length")
     ]
     return b"".join(kept)

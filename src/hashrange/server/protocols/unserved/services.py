@@ -12,7 +12,9 @@ ErrorForm = Literal["cbor", "json", "query", "ec2", "s3", "rest-xml", "rest-json
 
 UNNAMED = "this service"
 """What a service is called whose name a request does not tell."""
-_scope_in = re.compile(rb"Credential=[^/,\s]+/[0-9]{8}/(?:[^/,\s]*/)?([A-Za-z0-9-]{1,64})/aws4_request").search
+CREDENTIAL = b"Credential="
+"""Where the key and scope of a signature begin in an Authorization header."""
+_scope_in = re.compile(rb"Credential=[^/,\s]+/[0-9]{8}/(?:[^/,\s]*/)?([A-Za-z0-9-]{1,64})/aws4_request").match
 _scope_of = re.compile(r"[^/]+/[0-9]{8}/(?:[^/]*/)?([A-Za-z0-9-]{1,64})/aws4_request").fullmatch
 _is_signed_as_s3 = re.compile(rb"AWS [^:\s]+:").match
 """Signature version 2 in a header, which only S3's clients still use."""
@@ -36,7 +38,8 @@ class UnservedService(NamedTuple):
 def signing_name_of(request: HttpRequest) -> str | None:
     """The service in the scope of the request's signature, in a header or in the URL; None without a signature."""
     authorization = request.header(b"authorization") or b""
-    found = _scope_in(authorization)
+    # A search would try each of a thousand beginnings in a hostile header, with all that follows: 0.1 s.
+    found = _scope_in(authorization, authorization.find(CREDENTIAL))
     if found is not None:
         return found[1].decode()
     if _is_signed_as_s3(authorization):
