@@ -66,7 +66,7 @@ def test_a_throttled_request_has_the_services_error(
     client = impatient(database, service)
     named = client.meta.method_to_api_mapping[operation]
     members = {"ServiceNamespace": "dynamodb"} if service == "application-autoscaling" else {}
-    database.faults.use(Fault("throttle", operation=["PutMetricData", named]))
+    database.faults.use(Fault("throttle", operation=("PutMetricData", named)))
     with pytest.raises(ClientError) as refused:
         getattr(client, operation)(**members)
     error = refused.value.response["Error"]
