@@ -69,7 +69,7 @@ async def live(inside: Inside) -> tuple[list[Minute], list[dict[str, Any]]]:
     """Live through a day on the database's own thread, where calls take the least time."""
     await create_table(inside)
     begin = inside.now() // 86_400 * 86_400 + 86_400
-    await inside.advance(begin + 30 - inside.now())  # the load comes in the middle of each minute
+    await inside.advance(begin - inside.now())  # the load comes at the begin of each minute
     await register(inside)
     wanted = [wanted_items(minute) for minute in range(DAY_MINUTES)]
     throttled = [await items_throttled(inside, items) for items in wanted]

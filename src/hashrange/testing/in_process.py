@@ -194,8 +194,8 @@ class InProcess:
         """Run a coroutine function as `run` does; it is cancelled if the wait for it is interrupted."""
         self.require_open()
         ended: Future[Any] = Future()
-        self._begin(self._run_function, ended, function, *arguments)
         try:
+            self._begin(self._run_function, ended, function, *arguments)
             return self._result_of(ended)
         finally:
             ended.cancel()  # only if it has not ended

@@ -150,6 +150,24 @@ def test_an_interrupt_cancels_the_program(database: Database) -> None:
     assert database.call("ListTables", {}) == {"TableNames": []}
 
 
+def test_an_interrupt_while_the_program_begins_cancels_it_too(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, ended = threading.Event(), threading.Event()
+    begin = database._process._begin
+
+    def interrupted(*arguments: Any) -> None:
+        begin(*arguments)
+        begun.wait()
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(database._process, "_begin", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            database.run(forever, begun, ended)
+    assert ended.wait(60)
+
+
 def test_code_on_the_databases_thread_cannot_wait_for_itself(database: Database) -> None:
     async def program(_inside: Inside) -> None:
         with pytest.raises(RuntimeError, match="own thread"):

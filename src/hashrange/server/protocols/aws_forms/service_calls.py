@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from hashrange.aws_services.operation import Caller
+from hashrange.aws_services.operation import Caller, ServiceApi
 from hashrange.errors import StorageError
 from hashrange.server.protocols.aws_forms.replies import present_members
 from hashrange.server.protocols.aws_forms.requests import Named, Requests, unserved_error
@@ -22,11 +22,20 @@ class ServiceCalls:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        apis = service.background.apis
-        self._apis = {
-            name: api for name, signed in CALLED_SERVICES.items() for api in apis if api.signing_name == signed
-        }
-        self._requests = Requests(apis)
+        self._found: dict[str, tuple[ServiceApi, Requests]] = {}
+
+    def _find(self, service: str) -> tuple[ServiceApi, Requests]:
+        """The API of this service, and what reads its requests; made when first asked for. Raises ValueError."""
+        if service not in self._found:
+            signing_name = CALLED_SERVICES.get(service)
+            if signing_name is None:
+                services = ", ".join(("dynamodb", *CALLED_SERVICES))
+                raise ValueError(f"a call goes to one of {services}, not to {service!r}.")
+            background = self._service.background
+            apis = background.dax.apis if service == "dax" else background.cloudwatch.apis
+            api = next(api for api in apis if api.signing_name == signing_name)
+            self._found[service] = (api, Requests([api]))
+        return self._found[service]
 
     async def call(
         self, service: str, account: str, region: str, operation: str, members: Mapping[str, Any]
@@ -35,16 +44,13 @@ class ServiceCalls:
 
         `members`: as boto3 takes them; times are `datetime`, or seconds since 1970. Raises the ServiceError of a refusal, and StorageError.
         """
-        api = self._apis.get(service)
-        if api is None:
-            services = ", ".join(("dynamodb", *CALLED_SERVICES))
-            raise ValueError(f"a call goes to one of {services}, not to {service!r}.")
+        api, requests = self._find(service)
         named = Named("json", api, operation)
-        served = self._requests.find(named)
+        served = requests.find(named)
         if served is None:
             raise unserved_error(named)
         try:
-            request = self._requests.struct(served, members)
+            request = requests.struct(served, members)
         except MembersWrong as wrong:
             raise (served.operation.word or api.word)(wrong.fault) from None
         faults = None
