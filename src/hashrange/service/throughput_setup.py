@@ -1,7 +1,5 @@
 """What changes while throughput is enforced? Requests go through a store that admits them, and their meters are counted."""
 
-from collections.abc import Callable
-
 from hashrange.clock import Clock, SystemClock
 from hashrange.service.faulted_calls import FaultedCalls
 from hashrange.settings import Settings
@@ -17,7 +15,7 @@ class ThroughputSetup:
         """`calls` knows the meter of the call that runs now, and who is told of throttled parts of requests."""
         self._store = store
         usual = ThroughputTerms(settings.throughput, settings.adaptive_capacity)
-        self.now_seconds = _small_times(clock)
+        self.now_seconds = clock.monotonic if isinstance(clock, SystemClock) else SmallTimes(clock).now_seconds
         self.throughputs = TableThroughputs(
             store.catalog,
             self.now_seconds,
@@ -34,12 +32,26 @@ class ThroughputSetup:
         return self.front if self.throughputs.is_any_enforced else self._store
 
 
-def _small_times(clock: Clock) -> Callable[[], float]:
+class SmallTimes:
     """A clock that passes as service time does, and shows small numbers: at seconds since 1970, a float is exact to 0.2 µs only.
 
-    The machine's service time passes as its monotonic time does, which is cheaper.
+    The machine's service time passes as its monotonic time does, which is cheaper to read. So a clock that can be moved is looked at when
+    it has been moved, frozen, or let run again, and not each time.
     """
-    if isinstance(clock, SystemClock):
-        return clock.monotonic
-    service_time, begin_seconds = clock.service_time, clock.service_time()
-    return lambda: service_time() - begin_seconds
+
+    __slots__ = ("_ahead_seconds", "_begin_seconds", "_clock", "_monotonic", "_still_seconds")
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock, self._monotonic = clock, clock.monotonic
+        self._begin_seconds = clock.service_time()
+        self._look()
+        clock.on_advance(self._look)
+
+    def _look(self) -> None:
+        now_seconds = self._clock.service_time() - self._begin_seconds
+        self._still_seconds = now_seconds if self._clock.is_virtual else None
+        self._ahead_seconds = now_seconds - self._monotonic()
+
+    def now_seconds(self) -> float:
+        """Seconds since the clock was made."""
+        return self._monotonic() + self._ahead_seconds if self._still_seconds is None else self._still_seconds
