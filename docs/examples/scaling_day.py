@@ -1,4 +1,4 @@
-"""A day of a table that auto scaling follows, in a second: `python docs/examples/scaling_day.py day.svg` draws it.
+"""A day of a table that auto scaling follows, in about a second: `python docs/examples/scaling_day.py day.svg` draws it.
 
 Each minute, programs read as many units as the time of day says. Target tracking follows with the provisioned units, up to a maximum; what is
 too much is throttled. Service time is moved, so nothing waits.
@@ -205,7 +205,7 @@ def _legend() -> list[str]:
 
 def main(path: str) -> None:
     """Live through the day, draw it, and print what was scaled, how much was throttled, and how long the simulation took."""
-    gc.freeze()  # what has been imported is garbage at no time, and need not be looked at
+    gc.disable()  # calls leave no cycles, and what has been imported need not be looked at again and again
     begin = time.perf_counter()
     day, activities = simulate()
     seconds = time.perf_counter() - begin
