@@ -6,13 +6,14 @@ the error only says that the table is being updated.
 """
 
 from hashrange.errors import ResourceInUseException
+from hashrange.items.steps import walk
 from hashrange.messages import tables as say
 from hashrange.operations.busy_tables import require_active
 from hashrange.operations.tables.index_members import GlobalSecondaryIndexUpdate
 from hashrange.operations.tables.requests import UpdateTableRequest
 from hashrange.operations.tables.throughput_checks import refuse_maximum
 from hashrange.operations.tables.update_combinations import asked_changes
-from hashrange.tables.schema import RunningChange, Table
+from hashrange.tables.schema import Index, RunningChange, Table
 from hashrange.tables.states import status
 
 BESIDE_OTHERS = {"DeletionProtectionEnabled", "SSESpecification", "WarmThroughput"}
@@ -57,8 +58,12 @@ def require_changeable(request: UpdateTableRequest, table: Table, now_seconds: f
     is_updating = status(table, now_seconds) == "UPDATING"
     if not is_updating:
         require_active(table, now_seconds)
-    for update in request.GlobalSecondaryIndexUpdates or ():
-        _require_changeable_index(update, table, now_seconds, is_updating=is_updating)
+    indexes = {index.name: index for index in table.indexes}
+    for update in walk(request.GlobalSecondaryIndexUpdates or []):
+        action = update.Update or update.Delete or update.Create
+        index = None if action is None else indexes.get(action.IndexName)
+        if index is not None:
+            _require_changeable_index(update, table, index, now_seconds, is_updating=is_updating)
     asked = asked_changes(request)
     beside = BESIDE_OTHERS
     if table.updating_for == "index":
@@ -70,13 +75,9 @@ def require_changeable(request: UpdateTableRequest, table: Table, now_seconds: f
 
 
 def _require_changeable_index(
-    update: GlobalSecondaryIndexUpdate, table: Table, now_seconds: float, *, is_updating: bool
+    update: GlobalSecondaryIndexUpdate, table: Table, index: Index, now_seconds: float, *, is_updating: bool
 ) -> None:
     """Raise ResourceInUseException for an index that is DELETING, has its capacity UPDATING, or is CREATING before its entries are made."""
-    action = update.Update or update.Delete or update.Create
-    index = next((one for one in table.indexes if action is not None and one.name == action.IndexName), None)
-    if index is None:
-        return
     given = update.Update
     text = None
     if index.state == "DELETING":
@@ -141,7 +142,7 @@ def _refusals(request: UpdateTableRequest, asked: set[str], table: Table) -> dic
         }
     if "TableClass" in asked:
         return {"class": say.CLASS_DURING_CLASS, "stream": say.CLASS_DURING_STREAM}
-    if any(one.Update is None for one in request.GlobalSecondaryIndexUpdates or ()):
+    if any(one.Update is None for one in walk(request.GlobalSecondaryIndexUpdates or [])):
         return {
             **dict.fromkeys(("units", "mode"), say.INDEX_DURING_UNITS),
             "class": say.INDEX_DURING_CLASS,
