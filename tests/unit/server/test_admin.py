@@ -328,12 +328,15 @@ def test_the_clock_is_not_advanced_beyond_a_century(operate: Callable[..., Opera
 
 def test_a_job_that_fails_is_told(operate: Callable[..., Operated]) -> None:
     operated = operate()
+    operated.create()
+    operated.expire_after()
+    operated.put("a", expires=in_seconds(3600))
 
     async def fail(*_: object) -> float | None:
         raise StorageError("The disk is full. Make room.")
 
     operated.server.store.expire = fail  # type: ignore[method-assign,assignment]
-    assert operated.refusal("clock/advance", seconds=1) == (500, "The disk is full. Make room.")
+    assert operated.refusal("clock/advance", seconds=DAY_SECONDS) == (500, "The disk is full. Make room.")
 
 
 def test_an_error_of_ours_is_logged(operate: Callable[..., Operated], caplog: pytest.LogCaptureFixture) -> None:
