@@ -92,9 +92,8 @@ class Series:
 
     def cells(self, begin_seconds: int, end_seconds: int, period_seconds: int) -> Cells:
         """What was observed in [begin, end), put together into periods of this length; the one at `begin_seconds` has number 0."""
-        if (
-            period_seconds >= MINUTES.period_seconds
-        ):  # a minute that begins before the end counts with all of its seconds
+        if period_seconds >= MINUTES.period_seconds:
+            # A minute that begins before the end counts with all of its seconds.
             end_seconds = -(-end_seconds // MINUTES.period_seconds) * MINUTES.period_seconds
         found: Cells = {}
         several: dict[int, list[Cell]] = {}

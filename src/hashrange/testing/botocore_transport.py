@@ -42,10 +42,6 @@ class Transport:
                 "before-send", _ForOtherServices(handler, services), unique_id=f"hashrange-{id(self)}-{id(handler)}"
             )
 
-    def attach_own(self, session: Any) -> None:
-        """From now on, answer the requests of clients of a database's own session, to all services that a database serves."""
-        self.attach(session, OWN_SERVICES)
-
     def detach(self, target: Any) -> None:
         """Undo `attach`; clients that the session has created meanwhile are still answered."""
         events = _events_of(target)

@@ -275,9 +275,10 @@ class Database:
         if self._boto3_session is None:
             # Imported here, because start time counts.
             from hashrange.testing.boto3_sessions import NO_PROFILE, new_session  # noqa: PLC0415
+            from hashrange.testing.botocore_transport import OWN_SERVICES  # noqa: PLC0415
 
             self._boto3_session = new_session(NO_PROFILE)
-            self._transport.attach_own(self._boto3_session)
+            self._transport.attach(self._boto3_session, OWN_SERVICES)
         return self._boto3_session
 
     @cached_property

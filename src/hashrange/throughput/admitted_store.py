@@ -36,9 +36,6 @@ from hashrange.tables.transaction_capacity import transaction_change_units
 from hashrange.throughput.capacity_side import CapacitySide
 from hashrange.throughput.table_throughputs import TableThroughputs, ThroughputBuckets
 
-_SMALL = WRITE_UNIT_BYTES
-"""Bytes of a row whose item takes one unit to be written."""
-
 IdentifyRequest = Callable[[], object]
 """Returns the meter of the request that runs now."""
 
@@ -221,7 +218,7 @@ class AdmittedStore(WrappedStore):
         if change.__class__ is not Change:
             return self._written(cast("Coroutine[Any, Any, Change]", change), throughput, key)
         old, new = change.old, change.new
-        if new is not None and len(new) <= _SMALL and (old is None or len(old) <= _SMALL):
+        if new is not None and len(new) <= WRITE_UNIT_BYTES and (old is None or len(old) <= WRITE_UNIT_BYTES):
             writes.take(key, 1.0, now_seconds)  # as `change_units` says, without a call
         else:
             writes.take(key, change_units(change), now_seconds)
@@ -312,7 +309,12 @@ def _take_entries(throughput: ThroughputBuckets, change: Change, now_seconds: fl
         writes = entry_writes.get(source.source_id)
         if writes is None:
             continue
-        if old is not None and new is not None and old.key == new.key and len(old.row) <= _SMALL >= len(new.row):
+        if (
+            old is not None
+            and new is not None
+            and old.key == new.key
+            and len(old.row) <= WRITE_UNIT_BYTES >= len(new.row)
+        ):
             writes.take(new.key, 1.0, now_seconds)  # as `entry_units` says, without a call
         else:
             changed = new or old

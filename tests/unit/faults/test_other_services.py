@@ -11,17 +11,9 @@ from hashrange.testing import server
 from hashrange.testing.database import Database
 from tests.unit.aws_forms.test_forms import ask
 from tests.unit.faults.kit import impatient
+from tests.unit.testing.test_inside import alarm
 
-ALARM = {
-    "AlarmName": "busy",
-    "Namespace": "Shop",
-    "MetricName": "Orders",
-    "Statistic": "Sum",
-    "Period": 60,
-    "EvaluationPeriods": 1,
-    "Threshold": 5.0,
-    "ComparisonOperator": "GreaterThanThreshold",
-}
+ALARM = alarm("busy")
 
 
 @pytest.fixture

@@ -124,9 +124,8 @@ def _refusals(request: UpdateTableRequest, asked: set[str], table: Table) -> dic
             "index": say.UNITS_DURING_INDEX,
         }
     if "OnDemandThroughput" in asked:
-        if (table.updating_for == "mode") != (
-            table.billing_mode == "PROVISIONED"
-        ):  # it is provisioned until a switch has ended
+        is_switching, has_units = table.updating_for == "mode", table.billing_mode == "PROVISIONED"
+        if is_switching != has_units:  # the former mode holds until a switch has ended
             refuse_maximum(request.OnDemandThroughput, say.ON_DEMAND_MAXIMUM_PROVISIONED_UPDATE)
         return {
             "mode": say.MAXIMUM_DURING_MODE,
