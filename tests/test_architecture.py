@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "hashrange"
 
 LAYERS = (
-    {"errors", "messages", "limits", "clock", "settings", "soon"},
+    {"errors", "messages", "limits", "clock", "settings", "soon", "terminal"},
     {"items", "aws_services"},
     {"expressions", "wire", "sts"},
     {"tables"},
