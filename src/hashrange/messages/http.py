@@ -16,3 +16,10 @@ REQUEST_TOO_SLOW = b"Request Timeout\n"
 
 # Our own: /metrics knows nothing of signatures.
 METRICS_UNAUTHORIZED = b"Give an access key and its secret key as user and password (HTTP basic authentication).\n"
+
+# Our own: the service has no pages, and no loopback.
+FOREIGN_HOST = "The host {value} is no name of this server. If it leads to this server, start the server with --allowed-hosts and that name."
+FOREIGN_PAGE = (
+    "A page of another site may not send this request (origin: {value}). To let a page in, start the server with --allowed-origins and the"
+    " page's origin."
+)

@@ -18,6 +18,7 @@ from hashrange.server.credentials import Credential, read_credentials
 from hashrange.server.first_read import FirstRead
 from hashrange.server.forks import Forks
 from hashrange.server.handshakes import Handshake, Handshakes
+from hashrange.server.host_names import is_loopback
 from hashrange.server.kept_snapshots import KeptSnapshots
 from hashrange.server.protocols.http import http_front
 from hashrange.server.tls_context import tls_context
@@ -138,6 +139,9 @@ class Server:
             for listening in self._listener.sockets:
                 bound_receive_buffer(listening.fileno())
             acceptor.listen(self._listener.sockets)
+            is_local = all(is_loopback(str(one.getsockname()[0])) for one in self._listener.sockets)
+            if is_local or settings.allowed_hosts is not None:
+                self.front.gate.hosts.require_known()
             self._turn()
             port = self._listener.sockets[0].getsockname()[1]
             host = f"[{settings.host}]" if ":" in settings.host else settings.host

@@ -217,16 +217,17 @@ class Reading:
         values = [*self.head_values, None]
         if self.framing is not None:
             del values[len(layout.names) : -1]  # drop the trailers of a chunked body
-        self.ready.append(
-            HttpRequest(
-                parser.get_method(),
-                self.url,
-                layout,
-                values,
-                body if type(body) is bytes else bytes(body),
-                parser.should_keep_alive(),
-            )
+        request = HttpRequest(
+            parser.get_method(),
+            self.url,
+            layout,
+            values,
+            body if type(body) is bytes else bytes(body),
+            parser.should_keep_alive(),
         )
+        if layout.host < 0:
+            request.lacks_host = parser.get_http_version() != "1.0"
+        self.ready.append(request)
         self.head_names.clear()
         self.head_values.clear()
         self.url = self.body = b""

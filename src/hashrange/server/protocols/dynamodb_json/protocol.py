@@ -14,16 +14,25 @@ from typing import Any
 
 import msgspec
 
-from hashrange.errors import Abandoned, ApiError, SerializationException, UnknownOperationException, ValidationException
+from hashrange.errors import (
+    Abandoned,
+    AccessDeniedException,
+    ApiError,
+    SerializationException,
+    UnknownOperationException,
+    ValidationException,
+)
 from hashrange.items.steps import spend_decoding
 from hashrange.operations.meter import NOTHING_USED
 from hashrange.operations.operation import Operation, Scope
 from hashrange.server.access import Access
+from hashrange.server.gate import Guard
 from hashrange.server.incoming import Respond
 from hashrange.server.protocols.dynamodb_json.call import SURELY_QUICK_BYTES, JsonCall, fail
 from hashrange.server.protocols.dynamodb_json.errors import error_body, unreadable_body_reply
 from hashrange.server.protocols.dynamodb_json.pieces import decoder_in_pieces
 from hashrange.server.protocols.plain import Plain
+from hashrange.server.protocols.unserved.refusals import ServiceRefusal
 from hashrange.wire.body_members import decode_large, excess_of_members, is_surely_unusual
 from hashrange.wire.chunked_payload import MARKERS, ChunksError, join_chunks
 from hashrange.wire.content_codings import BodyTooLargeError, ContentEncodingError, decode_body
@@ -50,6 +59,7 @@ class DynamoDBJson:
         count_refused: Callable[[HttpRequest, ApiError], None] = lambda request, error: None,
     ) -> None:
         """`count_refused` is called with each request that is refused before it becomes a call."""
+        self.guard = Guard(checks_signatures=True, is_open_to_pages=True, refuse=self._refuse)
         self._make_call = make_call
         self._count_refused = count_refused
         self._plain = plain
@@ -113,6 +123,11 @@ class DynamoDBJson:
         except Exception as error:  # noqa: BLE001 - any other error is internal
             fail(request, respond, error)
         return None
+
+    def _refuse(self, request: HttpRequest, respond: Respond, refusal: ServiceRefusal) -> None:
+        error = AccessDeniedException(refusal.message)
+        self._count_refused(request, error)
+        respond(error.http_status, error_body(error, "bare"))
 
 
 class _Target:

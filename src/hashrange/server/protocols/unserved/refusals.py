@@ -7,7 +7,7 @@ import json
 from typing import NamedTuple
 
 from hashrange.server.incoming import Respond
-from hashrange.server.protocols.unserved.services import ErrorForm
+from hashrange.server.protocols.unserved.services import UNNAMED, ErrorForm, UnservedService, service_of
 from hashrange.wire.http import HttpRequest
 from hashrange.wire.identifiers import request_id_of
 
@@ -22,6 +22,12 @@ class ServiceRefusal(NamedTuple):
     status: int
     code: str
     message: str
+
+
+def refuse_in_form(request: HttpRequest, respond: Respond, refusal: ServiceRefusal) -> None:
+    """Answer the request with an error in the form of the service that it seems to be for."""
+    service = service_of(request) or UnservedService(UNNAMED, "rest-json")
+    refuse_service(request, respond, service.form, refusal)
 
 
 def refuse_service(request: HttpRequest, respond: Respond, form: ErrorForm, refusal: ServiceRefusal) -> None:
