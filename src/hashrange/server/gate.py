@@ -58,7 +58,9 @@ class Gate:
     def refusal(self, request: HttpRequest, guard: Guard) -> ServiceRefusal | None:
         """Why the request is refused; None if it is not. Sets whether pages of other origins may read the reply."""
         is_verified = self._verifies_signatures and guard.checks_signatures and signing_name_of(request) is not None
-        if not is_verified and not self.hosts.accepts(request):
+        if is_verified:
+            self.hosts.remember(request)
+        elif not self.hosts.accepts(request):
             request.shares_reply = False
             return ServiceRefusal(REFUSED_STATUS, REFUSED_CODE, foreign_host(request))
         is_preflight = request.method == b"OPTIONS"

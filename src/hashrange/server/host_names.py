@@ -33,7 +33,7 @@ class HostNames:
         self._suffixes = LOCAL_SUFFIXES + tuple(name[1:] for name in patterns if name[0] == "*")
         self._accepts_all = True
         self.known: set[bytes | None] = {None}
-        """Values of Host that have been accepted lately; None: a request without a Host needs no look either."""
+        """Values of Host that DynamoDB's requests had lately; None: a request without a Host needs no look either."""
 
     def require_known(self) -> None:
         """Accept only the machine's own names and the allowed ones from now on."""
@@ -42,14 +42,18 @@ class HostNames:
 
     def accepts(self, request: HttpRequest) -> bool:
         """True if the request's Host is a name of this server, or if any is accepted."""
-        value = request.values[request.layout.host]
         if not self._accepts_all and not self.is_local(request):
             return False
+        self.remember(request)
+        return True
+
+    def remember(self, request: HttpRequest) -> None:
+        """Let DynamoDB's requests with the same Host pass without a further look."""
+        value = request.values[request.layout.host]
         if value is not None:
             if len(self.known) >= KNOWN_MAX:
                 self.known.clear()
             self.known.add(value)
-        return True
 
     def is_local(self, request: HttpRequest) -> bool:
         """True if the request's Host leads to this machine for everybody, or is allowed. HTTP/1.0 needs none."""

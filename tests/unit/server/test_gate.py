@@ -342,8 +342,9 @@ def test_a_checked_signature_lets_any_name_in(tmp_path: Any) -> None:
     try:
         evil = {"Host": "evil.example"}
         assert RawClient("127.0.0.1", running.port)("ListTables", {}, evil).status == 200
-        unsigned = RawClient("127.0.0.1", running.port)("ListTables", {}, evil, is_signed=False)
-        assert "--allowed-hosts" in unsigned.json()["Message"]
+        assert b"evil.example" in running.server.front.gate.hosts.known  # no further look costs time
+        other = RawClient("127.0.0.1", running.port)("ListTables", {}, {"Host": "other.example"}, is_signed=False)
+        assert "--allowed-hosts" in other.json()["Message"]
         signed_admin = {"Authorization": "AWS4-HMAC-SHA256 Credential=a/20261023/us-east-1/dynamodb/aws4_request"}
         assert ask(running.port, Asked("GET", "/_hashrange/v1/info", b"", signed_admin), **evil).status == 403
         assert ask(running.port, Asked("GET", "/metrics"), **evil).status == 403
