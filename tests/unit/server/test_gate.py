@@ -12,9 +12,11 @@ import pytest
 
 from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.server.host_names import KNOWN_MAX
+from hashrange.server.issuing import sessions_for
 from hashrange.server.protocols.admin.registry import ENDPOINTS
 from hashrange.server.protocols.rest_json.api_paths import API_PATHS
 from hashrange.settings import Settings, SettingUnusable
+from hashrange.sts.api.registry import sts_api
 from hashrange.testing import server
 from tests.support.raw_client import RawClient
 from tests.support.servers import ThreadServer
@@ -86,7 +88,8 @@ def everything() -> Iterator[ThreadServer]:
 def routing_table(running: ThreadServer) -> dict[str, list[Asked]]:
     """Class of each protocol that acts on requests → all its paths and operations, as a page of another site would call them."""
     forms = [Asked("POST", "/", b"Action=Nothing&Version=2010-08-01", {"Content-Type": FORM})]
-    for api in [*running.service.background.apis]:
+    sts = sts_api(sessions_for(running.server.access, running.clock))
+    for api in [*running.service.background.apis, sts]:
         for operation, _ in api.operations:
             query = f"Action={operation.name}&Version={api.version}"
             signed = PRESIGNED.replace("SERVICE", api.signing_name)
