@@ -65,6 +65,7 @@ def examine(environment: Mapping[str, str], endpoint_url: str | None, profile_na
     # Imported here: only this command needs them, and some load much.
     from hashrange.cli.checkup.endpoint import ClientKeys, look_at_answers
     from hashrange.cli.checkup.machine import look_at_data_folder, look_at_installation, look_at_port, look_at_settings
+    from hashrange.cli.checkup.modes import look_at_modes
     from hashrange.cli.checkup.named_files import look_at_named_files
 
     yield from look_at_installation()
@@ -72,6 +73,7 @@ def examine(environment: Mapping[str, str], endpoint_url: str | None, profile_na
     yield from found
     yield from look_at_named_files(settings)
     yield from look_at_data_folder(settings)
+    yield from look_at_modes(settings)
     scheme = "http" if settings.tls_cert is None else "https"
     host = WILDCARDS.get(settings.host, settings.host)
     own_url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{settings.port}"
