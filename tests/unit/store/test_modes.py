@@ -85,9 +85,17 @@ def test_a_snapshot_file_is_for_one_user_only(tmp_path: Path) -> None:
         path.chmod(0o644)
 
 
-def test_all_that_a_server_makes_is_for_one_user_only(tmp_path: Path) -> None:
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[ServerProcess]:
+    process = ServerProcess(tmp_path / "data", "--admin")
+    yield process
+    if process.process.poll() is None:
+        process.process.kill()
+        process.process.communicate()
+
+
+def test_all_that_a_server_makes_is_for_one_user_only(tmp_path: Path, server: ServerProcess) -> None:
     folder = tmp_path / "data"
-    server = ServerProcess(folder, "--admin")
     client = RawClient("127.0.0.1", server.port)
     assert client("CreateTable", TABLE).status == 200
     assert not open_to_others(folder)
