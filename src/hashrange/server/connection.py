@@ -86,7 +86,7 @@ class Connection(asyncio.Protocol):
         if self.answering is IDLE:
             self.share.answer()
         elif self.request is not None:
-            self.request.is_abandoned = True
+            self.request.abandon()
 
     def data_received(self, data: bytes) -> None:
         """Queue bytes from the client in `incoming.py`."""
