@@ -47,7 +47,7 @@ class Connection(asyncio.Protocol):
         """Bytes of long reads (at least `PIECE_BYTES`) that wait in `incoming.py`, still unparsed."""
         self.is_held = False
         """True while `long_reads.py` postpones reading from the client to a later turn."""
-        self.reading = Reading(connections.body_limit)
+        self.reading = Reading(connections.body_limit, connections.refuse_body)
         self.ready = self.reading.ready
         self.request: HttpRequest | None = None
         """The request being answered, while BUSY; else None."""
