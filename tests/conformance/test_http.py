@@ -88,7 +88,7 @@ def test_compressed_requests_and_replies(raw: RawClient) -> None:
     body = gzip.compress(b"{}")
     assert raw("ListTables", body, {"Content-Encoding": "gzip"}).json().keys() == {"TableNames"}
     reply = raw("ListTables", b"no gzip", {"Content-Encoding": "gzip"})
-    assert (reply.status, reply.json()) == (500, {"__type": CORAL + "InternalServerError"})
+    assert (reply.status, reply.json()) == (400, {"__type": CORAL + "SerializationException"})
 
 
 def test_members_of_a_compressed_batch_are_counted_by_write(raw: RawClient) -> None:
@@ -118,6 +118,8 @@ def test_a_page_in_a_browser_may_call(raw: RawClient) -> None:
 def test_a_body_over_16_mb(raw: RawClient) -> None:
     reply = raw.send("POST", "/", {"Host": "localhost", "Content-Length": str(16 * 1024 * 1024 + 1)}, b"")
     assert reply.status == 413
+    headers = {"Host": "x", "Content-Type": "application/json", "Content-Length": str(16 * 1024 * 1024 + 1)}
+    assert raw.send("POST", "/", headers, b"").json()["__type"] == CORAL + "RequestEntityTooLargeException"
 
 
 def test_a_head_over_16_kb(raw: RawClient) -> None:

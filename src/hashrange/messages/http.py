@@ -10,6 +10,7 @@ INTERNAL_ERROR = "The server encountered an internal error trying to fulfill the
 # Our own wording, from MALFORMED_REQUEST to REQUEST_TOO_SLOW: no text of the service is known for these cases.
 MALFORMED_REQUEST = b"Bad Request\n"
 BODY_TOO_LARGE = b"Request Entity Too Large\n"
+BODY_OVER_LIMIT = "The request has a body of more than {most} bytes. Send less at once."
 TOO_MANY_CONNECTIONS = b"Service Unavailable: the limit of open connections is reached\n"
 TOO_MUCH_UNFINISHED = b"Service Unavailable: too many requests are on their way at a time\n"
 REQUEST_TOO_SLOW = b"Request Timeout\n"

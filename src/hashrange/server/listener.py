@@ -21,6 +21,7 @@ from hashrange.server.handshakes import Handshake, Handshakes
 from hashrange.server.host_names import is_loopback
 from hashrange.server.kept_snapshots import KeptSnapshots
 from hashrange.server.protocols.http import http_front
+from hashrange.server.protocols.long_bodies import LongBodyRefusals
 from hashrange.server.tls_context import tls_context
 from hashrange.service import collector
 from hashrange.service.service import Service
@@ -88,6 +89,9 @@ class Server:
             self.front.handle, service.clock, settings.max_connections, log_access if settings.access_log else None
         )
         self.front.set_crowd_counter(self.connections.incoming.count_behind)
+        self.connections.refuse_body = LongBodyRefusals(
+            has_admin=settings.admin, has_functions=service.background.triggers is not None
+        )
         self._secrets = secrets
         self.dax: DaxNodes | None = None
         """The nodes of DAX clusters; None: there are none."""

@@ -5,7 +5,7 @@ in the same order, so the position of each header is computed once per list of n
 Sources: operations.md 1.1 (headers of replies, content types, compression, CORS).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from http import HTTPStatus
 from urllib.parse import unquote
@@ -129,6 +129,8 @@ class HttpRequest(msgspec.Struct, gc=False):
     """True if there is not one Host, though HTTP/1.1 requires it."""
     shares_reply: bool | None = None
     """Whether the reply tells browsers that pages of other origins may read it; None: as DynamoDB does, if it is one to a POST."""
+    on_abandoned: Callable[[], object] | None = None
+    """Called by `abandon`; the request must be answered nevertheless."""
 
     def header(self, name: bytes) -> bytes | None:
         """The value of the first header of this (lower-case) name, without surrounding blanks; None if there is none.
@@ -138,6 +140,12 @@ class HttpRequest(msgspec.Struct, gc=False):
         """
         value = self.values[self.layout.positions.get(name, (-1,))[0]]
         return value.strip(b" \t") if value is not None else None
+
+    def abandon(self) -> None:
+        """The client has disconnected, before the request was answered."""
+        self.is_abandoned = True
+        if self.on_abandoned is not None:
+            self.on_abandoned()
 
     def head_without(self, unwanted: bytes) -> bytes:
         """The request's head as it may have been sent, without the headers of this (lower-case) name."""

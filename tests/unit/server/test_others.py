@@ -2,6 +2,8 @@
 
 import hashlib
 import http.client
+import socket
+import struct
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
@@ -369,6 +371,27 @@ def test_only_so_many_requests_are_with_the_emulator(emulator: Emulator, monkeyp
         assert [connection.getresponse().read() for connection in connections] == [OBJECT] * 6
         for connection in connections:
             connection.close()
+
+
+def test_a_client_that_leaves_makes_room_for_the_next(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One is with the emulator, which does not answer, and two wait. The clients of the first two leave."""
+    monkeypatch.setattr(handing_on, "TOGETHER_MAX", 1)
+    emulator.may_answer.clear()
+    with server(Settings(data_dir=None, port=0, others=emulator.url)) as database:
+        connections = [http.client.HTTPConnection(database.endpoint.removeprefix("http://")) for _ in range(3)]
+        for number, connection in enumerate(connections):
+            connection.request("GET", f"/photos/{number}")
+            assert client_of("dynamodb", database.endpoint).list_tables()["TableNames"] == []  # so it has arrived
+        assert emulator.has_come.wait(30)
+        emulator.has_come.clear()
+        for connection in connections[1::-1]:
+            connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            connection.close()  # with a reset, which tells the server at once that nobody reads
+        assert emulator.has_come.wait(30)
+        assert [path for _, path, _, _ in emulator.received] == ["/photos/0", "/photos/2"]
+        emulator.may_answer.set()
+        assert connections[2].getresponse().status == 404
+        connections[2].close()
 
 
 def test_a_server_that_ends_waits_for_no_emulator(emulator: Emulator) -> None:
