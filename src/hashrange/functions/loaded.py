@@ -7,6 +7,7 @@ too if there are too many, or too many environments wait.
 
 import asyncio
 import logging
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from hashrange.functions.connection import Listener
 from hashrange.functions.description import FunctionDescription
 from hashrange.functions.guardian import Guardian
 from hashrange.functions.invocation import ConcurrencyExceeded, Invocation, InvocationOutcome
-from hashrange.functions.invocation_log import OnLine
+from hashrange.functions.log_lines import LogLines, OnLine
 from hashrange.functions.names import FunctionKey
 from hashrange.functions.pool import EnvironmentPool
 from hashrange.functions.refusals import parameter_refusal
@@ -33,8 +34,12 @@ from hashrange.limits import (
     INVOCATIONS_RUNNING_MAX,
 )
 from hashrange.messages.functions import CONCURRENCY_EXCEEDED
+from hashrange.terminal import escape_controls
 
 _LOG_BEGINNINGS = ("START RequestId: ", "END RequestId: ", "REPORT RequestId: ")
+
+_RECORD_WITHIN = re.compile(r"\n(?=\d{4}-\d\d-\d\d )")
+"""The end of a line within an event before one that begins as the log's own records do; a blank before it tells them apart."""
 
 _log = logging.getLogger("hashrange.functions")
 
@@ -127,6 +132,7 @@ class LoadedFunctions:
         self._guardian: Guardian | None = None
         """Started when the first environment is."""
         self._folders = CodeFolders()
+        self._log_lines = LogLines(clock, _shown)
         self._loaded: dict[FunctionKey, LoadedFunction] = {}
         """In the order of their last use."""
         self._loading: dict[FunctionKey, tuple[str, asyncio.Task[LoadedFunction | None]]] = {}
@@ -183,6 +189,7 @@ class LoadedFunctions:
             self._clock,
             _log_lines(description.name),
             concurrency_max=CONCURRENT_EXECUTIONS_MAX,
+            log_lines=self._log_lines,
         )
         return LoadedFunction(description, pool, folder)
 
@@ -344,6 +351,7 @@ class LoadedFunctions:
         await self._folders.close()
         if self._guardian is not None:
             await self._guardian.close()
+        await self._log_lines.written()
 
 
 class _Invoking:
@@ -362,10 +370,15 @@ class _Invoking:
 
 
 def _log_lines(name: str) -> OnLine:
-    """Writes the lines of a function's log to the server's. An event of several lines has carriage returns in between."""
+    """Writes the lines of a function's log to the server's."""
 
     def on_line(request_id: str, line: str) -> None:
         level = logging.DEBUG if line.startswith(_LOG_BEGINNINGS) else logging.INFO
-        _log.log(level, "%s %s %s", name, request_id, line.replace("\r", "\n"))
+        _log.log(level, "%s %s %s", name, request_id, _RECORD_WITHIN.sub("\n ", line))
 
     return on_line
+
+
+def _shown(piece: str) -> str:
+    """A piece of a line without what commands a terminal. An event of several lines has carriage returns in between, and no-break spaces before lines."""
+    return "\n".join(map(escape_controls, piece.replace("\xa0", " ").split("\r")))
