@@ -364,7 +364,7 @@ class Functions:
             description = self.find_arn(function) if isinstance(function, str) else self.find_key(function.key)
             self.require_invocable(description)
             with self._loaded.counted(description.key, description.reserved_executions):
-                loaded = await self._loaded.current(description, self.stored.zip_of)
+                loaded = await self._loaded.current(description, self.stored.read_zip)
                 if loaded is not None:
                     try:
                         return await loaded.invoke(payload, request_id, client_context)

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, NamedTuple
 
 from hashrange.aws_services.operation import Caller
@@ -42,6 +42,10 @@ _RECORD_WITHIN = re.compile(r"\n(?=\d{4}-\d\d-\d\d )")
 """The end of a line within an event before one that begins as the log's own records do; a blank before it tells them apart."""
 
 _log = logging.getLogger("hashrange.functions")
+
+
+ReadZip = Callable[[FunctionDescription], Coroutine[Any, Any, bytes | None]]
+"""Returns the zip of a function; None if it has been changed or deleted."""
 
 
 class HandlerCredentials(NamedTuple):
@@ -299,12 +303,10 @@ class LoadedFunctions:
             raise ConcurrencyExceeded(CONCURRENCY_EXCEEDED)
         return _Invoking(self._running, key)
 
-    async def current(
-        self, description: FunctionDescription, read_zip: Callable[[FunctionDescription], bytes]
-    ) -> LoadedFunction | None:
-        """What is loaded of this version, after loading it if nothing is; see `load`. None if it was retired meanwhile.
+    async def current(self, description: FunctionDescription, read_zip: ReadZip) -> LoadedFunction | None:
+        """What is loaded of this version, after loading it if nothing is; see `load`. None if it was retired or changed meanwhile.
 
-        Whoever gets it must use it before anything else can run. `read_zip` is called at once, or not at all.
+        Whoever gets it must use it before anything else can run.
         """
         key = description.key
         loaded = self._loaded.get(key)
@@ -314,22 +316,24 @@ class LoadedFunctions:
             return loaded
         run_id, loading = self._loading.get(key, ("", None))
         if loading is None or run_id != description.run_id:
-            zipped = b"" if description.is_declared else read_zip(description)
-            loading = asyncio.ensure_future(self._load_and_install(description, zipped))
+            loading = asyncio.ensure_future(self._load_and_install(description, read_zip))
             self._loading[key] = description.run_id, loading
             self._note_load(loading)
         loaded = await asyncio.shield(loading)
         return loaded if loaded is not None and self._loaded.get(key) is loaded else None
 
-    async def _load_and_install(self, description: FunctionDescription, zipped: bytes) -> LoadedFunction | None:
+    async def _load_and_install(self, description: FunctionDescription, read_zip: ReadZip) -> LoadedFunction | None:
         """Load a version, and install it unless the function has been changed, deleted or unloaded meanwhile."""
         key, own_task = description.key, asyncio.current_task()
         try:
-            loaded = await self.load(description, zipped)
+            zipped = b"" if description.is_declared else await read_zip(description)
+            loaded = None if zipped is None else await self.load(description, zipped)
         finally:
             is_wanted = self._loading.get(key, ("", None))[1] is own_task
             if is_wanted:
                 del self._loading[key]
+        if loaded is None:
+            return None
         if is_wanted:
             self.install(loaded)
             return loaded
