@@ -11,6 +11,7 @@ from hashrange.tables.partitions import first_partitions
 
 PARTITIONS_SINCE_VERSION = 5
 STREAMS_SINCE_VERSION = 6
+PIECES_SINCE_VERSION = 10
 
 
 def check_format(engine: Any, place: str) -> None:
