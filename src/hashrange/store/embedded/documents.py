@@ -10,7 +10,9 @@ them, and deletes the pieces of what was there before. Until then nothing leads 
 leaves behind is deleted when the store is opened, or with a later write.
 """
 
+import asyncio
 from collections.abc import Iterator, Mapping, Sequence
+from io import BytesIO
 from typing import NamedTuple
 
 from hashrange.items.steps import READ_BYTES_PER_STEP, spend
@@ -34,6 +36,10 @@ from hashrange.store.pause import PAUSE
 
 NO_TABLE_ID = 0
 """The table id of system rows: a commit of documents changes no table, so no read of a table waits for it."""
+
+
+UNSYNCED_BYTES_MAX = 4 * COMMIT_BYTES_MAX
+"""Bytes of pieces after which a write waits until they are durable: a commit of others is synced together with them."""
 
 
 class _Written(NamedTuple):
@@ -68,39 +74,39 @@ class EmbeddedDocuments:
         """The document of this name; None if there is none. Raises StorageError."""
         try:
             while (long := self._long.get(name)) is not None:
-                pieces = self._pieces(name, long)
-                if pieces is not None:
-                    return b"".join(pieces)
+                whole = self._read_giving_way(name, long)
+                if whole is not None:
+                    return whole
             found: bytes | None = self._site.engine.get(layout.DOCUMENT_PREFIX + name.encode())
         except Exception as error:
             raise self._site.fail(error) from error
         return found
 
-    def _pieces(self, name: str, long: LongDocument) -> list[bytes] | None:
-        """The pieces of a long document; None if it was changed while this gave way."""
-        pieces = []
+    def _read_giving_way(self, name: str, long: LongDocument) -> bytes | None:
+        """A long document; None if it was changed while this gave way."""
+        whole = BytesIO()
         for number in range(long.piece_count):
             spend(DOCUMENT_ROW_BYTES_MAX // READ_BYTES_PER_STEP)
             if self._long.get(name) is not long:
                 return None
-            pieces.append(piece_of(self._site.engine, name, long, number))
-        return pieces
+            whole.write(piece_of(self._site.engine, name, long, number))
+        return whole.getvalue()
 
     async def read(self, name: str) -> bytes | None:
         """As `get`, but gives way while a long document is read."""
         while (long := self._long.get(name)) is not None:
-            pieces: list[bytes] = []
+            whole = BytesIO()
             for number in range(long.piece_count):
                 if number * DOCUMENT_ROW_BYTES_MAX % COMMIT_BYTES_MAX == 0:
                     await PAUSE
                     if self._long.get(name) is not long:
                         break
                 try:
-                    pieces.append(piece_of(self._site.engine, name, long, number))
+                    whole.write(piece_of(self._site.engine, name, long, number))
                 except Exception as error:
                     raise self._site.fail(error) from error
             else:
-                return b"".join(pieces)
+                return whole.getvalue()
         return self.get(name)
 
     def below(self, prefix: str) -> Sequence[tuple[str, bytes]]:
@@ -161,7 +167,17 @@ class EmbeddedDocuments:
 
                 if not await self._commits.commit(put):
                     return False
+                if (start + COMMIT_BYTES_MAX) % UNSYNCED_BYTES_MAX == 0:
+                    await self._durable()
         return True
+
+    async def _durable(self) -> None:
+        """Wait until all commits so far are durable, or cannot become so, which the next commit finds out."""
+        barrier = self._site.barrier
+        if barrier.position > barrier.durable_position and is_on_loop():
+            ended = asyncio.Event()
+            barrier.when_durable(barrier.position, lambda _: ended.set())
+            await ended.wait()
 
     def _put(
         self,
@@ -214,6 +230,15 @@ class EmbeddedDocuments:
         for one in gone:
             delete_pieces(draft.batch, one)
         draft.afterwards.append(lambda: self._left_behind.difference_update(gone))
+
+
+def is_on_loop() -> bool:
+    """True if an event loop runs this code; tools have none."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def long_documents(engine: Engine) -> Iterator[tuple[str, LongDocument]]:
