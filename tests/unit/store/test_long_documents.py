@@ -1,6 +1,7 @@
 """Long documents are kept in pieces: written so that others run, read whole or not at all, and gone without a trace."""
 
 import asyncio
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from hashrange.items import steps
 from hashrange.store.documents import read_document
 from hashrange.store.embedded import EmbeddedStore, layout, open_store
 from hashrange.store.embedded.check import check_store
+from hashrange.store.embedded.documents import UNSYNCED_BYTES_MAX
 from hashrange.store.embedded.engine import open_engine
 from hashrange.store.embedded.layout import DOCUMENT_ROW_BYTES_MAX, FORMAT_KEY, PIECE_PREFIX
 from hashrange.store.embedded.pieces import COMMIT_BYTES_MAX
@@ -103,6 +105,34 @@ def test_others_run_while_a_long_document_is_read(store: EmbeddedStore, run: Run
 
     assert run(read_beside_another()) == MUCH
     assert turns > len(MUCH) // COMMIT_BYTES_MAX
+
+
+@pytest.mark.parametrize("is_task", [False, True])
+def test_a_long_document_is_put_together_without_a_copy_of_all(store: EmbeddedStore, run: Run, is_task: bool) -> None:
+    run(store.documents.write({"a": MUCH}))
+    tracemalloc.start()
+    try:
+        found = run(read_document(store.documents, "a")) if is_task else store.documents.get("a")
+        assert tracemalloc.get_traced_memory()[1] < len(MUCH) * 3 // 2
+    finally:
+        tracemalloc.stop()
+    assert found == MUCH
+
+
+def test_a_write_of_much_waits_for_the_disk_so_that_others_need_not_wait_for_all_of_it(
+    disk_store: EmbeddedStore, run: Run
+) -> None:
+    unsynced = 0
+
+    async def write_beside_another() -> None:
+        nonlocal unsynced
+        writing = asyncio.ensure_future(disk_store.documents.write({"a": bytes(5 * UNSYNCED_BYTES_MAX)}))
+        while not writing.done():
+            await asyncio.sleep(0)
+            unsynced = max(unsynced, disk_store.position() - disk_store.durable_position())
+
+    run(write_beside_another())
+    assert unsynced <= UNSYNCED_BYTES_MAX // COMMIT_BYTES_MAX
 
 
 @pytest.mark.parametrize("after", [LONG, b"short", None])
