@@ -8,11 +8,11 @@ Source of limits: operations.md 1.1.
 from collections import deque
 from collections.abc import Callable
 from enum import Enum, auto
-from io import BytesIO
 from typing import Final
 
 import httptools
 
+from hashrange.items.growing_bytes import GrowingBytes
 from hashrange.limits import BODY_BYTES_MAX
 from hashrange.server.misdirected_clients import TLS_HANDSHAKE
 from hashrange.server.receive_budget import SMALL_BYTES
@@ -71,8 +71,8 @@ class Reading:
         """Positions of the headers in `head_values`; None until the message's head is complete."""
         self.framing: Framing | None = None
         """Counts the framing bytes of a chunked body (sizes, extensions, trailers); None for other bodies."""
-        self.body: bytes | BytesIO = b""
-        """The parts of the body so far. A BytesIO gives them back as bytes without copying them: 70 MB would take 40 ms or more."""
+        self.body: bytes | GrowingBytes = b""
+        """The parts of the body so far. It gives them back as bytes without copying them: 70 MB would take 40 ms or more."""
         self.ready: deque[HttpRequest] = deque()
         self.rest: bytes | memoryview = b""
         """Received bytes that are not parsed yet, usually of a long read."""
@@ -192,10 +192,10 @@ class Reading:
             self.body = body
             return
         if type(self.body) is bytes:
-            begun = BytesIO()
+            begun = GrowingBytes()
             begun.write(self.body)
             self.body = begun
-        assert isinstance(self.body, BytesIO)
+        assert isinstance(self.body, GrowingBytes)
         self.body.write(body)
         body_bytes = self.body.tell()
         if body_bytes > BODY_BYTES_MAX:
@@ -204,7 +204,7 @@ class Reading:
     def _body_bytes(self) -> int:
         """Length of the body so far."""
         body = self.body
-        return body.tell() if isinstance(body, BytesIO) else len(body)
+        return body.tell() if isinstance(body, GrowingBytes) else len(body)
 
     def _check_length(self, body_bytes: int) -> None:
         """Refuse a body that is too large."""

@@ -1,4 +1,4 @@
-"""Where does a feature keep what is no item, such as functions and checkpoints? In documents: small named values, written several at a time.
+"""Where does a feature keep what is no item, such as functions and checkpoints? In documents: named values, written several at a time.
 
 Documents are part of the store's content: restarts, checkpoints of the whole content, forks and resets include them.
 A name is text with `/` between its parts, such as `function/000000000000/us-east-1/resize`.

@@ -12,9 +12,9 @@ leaves behind is deleted when the store is opened, or with a later write.
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from io import BytesIO
 from typing import NamedTuple
 
+from hashrange.items.growing_bytes import GrowingBytes
 from hashrange.items.steps import READ_BYTES_PER_STEP, spend
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.commits import Commits
@@ -84,7 +84,7 @@ class EmbeddedDocuments:
 
     def _read_giving_way(self, name: str, long: LongDocument) -> bytes | None:
         """A long document; None if it was changed while this gave way."""
-        whole = BytesIO()
+        whole = GrowingBytes()
         for number in range(long.piece_count):
             spend(DOCUMENT_ROW_BYTES_MAX // READ_BYTES_PER_STEP)
             if self._long.get(name) is not long:
@@ -95,7 +95,7 @@ class EmbeddedDocuments:
     async def read(self, name: str) -> bytes | None:
         """As `get`, but gives way while a long document is read."""
         while (long := self._long.get(name)) is not None:
-            whole = BytesIO()
+            whole = GrowingBytes()
             for number in range(long.piece_count):
                 if number * DOCUMENT_ROW_BYTES_MAX % COMMIT_BYTES_MAX == 0:
                     await PAUSE

@@ -5,11 +5,11 @@ the end would take 30 ms.
 """
 
 from collections.abc import Iterator
-from io import BytesIO
 
 import msgspec
 
 from hashrange.errors import SerializationException
+from hashrange.items.growing_bytes import GrowingBytes
 from hashrange.items.steps import spend
 from hashrange.messages.requests import BLOB_CHARACTERS, BLOB_LENGTH
 
@@ -39,7 +39,7 @@ def cut_blob(body: bytes, name: str) -> tuple[bytes, bytes] | None:
     end = _find(body, b'"', start) if start >= 0 else -1
     if end - start < LONG_BLOB_BYTES:
         return None
-    decoded = BytesIO()
+    decoded = GrowingBytes()
     for piece in _pieces(body, start, end):
         decoded.write(piece)
     return body[:start] + body[end:], decoded.getvalue()
