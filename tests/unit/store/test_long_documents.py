@@ -261,6 +261,15 @@ def test_a_folder_of_format_9_is_converted(tmp_path: Path, loop: asyncio.Abstrac
         assert check_store(str(tmp_path)).faults == []
 
 
+def test_a_snapshot_of_format_9_is_converted(store: EmbeddedStore) -> None:
+    former = {FORMAT_KEY: (9).to_bytes(4, "big"), layout.DOCUMENT_PREFIX + b"a": MUCH}
+    checkpoint = store.checkpoint_of(former.items())
+    store.restore(checkpoint)
+    checkpoint.release()
+    assert store.documents.get("a") == MUCH
+    assert max(len(row) for _, row in rows_of(store)) <= DOCUMENT_ROW_BYTES_MAX
+
+
 def test_a_check_finds_documents_that_are_not_whole(tmp_path: Path, loop: asyncio.AbstractEventLoop) -> None:
     store = open_store(str(tmp_path), CLOCK, loop)
     loop.run_until_complete(store.documents.write(dict.fromkeys("abcd", LONG)))
