@@ -6,7 +6,7 @@ Source of the lines: Lambda's developer guide, *Lambda log formats*, of 2026; re
 import math
 from typing import NamedTuple
 
-from hashrange.functions.log_lines import LogLines, OnLine, Room
+from hashrange.functions.log_lines import LogLines, OnLine, Room, WaitingLines
 from hashrange.limits import FUNCTION_LOG_BYTES_MAX, FUNCTION_LOG_LINES_MAX, LOG_TAIL_BYTES_MAX
 from hashrange.messages import functions as messages
 
@@ -28,7 +28,7 @@ class InvocationLog:
 
     def __init__(self, request_id: str, on_line: OnLine, lines: LogLines) -> None:
         self.request_id = request_id
-        self._on_line, self._lines = on_line, lines
+        self._lines, self._waiting = lines, WaitingLines(on_line, request_id)
         self._unfinished = bytearray()
         """The beginning of a line whose end has not come yet."""
         self._kept = Room(0, 0)
@@ -65,7 +65,7 @@ class InvocationLog:
         if lines:
             lines[0] = bytes(self._unfinished) + lines[0]
             self._unfinished.clear()
-            self._lines.add(self._on_line, self.request_id, lines)
+            self._lines.add(self._waiting, lines)
         self._unfinished += rest
         self._kept = Room(self._kept.lines + len(lines), self._kept.size_bytes + end - start)
         if end < len(data):
@@ -82,7 +82,7 @@ class InvocationLog:
     def _end_line(self) -> None:
         """Log the line whose end has not come."""
         if self._unfinished:
-            self._lines.add(self._on_line, self.request_id, [bytes(self._unfinished)])
+            self._lines.add(self._waiting, [bytes(self._unfinished)])
             self._unfinished.clear()
 
     def begin(self, version: str) -> None:
@@ -104,13 +104,17 @@ class InvocationLog:
         self._end_line()
         if self._left_out.size_bytes:
             told = messages.output_left_out(self._left_out.size_bytes, self._left_out.lines)
-            self._lines.add(self._on_line, self.request_id, [told.encode()])
+            self._lines.add(self._waiting, [told.encode()])
             self._left_out = Room(0, 0)
+
+    async def written(self) -> None:
+        """Wait until all lines have been written."""
+        await self._waiting.written()
 
     def _write(self, line: str) -> None:
         encoded = line.encode(errors="replace")
         self._add_to_tail(encoded + b"\n")
-        self._lines.add(self._on_line, self.request_id, [encoded])
+        self._lines.add(self._waiting, [encoded])
 
     def _add_to_tail(self, data: bytes) -> None:
         self._tail += data[-LOG_TAIL_BYTES_MAX:]

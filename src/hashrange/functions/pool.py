@@ -89,10 +89,12 @@ class EnvironmentPool:
             environment = self._make_environment()
             self._busy.add(environment)
             try:
-                return await environment.start(log)
+                outcome = await environment.start(log)
             finally:
                 self._busy.discard(environment)
                 self._put_back(environment)
+            await log.written()
+            return outcome
         finally:
             self._running -= 1
             self._rested.set()
@@ -127,6 +129,7 @@ class EnvironmentPool:
         finally:
             self._busy.discard(environment)
             self._put_back(environment)
+        await log.written()
         return Invocation(outcome.payload, "Unhandled" if outcome.error_type else None, log.tail, duration_ms)
 
     def _end_log(

@@ -192,6 +192,22 @@ def test_writing_lines_gives_way(data: bytes) -> None:
     assert logged.written[-1].startswith("REPORT ")
 
 
+def test_few_lines_are_written_soon_whatever_others_print() -> None:
+    logged = Logged(SteppingClock())
+
+    async def main() -> None:
+        flood, short = logged.log("flood"), logged.log("short")
+        flood.feed(b"x\n" * 5_000)
+        short.feed(b"short\n")
+        short.end(REPORT, None)
+        await short.written()
+        assert logged.output.index("short") < 3 * LOOKS_IN_A_SLICE
+        await logged.lines.written()
+        assert len(logged.output) == 5_001
+
+    asyncio.run(main())
+
+
 def test_output_commands_no_terminal_and_forges_no_record() -> None:
     def test(logged: Logged) -> None:
         log = logged.log()
