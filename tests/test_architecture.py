@@ -30,6 +30,7 @@ SHARED_PACKAGES = {"errors", "messages", "limits"}
 """Row 0 is plain facts: `messages` may use `errors` and `limits`."""
 
 FILE_MODULES = (
+    "items/growing_bytes.py",  # a buffer in memory
     "store/embedded/files.py",
     "store/embedded/copy_folders.py",
     "store/embedded/identity.py",

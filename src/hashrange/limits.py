@@ -259,7 +259,13 @@ LAMBDA_REQUEST_BYTES_MAX = 70_167_211
 LAMBDA_JSON_BYTES_MAX = 1024 * 1024
 """Bytes of the JSON of a request of Lambda's API, without the zip file: our own bound, far above what members may have."""
 FUNCTION_LOG_BYTES_MAX = 256 * 1024
-"""Bytes of a handler's output that are kept for one invocation; further bytes are counted: our own bound."""
+FUNCTION_LOG_LINES_MAX = 10_000
+"""Bytes and lines of a handler's output that are logged for one invocation; the log says how much is left out: our own bounds."""
+LOG_BYTES_PER_SECOND_MAX = 1024 * 1024
+LOG_LINES_PER_SECOND_MAX = 10_000
+"""Bytes and lines of the output of all handlers that a server logs in a second: our own bounds."""
+FUNCTION_ERROR_TYPE_LENGTH_MAX = 256
+"""Characters of the type of a handler's error that are looked at: our own bound."""
 LOG_TAIL_BYTES_MAX = 4 * 1024
 """Bytes at the end of an invocation's log that LogType=Tail returns."""
 INIT_SECONDS_MAX = 10.0

@@ -33,13 +33,21 @@ def newlines(event, context):
 
 def one_line(event, context):
     os.write(1, b"x" * {NEWLINES})
+
+def escapes(event, context):
+    os.write(1, b"\\x1b" * {NEWLINES})
+
+def errors(event, context):
+    raise ValueError("\\x1b" * {NEWLINES})
 """
-PRINTING = ("short_lines", "newlines", "one_line")
+PRINTING = ("short_lines", "newlines", "one_line", "escapes", "errors")
+HANDLER = b"def handler(event, context): pass\n"
 LARGE_ZIP_BYTES = 48_000_000
 """Together with base64 nearly the longest request of CreateFunction."""
 READS = 200
 """Reads of a large function's configuration, between its creation and its deletion."""
 SEED = 48
+UPDATED = "updated"
 LARGE: tuple[tuple[str, Probe], ...] = (("large-functions", "item"), ("stream-beside-large-functions", "stream"))
 
 
@@ -79,14 +87,26 @@ def invocation(name: str) -> Hostile:
 DELETE_LARGE = web("DELETE", f"{FUNCTIONS}/large", service="lambda")
 
 
+def large_files() -> dict[str, bytes]:
+    """The files of a large zip."""
+    return {"handler.py": HANDLER, "data": random.Random(SEED).randbytes(LARGE_ZIP_BYTES)}
+
+
 def create_large() -> Hostile:
     """A CreateFunction with a large zip; the function is read for a while, then deleted."""
-    files = {
-        "handler.py": b"def handler(event, context): pass\n",
-        "data": random.Random(SEED).randbytes(LARGE_ZIP_BYTES),
-    }
     read = web("GET", f"{FUNCTIONS}/large/configuration", service="lambda")
-    return creation("large", "handler.handler", files)._replace(then=(*[read] * READS, DELETE_LARGE))
+    return creation("large", "handler.handler", large_files())._replace(then=(*[read] * READS, DELETE_LARGE))
+
+
+def updated_function() -> Iterator[Hostile]:
+    """Create the function whose code is updated."""
+    yield creation(UPDATED, "handler.handler", {"handler.py": HANDLER})
+
+
+def update_code() -> Hostile:
+    """An UpdateFunctionCode with a large zip."""
+    body = msgspec.json.encode({"ZipFile": base64.b64encode(zipped(large_files())).decode()})
+    return web("PUT", f"{FUNCTIONS}/{UPDATED}/code", body, JSON, "lambda")
 
 
 KINDS = (
@@ -111,5 +131,13 @@ KINDS = (
             probe=probe,
         )
         for name, probe in LARGE
+    ),
+    Kind(
+        "large-code-updates",
+        update_code,
+        ("200",),
+        clients=1,
+        conditions=RUNS_FUNCTIONS,
+        preparation=updated_function,
     ),
 )

@@ -54,10 +54,12 @@ def measure(pair: Pair, kind: Kind, slice_seconds: float) -> StallFigure:
         beside.append(run_slice(pair, pair.probed, kind, request, slice_seconds, REPLY_SECONDS_MAX))
         if not pair.calm() and not beside[-1].is_stuck:
             faults = [f"the server was not at rest {CALM_SECONDS_MAX:.0f} s after the hostile clients had gone"]
+        tidy(pair.probed, kind)
         control.append(run_slice(pair, pair.other, kind, request, slice_seconds, slice_seconds))
         if beside[-1].is_stuck or beside[-1].waits.max_ms - control[-1].waits.max_ms > HOPELESS * bound_ms:
             break
         pair.calm()
+        tidy(pair.other, kind)
     answers = sum((Counter(each.report.answers) for each in beside), Counter())
     return StallFigure(
         name=kind.name,
@@ -75,6 +77,12 @@ def measure(pair: Pair, kind: Kind, slice_seconds: float) -> StallFigure:
         bound_ms=bound_ms,
         faults=(*faults, *faults_of(kind, beside, answers)),
     )
+
+
+def tidy(server: ServerProcess, kind: Kind) -> None:
+    """Remove what the hostile clients have left behind on a server that is at rest."""
+    for request in kind.tidying:
+        ask(server, request)
 
 
 def unmeasured(kind: Kind, fault: str) -> StallFigure:

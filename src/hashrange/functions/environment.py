@@ -117,6 +117,8 @@ class ExecutionEnvironment:
     async def invoke(self, payload: bytes, log: InvocationLog, client_context: str | None = None) -> InvocationOutcome:
         """Run one invocation; afterwards `is_usable` says if the environment can run another. If the caller is cancelled, the environment ends."""
         assert self._connection
+        if self._log and self._log is not log:
+            self._log.tell()
         self._log = log
         timeout_seconds = self.runnable.timeout_seconds
         head: dict[str, Any] = {
@@ -234,7 +236,9 @@ class ExecutionEnvironment:
             self._connection.abort()
         if self._process:
             await self._process.end(f"{MARK}={self._mark}".encode())
-        self._log = None
+        if self._log:
+            self._log.tell()
+            self._log = None
 
     def _feed(self, data: bytes) -> None:
         if self._log:

@@ -18,6 +18,7 @@ from hashrange.clock import Clock
 from hashrange.errors import StorageCorruption
 from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.description import FunctionDescription
+from hashrange.functions.handler_errors import logged_text
 from hashrange.functions.invocation import ConcurrencyExceeded
 from hashrange.functions.job_invocations import InvokeFunction
 from hashrange.functions.names import FunctionKey
@@ -273,7 +274,7 @@ class EventQueue:
             is_stopped = description.reserved_executions == 0
             invocation = await self._invoke(description, event.payload, request_id, event.client_context)
             if invocation.function_error is not None:
-                reason = invocation.payload[:_SHOWN_BYTES].decode(errors="replace")
+                reason = invocation.payload[:_SHOWN_BYTES].decode(errors="replace") or invocation.function_error
         except FunctionMissing as error:
             await self._give_up(waiting.document, generation, str(error))
             return
@@ -311,7 +312,7 @@ class EventQueue:
 
     async def _give_up(self, document: str, generation: int, reason: str) -> None:
         key, request_id = _read_name(document)
-        _log.warning("The asynchronous invocation %s of %s is given up: %s", request_id, key.arn, reason)
+        _log.warning("The asynchronous invocation %s of %s is given up: %s", request_id, key.arn, logged_text(reason))
         await self._documents.write({document: None}, generation)
 
 

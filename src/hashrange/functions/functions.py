@@ -27,6 +27,7 @@ from hashrange.functions.description import (
     update_status_of,
 )
 from hashrange.functions.events import EventQueue
+from hashrange.functions.handler_errors import logged_text, read_handler_error
 from hashrange.functions.handler_hints import hint_on_handler, names_in_zip
 from hashrange.functions.invocation import ConcurrencyExceeded, Invocation
 from hashrange.functions.job_invocations import JobInvocations
@@ -128,7 +129,7 @@ class Functions:
                 is_current = self.stored.generation == generation
                 (self._loaded.install if is_current else self._loaded.retire)(loaded)
             except LambdaError as error:
-                _log.warning("The function %s cannot be run: %s", description.name, error.message)
+                _log.warning("The function %s cannot be run: %s", description.name, logged_text(error.message))
 
     # --- reading --------------------------------------------------------------------------------
 
@@ -341,10 +342,11 @@ class Functions:
         """Start an environment. Raises LambdaError if the handler cannot be loaded."""
         outcome = await loaded.start(new_revision_id())
         if outcome is not None:
-            error: dict[str, Any] = msgspec.json.decode(outcome.payload)
+            error = read_handler_error(outcome.payload)
+            message = error.message if error else ""
             names = await asyncio.to_thread(names_in_zip, zipped) if zipped else None
             hint = hint_on_handler(loaded.description.handler, language_of(loaded.description.runtime), names)
-            raise parameter_refusal(messages.handler_broken(outcome.error_type, str(error.get("errorMessage")), hint))
+            raise parameter_refusal(messages.handler_broken(outcome.error_type, message, hint))
 
     # --- invocations ----------------------------------------------------------------------------
 
@@ -362,7 +364,7 @@ class Functions:
             description = self.find_arn(function) if isinstance(function, str) else self.find_key(function.key)
             self.require_invocable(description)
             with self._loaded.counted(description.key, description.reserved_executions):
-                loaded = await self._loaded.current(description, self.stored.zip_of)
+                loaded = await self._loaded.current(description, self.stored.read_zip)
                 if loaded is not None:
                     try:
                         return await loaded.invoke(payload, request_id, client_context)

@@ -6,11 +6,12 @@ to 2026. The time-out's older form, `<time> <request id> Task timed out after 3.
 """
 
 import signal
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from hashrange.errors import HashrangeError
+from hashrange.functions.handler_errors import read_handler_error
 from hashrange.limits import INVOCATION_REPLY_BYTES_MAX
 from hashrange.messages import functions as messages
 
@@ -123,8 +124,5 @@ def _signal_words(number: int) -> str:
 
 def describe_handler_error(request_id: str, payload: bytes) -> InvocationOutcome:
     """The error that a runtime's program described; one that it cannot have written counts as an exit."""
-    try:
-        described: dict[str, Any] = msgspec.json.decode(payload, type=dict[str, Any])
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return describe_exit(request_id, None)
-    return InvocationOutcome(payload, str(described.get("errorType") or "Error"))
+    error = read_handler_error(payload)
+    return describe_exit(request_id, None) if error is None else InvocationOutcome(payload, error.type or "Error")

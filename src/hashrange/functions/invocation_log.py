@@ -1,17 +1,14 @@
-"""What is kept of the output of one invocation? Its lines, up to a limit, and Lambda's START, END and REPORT around them.
+"""What is logged of one invocation? The lines of its output, up to limits, and Lambda's START, END and REPORT around them.
 
 Source of the lines: Lambda's developer guide, *Lambda log formats*, of 2026; reports of users.
 """
 
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
-from hashrange.limits import FUNCTION_LOG_BYTES_MAX, LOG_TAIL_BYTES_MAX
+from hashrange.functions.log_lines import LogLines, OnLine, Room, WaitingLines
+from hashrange.limits import FUNCTION_LOG_BYTES_MAX, FUNCTION_LOG_LINES_MAX, LOG_TAIL_BYTES_MAX
 from hashrange.messages import functions as messages
-
-OnLine = Callable[[str, str], None]
-"""Called with a request id and a line without its end, START, END and REPORT included; must not raise."""
 
 
 class Report(NamedTuple):
@@ -29,28 +26,64 @@ class Report(NamedTuple):
 class InvocationLog:
     """The log of one invocation. A started environment writes to the log of the invocation that it was started for."""
 
-    def __init__(self, request_id: str, on_line: OnLine) -> None:
+    def __init__(self, request_id: str, on_line: OnLine, lines: LogLines) -> None:
         self.request_id = request_id
-        self._on_line = on_line
-        self._unfinished = b""
-        self._kept_bytes = 0
-        self.dropped_bytes = 0
-        """Bytes of output beyond FUNCTION_LOG_BYTES_MAX."""
+        self._lines, self._waiting = lines, WaitingLines(on_line, request_id)
+        self._unfinished = bytearray()
+        """The beginning of a line whose end has not come yet."""
+        self._kept = Room(0, 0)
+        """What was logged of the output."""
+        self._left_out = Room(0, 0)
+        """What was not, because the invocation, or all of them in this second, wrote too much. Not told yet."""
+        self._is_cut = False
+        """True while what comes belongs to a line of which something was left out."""
         self._tail = bytearray()
+        self._is_midline = False
+        """True if the tail's last line has no end."""
 
     @property
     def tail(self) -> bytes:
-        """The last 4 KB, for LogType=Tail."""
+        """The last 4 KB, for LogType=Tail: what the handler wrote as it wrote it, whatever of it was logged."""
         return bytes(self._tail)
 
     def feed(self, data: bytes) -> None:
         """Add output, in pieces of any length."""
-        kept = data[: FUNCTION_LOG_BYTES_MAX - self._kept_bytes]
-        self._kept_bytes += len(kept)
-        self.dropped_bytes += len(data) - len(kept)
-        *lines, self._unfinished = (self._unfinished + kept).split(b"\n")
-        for line in lines:
-            self._write(line.decode(errors="replace"))
+        self._add_to_tail(data)
+        self._is_midline = not data.endswith(b"\n")
+        start = 0
+        if self._is_cut:
+            start = data.find(b"\n") + 1 or len(data)
+            self._leave_out(data[:start])
+        room = self._lines.room()
+        lines_max = max(0, min(room.lines, FUNCTION_LOG_LINES_MAX - self._kept.lines))
+        bytes_max = max(0, min(room.size_bytes, FUNCTION_LOG_BYTES_MAX - self._kept.size_bytes))
+        end = min(len(data), start + bytes_max)
+        *lines, rest = data[start:end].split(b"\n", lines_max)
+        if len(lines) == lines_max:
+            end -= len(rest)
+            rest = b""
+        if lines:
+            lines[0] = bytes(self._unfinished) + lines[0]
+            self._unfinished.clear()
+            self._lines.add(self._waiting, lines)
+        self._unfinished += rest
+        self._kept = Room(self._kept.lines + len(lines), self._kept.size_bytes + end - start)
+        if end < len(data):
+            self._end_line()
+            self._leave_out(data[end:])
+
+    def _leave_out(self, data: bytes) -> None:
+        """Count output that is not logged, and the lines of which something is not logged."""
+        is_whole = data.endswith(b"\n")
+        lines = data.count(b"\n") + (not is_whole) - self._is_cut
+        self._left_out = Room(self._left_out.lines + lines, self._left_out.size_bytes + len(data))
+        self._is_cut = not is_whole
+
+    def _end_line(self) -> None:
+        """Log the line whose end has not come."""
+        if self._unfinished:
+            self._lines.add(self._waiting, [bytes(self._unfinished)])
+            self._unfinished.clear()
 
     def begin(self, version: str) -> None:
         """Write START."""
@@ -58,20 +91,34 @@ class InvocationLog:
 
     def end(self, report: Report, last_line: str | None) -> None:
         """Write what is left of the output, `last_line` if there is one, END and REPORT."""
-        if self._unfinished:
-            self._write(self._unfinished.decode(errors="replace"))
-            self._unfinished = b""
-        if self.dropped_bytes:
-            self._write(messages.output_dropped(self.dropped_bytes))
+        if self._is_midline:
+            self._add_to_tail(b"\n")
+        self.tell()
         if last_line is not None:
             self._write(last_line)
         self._write(f"END RequestId: {self.request_id}")
         self._write(_report_line(self.request_id, report))
 
+    def tell(self) -> None:
+        """Log the unfinished line, and how much has been left out since this was last told."""
+        self._end_line()
+        if self._left_out.size_bytes:
+            told = messages.output_left_out(self._left_out.size_bytes, self._left_out.lines)
+            self._lines.add(self._waiting, [told.encode()])
+            self._left_out = Room(0, 0)
+
+    async def written(self) -> None:
+        """Wait until all lines have been written."""
+        await self._waiting.written()
+
     def _write(self, line: str) -> None:
-        self._tail += line.encode(errors="replace") + b"\n"
+        encoded = line.encode(errors="replace")
+        self._add_to_tail(encoded + b"\n")
+        self._lines.add(self._waiting, [encoded])
+
+    def _add_to_tail(self, data: bytes) -> None:
+        self._tail += data[-LOG_TAIL_BYTES_MAX:]
         del self._tail[:-LOG_TAIL_BYTES_MAX]
-        self._on_line(self.request_id, line)
 
 
 def _report_line(request_id: str, report: Report) -> str:

@@ -7,8 +7,9 @@ too if there are too many, or too many environments wait.
 
 import asyncio
 import logging
+import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, NamedTuple
 
 from hashrange.aws_services.operation import Caller
@@ -20,7 +21,7 @@ from hashrange.functions.connection import Listener
 from hashrange.functions.description import FunctionDescription
 from hashrange.functions.guardian import Guardian
 from hashrange.functions.invocation import ConcurrencyExceeded, Invocation, InvocationOutcome
-from hashrange.functions.invocation_log import OnLine
+from hashrange.functions.log_lines import LogLines, OnLine
 from hashrange.functions.names import FunctionKey
 from hashrange.functions.pool import EnvironmentPool
 from hashrange.functions.refusals import parameter_refusal
@@ -33,10 +34,18 @@ from hashrange.limits import (
     INVOCATIONS_RUNNING_MAX,
 )
 from hashrange.messages.functions import CONCURRENCY_EXCEEDED
+from hashrange.terminal import escape_controls
 
 _LOG_BEGINNINGS = ("START RequestId: ", "END RequestId: ", "REPORT RequestId: ")
 
+_RECORD_WITHIN = re.compile(r"\n(?=\d{4}-\d\d-\d\d )")
+"""The end of a line within an event before one that begins as the log's own records do; a blank before it tells them apart."""
+
 _log = logging.getLogger("hashrange.functions")
+
+
+ReadZip = Callable[[FunctionDescription], Coroutine[Any, Any, bytes | None]]
+"""Returns the zip of a function; None if it has been changed or deleted."""
 
 
 class HandlerCredentials(NamedTuple):
@@ -127,6 +136,7 @@ class LoadedFunctions:
         self._guardian: Guardian | None = None
         """Started when the first environment is."""
         self._folders = CodeFolders()
+        self._log_lines = LogLines(clock, _shown)
         self._loaded: dict[FunctionKey, LoadedFunction] = {}
         """In the order of their last use."""
         self._loading: dict[FunctionKey, tuple[str, asyncio.Task[LoadedFunction | None]]] = {}
@@ -183,6 +193,7 @@ class LoadedFunctions:
             self._clock,
             _log_lines(description.name),
             concurrency_max=CONCURRENT_EXECUTIONS_MAX,
+            log_lines=self._log_lines,
         )
         return LoadedFunction(description, pool, folder)
 
@@ -292,12 +303,10 @@ class LoadedFunctions:
             raise ConcurrencyExceeded(CONCURRENCY_EXCEEDED)
         return _Invoking(self._running, key)
 
-    async def current(
-        self, description: FunctionDescription, read_zip: Callable[[FunctionDescription], bytes]
-    ) -> LoadedFunction | None:
-        """What is loaded of this version, after loading it if nothing is; see `load`. None if it was retired meanwhile.
+    async def current(self, description: FunctionDescription, read_zip: ReadZip) -> LoadedFunction | None:
+        """What is loaded of this version, after loading it if nothing is; see `load`. None if it was retired or changed meanwhile.
 
-        Whoever gets it must use it before anything else can run. `read_zip` is called at once, or not at all.
+        Whoever gets it must use it before anything else can run.
         """
         key = description.key
         loaded = self._loaded.get(key)
@@ -307,22 +316,24 @@ class LoadedFunctions:
             return loaded
         run_id, loading = self._loading.get(key, ("", None))
         if loading is None or run_id != description.run_id:
-            zipped = b"" if description.is_declared else read_zip(description)
-            loading = asyncio.ensure_future(self._load_and_install(description, zipped))
+            loading = asyncio.ensure_future(self._load_and_install(description, read_zip))
             self._loading[key] = description.run_id, loading
             self._note_load(loading)
         loaded = await asyncio.shield(loading)
         return loaded if loaded is not None and self._loaded.get(key) is loaded else None
 
-    async def _load_and_install(self, description: FunctionDescription, zipped: bytes) -> LoadedFunction | None:
+    async def _load_and_install(self, description: FunctionDescription, read_zip: ReadZip) -> LoadedFunction | None:
         """Load a version, and install it unless the function has been changed, deleted or unloaded meanwhile."""
         key, own_task = description.key, asyncio.current_task()
         try:
-            loaded = await self.load(description, zipped)
+            zipped = b"" if description.is_declared else await read_zip(description)
+            loaded = None if zipped is None else await self.load(description, zipped)
         finally:
             is_wanted = self._loading.get(key, ("", None))[1] is own_task
             if is_wanted:
                 del self._loading[key]
+        if loaded is None:
+            return None
         if is_wanted:
             self.install(loaded)
             return loaded
@@ -344,6 +355,7 @@ class LoadedFunctions:
         await self._folders.close()
         if self._guardian is not None:
             await self._guardian.close()
+        await self._log_lines.written()
 
 
 class _Invoking:
@@ -362,10 +374,15 @@ class _Invoking:
 
 
 def _log_lines(name: str) -> OnLine:
-    """Writes the lines of a function's log to the server's. An event of several lines has carriage returns in between."""
+    """Writes the lines of a function's log to the server's."""
 
     def on_line(request_id: str, line: str) -> None:
         level = logging.DEBUG if line.startswith(_LOG_BEGINNINGS) else logging.INFO
-        _log.log(level, "%s %s %s", name, request_id, line.replace("\r", "\n"))
+        _log.log(level, "%s %s %s", name, request_id, _RECORD_WITHIN.sub("\n ", line))
 
     return on_line
+
+
+def _shown(piece: str) -> str:
+    """A piece of a line without what commands a terminal. An event of several lines has carriage returns in between, and no-break spaces before lines."""
+    return "\n".join(map(escape_controls, piece.replace("\xa0", " ").split("\r")))

@@ -9,7 +9,8 @@ from hashrange.functions.code import fingerprint
 from hashrange.functions.connection import Listener
 from hashrange.functions.environment import ExecutionEnvironment
 from hashrange.functions.invocation import ConcurrencyExceeded, Invocation, InvocationOutcome
-from hashrange.functions.invocation_log import InvocationLog, OnLine, Report
+from hashrange.functions.invocation_log import InvocationLog, Report
+from hashrange.functions.log_lines import LogLines, OnLine
 from hashrange.functions.runnable import Runnable
 from hashrange.limits import ENVIRONMENT_IDLE_SECONDS_MAX, INIT_SECONDS_MAX, INVOCATION_PAYLOAD_BYTES_MAX
 from hashrange.messages import functions as messages
@@ -33,10 +34,12 @@ class EnvironmentPool:
         on_line: OnLine,
         *,
         concurrency_max: int,
+        log_lines: LogLines | None = None,
         init_seconds_max: float = INIT_SECONDS_MAX,
     ) -> None:
-        """`listener`: started, shared by all pools; `on_line`: see `InvocationLog`; `concurrency_max`: may be 0."""
+        """`listener`: started; it and `log_lines` are shared by all pools; `concurrency_max`: may be 0."""
         self._runnable, self._listener, self._clock, self._on_line = runnable, listener, clock, on_line
+        self._log_lines = log_lines or LogLines(clock)
         self.concurrency_max = concurrency_max
         """May be changed at any time; invocations that run go on."""
         self._init_seconds_max = init_seconds_max
@@ -82,14 +85,16 @@ class EnvironmentPool:
         self._running += 1
         try:
             await self._look_for_changes()
-            log = InvocationLog(request_id, self._on_line)
+            log = InvocationLog(request_id, self._on_line, self._log_lines)
             environment = self._make_environment()
             self._busy.add(environment)
             try:
-                return await environment.start(log)
+                outcome = await environment.start(log)
             finally:
                 self._busy.discard(environment)
                 self._put_back(environment)
+            await log.written()
+            return outcome
         finally:
             self._running -= 1
             self._rested.set()
@@ -106,7 +111,7 @@ class EnvironmentPool:
 
     async def _invoke(self, payload: bytes, request_id: str, client_context: str | None) -> Invocation:
         runnable = self._runnable
-        log = InvocationLog(request_id, self._on_line)
+        log = InvocationLog(request_id, self._on_line, self._log_lines)
         environment = self._take_idle()
         is_new = environment is None
         if environment is None:
@@ -124,6 +129,7 @@ class EnvironmentPool:
         finally:
             self._busy.discard(environment)
             self._put_back(environment)
+        await log.written()
         return Invocation(outcome.payload, "Unhandled" if outcome.error_type else None, log.tail, duration_ms)
 
     def _end_log(

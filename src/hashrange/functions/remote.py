@@ -23,7 +23,7 @@ from hashrange.functions.invocation import (
     describe_timeout,
     describe_unreachable,
 )
-from hashrange.limits import INVOCATION_PAYLOAD_BYTES_MAX, INVOCATION_REPLY_BYTES_MAX
+from hashrange.limits import INVOCATION_PAYLOAD_BYTES_MAX, INVOCATION_REPLY_BYTES_MAX, LOG_TAIL_BYTES_MAX
 from hashrange.messages import functions as messages
 
 _ERROR_HEADER, _LOG_HEADER = b"x-amz-function-error", b"x-amz-log-result"
@@ -93,7 +93,7 @@ def _read_reply(reply: RemoteReply, duration_ms: float) -> Invocation:
     if _ERROR_HEADER in reply.headers:
         error = "Handled" if reply.headers[_ERROR_HEADER] == b"Handled" else "Unhandled"
     try:
-        log_tail = base64.b64decode(reply.headers.get(_LOG_HEADER, b""))
+        log_tail = base64.b64decode(reply.headers.get(_LOG_HEADER, b""))[-LOG_TAIL_BYTES_MAX:]
     except binascii.Error:
         log_tail = b""
     return Invocation(reply.body, error, log_tail, duration_ms)

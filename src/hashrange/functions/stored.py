@@ -24,7 +24,7 @@ from hashrange.functions.description import (
 from hashrange.functions.names import FunctionKey
 from hashrange.functions.refusals import FunctionMissing, conflict_refusal
 from hashrange.messages import functions_api as messages
-from hashrange.store.documents import Documents
+from hashrange.store.documents import Documents, read_document
 
 CALLERS_MAX = 4096
 """Callers whose functions are in memory; a client may name any number of Regions."""
@@ -87,14 +87,25 @@ class StoredFunctions:
         """The function's zip. Raises LambdaError if another one has been stored since, StorageCorruption if it is missing."""
         zipped = self._documents.get(code_document(description))
         if zipped is None:
-            name = function_document(description.key)
-            current = self._documents.get(name)
-            if current is None:
+            self._require_changed(description)
+            if self._documents.get(function_document(description.key)) is None:
                 raise FunctionMissing(messages.function_missing(description.arn))
-            if decode_description(name, current).code_sha256 != description.code_sha256:
-                raise conflict_refusal(messages.update_in_progress(description.arn))
-            raise StorageCorruption(f"the document {code_document(description)}, a function's code, is missing")
+            raise conflict_refusal(messages.update_in_progress(description.arn))
         return zipped
+
+    async def read_zip(self, description: FunctionDescription) -> bytes | None:
+        """As `zip_of`, for tasks. None if another zip has been stored since, or the function deleted."""
+        zipped = await read_document(self._documents, code_document(description))
+        if zipped is None:
+            self._require_changed(description)
+        return zipped
+
+    def _require_changed(self, description: FunctionDescription) -> None:
+        """Raise StorageCorruption if the function still has the zip of this description, which was not found."""
+        name = function_document(description.key)
+        current = self._documents.get(name)
+        if current is not None and decode_description(name, current).code_sha256 == description.code_sha256:
+            raise StorageCorruption(f"the document {code_document(description)}, a function's code, is missing")
 
     async def change(
         self, key: FunctionKey, change: ChangeFunction, zipped: bytes | None = None

@@ -85,6 +85,8 @@ def remote_status(url: str, status: int) -> str:
     return f"The function at {url} answered with status {status}"
 
 
-def output_dropped(size_bytes: int) -> str:
-    """The line behind the output of an invocation that wrote too much. (ours)."""
-    return f"({size_bytes} more bytes of output were not kept)"
+def output_left_out(size_bytes: int, lines: int) -> str:
+    """The line in the log behind the output of an invocation of which not all is logged. (ours)."""
+    return (
+        f"({size_bytes:,} bytes of output, in {lines:,} {'line' if lines == 1 else 'lines'}, were left out of the log)"
+    )

@@ -12,6 +12,7 @@ from typing import Final
 
 import httptools
 
+from hashrange.items.growing_bytes import GrowingBytes
 from hashrange.limits import BODY_BYTES_MAX
 from hashrange.server.misdirected_clients import TLS_HANDSHAKE
 from hashrange.server.receive_budget import SMALL_BYTES
@@ -78,7 +79,8 @@ class Reading:
         """Positions of the headers in `head_values`; None until the message's head is complete."""
         self.framing: Framing | None = None
         """Counts the framing bytes of a chunked body (sizes, extensions, trailers); None for other bodies."""
-        self.body: bytes | bytearray = b""
+        self.body: bytes | GrowingBytes = b""
+        """The parts of the body so far. It gives them back as bytes without copying them: 70 MB would take 40 ms or more."""
         self.ready: deque[HttpRequest] = deque()
         self.rest: bytes | memoryview = b""
         """Received bytes that are not parsed yet, usually of a long read."""
@@ -150,7 +152,7 @@ class Reading:
         layout = self.layout
         if layout is None or layout.content_length < 0:
             return PIECE_BYTES
-        return max(PIECE_BYTES, int(self.head_values[layout.content_length] or b"0") - len(self.body))
+        return max(PIECE_BYTES, int(self.head_values[layout.content_length] or b"0") - self._body_bytes())
 
     def large_body_bytes(self) -> int:
         """Size to reserve for the unfinished body: its length or, if unknown, the largest; 0 while it is small."""
@@ -160,7 +162,7 @@ class Reading:
         if layout.content_length >= 0:
             length_bytes = int(self.head_values[layout.content_length] or b"0")
             return length_bytes if length_bytes > SMALL_BYTES else 0
-        return self.body_limit(self.url) if len(self.body) > SMALL_BYTES else 0
+        return self.body_limit(self.url) if self._body_bytes() > SMALL_BYTES else 0
 
     def is_too_large(self) -> bool:
         """True if an unfinished message's head, or its chunked body's framing, is too large; called after each read."""
@@ -168,7 +170,7 @@ class Reading:
         if layout is None:
             return self.message_bytes > HEAD_BYTES_MAX
         trailers = len(self.head_names) - len(layout.names)
-        return self.framing is not None and self.framing.is_too_large(self.message_bytes, len(self.body), trailers)
+        return self.framing is not None and self.framing.is_too_large(self.message_bytes, self._body_bytes(), trailers)
 
     # --- parser callbacks -----------------------------------------------------------------------
 
@@ -198,10 +200,19 @@ class Reading:
             self.body = body
             return
         if type(self.body) is bytes:
-            self.body = bytearray(self.body)
-        self.body += body
-        if len(self.body) > BODY_BYTES_MAX:
-            self._check_length(len(self.body))
+            begun = GrowingBytes()
+            begun.write(self.body)
+            self.body = begun
+        assert isinstance(self.body, GrowingBytes)
+        self.body.write(body)
+        body_bytes = self.body.tell()
+        if body_bytes > BODY_BYTES_MAX:
+            self._check_length(body_bytes)
+
+    def _body_bytes(self) -> int:
+        """Length of the body so far."""
+        body = self.body
+        return body.tell() if isinstance(body, GrowingBytes) else len(body)
 
     def _check_length(self, body_bytes: int) -> None:
         """Refuse a body that is too large."""
@@ -235,7 +246,7 @@ class Reading:
             self.url,
             layout,
             values,
-            body if type(body) is bytes else bytes(body),
+            body if isinstance(body, bytes) else body.getvalue(),
             parser.should_keep_alive(),
         )
         if layout.host < 0:

@@ -1,11 +1,11 @@
-"""Where does a feature keep what is no item, such as functions and checkpoints? In documents: small named values, written several at a time.
+"""Where does a feature keep what is no item, such as functions and checkpoints? In documents: named values, written several at a time.
 
 Documents are part of the store's content: restarts, checkpoints of the whole content, forks and resets include them.
 A name is text with `/` between its parts, such as `function/000000000000/us-east-1/resize`.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 
 class Documents(Protocol):
@@ -17,7 +17,10 @@ class Documents(Protocol):
         ...
 
     def get(self, name: str) -> bytes | None:
-        """The document of this name as of the last commit, durable or not; None if there is none. Raises StorageError."""
+        """The document of this name as of the last commit, durable or not; None if there is none. Raises StorageError.
+
+        While a long document is read, work gives way (`items/steps.py`).
+        """
         ...
 
     def below(self, prefix: str) -> Sequence[tuple[str, bytes]]:
@@ -30,6 +33,21 @@ class Documents(Protocol):
     async def write(self, changes: Mapping[str, bytes | None], generation: int | None = None) -> bool:
         """Put documents, or delete those whose value is None, all in one commit, which has taken place on return.
 
-        Returns False (nothing done) if `generation` is given and out of date. The commit is durable once `Durability.durable_position()` has reached the `position()` read after that. Raises StorageError.
+        Returns False (nothing done) if `generation` is given and out of date. Gives way while long documents are written, which
+        nobody sees before the commit. The commit is durable once `Durability.durable_position()` has reached the `position()` read after that. Raises StorageError.
         """
         ...
+
+
+@runtime_checkable
+class SlowDocuments(Protocol):
+    """Documents of which a long one takes so long to read that tasks, too, give way meanwhile."""
+
+    async def read(self, name: str) -> bytes | None:
+        """As `Documents.get`."""
+        ...
+
+
+async def read_document(documents: Documents, name: str) -> bytes | None:
+    """As `documents.get`, but suspends in between if the document is long and its store can do so. Raises StorageError."""
+    return await documents.read(name) if isinstance(documents, SlowDocuments) else documents.get(name)

@@ -5,11 +5,9 @@ mapping begins anew. Throttled functions and pending ones are not logged: that p
 """
 
 import logging
-from typing import Any
-
-import msgspec
 
 from hashrange.functions.api.operation import LambdaError
+from hashrange.functions.handler_errors import logged_text, read_handler_error
 from hashrange.functions.invocation import Invocation
 from hashrange.functions.refusals import FunctionMissing
 from hashrange.messages import triggers as messages
@@ -27,7 +25,11 @@ def log_refusal(consumer: Consumer, error: BaseException) -> None:
     if isinstance(error, FunctionMissing):
         _warn_once(consumer, "missing", messages.function_awaited(mapping.function_arn, mapping.uuid))
     elif isinstance(error, LambdaError) and error.status != _CONFLICT_STATUS:
-        _warn_once(consumer, "failing", messages.function_failing(mapping.function_arn, mapping.uuid, error.message))
+        _warn_once(
+            consumer,
+            "failing",
+            messages.function_failing(mapping.function_arn, mapping.uuid, logged_text(error.message)),
+        )
 
 
 def log_end(consumer: Consumer, invocation: Invocation, *, is_good: bool) -> None:
@@ -38,7 +40,9 @@ def log_end(consumer: Consumer, invocation: Invocation, *, is_good: bool) -> Non
         mapping, error = consumer.mapping, messages.REPLY_REPORTS_FAILURE
         if invocation.function_error is not None:
             error = read_error(invocation.payload)
-        _warn_once(consumer, "failing", messages.function_failing(mapping.function_arn, mapping.uuid, error))
+        _warn_once(
+            consumer, "failing", messages.function_failing(mapping.function_arn, mapping.uuid, logged_text(error))
+        )
 
 
 def log_discard(consumer: Consumer, batch: Batch) -> None:
@@ -53,13 +57,8 @@ def log_discard(consumer: Consumer, batch: Batch) -> None:
 
 
 def read_error(payload: bytes) -> str:
-    """Type and message of the error that a function returned, as far as its payload, which may be any bytes, has them."""
-    try:
-        described: dict[str, Any] = msgspec.json.decode(payload, type=dict[str, Any])
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        described = {}
-    parts = [described.get("errorType"), described.get("errorMessage")]
-    return ": ".join(one for one in parts if isinstance(one, str) and one) or messages.ERROR_UNDESCRIBED
+    """Type and message of the error that a function returned, as far as its payload has them."""
+    return ": ".join(filter(None, read_handler_error(payload) or ())) or messages.ERROR_UNDESCRIBED
 
 
 def _warn_once(consumer: Consumer, problem: str, message: str) -> None:

@@ -11,11 +11,11 @@ stream processing*; service behaviour (streams.md 8). Unconfirmed: replies that 
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
-from hashrange.items.steps import spend_decoding
+from hashrange.items.steps import spend_decoding, walk
 from hashrange.tables.streams import Sequence as SequenceNumber
 from hashrange.tables.streams import sequence_text
 
@@ -37,11 +37,18 @@ ALL_FAILED = BatchResponse(0)
 class _Members(msgspec.Struct, frozen=True, gc=False):
     """The members of a reply that matter."""
 
-    batchItemFailures: Any = None  # noqa: N815 - the service's name
+    batchItemFailures: msgspec.Raw = msgspec.Raw(b"null")  # noqa: N815 - the service's name
     state: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
+class _Failure(msgspec.Struct, frozen=True, gc=False):
+    """A record that is not handled."""
+
+    itemIdentifier: str  # noqa: N815 - the service's name
+
+
 _decode = msgspec.json.Decoder(_Members | None).decode
+_decode_failures = msgspec.json.Decoder(list[_Failure] | None).decode
 
 
 def read_response(
@@ -57,7 +64,7 @@ def read_response(
     spend_decoding(len(payload))
     try:
         members = _decode(payload)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         is_empty_list = not has_state and payload.strip() in (b"", b"[]") and bool(payload)
         return BatchResponse(None) if is_empty_list else ALL_FAILED
     members = members or _Members()
@@ -67,22 +74,24 @@ def read_response(
             return ALL_FAILED
         state = bytes(members.state)
         state = EMPTY_STATE if state == b"null" else state
-    failures = members.batchItemFailures
-    if not reports_failures or failures is None or failures == []:
+    if not reports_failures:
+        return BatchResponse(None, state)
+    try:
+        failures = _decode_failures(members.batchItemFailures)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return ALL_FAILED
+    if not failures:
         return BatchResponse(None, state)
     failed_from = _lowest_failure(failures, sequences)
     return BatchResponse(failed_from, state if failed_from else None)
 
 
-def _lowest_failure(failures: Any, sequences: Sequence[SequenceNumber]) -> int:
+def _lowest_failure(failures: Sequence[_Failure], sequences: Sequence[SequenceNumber]) -> int:
     """Place of the first record that a reply names; 0 if it names anything else."""
-    if not isinstance(failures, list):
-        return 0
     places = {sequence_text(sequence): place for place, sequence in enumerate(sequences)}
     lowest = len(sequences)
-    for failure in failures:
-        identifier = failure.get("itemIdentifier") if isinstance(failure, dict) else None
-        place = places.get(identifier) if isinstance(identifier, str) else None
+    for failure in walk(failures):
+        place = places.get(failure.itemIdentifier)
         if place is None:
             return 0
         lowest = min(lowest, place)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from hashrange.clock import Clock
 from hashrange.functions.functions import Functions
+from hashrange.functions.handler_errors import logged_text
 from hashrange.functions.invocation import Invocation
 from hashrange.limits import DESTINATION_SECONDS_MAX
 from hashrange.messages.triggers import NOT_IN_TIME, STILL_SILENT, destination_unknown, message_refused
@@ -65,25 +66,25 @@ class Triggers:
         """
         destination = self.destinations.get(arn)
         if destination is None:
-            _log.warning(destination_unknown(arn, message.batch_size))
+            _log.warning("%s", destination_unknown(arn, message.batch_size))
             return True
         if self._generation != self.store.documents.generation:
             self._generation = self.store.documents.generation
             self._unanswered.forget()
         silent_seconds = self._unanswered.seconds_without_answer(arn)
         if silent_seconds is not None:
-            _log.warning(message_refused(arn, STILL_SILENT.format(seconds=silent_seconds)))
+            _log.warning("%s", logged_text(message_refused(arn, STILL_SILENT.format(seconds=silent_seconds))))
             return False
         try:
             async with asyncio.timeout(DESTINATION_SECONDS_MAX):
                 await destination.deliver(message)
         except TimeoutError as error:
             self._unanswered.timed_out(arn)
-            _log.warning(message_refused(arn, str(error) or NOT_IN_TIME))
+            _log.warning("%s", logged_text(message_refused(arn, str(error) or NOT_IN_TIME)))
             return False
         except DeliveryFailed as error:
             self._unanswered.answered(arn)
-            _log.warning(message_refused(arn, str(error)))
+            _log.warning("%s", logged_text(message_refused(arn, str(error))))
             return False
         self._unanswered.answered(arn)
         return True

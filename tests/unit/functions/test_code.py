@@ -46,6 +46,14 @@ def test_files_folders_and_modes(tmp_path: Path) -> None:
     assert modes == {"app.py": 0o755, "bin/tool": 0o755, "a/b": 0o644}
 
 
+@pytest.mark.parametrize("place", range(code._CHUNK_BYTES - 4, code._CHUNK_BYTES + 2))
+def test_entries_are_counted_wherever_they_begin(place: int) -> None:
+    data = bytearray(3 * code._CHUNK_BYTES)
+    for start in (0, place, len(data) - 4):
+        data[start : start + 4] = b"PK\x01\x02"
+    assert code._entries_max(bytes(data)) == 3
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -3,6 +3,7 @@
 import base64
 import json
 import random
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -93,6 +94,19 @@ def test_every_piece_is_followed_by_a_look(looks: list[None]) -> None:
     assert cut is not None
     assert cut[1] == raw
     assert len(looks) >= len(text) // _PIECE_BYTES
+
+
+def test_the_pieces_are_put_together_without_a_copy_of_all() -> None:
+    raw, text = text_of(4_000_000)
+    body = f'{{"ZipFile":"{text}"}}'.encode()
+    tracemalloc.start()
+    try:
+        cut = cut_blob(body, "ZipFile")
+        assert tracemalloc.get_traced_memory()[1] < len(raw) * 3 // 2
+    finally:
+        tracemalloc.stop()
+    assert cut is not None
+    assert cut[1] == raw
 
 
 # --- in a request ---------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ The lists are complete if each row kind of the storage format, and each attribut
 """
 
 import io
+import random
 import zipfile
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -113,6 +114,7 @@ def create_function(database: Database) -> None:
     code = io.BytesIO()
     with zipfile.ZipFile(code, "w") as file:
         file.writestr("player.py", "def play(event, context): ...")
+        file.writestr("data", random.Random(1).randbytes(2 * layout.DOCUMENT_ROW_BYTES_MAX))
     database.client("lambda").create_function(
         FunctionName="play",
         Runtime="python3.12",
@@ -210,7 +212,7 @@ KINDS = {
     "functions": Kind(
         create_function,
         lambda db: [one["FunctionName"] for one in db.client("lambda").list_functions()["Functions"]],
-        ("DOCUMENT_PREFIX",),
+        ("DOCUMENT_PREFIX", "LONG_DOCUMENT_PREFIX", "PIECE_PREFIX"),
     ),
     "event source mappings": Kind(
         create_mapping,

@@ -185,6 +185,15 @@ def fail(_event: Event) -> Any:
     raise Failing("no")
 
 
+def fail_with(message: str) -> Answer:
+    """The answer of a handler that returns an error with this message."""
+
+    def answer(_event: Event) -> Any:
+        raise Failing(message)
+
+    return answer
+
+
 def fail_from(place: int) -> Answer:
     """The answer of a handler that reports the record at `place` as failed."""
     return lambda event: {"batchItemFailures": [{"itemIdentifier": sequence_of(event["Records"][place])}]}

@@ -11,7 +11,7 @@ from hashrange.functions.invocation import ConcurrencyExceeded
 from hashrange.functions.refusals import FunctionMissing, FunctionsSwitchedOff, conflict_refusal
 from hashrange.messages.functions_api import SWITCHED_OFF
 from hashrange.triggers.problem_log import read_error
-from tests.unit.triggers.deliveries import FUNCTION, Deliveries, Failing, fail, fail_from
+from tests.unit.triggers.deliveries import FUNCTION, Deliveries, Failing, fail, fail_from, fail_with
 from tests.unit.triggers.test_delivery_failures import QUEUE, until_rest
 
 Lines = Callable[[], list[str]]
@@ -157,3 +157,15 @@ def raise_failing(text: str) -> Any:
 )
 def test_any_payload_may_describe_an_error(payload: bytes, text: str) -> None:
     assert read_error(payload) == text
+
+
+def test_an_error_in_the_log_is_short_and_commands_no_terminal(lines: Lines) -> None:
+    world = Deliveries()
+    world.map()
+    world.functions.answer_of[FUNCTION] = fail_with("\x1b]0;title\x07\u202e" + "x" * 5_000)
+    world.write(1)
+    world.pass_time(61)
+    (line,) = lines()
+    assert r"Failing: \x1b]0;title\x07\u202exxx" in line
+    assert line.isprintable()
+    assert line.endswith("x…. This is logged again only after a success.")

@@ -7,6 +7,7 @@
 - Every item that expires is in the queue of expiries of its table (`check_expiries.py`).
 - Each idempotency token has one row in the queue of token expiries, which holds no other rows.
 - Streams agree with their tables, and records with items (`check_streams.py`).
+- Long documents are whole (`check_documents.py`).
 """
 
 from collections import defaultdict
@@ -21,6 +22,7 @@ from hashrange.items.types import Row
 from hashrange.items.values import check_item
 from hashrange.store.embedded import files, layout
 from hashrange.store.embedded.check_collections import collection_faults
+from hashrange.store.embedded.check_documents import document_faults
 from hashrange.store.embedded.check_expiries import ExpiryCheck
 from hashrange.store.embedded.check_indexes import IndexCheck
 from hashrange.store.embedded.check_streams import StreamCheck
@@ -31,7 +33,7 @@ from hashrange.store.embedded.partitions import partition_faults
 from hashrange.store.embedded.reading import scan_prefix, scan_range
 from hashrange.store.embedded.statistics import TableStatistics, read_statistics
 from hashrange.store.embedded.tokens import EXPIRY_BYTES
-from hashrange.store.embedded.upgrade import PARTITIONS_SINCE_VERSION, STREAMS_SINCE_VERSION
+from hashrange.store.embedded.upgrade import PARTITIONS_SINCE_VERSION, PIECES_SINCE_VERSION, STREAMS_SINCE_VERSION
 from hashrange.store.interface import Statistics
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.source_id import key_in_source, source_id_of, table_id_of, table_prefix
@@ -113,6 +115,8 @@ def _check_engine(engine: Engine, tables: list[OpenTable], now_seconds: float) -
         yield from partition_faults(engine, [table.schema for table in tables])
     if format_version(engine) >= STREAMS_SINCE_VERSION:
         yield from StreamCheck(engine, [table.schema for table in tables]).faults()
+    if format_version(engine) >= PIECES_SINCE_VERSION:
+        yield from document_faults(engine)
     yield from _check_tokens(engine)
 
 

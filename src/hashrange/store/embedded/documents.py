@@ -1,20 +1,52 @@
-"""Where are documents stored? In system rows, one for each, outside of all tables.
+"""Where are documents stored? In system rows outside of all tables: a short one in one row, a long one in pieces, behind a row that leads to them.
 
-    prefix ‖ name in UTF-8     → the document
+    DOCUMENT_PREFIX ‖ name in UTF-8                → the document
+    LONG_DOCUMENT_PREFIX ‖ name in UTF-8           → where the pieces are: a `layout.LongDocument`
+    PIECE_PREFIX ‖ id ‖ number of the piece        → a piece; all but the last have DOCUMENT_ROW_BYTES_MAX bytes
 
-Documents are few and small compared with items, so each read is one of the engine, without a cache.
+Reads of ranges end at the first row behind them, so a long row would make all of them slow that end before it. A write of
+much first writes the pieces, in commits of their own, and gives way in between; then one commit puts the rows that lead to
+them, and deletes the pieces of what was there before. Until then nothing leads to the new pieces. What a kill or an error
+leaves behind is deleted when the store is opened, or with a later write.
 """
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
+from hashrange.items.growing_bytes import GrowingBytes
+from hashrange.items.steps import READ_BYTES_PER_STEP, spend
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.commits import Commits
 from hashrange.store.embedded.draft import Draft
+from hashrange.store.embedded.engine import Engine
+from hashrange.store.embedded.layout import DOCUMENT_ROW_BYTES_MAX, LongDocument
+from hashrange.store.embedded.pieces import (
+    COMMIT_BYTES_MAX,
+    delete_pieces,
+    new_long_document,
+    piece_ids,
+    piece_of,
+    pieces_of,
+    put_pieces,
+)
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.embedded.site import Site
+from hashrange.store.pause import PAUSE
 
 NO_TABLE_ID = 0
 """The table id of system rows: a commit of documents changes no table, so no read of a table waits for it."""
+
+
+UNSYNCED_BYTES_MAX = 4 * COMMIT_BYTES_MAX
+"""Bytes of pieces after which a write waits until they are durable: a commit of others is synced together with them."""
+
+
+class _Written(NamedTuple):
+    """A long document whose pieces have been written."""
+
+    long: LongDocument
+    generation: int
 
 
 class EmbeddedDocuments:
@@ -25,44 +57,192 @@ class EmbeddedDocuments:
         self._commits = commits
         self.generation = 0
         """Number of times that an engine was opened: it may hold other documents than the one before."""
+        self._long: dict[str, LongDocument] = {}
+        self._left_behind: set[bytes] = set()
+        """Ids of pieces that nothing leads to, and nobody is writing."""
 
     def load(self) -> None:
-        """Prepare for a newly opened engine."""
+        """Prepare for a newly opened engine. Raises StorageCorruption and the engine's bare exceptions."""
         self.generation += 1
+        engine = self._site.engine
+        self._long = dict(long_documents(engine))
+        self._left_behind = set(piece_ids(engine)) - {one.id for one in self._long.values()}
+        if self._left_behind:
+            self._commits.commit_now(self._delete_left_behind)
 
     def get(self, name: str) -> bytes | None:
         """The document of this name; None if there is none. Raises StorageError."""
         try:
+            while (long := self._long.get(name)) is not None:
+                whole = self._read_giving_way(name, long)
+                if whole is not None:
+                    return whole
             found: bytes | None = self._site.engine.get(layout.DOCUMENT_PREFIX + name.encode())
         except Exception as error:
             raise self._site.fail(error) from error
         return found
 
+    def _read_giving_way(self, name: str, long: LongDocument) -> bytes | None:
+        """A long document; None if it was changed while this gave way."""
+        whole = GrowingBytes()
+        for number in range(long.piece_count):
+            spend(DOCUMENT_ROW_BYTES_MAX // READ_BYTES_PER_STEP)
+            if self._long.get(name) is not long:
+                return None
+            whole.write(piece_of(self._site.engine, name, long, number))
+        return whole.getvalue()
+
+    async def read(self, name: str) -> bytes | None:
+        """As `get`, but gives way while a long document is read."""
+        while (long := self._long.get(name)) is not None:
+            whole = GrowingBytes()
+            for number in range(long.piece_count):
+                if number * DOCUMENT_ROW_BYTES_MAX % COMMIT_BYTES_MAX == 0:
+                    await PAUSE
+                    if self._long.get(name) is not long:
+                        break
+                try:
+                    whole.write(piece_of(self._site.engine, name, long, number))
+                except Exception as error:
+                    raise self._site.fail(error) from error
+            else:
+                return whole.getvalue()
+        return self.get(name)
+
     def below(self, prefix: str) -> Sequence[tuple[str, bytes]]:
         """Name and value of every document whose name begins with `prefix`, in order. Raises StorageError."""
         start = len(layout.DOCUMENT_PREFIX)
+        engine = self._site.engine
         try:
-            rows = list(scan_prefix(self._site.engine, layout.DOCUMENT_PREFIX + prefix.encode()))
+            rows = scan_prefix(engine, layout.DOCUMENT_PREFIX + prefix.encode())
+            found = [(engine_key[start:].decode(), row) for engine_key, row in rows]
+            long = [(name, one) for name, one in self._long.items() if name.startswith(prefix)]
+            if long:
+                found += [(name, b"".join(pieces_of(engine, name, one))) for name, one in long]
+                found.sort(key=lambda one: one[0].encode())
         except Exception as error:
             raise self._site.fail(error) from error
-        return [(engine_key[start:].decode(), row) for engine_key, row in rows]
+        return found
 
     async def write(self, changes: Mapping[str, bytes | None], generation: int | None = None) -> bool:
         """Put documents, or delete those whose value is None, all in one commit. Raises StorageError.
 
-        Returns False (nothing done) if `generation` is given and out of date.
+        Returns False (nothing done) if `generation` is given and out of date. Gives way while it writes long documents.
         """
+        long = {
+            name: value for name, value in changes.items() if value is not None and len(value) > DOCUMENT_ROW_BYTES_MAX
+        }
+        is_much = sum(map(len, long.values())) > COMMIT_BYTES_MAX
+        while generation is None or generation == self.generation:
+            written: dict[str, _Written] = {}
+            try:
+                if is_much and not await self._write_pieces(long, written):
+                    continue
+                is_done = await self._commits.commit(lambda draft: self._put(draft, changes, generation, written))  # noqa: B023 - called at once
+            finally:
+                self._left_behind |= {
+                    one.long.id
+                    for name, one in written.items()
+                    if one.generation == self.generation and self._long.get(name) is not one.long
+                }
+            if is_done:
+                return True
+        return False
 
-        def make(draft: Draft) -> bool:
-            if generation is not None and generation != self.generation:
-                return False
-            draft.only_of = NO_TABLE_ID
-            for name, value in changes.items():
-                engine_key = layout.DOCUMENT_PREFIX + name.encode()
+    async def _write_pieces(self, long: Mapping[str, bytes], written: dict[str, _Written]) -> bool:
+        """Write the pieces of long documents, and note in `written` what they are of. False if another engine was opened meanwhile."""
+        generation = self.generation
+        for name, value in long.items():
+            one = new_long_document(len(value))
+            written[name] = _Written(one, generation)
+            for start in range(0, len(value), COMMIT_BYTES_MAX):
+                await PAUSE
+
+                def put(draft: Draft, one: LongDocument = one, value: bytes = value, start: int = start) -> bool:
+                    if generation != self.generation:
+                        return False
+                    draft.only_of = NO_TABLE_ID
+                    put_pieces(draft.batch, one, value, start)
+                    return True
+
+                if not await self._commits.commit(put):
+                    return False
+                if (start + COMMIT_BYTES_MAX) % UNSYNCED_BYTES_MAX == 0:
+                    await self._durable()
+        return True
+
+    async def _durable(self) -> None:
+        """Wait until all commits so far are durable, or cannot become so, which the next commit finds out."""
+        barrier = self._site.barrier
+        if barrier.position > barrier.durable_position and is_on_loop():
+            ended = asyncio.Event()
+            barrier.when_durable(barrier.position, lambda _: ended.set())
+            await ended.wait()
+
+    def _put(
+        self,
+        draft: Draft,
+        changes: Mapping[str, bytes | None],
+        generation: int | None,
+        written: Mapping[str, _Written],
+    ) -> bool:
+        """Add the changes to a draft. False (nothing added) if the content is another one by now."""
+        if generation is not None and generation != self.generation:
+            return False
+        if any(one.generation != self.generation for one in written.values()):
+            return False
+        draft.only_of = NO_TABLE_ID
+        after: dict[str, LongDocument | None] = {}
+        for name, value in changes.items():
+            former = self._long.get(name)
+            if value is not None and len(value) > DOCUMENT_ROW_BYTES_MAX:
+                after[name] = long = written[name].long if name in written else new_long_document(len(value))
+                if name not in written:
+                    put_pieces(draft.batch, long, value, 0)
+                draft.batch.put(layout.LONG_DOCUMENT_PREFIX + name.encode(), layout.encode_long_document(long))
+                draft.batch.delete(layout.DOCUMENT_PREFIX + name.encode())
+            else:
+                if former is not None:
+                    after[name] = None
+                    draft.batch.delete(layout.LONG_DOCUMENT_PREFIX + name.encode())
                 if value is None:
-                    draft.batch.delete(engine_key)
+                    draft.batch.delete(layout.DOCUMENT_PREFIX + name.encode())
                 else:
-                    draft.batch.put(engine_key, value)
-            return True
+                    draft.batch.put(layout.DOCUMENT_PREFIX + name.encode(), value)
+            if former is not None:
+                delete_pieces(draft.batch, former.id)
+        if self._left_behind:
+            self._delete_left_behind(draft)
+        if after:
+            draft.afterwards.append(lambda: self._changed(after))
+        return True
 
-        return await self._commits.commit(make)
+    def _changed(self, after: Mapping[str, LongDocument | None]) -> None:
+        for name, long in after.items():
+            if long is None:
+                del self._long[name]
+            else:
+                self._long[name] = long
+
+    def _delete_left_behind(self, draft: Draft) -> None:
+        gone = set(self._left_behind)
+        draft.only_of = NO_TABLE_ID
+        for one in gone:
+            delete_pieces(draft.batch, one)
+        draft.afterwards.append(lambda: self._left_behind.difference_update(gone))
+
+
+def is_on_loop() -> bool:
+    """True if an event loop runs this code; tools have none."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def long_documents(engine: Engine) -> Iterator[tuple[str, LongDocument]]:
+    """The long documents by name. Raises StorageCorruption and the engine's bare exceptions."""
+    start = len(layout.LONG_DOCUMENT_PREFIX)
+    for engine_key, row in scan_prefix(engine, layout.LONG_DOCUMENT_PREFIX):
+        yield engine_key[start:].decode(), layout.decode_long_document(row)

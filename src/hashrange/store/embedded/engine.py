@@ -133,8 +133,9 @@ def open_engine(
             files.remove_folder(path)
     try:
         let_the_loop_go_first()
-        engine.set_write_options(_write_options(is_in_memory=data_dir is None))
+        engine.set_write_options(_write_options(is_in_memory=data_dir is None, may_wait=True))
         check_format(engine, place)
+        engine.set_write_options(_write_options(is_in_memory=data_dir is None))
     except Exception as error:
         close_engine(engine, place, may_fail=True)
         raise storage_error(error, place, advice) from error
@@ -282,12 +283,12 @@ def abandon_engine(engine: Engine) -> None:
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(engine))
 
 
-def _write_options(*, is_in_memory: bool) -> rocksdict.WriteOptions:
-    """Write options that never wait in a stall and do not sync: the commit barrier syncs many commits at once. In
-    memory no log is written.
+def _write_options(*, is_in_memory: bool, may_wait: bool = False) -> rocksdict.WriteOptions:
+    """Write options that never wait in a stall, unless `may_wait`, and do not sync: the commit barrier syncs many commits
+    at once. In memory no log is written.
     """
     options = rocksdict.WriteOptions()
-    options.no_slowdown = True
+    options.no_slowdown = not may_wait
     options.disable_wal = is_in_memory  # type: ignore[method-assign,assignment]  # a property, whatever the stubs say
     return options
 

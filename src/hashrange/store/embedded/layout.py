@@ -5,6 +5,7 @@ that their index id names. All numbers are big-endian and unsigned. This file en
 """
 
 from struct import Struct
+from typing import NamedTuple
 
 import msgspec
 
@@ -15,8 +16,8 @@ from hashrange.tables.schema import Table
 from hashrange.tables.source_id import SOURCE_BYTES, make_source_id, source_id_of, table_prefix
 from hashrange.tables.streams import SEQUENCE_BYTES, Sequence, Shard, Stream
 
-FORMAT_VERSION = 9
-READ_VERSIONS = (3, 4, 5, 6, 7, 8, 9)
+FORMAT_VERSION = 10
+READ_VERSIONS = (3, 4, 5, 6, 7, 8, 9, 10)
 """Format versions that a server opens; it converts older ones first (`upgrade.py`)."""
 
 _SYSTEM = b"\x00\x00\x00\x00"
@@ -55,7 +56,11 @@ RECORD_PREFIX = _SYSTEM + b"\x00\x0c"
 (`tables/stream_records.py`).
 """
 DOCUMENT_PREFIX = _SYSTEM + b"\x00\x0d"
-"""Prefix ‖ name of a document in UTF-8 → the document (`store/documents.py`)."""
+"""Prefix ‖ name of a document in UTF-8 → the document (`store/documents.py`), unless it is long."""
+LONG_DOCUMENT_PREFIX = _SYSTEM + b"\x00\x0e"
+"""Prefix ‖ name of a long document in UTF-8 → the id of its pieces, 8 bytes ‖ its length, 8 bytes."""
+PIECE_PREFIX = _SYSTEM + b"\x00\x0f"
+"""Prefix ‖ id of the pieces, 8 bytes ‖ number of the piece, 4 bytes → a piece of a long document."""
 TOKEN_PREFIX = _SYSTEM + b"\x00\x10"
 """Prefix ‖ account, Region and idempotency token → expiry in milliseconds of service time, 8 bytes ‖ digest of the
 request, 16 bytes ‖ result of `IdempotencyToken.report`, for the reply to a later request with the same token.
@@ -71,6 +76,11 @@ AHEAD_KEY = COUNTER_PREFIX + b"ahead"
 TABLE_ID_MAX = 2**32 - 2
 INDEX_ID_MAX = 2**16 - 2
 NUMBER_BYTES = 8
+DOCUMENT_ROW_BYTES_MAX = 64 * 1024
+"""Bytes of a document, or of a piece of a long one, that one row holds: as many as a block of a data file."""
+PIECE_ID_BYTES = 8
+PIECE_NUMBER_MAX = 2**32 - 1
+"""No document has so many pieces."""
 
 COLLECTIONS_INDEX_ID = b"\xff\xff"
 """Takes the place of an index id: table id ‖ this ‖ partition key → size of the item collection in bytes, 8 bytes."""
@@ -159,6 +169,35 @@ def decode_partition_row(engine_key: bytes, row: bytes) -> Partition:
         raise StorageCorruption(f"the row of a partition has a key of {len(engine_key)} bytes and {len(row)} bytes")
     hashes = HashRange(decode_counter(place[SOURCE_BYTES:]), decode_counter(row[NUMBER_BYTES:]))
     return Partition(source_id_of(place), decode_counter(row[:NUMBER_BYTES]), hashes)
+
+
+class LongDocument(NamedTuple):
+    """Where the pieces of a long document are."""
+
+    id: bytes
+    size_bytes: int
+
+    @property
+    def piece_count(self) -> int:
+        """Number of pieces."""
+        return -(-self.size_bytes // DOCUMENT_ROW_BYTES_MAX)
+
+
+def encode_long_document(long: LongDocument) -> bytes:
+    """Encode the row that leads to the pieces of a long document."""
+    return long.id + encode_counter(long.size_bytes)
+
+
+def decode_long_document(row: bytes) -> LongDocument:
+    """Decode what `encode_long_document` has encoded. Raises StorageCorruption unless `row` has 16 bytes."""
+    if len(row) != PIECE_ID_BYTES + NUMBER_BYTES:
+        raise StorageCorruption(f"the row of a long document has {len(row)} bytes")
+    return LongDocument(row[:PIECE_ID_BYTES], decode_counter(row[PIECE_ID_BYTES:]))
+
+
+def piece_key(piece_id: bytes, number: int) -> bytes:
+    """Key of a piece of a long document."""
+    return PIECE_PREFIX + piece_id + number.to_bytes(4, "big")
 
 
 def stream_key(stream_id: int) -> bytes:

@@ -1,4 +1,4 @@
-"""How is a folder of an older format converted? A server that opens it adds missing partitions and table description members in one commit (docs/formats/store.md)."""
+"""How is a folder of an older format converted? A server that opens it divides long documents, then adds missing partitions and table description members in one commit (docs/formats/store.md)."""
 
 from typing import Any
 
@@ -6,10 +6,12 @@ import rocksdict
 
 from hashrange.errors import StorageFormatUnknown
 from hashrange.store.embedded import layout
+from hashrange.store.embedded.pieces import COMMIT_BYTES_MAX, new_long_document, put_pieces
 from hashrange.tables.partitions import first_partitions
 
 PARTITIONS_SINCE_VERSION = 5
 STREAMS_SINCE_VERSION = 6
+PIECES_SINCE_VERSION = 10
 
 
 def check_format(engine: Any, place: str) -> None:
@@ -37,6 +39,7 @@ def _convert(engine: Any, version: int) -> None:
     Before format STREAMS_SINCE_VERSION, tables only described their streams; the streams begin when the store is opened
     (`stream_writes.py`).
     """
+    _divide_long_documents(engine)
     batch = rocksdict.WriteBatch(raw_mode=True)
     for engine_key, row in engine.items(from_key=layout.CATALOG_PREFIX):
         if not engine_key.startswith(layout.CATALOG_PREFIX):
@@ -48,3 +51,25 @@ def _convert(engine: Any, version: int) -> None:
                 batch.put(layout.partition_key(partition), layout.encode_partition_row(partition))
     batch.put(layout.FORMAT_KEY, layout.FORMAT_VERSION.to_bytes(4, "big"))
     engine.write(batch)
+
+
+def _divide_long_documents(engine: Any) -> None:
+    """Store each long document in pieces. What a kill leaves half done is deleted, or done, when the store is opened again."""
+    long = []
+    for engine_key, row in engine.items(from_key=layout.DOCUMENT_PREFIX):
+        if not engine_key.startswith(layout.DOCUMENT_PREFIX):
+            break
+        if len(row) > layout.DOCUMENT_ROW_BYTES_MAX:
+            long.append(engine_key)
+    for engine_key in long:
+        row = engine.get(engine_key)
+        divided = new_long_document(len(row))
+        for start in range(0, len(row), COMMIT_BYTES_MAX):
+            batch = rocksdict.WriteBatch(raw_mode=True)
+            put_pieces(batch, divided, row, start)
+            engine.write(batch)
+        batch = rocksdict.WriteBatch(raw_mode=True)
+        name = engine_key[len(layout.DOCUMENT_PREFIX) :]
+        batch.put(layout.LONG_DOCUMENT_PREFIX + name, layout.encode_long_document(divided))
+        batch.delete(engine_key)
+        engine.write(batch)

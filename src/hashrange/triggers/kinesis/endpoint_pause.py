@@ -3,6 +3,7 @@
 import logging
 import math
 
+from hashrange.functions.handler_errors import logged_text
 from hashrange.messages import kinesis as messages
 from hashrange.triggers.retries import pause_seconds
 
@@ -35,7 +36,7 @@ class EndpointPause:
     def unanswered(self, reason: str, now_seconds: float) -> None:
         """Note that a request was not answered, and let the next pause begin, in which nothing is sent."""
         if not self.is_down:
-            _log.warning(messages.LOG_PAUSED, self._endpoint, reason)
+            _log.warning(messages.LOG_PAUSED, self._endpoint, logged_text(reason))
         self.reason = reason
         if now_seconds >= self.due_seconds:  # of requests that were under way together, one counts
             self.failures += 1

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from hashrange.functions.handler_errors import logged_text
 from hashrange.items.steps import spend, spend_decoding
 from hashrange.limits import (
     CHANGE_DATA_CAPTURE_UNIT_BYTES,
@@ -205,7 +206,7 @@ class ShardDelivery:
 
     def _failed(self, terms: FeedTerms, now_seconds: float, reason: str) -> None:
         if not self.failures:
-            _log.warning(messages.LOG_FAILED, terms.feed.table_name, terms.data_stream.arn, reason)
+            _log.warning(messages.LOG_FAILED, terms.feed.table_name, terms.data_stream.arn, logged_text(reason))
         self.failures += 1
         self.due_seconds = now_seconds + pause_seconds(self.failures)
         self._page = ()

@@ -1,12 +1,15 @@
 """How is a zip of 50 MB read from a JSON body? Its base64 text is cut out of the body and decoded in pieces, giving way in between.
 
-In one call, the decoder takes 120 ms for the longest body, while no other request is answered. This way the longest step is
-putting the pieces together, which takes 30 ms.
+In one call, the decoder takes 120 ms for the longest body, while no other request is answered; putting the pieces together at
+the end would take 30 ms.
 """
+
+from collections.abc import Iterator
 
 import msgspec
 
 from hashrange.errors import SerializationException
+from hashrange.items.growing_bytes import GrowingBytes
 from hashrange.items.steps import spend
 from hashrange.messages.requests import BLOB_CHARACTERS, BLOB_LENGTH
 
@@ -36,13 +39,16 @@ def cut_blob(body: bytes, name: str) -> tuple[bytes, bytes] | None:
     end = _find(body, b'"', start) if start >= 0 else -1
     if end - start < LONG_BLOB_BYTES:
         return None
-    return body[:start] + body[end:], b"".join(_pieces(body, start, end))
+    decoded = GrowingBytes()
+    for piece in _pieces(body, start, end):
+        decoded.write(piece)
+    return body[:start] + body[end:], decoded.getvalue()
 
 
-def _pieces(body: bytes, start: int, end: int) -> list[bytes]:
+def _pieces(body: bytes, start: int, end: int) -> Iterator[bytes]:
     """The decoded pieces of the base64 text between these positions. Raises SerializationException."""
-    pieces = []
     rest = b""
+    decoded_bytes = 0
     while start < end:
         spend(_PIECE_STEPS)
         stop = min(start + _PIECE_BYTES, end)
@@ -54,12 +60,13 @@ def _pieces(body: bytes, start: int, end: int) -> list[bytes]:
         if start < end and text.endswith(b"="):
             raise SerializationException(BLOB_CHARACTERS)
         try:
-            pieces.append(_decode(b'"%b"' % text))
+            piece = _decode(b'"%b"' % text)
         except msgspec.MsgspecError:
             raise SerializationException(BLOB_CHARACTERS) from None
+        decoded_bytes += len(piece)
+        yield piece
     if rest:
-        raise SerializationException(BLOB_LENGTH.format(length=sum(map(len, pieces)) // 3 * 4 + len(rest)))
-    return pieces
+        raise SerializationException(BLOB_LENGTH.format(length=decoded_bytes // 3 * 4 + len(rest)))
 
 
 def _find(body: bytes, wanted: bytes, start: int) -> int:

@@ -1,0 +1,220 @@
+"""Is the log of an invocation bounded, does it say what it leaves out, and does writing it give way?"""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from hashrange.clock import VirtualClock
+from hashrange.functions.invocation_log import InvocationLog, Report
+from hashrange.functions.loaded import _shown
+from hashrange.functions.log_lines import SLICE_SECONDS, LogLines
+from hashrange.limits import (
+    FUNCTION_LOG_BYTES_MAX,
+    FUNCTION_LOG_LINES_MAX,
+    LOG_BYTES_PER_SECOND_MAX,
+    LOG_LINES_PER_SECOND_MAX,
+    LOG_TAIL_BYTES_MAX,
+)
+
+REPORT = Report(1.0, 128, 10, None, "")
+LOOKS_IN_A_SLICE = 20
+
+
+class SteppingClock(VirtualClock):
+    """A clock that moves at every reading, so that a slice is the same number of readings in every run."""
+
+    def monotonic(self) -> float:
+        """Seconds, later than at the last reading."""
+        self.advance_all(SLICE_SECONDS / LOOKS_IN_A_SLICE)
+        return super().monotonic()
+
+
+class Logged:
+    """What was logged; clock and lines are those of one server."""
+
+    def __init__(self, clock: VirtualClock) -> None:
+        self.clock = clock
+        self.lines = LogLines(clock, _shown)
+        self.written: list[str] = []
+
+    def log(self, request_id: str = "1") -> InvocationLog:
+        """The log of one invocation."""
+        return InvocationLog(request_id, lambda _, line: self.written.append(line), self.lines)
+
+    @property
+    def output(self) -> list[str]:
+        """The lines without END and REPORT."""
+        return [line for line in self.written if not line.startswith(("END ", "REPORT "))]
+
+
+def run(test: Callable[[Logged], None], clock: VirtualClock | None = None) -> Logged:
+    """Run a test in a loop; all lines have been written afterwards."""
+    logged = Logged(clock or VirtualClock())
+
+    async def main() -> None:
+        test(logged)
+        await logged.lines.written()
+
+    asyncio.run(main())
+    return logged
+
+
+@pytest.mark.parametrize("piece_bytes", [1, 7, 1_000, 10**6])
+def test_lines_come_as_they_were_written_whatever_the_pieces(piece_bytes: int) -> None:
+    data = b"one\n\ntwo\nthree"
+
+    def test(logged: Logged) -> None:
+        log = logged.log()
+        for start in range(0, len(data), piece_bytes):
+            log.feed(data[start : start + piece_bytes])
+        log.end(REPORT, None)
+        assert log.tail.startswith(data + b"\nEND RequestId: 1\nREPORT ")
+
+    assert run(test).output == ["one", "", "two", "three"]
+
+
+def test_an_invocation_has_so_many_lines_and_the_log_says_how_many_are_left_out() -> None:
+    def test(logged: Logged) -> None:
+        log = logged.log()
+        for _ in range(9):
+            log.feed(b"\n" * 100_000)
+        log.end(REPORT, None)
+        assert log.tail.startswith(b"\n")
+        assert len(log.tail) == LOG_TAIL_BYTES_MAX
+
+    *output, told = run(test).output
+    assert output == [""] * FUNCTION_LOG_LINES_MAX
+    left = 900_000 - FUNCTION_LOG_LINES_MAX
+    assert told == f"({left:,} bytes of output, in {left:,} lines, were left out of the log)"
+
+
+def test_an_invocation_has_so_many_bytes_and_the_rest_of_a_cut_line_counts_as_a_line() -> None:
+    def test(logged: Logged) -> None:
+        log = logged.log()
+        log.feed(b"x" * (FUNCTION_LOG_BYTES_MAX + 5))
+        log.feed(b"yy\nlast")
+        log.end(REPORT, None)
+
+    output, told = run(test).output
+    assert output == "x" * FUNCTION_LOG_BYTES_MAX
+    assert told == "(12 bytes of output, in 2 lines, were left out of the log)"
+
+
+def test_the_tail_is_the_end_of_the_output_whatever_was_logged() -> None:
+    def test(logged: Logged) -> None:
+        log = logged.log()
+        log.feed(b"\n" * 20_000 + b"\x1b[31m\xff\x07the last words")
+        log.end(REPORT, None)
+        assert b"\n\x1b[31m\xff\x07the last words\nEND RequestId: 1\nREPORT " in log.tail
+
+    run(test)
+
+
+def test_all_invocations_of_a_second_have_so_many_lines() -> None:
+    def test(logged: Logged) -> None:
+        for number in range(3):
+            log = logged.log(str(number))
+            log.feed(b"line\n" * (LOG_LINES_PER_SECOND_MAX // 2 + 1))
+            log.end(REPORT, None)
+        assert logged.output.count("line") == LOG_LINES_PER_SECOND_MAX - 2  # END and REPORT of the first
+        logged.clock.advance_all(1.0)
+        logged.written.clear()
+        logged.log().feed(b"a second later\n")
+
+    assert run(test).output == ["a second later"]
+
+
+def test_all_invocations_of_a_second_have_so_many_bytes() -> None:
+    def test(logged: Logged) -> None:
+        for _ in range(2 * LOG_BYTES_PER_SECOND_MAX // FUNCTION_LOG_BYTES_MAX):
+            logged.log().feed((b"x" * 1023 + b"\n") * (FUNCTION_LOG_BYTES_MAX // 1024))
+
+    assert sum(len(line) + 1 for line in run(test).output) == LOG_BYTES_PER_SECOND_MAX
+
+
+def test_what_comes_behind_a_cut_line_is_not_glued_to_it() -> None:
+    def test(logged: Logged) -> None:
+        other, log = logged.log(), logged.log()
+        other.feed(b"\n" * (LOG_LINES_PER_SECOND_MAX - 1))
+        log.feed(b"whole\ncut, ")
+        log.feed(b"here")
+        logged.clock.advance_all(1.0)
+        log.feed(b" and there\nagain whole\n")
+        log.end(REPORT, None)
+
+    assert run(test).output[LOG_LINES_PER_SECOND_MAX - 1 :] == [
+        "whole",
+        "again whole",
+        "(20 bytes of output, in 1 line, were left out of the log)",
+    ]
+
+
+def test_what_is_printed_after_an_invocation_is_told_when_the_environment_goes_on() -> None:
+    def test(logged: Logged) -> None:
+        log = logged.log()
+        log.end(REPORT, None)
+        log.feed(b"\n" * (FUNCTION_LOG_LINES_MAX + 1) + b"end")
+        log.tell()
+        log.tell()
+
+    (told,) = [line for line in run(test).output if line]
+    assert told == "(4 bytes of output, in 2 lines, were left out of the log)"
+
+
+@pytest.mark.parametrize("data", [b"short\n" * 5_000, b"\n" * 900_000, b"\x1b" * 200_000, b"\r" * 200_000])
+def test_writing_lines_gives_way(data: bytes) -> None:
+    """Counted: between two turns of the loop there are no more readings of the clock, one for each piece, than in a slice."""
+    logged = Logged(SteppingClock())
+    pieces: list[int] = []
+    shown = 0
+
+    def show(piece: str) -> str:
+        nonlocal shown
+        shown += 1
+        return _shown(piece)
+
+    logged.lines = LogLines(logged.clock, show)
+
+    async def main() -> None:
+        nonlocal shown
+        log = logged.log()
+        log.feed(data)
+        log.end(REPORT, None)
+        while logged.lines._waiting:
+            pieces.append(shown)
+            shown = 0
+            await asyncio.sleep(0)
+
+    asyncio.run(main())
+    assert len(pieces) > 5
+    assert max(pieces) <= LOOKS_IN_A_SLICE
+    assert logged.written[-1].startswith("REPORT ")
+
+
+def test_few_lines_are_written_soon_whatever_others_print() -> None:
+    logged = Logged(SteppingClock())
+
+    async def main() -> None:
+        flood, short = logged.log("flood"), logged.log("short")
+        flood.feed(b"x\n" * 5_000)
+        short.feed(b"short\n")
+        short.end(REPORT, None)
+        await short.written()
+        assert logged.output.index("short") < 3 * LOOKS_IN_A_SLICE
+        await logged.lines.written()
+        assert len(logged.output) == 5_001
+
+    asyncio.run(main())
+
+
+def test_output_commands_no_terminal_and_forges_no_record() -> None:
+    def test(logged: Logged) -> None:
+        log = logged.log()
+        log.feed("\x1b]0;title\x07\x9b31m\u202eabc\tä\n".encode())
+        log.feed("[ERROR] first\r\xa0\xa0second\r2026-11-28 10:00:00,000 ERROR hashrange: forged\n".encode())
+        log.end(REPORT, None)
+
+    output = run(test).output
+    assert output[0] == r"\x1b]0;title\x07\x9b31m\u202eabc" + "\tä"
+    assert output[1].startswith("[ERROR] first\n  second\n2026-")
