@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from hashrange.cli.main import main
+from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.health import Health
 from hashrange.store.embedded.synced import SyncedFile
 
@@ -29,27 +30,27 @@ def log_sizes(engine_folder: Path) -> dict[str, int]:
 
 
 def note_syncs(data: Path) -> None:
-    """Make every sync of this process write a note."""
+    """Make every sync of this process write a note.
+
+    The logs are measured once the store has decided which writes the sync covers: if it were before, writes in between would count as
+    synced in the file `synced`, but not in the note.
+    """
     notes = os.open(data.parent / NOTES, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-    sync = Health._sync  # noqa: SLF001 - nothing public tells when a sync has ended
+    sync_logs = Health._sync_logs  # noqa: SLF001 - nothing public tells when a sync begins
     note_synced = SyncedFile.note
     sizes: dict[str, int] = {}
 
-    def note() -> None:
-        os.write(notes, json.dumps(sizes).encode() + b"\n")
-
     def noted_first(file: SyncedFile, sequence: int, now_seconds: float) -> bool:
-        note()
+        os.write(notes, json.dumps(sizes).encode() + b"\n")
         return note_synced(file, sequence, now_seconds)
 
-    def noted(store_health: Health) -> None:
+    def measured_first(store_health: Health, engine: Engine) -> None:
         nonlocal sizes
         sizes = log_sizes(data / "engine")
-        sync(store_health)
-        note()
+        sync_logs(store_health, engine)
 
     SyncedFile.note = noted_first  # type: ignore[method-assign,assignment]
-    Health._sync = noted  # type: ignore[assignment,method-assign]  # noqa: SLF001 - as above
+    Health._sync_logs = measured_first  # type: ignore[assignment,method-assign]  # noqa: SLF001 - as above
 
 
 def synced_bytes(folder: Path) -> dict[str, int]:

@@ -109,14 +109,7 @@ class Health:
         """
         engine = self._store.engine
         sequence = engine.latest_sequence_number()
-        try:
-            engine.flush_wal(True)
-        except Exception as error:
-            if not is_sync_untried(error):
-                raise
-            assert self._lock is not None
-            # A write to the log failed, and the loop has not handled that yet; earlier commits must become durable.
-            files.sync_logs(self._lock.folder.engine)
+        self._sync_logs(engine)
         self.require_folder()
         if self._synced_file is not None and not self._synced_file.note(sequence, self._clock.monotonic()):
             _log.error(
@@ -125,6 +118,17 @@ class Health:
             )
             engine.flush()
         self._synced_sequence = sequence
+
+    def _sync_logs(self, engine: Engine) -> None:
+        """Make all that the engine's logs hold durable. Raises the engine's bare exceptions, OSError."""
+        try:
+            engine.flush_wal(True)
+        except Exception as error:
+            if not is_sync_untried(error):
+                raise
+            assert self._lock is not None
+            # A write to the log failed, and the loop has not handled that yet; earlier commits must become durable.
+            files.sync_logs(self._lock.folder.engine)
 
     def _sync_failed(self, error: Exception) -> StorageError:
         """After any failure of a sync, serve nothing until a reopening. Returns the error for waiting callbacks."""
