@@ -55,10 +55,19 @@ class ApiError(HashrangeError):
 
 
 class SerializationException(ApiError):
-    """The body is no JSON object or is invalid `aws-chunked`, or a member does not fit its declared JSON type."""
+    """The body is no JSON object, does not match its Content-Encoding or is invalid `aws-chunked`, or a member does not fit its
+    declared JSON type.
+    """
 
     namespace = CORAL_SERVICE
     message_member = "Message"
+
+
+class RequestEntityTooLargeException(ApiError):
+    """The body has more than 16 MB, as it was sent or without its content codings."""
+
+    namespace = CORAL_SERVICE
+    http_status = 413
 
 
 class UnknownOperationException(ApiError):

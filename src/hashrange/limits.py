@@ -209,6 +209,9 @@ TRANSACTION_ACTIONS_MAX = 100
 """Actions of one TransactWriteItems, and gets of one TransactGetItems."""
 TRANSACTION_SIZE_MAX_BYTES = 4 * 1024 * 1024
 """Sum of the sizes of the items that one transaction reads or writes."""
+TRANSACTION_PLANNED_MAX_BYTES = 2 * TRANSACTION_SIZE_MAX_BYTES
+"""Sum of the sizes of the items that one transaction plans to write, before it is refused as too large although a later
+action might have a reason to be refused. Our own bound: planning a hundred items of the largest size takes seconds."""
 TRANSACTION_COMMIT_MAX_BYTES = 14 * 1024 * 1024
 """Bytes of rows, and of their images in streams, that one transaction stores; index entries do not count. Our own
 bound, which only items of very many tiny values reach."""

@@ -79,6 +79,18 @@ class Settings(msgspec.Struct, frozen=True):
             description="Who may use the admin API, which knows no credentials: clients of the same machine, or everyone who reaches the port."
         ),
     ] = "loopback"
+    allowed_hosts: Annotated[
+        str | None,
+        Meta(
+            description="Names, with commas between them, by which clients may call the server besides those of its machine, such as db.test or *.example.com (docs/security.md)."
+        ),
+    ] = None
+    allowed_origins: Annotated[
+        str | None,
+        Meta(
+            description="Origins of web pages, with commas between them, that may call more than DynamoDB's own API, such as http://localhost:3000 (docs/security.md)."
+        ),
+    ] = None
     table_state_delay_seconds: Annotated[
         float, Meta(ge=0, le=3600, description="How long tables stay CREATING, UPDATING and DELETING.")
     ] = 0.0

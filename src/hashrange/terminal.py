@@ -12,5 +12,20 @@ def escape_controls(text: str) -> str:
     return "".join(one if one.isprintable() or one == "\t" else _escaped(one) for one in text)
 
 
+def escape_json(text: str) -> str:
+    r"""A line of JSON with JSON's own escapes, such as `\u202e`, for all that Unicode calls not printable. It stays the same value.
+
+    JSON has such characters only in its strings. One beyond U+FFFF becomes two escapes.
+    """
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else _escaped_in_json(one) for one in text)
+
+
+def _escaped_in_json(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+
+
 def _escaped(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")

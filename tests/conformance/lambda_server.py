@@ -55,7 +55,7 @@ class LambdaServer:
         protocol = LambdaProtocol(
             operations, server.server.access, server.service, OtherServiceHint(["dynamodb", "lambda"])
         )
-        protocols: Any = server.server.front._protocols
+        protocols: Any = server.server.front.protocols
         protocols.insert(0, protocol)
 
     def client(self, service: str, region: str = REGION, access_key: str = ACCESS_KEY) -> Any:

@@ -64,10 +64,10 @@ class RawClient:
         return self.send(method, path, complete, sent)
 
     def send(self, method: str, path: str, headers: dict[str, str], body: bytes) -> Reply:
-        """Send one request with exactly these headers."""
+        """Send one request with exactly these headers, and a Host if they have none."""
         connection = http.client.HTTPConnection(self.host, self.port, timeout=30)
         try:
-            connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+            connection.putrequest(method, path, skip_host="Host" in headers, skip_accept_encoding=True)
             for name, value in headers.items():
                 connection.putheader(name, value)
             if "Content-Length" not in headers and "Transfer-Encoding" not in headers:

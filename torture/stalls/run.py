@@ -119,6 +119,8 @@ def run_slice(
         if is_stuck or not prober.has_ended_within(REPLY_SECONDS_MAX):
             is_stuck = True
             probed.kill()
+        for each in () if is_stuck else kind.tidying:
+            ask(target, each)
         waits = msgspec.convert(prober.report(), Waits)
     finally:
         for child in children:

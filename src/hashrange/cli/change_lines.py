@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from hashrange.terminal import escape_json
+
 WireItem = Mapping[str, Mapping[str, Any]]
 
 VALUE_CHARACTERS_MAX = 80
@@ -102,7 +104,4 @@ def _whole(value: Mapping[str, Any]) -> str:
 
 def _quoted(text: str) -> str:
     """The text in JSON's quotation marks, with unprintable characters escaped."""
-    quoted = json.dumps(text, ensure_ascii=False)
-    if quoted.isprintable():
-        return quoted
-    return "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in quoted)
+    return escape_json(json.dumps(text, ensure_ascii=False))

@@ -3,7 +3,7 @@
 import sys
 
 from hashrange.cli.main import DONE, FAILED, count
-from hashrange.cli.output import say
+from hashrange.cli.output import say, show_progress
 from hashrange.cli.parsing import CommandParser, command_parser, parse
 
 EXAMPLE = """example:
@@ -18,7 +18,7 @@ def run(words: list[str]) -> int:
     data_dir: str = parse(build_parser(), words).data_dir
     from hashrange.store.embedded.check import check_store
 
-    report = check_store(data_dir, show_progress if sys.stderr.isatty() else None)
+    report = check_store(data_dir, show_rows if sys.stderr.isatty() else None)
     for fault in report.faults:
         say(fault)
     if report.faults:
@@ -37,6 +37,6 @@ def build_parser() -> CommandParser:
     return parser
 
 
-def show_progress(row_count: int) -> None:
-    """Print on standard error how many rows have been found sound, in a line that the next call overwrites."""
-    print(f"\r{row_count:,} rows", end="\r", file=sys.stderr, flush=True)
+def show_rows(row_count: int) -> None:
+    """Show how many rows have been found sound, in a line that the next call overwrites."""
+    show_progress(f"{row_count:,} rows")

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Literal, NamedTuple
 
 from hashrange.cli.main import COMMANDS, DONE
-from hashrange.cli.output import say
+from hashrange.cli.output import lines_of, say
 from hashrange.cli.parsing import CommandParser, UsageError, command_parser, parse
 
 EXAMPLE = """example:
@@ -41,7 +41,7 @@ def run(words: list[str]) -> int:
     if shell not in SHELLS:
         raise UsageError(f"there is no completion for {shell}; there is one for {', '.join(SHELLS)}.")
     known = {name: list(_words_of(name)) for name in COMMANDS}
-    say({"bash": bash_script, "zsh": zsh_script, "fish": fish_script}[shell](known), end="")
+    say(*lines_of({"bash": bash_script, "zsh": zsh_script, "fish": fish_script}[shell](known)))
     return DONE
 
 

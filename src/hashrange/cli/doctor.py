@@ -22,6 +22,7 @@ from hashrange.cli.output import say
 from hashrange.cli.parsing import CommandParser, command_parser, parse
 from hashrange.cli.remote import PLACEHOLDER_KEY
 from hashrange.cli.settings_sources import current_environment
+from hashrange.terminal import escape_json
 
 EXAMPLE = """example:
   hashrange doctor
@@ -40,13 +41,13 @@ def run(words: list[str]) -> int:
     for finding in examine(environment, options.endpoint_url, options.profile):
         findings.append(finding)
         if not options.json:
-            say(f"{finding.verdict:<6} {finding.subject:<12} {_in_terminal(finding.sentence)}", is_flushed=True)
+            say(f"{finding.verdict:<6} {finding.subject:<12} {finding.sentence}", is_flushed=True)
     wrong = sum(one.verdict == "wrong" for one in findings)
     hints = sum(one.verdict == "hint" for one in findings)
     if options.json:
-        say(json.dumps([one._asdict() for one in findings], indent=2))
+        say(*map(escape_json, json.dumps([one._asdict() for one in findings], indent=2).split("\n")))
     else:
-        say(f"\n{count(wrong, 'fault')}, {count(hints, 'hint')}.")
+        say("", f"{count(wrong, 'fault')}, {count(hints, 'hint')}.")
     return FAILED if wrong else DONE
 
 
@@ -65,6 +66,7 @@ def examine(environment: Mapping[str, str], endpoint_url: str | None, profile_na
     # Imported here: only this command needs them, and some load much.
     from hashrange.cli.checkup.endpoint import ClientKeys, look_at_answers
     from hashrange.cli.checkup.machine import look_at_data_folder, look_at_installation, look_at_port, look_at_settings
+    from hashrange.cli.checkup.modes import look_at_modes
     from hashrange.cli.checkup.named_files import look_at_named_files
 
     yield from look_at_installation()
@@ -72,6 +74,7 @@ def examine(environment: Mapping[str, str], endpoint_url: str | None, profile_na
     yield from found
     yield from look_at_named_files(settings)
     yield from look_at_data_folder(settings)
+    yield from look_at_modes(settings)
     scheme = "http" if settings.tls_cert is None else "https"
     host = WILDCARDS.get(settings.host, settings.host)
     own_url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{settings.port}"
@@ -101,8 +104,3 @@ def _port_of(url: str) -> int | None:
         return urlsplit(url).port
     except ValueError:
         return None
-
-
-def _in_terminal(sentence: str) -> str:
-    """A sentence without characters that command a terminal, or that cannot be written: a server may have sent them."""
-    return "".join(one if one.isprintable() else "?" for one in sentence)

@@ -9,6 +9,7 @@ from hashrange.cli.output import say
 from hashrange.cli.parsing import CommandParser, command_parser, parse
 from hashrange.errors import ApiError, Malformed
 from hashrange.tables.schema import KeySchema
+from hashrange.terminal import escape_json
 
 EXAMPLE = """example:
   hashrange inspect ./hashrange-data --table Users --key '{"pk": {"S": "user-1"}}'
@@ -98,9 +99,8 @@ def show_item(data_dir: str, table_name: str, key: dict[str, dict[str, str]]) ->
         return refuse("--key does not fit: its values are text behind S or N, or Base64 behind B.", WRONG_USE)
     for table, item in found:
         place = f"{table.name} (account {table.schema.account}, Region {table.schema.region})"
-        say(
-            f"{place}: no item at this key"
-            if item is None
-            else f"{place}:\n{json.dumps(item, indent=2, ensure_ascii=False)}"
-        )
+        if item is None:
+            say(f"{place}: no item at this key")
+        else:
+            say(f"{place}:", *map(escape_json, json.dumps(item, indent=2, ensure_ascii=False).split("\n")))
     return DONE if any(item is not None for _, item in found) else FAILED

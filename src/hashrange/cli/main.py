@@ -10,7 +10,7 @@ import gc
 import sys
 from importlib import import_module
 
-from hashrange.cli.output import OutputError, say
+from hashrange.cli.output import OutputError, complain, flush, lines_of, say
 from hashrange.cli.parsing import UsageError
 from hashrange.errors import HashrangeError
 from hashrange.settings import SettingUnusable
@@ -57,7 +57,7 @@ def main(arguments: list[str] | None = None) -> int:
         try:
             return _run(words)
         finally:
-            say("", end="", is_flushed=True)
+            flush()
     except KeyboardInterrupt:
         return INTERRUPTED
     except OutputError as error:
@@ -76,14 +76,14 @@ def _run(words: list[str]) -> int:
         code: int = import_module(f"hashrange.cli.{name}").run(words[1:])
         return code
     if name in {"-h", "--help", "help"}:
-        say(help_text(), end="")
+        say(*lines_of(help_text()))
         return DONE
     if name in {"-V", "--version"}:
         return _run(["version"])
     if name.startswith("-"):
         return _run(["serve", *words])
     if not name:
-        print(help_text(), end="", file=sys.stderr)
+        complain(*lines_of(help_text()))
         return WRONG_USE
     return refuse(f"there is no command {name}; the commands are {', '.join(COMMANDS)}.", WRONG_USE)
 
@@ -97,7 +97,7 @@ def help_text() -> str:
 def refuse(sentence: str, code: int) -> int:
     """Print `sentence` on standard error, if that is writable; returns `code`."""
     try:
-        print(f"hashrange: {sentence}", file=sys.stderr, flush=True)
+        complain(f"hashrange: {sentence}")
     except OSError:
         with contextlib.suppress(OSError):
             sys.stderr.close()  # otherwise the interpreter flushes standard error at exit and changes the exit code

@@ -36,7 +36,10 @@ def run(words: list[str]) -> int:
     if find_spec("mcp") is None:
         return refuse(MISSING, FAILED)
     # Imported here: the SDK takes longer to load than the rest of Hashrange, and may be missing.
+    from hashrange.cli.log_lines import log_to_standard_error
     from hashrange.cli.mcp_tools.asking import AskedServer
+
+    log_to_standard_error("WARNING")  # before the SDK, which would set up a log of its own
 
     try:
         from hashrange.cli.mcp_tools.assembly import make_tool_server

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from hashrange.cli.output import say
+from hashrange.cli.output import lines_of, say
 from hashrange.errors import HashrangeError
 
 
@@ -18,7 +18,7 @@ class CommandParser(argparse.ArgumentParser):
     def print_help(self, file: Any = None) -> None:
         """Print the help to standard output. Raises OutputError, where argparse itself would ignore the failure."""
         assert file is None
-        say(self.format_help(), end="")
+        say(*lines_of(self.format_help()))
 
     def error(self, message: str) -> NoReturn:
         """Raise UsageError for a fault that argparse finds in the whole line: a missing argument."""

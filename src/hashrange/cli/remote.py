@@ -19,6 +19,7 @@ from urllib.parse import SplitResult, urlsplit
 from hashrange.cli.parsing import CommandParser, UsageError
 from hashrange.clock import SystemClock
 from hashrange.errors import HashrangeError
+from hashrange.terminal import escape_controls
 from hashrange.wire.canonical_request import signing_key
 from hashrange.wire.sigv4 import ALGORITHM, TERMINATOR, amz_date
 
@@ -128,7 +129,9 @@ class Remote:
         if status == 200 and isinstance(reply, dict):
             return _Members(reply, self.endpoint)
         if isinstance(reply, dict) and isinstance(reply.get("error"), str):
-            raise RemoteError(f"the server at {self.endpoint} refused {method} {path}: {_printable(reply['error'])}")
+            raise RemoteError(
+                f"the server at {self.endpoint} refused {method} {path}: {escape_controls(reply['error'])}"
+            )
         raise RemoteError(f"the server at {self.endpoint} has no admin API. Start it with --admin.")
 
     def _exchange(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
@@ -231,7 +234,7 @@ class Remote:
 
     def _refused(self, operation: str, code: str, message: str) -> str:
         """The sentence for a refusal. It quotes the first line of `message`, which has many for a wrong signature."""
-        reason = _printable(f"{code}: {message.splitlines()[0] if message else 'it gave no reason'}")
+        reason = escape_controls(f"{code}: {message.splitlines()[0] if message else 'it gave no reason'}")
         if code not in _KEY_FAULTS:
             return f"the server at {self.endpoint} refused {operation}: {reason}"
         way_out = (
@@ -304,8 +307,3 @@ def _decoded(body: bytes) -> Any:
         return json.loads(body)
     except (ValueError, RecursionError):
         return None
-
-
-def _printable(text: str) -> str:
-    """A server's text without characters that command a terminal."""
-    return "".join(one if one.isprintable() else "?" for one in text)

@@ -1,14 +1,13 @@
 """`hashrange serve`: how does a server start? Settings are loaded first; heavy modules are imported once the settings are valid."""
 
 import argparse
-import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from hashrange.cli.dynamodb_local import is_dynamodb_local, ready_lines, translate
 from hashrange.cli.main import DONE, FAILED, refuse
-from hashrange.cli.output import say
+from hashrange.cli.output import complain, say
 from hashrange.cli.parsing import CommandParser, command_parser, parse
 from hashrange.cli.settings_sources import CONFIG_VARIABLE, current_environment, load_settings
 from hashrange.settings import Option, Settings, options
@@ -51,7 +50,7 @@ def run(words: list[str]) -> int:
     settings, warnings = load_settings(flags, current_environment(), config)
     start_logging(settings)
     for warning in warnings:
-        print(f"hashrange: {warning}", file=sys.stderr)
+        complain(f"hashrange: {warning}")
     return start_server(settings, announce_as_local if is_local else announce)
 
 
@@ -91,9 +90,9 @@ def start_logging(settings: Settings) -> None:
     """Log to standard error; the access log, and what handlers print, depend on their own switches, not on the log level."""
     import logging
 
-    logging.basicConfig(
-        stream=sys.stderr, level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-    )
+    from hashrange.cli.log_lines import log_to_standard_error
+
+    log_to_standard_error(settings.log_level.upper())
     if settings.init is not None:
         logging.getLogger("hashrange.init").setLevel(logging.INFO)
     if settings.functions:
@@ -132,7 +131,7 @@ def announce(settings: Settings, endpoint: str, dax_endpoint: str | None = None)
 def announce_as_local(settings: Settings, endpoint: str, dax_endpoint: str | None = None) -> None:
     """Print our line and, behind it, those of DynamoDB Local, for which tools wait that start it; all once the server is ready."""
     announce(settings, endpoint, dax_endpoint)
-    say(ready_lines(settings, int(endpoint.rpartition(":")[2])), is_flushed=True)
+    say(*ready_lines(settings, int(endpoint.rpartition(":")[2])).split("\n"), is_flushed=True)
 
 
 def reachable(url: str) -> str:

@@ -8,10 +8,11 @@ from typing import Any
 
 from hashrange.cli.following import Following, Record, ShardTrimmed, StreamGone
 from hashrange.cli.main import DONE, FAILED, refuse
-from hashrange.cli.output import OutputError, say
+from hashrange.cli.output import OutputError, complain, say
 from hashrange.cli.parsing import CommandParser, command_parser, parse
 from hashrange.cli.remote import DEFAULT_REGION, RefusedRequest, Remote, add_endpoint, endpoint_of
 from hashrange.cli.settings_sources import current_environment
+from hashrange.terminal import escape_json
 
 EXAMPLE = """example:
   hashrange tail Users --from-start
@@ -49,7 +50,7 @@ def run(words: list[str]) -> int:
         following = Following(server, arn, is_from_start=options.is_from_start or options.is_once)
         if not options.is_once:
             begun = f"following table {options.table} at {server.endpoint} in Region {server.region}; Ctrl-C ends it."
-            print(f"hashrange: {begun}", file=sys.stderr, flush=True)
+            complain(f"hashrange: {begun}")
         return follow(following, options)
     except StreamGone:
         return refuse(ended(options.table), FAILED)
@@ -115,8 +116,13 @@ def show(records: list[Record], *, is_json: bool) -> None:
     from hashrange.cli.change_lines import change_line
 
     if records:
-        to_line = json.dumps if is_json else change_line
-        say("\n".join(map(to_line, records)), is_flushed=True)
+        to_line = json_line if is_json else change_line
+        say(*map(to_line, records), is_flushed=True)
+
+
+def json_line(record: Record) -> str:
+    """A record as JSON in one line."""
+    return escape_json(json.dumps(record))
 
 
 def pause() -> None:

@@ -20,6 +20,7 @@ from typing import IO, Literal, NamedTuple
 
 from hashrange.limits import BODY_BYTES_MAX
 from hashrange.settings import SettingUnusable
+from hashrange.terminal import escape_controls
 
 DEFAULT_ACCOUNT, DEFAULT_REGION = "000000000000", "us-east-1"
 """Account and Region of files that are in no folder of another one."""
@@ -45,8 +46,7 @@ class InitError(SettingUnusable):
     def __init__(
         self, path: str, reason: str, remedy: str = "Nothing of the folder was applied; mend the file and try again."
     ) -> None:
-        told = f"the init file {path} cannot be applied: {reason} {remedy}"
-        super().__init__("".join(one if one.isprintable() else "?" for one in told))  # nothing that commands a terminal
+        super().__init__(escape_controls(f"the init file {path} cannot be applied: {reason} {remedy}"))
 
 
 class InitFile(NamedTuple):

@@ -4,7 +4,6 @@ NOT_LOCAL = (
     "The admin API answers only clients on the server's own machine. To let others in, start the server with"
     " --admin-from everyone."
 )
-FROM_A_PAGE = "The admin API does not answer web pages. Send the request without the header Origin, from a program."
 NO_ENDPOINT = "There is no endpoint {path}. The admin API has {endpoints}."
 WRONG_METHOD = "{path} takes {methods}, not {method}."
 BODY_TOO_LARGE = "The body is longer than {bytes_max} bytes. Send JSON such as {example}."

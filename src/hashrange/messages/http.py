@@ -10,9 +10,17 @@ INTERNAL_ERROR = "The server encountered an internal error trying to fulfill the
 # Our own wording, from MALFORMED_REQUEST to REQUEST_TOO_SLOW: no text of the service is known for these cases.
 MALFORMED_REQUEST = b"Bad Request\n"
 BODY_TOO_LARGE = b"Request Entity Too Large\n"
+BODY_OVER_LIMIT = "The request has a body of more than {most} bytes. Send less at once."
 TOO_MANY_CONNECTIONS = b"Service Unavailable: the limit of open connections is reached\n"
 TOO_MUCH_UNFINISHED = b"Service Unavailable: too many requests are on their way at a time\n"
 REQUEST_TOO_SLOW = b"Request Timeout\n"
 
 # Our own: /metrics knows nothing of signatures.
 METRICS_UNAUTHORIZED = b"Give an access key and its secret key as user and password (HTTP basic authentication).\n"
+
+# Our own: the service has no pages, and no loopback.
+FOREIGN_HOST = "The host {value} is no name of this server. If it leads to this server, start the server with --allowed-hosts and that name."
+FOREIGN_PAGE = (
+    "A page of another site may not send this request (origin: {value}). To let a page in, start the server with --allowed-origins and the"
+    " page's origin."
+)

@@ -4,6 +4,7 @@ import logging
 import re
 from collections.abc import Callable, Sequence
 
+from hashrange.terminal import escape_controls
 from hashrange.wire.http import HttpRequest
 from hashrange.wire.identifiers import request_id_of
 
@@ -41,7 +42,7 @@ def log_access(request: HttpRequest | None, status: int, body: bytes, peer: Peer
 
 def printable(sent: bytes) -> str:
     """Return a client's bytes as ASCII text with escapes, safe in one line of a log."""
-    return ascii(sent.decode("latin-1"))[1:-1]
+    return escape_controls(sent.decode("ascii", "backslashreplace")).replace("\t", "\\t")
 
 
 AccessLog = Callable[[HttpRequest | None, int, bytes, Peer, str], None]

@@ -13,7 +13,7 @@ from hashrange.operations.operation import Operation
 from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.server.descriptors import take_descriptors
 from hashrange.server.listener import Server, read_secrets
-from hashrange.server.process import handled_signals, run_on_best_loop
+from hashrange.server.process import handled_signals, private_files, run_on_best_loop
 from hashrange.service import collector
 from hashrange.service.opening import open_service
 from hashrange.service.service import Service
@@ -84,7 +84,7 @@ async def _opened(settings: Settings, clock: Clock, operations: Mapping[str, Ope
 def run(settings: Settings, on_ready: OnReady) -> None:
     """Run `serve` on the platform's fastest event loop; return when the server has stopped.
 
-    The process must be the server's own: its file limit and garbage collector are changed. Raises
+    The process must be the server's own: its file limit, its umask and its garbage collector are changed. Raises
     DescriptorsTooFewError and the errors of `serve`.
     """
 
@@ -94,6 +94,7 @@ def run(settings: Settings, on_ready: OnReady) -> None:
 
     connections_max = take_descriptors(settings.max_connections)
     try:
-        run_on_best_loop(serve(msgspec.structs.replace(settings, max_connections=connections_max), settle))
+        with private_files():
+            run_on_best_loop(serve(msgspec.structs.replace(settings, max_connections=connections_max), settle))
     finally:
         collector.release()

@@ -47,7 +47,7 @@ class Connection(asyncio.Protocol):
         """Bytes of long reads (at least `PIECE_BYTES`) that wait in `incoming.py`, still unparsed."""
         self.is_held = False
         """True while `long_reads.py` postpones reading from the client to a later turn."""
-        self.reading = Reading(connections.body_limit)
+        self.reading = Reading(connections.body_limit, connections.refuse_body)
         self.ready = self.reading.ready
         self.request: HttpRequest | None = None
         """The request being answered, while BUSY; else None."""
@@ -86,7 +86,7 @@ class Connection(asyncio.Protocol):
         if self.answering is IDLE:
             self.share.answer()
         elif self.request is not None:
-            self.request.is_abandoned = True
+            self.request.abandon()
 
     def data_received(self, data: bytes) -> None:
         """Queue bytes from the client in `incoming.py`."""

@@ -14,7 +14,7 @@ from hashrange.server.incoming import Handle, Incoming
 from hashrange.server.long_reads import LongReads
 from hashrange.server.misdirected_clients import HttpsHint
 from hashrange.server.outgoing import Outgoing
-from hashrange.server.reading import PIECE_BYTES, BodyLimit, usual_body_limit
+from hashrange.server.reading import PIECE_BYTES, BodyLimit, RefuseBody, refuse_plainly, usual_body_limit
 from hashrange.server.receive_budget import ReceiveBudget
 from hashrange.server.unread_replies import Unread
 from hashrange.wire.http import ReplyWriter
@@ -47,6 +47,8 @@ class Connections:
         self.long_reads = LongReads()
         self.body_limit: BodyLimit = usual_body_limit
         """How long bodies may be; may be replaced before the first connection is made."""
+        self.refuse_body: RefuseBody = refuse_plainly
+        """How longer bodies are refused; may be replaced before the first connection is made."""
         self.piece = memoryview(bytearray(PIECE_BYTES))
         """Buffer that all these connections share for their first reads; the bytes read are copied at once."""
         self.open: set[OpenConnection] = set()

@@ -18,7 +18,10 @@ from typing import Protocol
 
 import msgspec
 
+from hashrange.server.gate import Gate, Guard
 from hashrange.server.incoming import Respond
+from hashrange.server.protocols.plain import answer_plainly
+from hashrange.server.protocols.unserved.refusals import ServiceRefusal
 from hashrange.service.call import Call
 from hashrange.service.service import Service
 from hashrange.wire.http import HttpRequest
@@ -47,6 +50,10 @@ class WireProtocol(Protocol):
         """The protocol's values of X-Amz-Target, each with the `prepare` function for its requests."""
 
     @property
+    def guard(self) -> Guard:
+        """What it checks itself of who sends a request."""
+
+    @property
     def quick_targets(self) -> Mapping[bytes, bool]:
         """Targets whose small requests take well under a millisecond, each with True if its requests only read."""
 
@@ -71,6 +78,10 @@ def refuse_unserved(request: HttpRequest, respond: Respond, error: Exception) ->
     respond(500, b"")
 
 
+def _refuse(refusal: ServiceRefusal, guard: Guard, request: HttpRequest, respond: Respond) -> None:
+    guard.refuse(request, respond, refusal)
+
+
 def _fail(error: Exception, request: HttpRequest, respond: Respond) -> None:
     raise error
 
@@ -79,6 +90,7 @@ class _Target(msgspec.Struct, frozen=True, gc=False):
     """How requests of one X-Amz-Target become calls. A struct: its members are read in half the time of a tuple's."""
 
     prepare: Prepare
+    guard: Guard
     is_quick: bool
     is_read: bool
 
@@ -97,15 +109,23 @@ class Front:
     """Answers the requests of one listener, with calls of the service."""
 
     def __init__(
-        self, service: Service, protocols: Sequence[WireProtocol], end_waiting: Callable[[], None] = lambda: None
+        self,
+        service: Service,
+        protocols: Sequence[WireProtocol],
+        gate: Gate,
+        end_waiting: Callable[[], None] = lambda: None,
     ) -> None:
         """`end_waiting` answers the requests that wait for other servers; called when the listener ends."""
         self.end_waiting = end_waiting
         self._service = service
         self._monotonic = service.clock.monotonic
-        self._protocols = protocols
+        self.protocols = protocols
+        self.gate = gate
+        self._known_hosts = gate.hosts.known
         self._targets: dict[bytes | None, _Target] = {
-            target: _Target(prepare, target in protocol.quick_targets, protocol.quick_targets.get(target, False))
+            target: _Target(
+                prepare, protocol.guard, target in protocol.quick_targets, protocol.quick_targets.get(target, False)
+            )
             for protocol in protocols
             for target, prepare in protocol.targets.items()
         }
@@ -160,15 +180,24 @@ class Front:
     def _is_crowd(self) -> bool:
         return self._count_behind() > CROWD
 
-    def _choose(self, request: HttpRequest) -> Prepare:
-        """Return `prepare` of the first protocol that claims the request, whose target no protocol names.
+    def _choose(self, request: HttpRequest, target: _Target | None) -> Prepare:
+        """Return `prepare` of `target` or, if that is None, of the first protocol that claims the request.
 
-        If a protocol cannot load what it needs to tell, return a function that raises its error.
+        If the gate refuses the request, return a function that tells so. If a protocol cannot load what it needs to tell, return
+        a function that raises its error.
         """
+        chosen: _Target | WireProtocol
         try:
-            return next(protocol.prepare for protocol in self._protocols if protocol.claims(request))
+            chosen = target or next(protocol for protocol in self.protocols if protocol.claims(request))
+            guard = chosen.guard
+            refusal = self.gate.refusal(request, guard)
         except Exception as error:  # noqa: BLE001 - whatever it is, the request gets an answer
             return partial(_fail, error)
+        if refusal is not None:
+            return partial(_refuse, refusal, guard)
+        if request.method == b"OPTIONS" and request.layout.origin >= 0 and not guard.answers_preflights:
+            return answer_plainly
+        return chosen.prepare
 
     # --- quick requests -------------------------------------------------------------------------
 
@@ -197,7 +226,7 @@ class Front:
 
         This is a separate function so that its variables are freed before the worker runs calls that may give way.
         """
-        targets = self._targets
+        targets, known_hosts = self._targets, self._known_hosts
         quick, others = self._quick.arrived, self._others.arrived
         is_crowd = self._is_crowd()
         behind: list[Call] = []
@@ -205,8 +234,10 @@ class Front:
             request, respond = requests.popleft()
             layout, size_bytes = request.layout, len(request.body)
             target = targets.get(request.values[layout.target])
-            if target is None:
-                others.append((self._choose(request), request, respond))
+            if target is None or (
+                request.values[layout.host] not in known_hosts and self.gate.refusal(request, target.guard) is not None
+            ):
+                others.append((self._choose(request, target), request, respond))
             elif not target.is_quick or size_bytes > QUICK_BYTES or layout.content_encoding >= 0:
                 others.append((target.prepare, request, respond))
             elif size_bytes > QUICKEST_BYTES or (is_crowd and not target.is_read):

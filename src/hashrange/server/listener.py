@@ -18,8 +18,10 @@ from hashrange.server.credentials import Credential, read_credentials
 from hashrange.server.first_read import FirstRead
 from hashrange.server.forks import Forks
 from hashrange.server.handshakes import Handshake, Handshakes
+from hashrange.server.host_names import is_loopback
 from hashrange.server.kept_snapshots import KeptSnapshots
 from hashrange.server.protocols.http import http_front
+from hashrange.server.protocols.long_bodies import LongBodyRefusals
 from hashrange.server.tls_context import tls_context
 from hashrange.service import collector
 from hashrange.service.service import Service
@@ -87,6 +89,9 @@ class Server:
             self.front.handle, service.clock, settings.max_connections, log_access if settings.access_log else None
         )
         self.front.set_crowd_counter(self.connections.incoming.count_behind)
+        self.connections.refuse_body = LongBodyRefusals(
+            has_admin=settings.admin, has_functions=service.background.triggers is not None
+        )
         self._secrets = secrets
         self.dax: DaxNodes | None = None
         """The nodes of DAX clusters; None: there are none."""
@@ -138,6 +143,9 @@ class Server:
             for listening in self._listener.sockets:
                 bound_receive_buffer(listening.fileno())
             acceptor.listen(self._listener.sockets)
+            is_local = all(is_loopback(str(one.getsockname()[0])) for one in self._listener.sockets)
+            if is_local or settings.allowed_hosts is not None:
+                self.front.gate.hosts.require_known()
             self._turn()
             port = self._listener.sockets[0].getsockname()[1]
             host = f"[{settings.host}]" if ":" in settings.host else settings.host

@@ -1,7 +1,8 @@
-"""Which event loop runs a server, and which signals stop it? The fastest one available; SIGTERM and SIGINT."""
+"""Which event loop runs a server, which signals stop it, and who may read its files? The fastest one available; SIGTERM and SIGINT; its user."""
 
 import asyncio
 import contextlib
+import os
 import signal
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
@@ -15,6 +16,16 @@ def run_on_best_loop(main: Coroutine[Any, Any, None]) -> None:
         asyncio.run(main)
     else:
         uvloop.run(main)
+
+
+@contextlib.contextmanager
+def private_files() -> Iterator[None]:
+    """Inside this `with` block the process, on all its threads, makes files and folders that only its user may read or enter."""
+    former = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(former)
 
 
 @contextlib.contextmanager

@@ -27,13 +27,20 @@ PIECES_MAX = 4
 """Most pieces of a long read that are parsed in a row; fewer if one of them completes a request."""
 
 
-BodyLimit = Callable[[bytes], tuple[int, Callable[[], Refusal]]]
-"""URL of a request → most bytes of its body, at least BODY_BYTES_MAX, and how a longer one is refused; called for long bodies only."""
+BodyLimit = Callable[[bytes], int]
+"""URL of a request → most bytes of its body, at least BODY_BYTES_MAX; called for long bodies only."""
+RefuseBody = Callable[[HttpRequest], Refusal]
+"""A request without its body → how it is refused, because the body is too long."""
 
 
-def usual_body_limit(_url: bytes) -> tuple[int, Callable[[], Refusal]]:
+def usual_body_limit(_url: bytes) -> int:
     """The limit of DynamoDB's requests, whatever the URL."""
-    return BODY_BYTES_MAX, lambda: BODY_TOO_LARGE
+    return BODY_BYTES_MAX
+
+
+def refuse_plainly(_request: HttpRequest) -> Refusal:
+    """The refusal of a long body in no service's form."""
+    return BODY_TOO_LARGE
 
 
 class Stop(Enum):
@@ -50,12 +57,13 @@ class Reading:
     """A connection's message being received, and its complete requests. The parser calls the methods `on_…`."""
 
     __slots__ = (
-        "body", "body_limit", "framing", "head_names", "head_values", "layout", "message_bytes", "on_header", "parser", "ready", "refusal", "rest",
-        "url", "wants_continue",
+        "body", "body_limit", "framing", "head_names", "head_values", "layout", "message_bytes", "on_header", "parser", "ready", "refusal",
+        "refuse_body", "rest", "url", "wants_continue",
     )  # fmt: skip
 
-    def __init__(self, body_limit: BodyLimit = usual_body_limit) -> None:
+    def __init__(self, body_limit: BodyLimit = usual_body_limit, refuse_body: RefuseBody = refuse_plainly) -> None:
         self.body_limit = body_limit
+        self.refuse_body = refuse_body
         self.head_names: list[bytes] = []
         self.head_values: list[bytes | None] = []
         append_name, append_value = self.head_names.append, self.head_values.append
@@ -154,7 +162,7 @@ class Reading:
         if layout.content_length >= 0:
             length_bytes = int(self.head_values[layout.content_length] or b"0")
             return length_bytes if length_bytes > SMALL_BYTES else 0
-        return self.body_limit(self.url)[0] if self._body_bytes() > SMALL_BYTES else 0
+        return self.body_limit(self.url) if self._body_bytes() > SMALL_BYTES else 0
 
     def is_too_large(self) -> bool:
         """True if an unfinished message's head, or its chunked body's framing, is too large; called after each read."""
@@ -208,9 +216,14 @@ class Reading:
 
     def _check_length(self, body_bytes: int) -> None:
         """Refuse a body that is too large."""
-        bytes_max, refusal = self.body_limit(self.url)
-        if body_bytes > bytes_max:
-            self._refuse(refusal())
+        if body_bytes <= self.body_limit(self.url):
+            return
+        layout = self.layout
+        assert layout is not None
+        values = [*self.head_values[: len(layout.names)], None]
+        self._refuse(
+            self.refuse_body(HttpRequest(self.parser.get_method(), self.url, layout, values, b"", keeps_alive=False))
+        )
 
     def on_chunk_complete(self) -> None:
         """A chunk is complete: refuse trailers that are too large."""
@@ -228,16 +241,17 @@ class Reading:
         values = [*self.head_values, None]
         if self.framing is not None:
             del values[len(layout.names) : -1]  # drop the trailers of a chunked body
-        self.ready.append(
-            HttpRequest(
-                parser.get_method(),
-                self.url,
-                layout,
-                values,
-                body if isinstance(body, bytes) else body.getvalue(),
-                parser.should_keep_alive(),
-            )
+        request = HttpRequest(
+            parser.get_method(),
+            self.url,
+            layout,
+            values,
+            body if isinstance(body, bytes) else body.getvalue(),
+            parser.should_keep_alive(),
         )
+        if layout.host < 0:
+            request.lacks_host = parser.get_http_version() != "1.0"
+        self.ready.append(request)
         self.head_names.clear()
         self.head_values.clear()
         self.url = self.body = b""

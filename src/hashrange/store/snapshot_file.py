@@ -24,7 +24,6 @@ COMPRESSION_LEVEL = 9
 READ_BYTES = 1024 * 1024
 SERVICE_SECONDS_MAX = 1e10
 """Service time is less than this, so that milliseconds since the epoch have at most thirteen digits: until the year 2286."""
-_FILE_MODE = 0o666
 
 _lengths = Struct(">II")
 """Before each row: the length of its key and of its value, in bytes."""
@@ -171,21 +170,13 @@ def opened_snapshot(path: FilePath) -> Iterator[SnapshotReader]:
 
 @contextmanager
 def replaced_file(path: FilePath) -> Iterator[BinaryIO]:
-    """Yield a new file that takes the place of `path` if the block ends without an error. Raises OSError."""
+    """Yield a new file, for this user only, that takes the place of `path` if the block ends without an error. Raises OSError."""
     path = os.fspath(path)
     descriptor, draft = tempfile.mkstemp(dir=os.path.dirname(path) or ".", prefix=os.path.basename(path) + ".")
     try:
         with open(descriptor, "wb") as file:
             yield file
-        os.chmod(draft, _FILE_MODE & ~_umask())
         os.replace(draft, path)
     except BaseException:
         os.unlink(draft)
         raise
-
-
-def _umask() -> int:
-    """The permissions that this process does not give to new files. No other thread may change them at the same time."""
-    umask = os.umask(0o077)
-    os.umask(umask)
-    return umask

@@ -5,7 +5,7 @@ in the same order, so the position of each header is computed once per list of n
 Sources: operations.md 1.1 (headers of replies, content types, compression, CORS).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from http import HTTPStatus
 from urllib.parse import unquote
@@ -63,7 +63,7 @@ class HeaderLayout:
 
     __slots__ = (
         "accept_encoding", "authorization", "content_encoding", "content_length", "content_sha256", "content_type", "expect",
-        "is_hashed", "is_plain", "names", "origin", "positions", "security_token", "target", "transfer_encoding", "x_amz_date",
+        "host", "is_hashed", "is_plain", "names", "origin", "positions", "security_token", "target", "transfer_encoding", "x_amz_date",
     )  # fmt: skip
 
     def __init__(self, names: Sequence[bytes]) -> None:
@@ -84,6 +84,8 @@ class HeaderLayout:
         self.transfer_encoding = self._only(b"transfer-encoding")
         self.expect = self._only(b"expect")
         self.origin = self._only(b"origin")
+        self.host = self._only(b"host") if len(positions.get(b"host", ())) == 1 else -1
+        """Two are as bad as none (RFC 9112, 3.2)."""
         self.is_plain = self.content_encoding < 0 and self.content_sha256 < 0
         """True without Content-Encoding and X-Amz-Content-SHA256; the JSON protocol's fast path takes such requests."""
         self.is_hashed = self.content_encoding < 0 <= self.content_sha256
@@ -123,6 +125,12 @@ class HttpRequest(msgspec.Struct, gc=False):
     """Number of the request; `request_id_of` turns it into the request's id."""
     is_abandoned: bool = False
     """True if the client has disconnected: the request is skipped if it has not begun, or may end with Abandoned."""
+    lacks_host: bool = False
+    """True if there is not one Host, though HTTP/1.1 requires it."""
+    shares_reply: bool | None = None
+    """Whether the reply tells browsers that pages of other origins may read it; None: as DynamoDB does, if it is one to a POST."""
+    on_abandoned: Callable[[], object] | None = None
+    """Called by `abandon`; the request must be answered nevertheless."""
 
     def header(self, name: bytes) -> bytes | None:
         """The value of the first header of this (lower-case) name, without surrounding blanks; None if there is none.
@@ -132,6 +140,12 @@ class HttpRequest(msgspec.Struct, gc=False):
         """
         value = self.values[self.layout.positions.get(name, (-1,))[0]]
         return value.strip(b" \t") if value is not None else None
+
+    def abandon(self) -> None:
+        """The client has disconnected, before the request was answered."""
+        self.is_abandoned = True
+        if self.on_abandoned is not None:
+            self.on_abandoned()
 
     def head_without(self, unwanted: bytes) -> bytes:
         """The request's head as it may have been sent, without the headers of this (lower-case) name."""
@@ -201,8 +215,10 @@ class ReplyWriter:
             return self._handed_on(request, status, body, extra)
         if content_type is None:
             content_type = mirrored_content_type(request.header(b"content-type"))
-        if request.header(b"origin") is not None and request.method == b"POST":
-            extra += CORS_ON_POST
+        if request.layout.origin >= 0 and (
+            request.method == b"POST" if request.shares_reply is None else request.shares_reply
+        ):
+            extra += CORS_LINES
         if len(body) > COMPRESS_FROM_BYTES:
             coding = accepted_coding(request.header(b"accept-encoding"))
             if coding is not None:
@@ -247,7 +263,7 @@ class ReplyWriter:
         }
 
 
-CORS_ON_POST = (
+CORS_LINES = (
     b"Access-Control-Allow-Origin: *\r\n"
     b"Access-Control-Expose-Headers: x-amzn-RequestId,x-amzn-ErrorType,x-amz-request-id,x-amz-id-2,x-amzn-ErrorMessage,"
     b"x-amz-crc32,Date\r\n"

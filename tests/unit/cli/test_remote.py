@@ -64,7 +64,7 @@ def test_a_refusal_commands_no_terminal() -> None:
         with pytest.raises(RefusedRequest) as refused:
             remote.ask("ListTables")
         remote.close()
-    assert str(refused.value).endswith("refused ListTables: Odd?[2J: ?[31mred")
+    assert str(refused.value).endswith("refused ListTables: Odd\\x1b[2J: \\x1b[31mred")
 
 
 @pytest.mark.parametrize(

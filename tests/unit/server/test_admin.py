@@ -14,9 +14,9 @@ from hashrange import __version__
 from hashrange.clock import Clock, MovableClock, SystemClock
 from hashrange.errors import StorageError
 from hashrange.operations.registry import ALL_OPERATIONS
+from hashrange.server.host_names import is_loopback
 from hashrange.server.protocols.admin import table_split
 from hashrange.server.protocols.admin.endpoint import until_durable
-from hashrange.server.protocols.admin.protocol import is_loopback
 from hashrange.server.protocols.admin.registry import ENDPOINTS
 from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
@@ -52,7 +52,11 @@ def ask(
     connection, transport = front_end.connect()
     transport.peer = None if host is None else (host, 40_000)
     connection.data_received(
-        as_bytes({"Content-Length": str(len(body)), **(headers or {})}, body, f"{method} {path} HTTP/1.1")
+        as_bytes(
+            {"Host": "localhost:8000", "Content-Length": str(len(body)), **(headers or {})},
+            body,
+            f"{method} {path} HTTP/1.1",
+        )
     )
     return reply(transport.take())
 
@@ -66,7 +70,7 @@ def error(answer: Parsed) -> str:
 
 @pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
 def test_without_the_setting_it_does_not_exist(method: str) -> None:
-    headers = {"Origin": "http://x"} if method == "OPTIONS" else {}
+    headers = {"Origin": "http://localhost:8000"} if method == "OPTIONS" else {}
     theirs = ask("/somewhere", method, headers=headers, admin=False)
     ours = ask("/_hashrange/v1/ready", method, headers=headers, admin=False)
     assert (ours.status, ours.body) == (theirs.status, theirs.body)
@@ -97,8 +101,16 @@ def test_web_pages_are_not(method: str, admin_from: str) -> None:
     headers = {"Origin": "http://shop.example", "Access-Control-Request-Method": "POST"}
     answer = ask(ADVANCE, method, b'{"seconds": 1}', headers=headers, admin_from=admin_from)
     assert answer.status == 403
-    assert "Origin" in error(answer)
-    assert "access-control-allow-methods" not in answer.headers
+    assert "http://shop.example" in error(answer)
+    assert "--allowed-origins" in error(answer)
+    assert not any(name.startswith("access-control") for name in answer.headers)
+
+
+@pytest.mark.parametrize("admin_from", ["loopback", "everyone"])
+def test_of_a_server_that_listens_everywhere_the_host_must_be_the_machine(admin_from: str) -> None:
+    answer = ask("/_hashrange/v1/nothing", headers={"Host": "evil.example"}, host="127.0.0.1", admin_from=admin_from)
+    assert answer.status == (403 if admin_from == "loopback" else 404)
+    assert ("--allowed-hosts" in error(answer)) == (admin_from == "loopback")
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ def test_shared_data_has_one_place(play: Callable[..., None]) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         body = b'{"TableName":"music"}'
         headers = {
-            "Host": "x", "Content-Type": "application/json", "X-Amz-Target": "DynamoDB_20120810.GetItem",
+            "Host": "localhost", "Content-Type": "application/json", "X-Amz-Target": "DynamoDB_20120810.GetItem",
             "Content-Length": str(len(body)),
         }  # fmt: skip
         data = as_bytes(sign(headers, body, seconds=SystemClock.wall_time(), region="eu-west-1"), body)

@@ -2,6 +2,8 @@
 
 import hashlib
 import http.client
+import socket
+import struct
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
@@ -140,7 +142,7 @@ def test_a_request_goes_on_as_it_came(endpoint: str, emulator: Emulator) -> None
 
 
 def test_a_whole_url_goes_on_as_its_path(endpoint: str, emulator: Emulator) -> None:
-    for url in ("http://photos.example/a?x=1", "http://photos.example?x=1"):
+    for url in ("http://photos.localhost/a?x=1", "http://photos.localhost?x=1"):
         asked(endpoint, "GET", url, {"Authorization": "AWS any:signature"})
     assert [path for _, path, _, _ in emulator.received] == ["/a?x=1", "/?x=1"]
 
@@ -190,8 +192,17 @@ def test_lambda_goes_on_while_no_functions_are_switched_on(emulator: Emulator) -
 
 def test_requests_without_a_signature_that_have_a_path(endpoint: str, emulator: Emulator) -> None:
     assert asked(endpoint, "GET", "/photos/a") == (200, OBJECT)
-    assert asked(endpoint, "OPTIONS", "/photos/missing", {"Origin": "http://a.example"})[0] == 404
-    assert [method for method, *_ in emulator.received] == ["GET", "OPTIONS"]
+    assert [method for method, *_ in emulator.received] == ["GET"]
+
+
+def test_pages_of_allowed_origins_get_the_emulators_own_answers(emulator: Emulator) -> None:
+    settings = Settings(data_dir=None, port=0, others=emulator.url, allowed_origins="http://a.example")
+    with server(settings) as database:
+        assert asked(database.endpoint, "OPTIONS", "/photos/missing", {"Origin": "http://a.example"})[0] == 404
+        assert asked(database.endpoint, "OPTIONS", "/photos/missing", {"Origin": "http://b.example"})[0] == 403
+        assert asked(database.endpoint, "GET", "/photos/a", {"Origin": "http://b.example"})[0] == 403
+        assert asked(database.endpoint, "GET", "/photos/a", {"Origin": "http://a.example"}) == (200, OBJECT)
+    assert [method for method, *_ in emulator.received] == ["OPTIONS", "GET"]
 
 
 def test_a_loop_is_refused() -> None:
@@ -285,13 +296,13 @@ def test_odd_replies(
 
 def test_what_belongs_to_a_connection_stays_there(endpoint: str, emulator: Emulator) -> None:
     connection = http.client.HTTPConnection(endpoint.removeprefix("http://"))
-    headers = {"Connection": "X-Own, keep-alive, host", "X-Own": "1", "X-Kept": "1", "Host": "photos.example"}
-    connection.request("GET", "http://photos.example/photos/a?x=http://y/", headers=headers)
+    headers = {"Connection": "X-Own, keep-alive, host", "X-Own": "1", "X-Kept": "1", "Host": "photos.localhost"}
+    connection.request("GET", "http://photos.localhost/photos/a?x=http://y/", headers=headers)
     assert connection.getresponse().read() == OBJECT
     connection.close()
     _, path, received, _ = emulator.received[0]
     assert path == "/photos/a?x=http://y/"
-    assert (received.get("x-own"), received["x-kept"], received["host"]) == (None, "1", "photos.example")
+    assert (received.get("x-own"), received["x-kept"], received["host"]) == (None, "1", "photos.localhost")
 
 
 def test_cookies_are_not_put_together(emulator: Emulator, endpoint: str) -> None:
@@ -360,6 +371,27 @@ def test_only_so_many_requests_are_with_the_emulator(emulator: Emulator, monkeyp
         assert [connection.getresponse().read() for connection in connections] == [OBJECT] * 6
         for connection in connections:
             connection.close()
+
+
+def test_a_client_that_leaves_makes_room_for_the_next(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One is with the emulator, which does not answer, and two wait. The clients of the first two leave."""
+    monkeypatch.setattr(handing_on, "TOGETHER_MAX", 1)
+    emulator.may_answer.clear()
+    with server(Settings(data_dir=None, port=0, others=emulator.url)) as database:
+        connections = [http.client.HTTPConnection(database.endpoint.removeprefix("http://")) for _ in range(3)]
+        for number, connection in enumerate(connections):
+            connection.request("GET", f"/photos/{number}")
+            assert client_of("dynamodb", database.endpoint).list_tables()["TableNames"] == []  # so it has arrived
+        assert emulator.has_come.wait(30)
+        emulator.has_come.clear()
+        for connection in connections[1::-1]:
+            connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            connection.close()  # with a reset, which tells the server at once that nobody reads
+        assert emulator.has_come.wait(30)
+        assert [path for _, path, _, _ in emulator.received] == ["/photos/0", "/photos/2"]
+        emulator.may_answer.set()
+        assert connections[2].getresponse().status == 404
+        connections[2].close()
 
 
 def test_a_server_that_ends_waits_for_no_emulator(emulator: Emulator) -> None:

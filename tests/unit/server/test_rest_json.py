@@ -126,7 +126,7 @@ def test_an_operation_that_is_not_served_is_named_and_logged_once(
         (b"GET", b"/2015-03-31/functions?x", True),
         (b"PATCH", b"/2015-03-31/event-source-mappings/", True),
         (b"GET", b"/2026-07-09/resource-policy/x", True),
-        (b"OPTIONS", b"/2015-03-31/functions", False),
+        (b"OPTIONS", b"/2015-03-31/functions", True),
         (b"GET", b"/2015-03-31", False),
         (b"GET", b"/2015-03-31/functionsx", False),
         (b"GET", b"/2013-04-01/hostedzone", False),

@@ -13,6 +13,8 @@ from hashrange.items.types import Key
 from hashrange.store.embedded import open_store
 from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.engine import Engine, close_engine
+from hashrange.store.embedded.inspect import inspect_store
+from hashrange.store.interface import TransactionStep
 from hashrange.tables.open_table import OpenTable
 from tests.support.kills import copy_as_killed
 from tests.support.samples import durable, finish, row_of, table_maker
@@ -143,6 +145,34 @@ def test_a_folder_that_comes_back_is_served_again(served: Served, run: Run, was_
     rows = [finish(store.get(served.table.source_id, Key(name), consistent=True)) for name in (b"first", b"third")]
     store.close_now()
     assert rows == [row_of(10, b"first"), row_of(10, b"third")]
+
+
+@pytest.mark.parametrize("kind", ["mutate", "transact", "create a table"])
+def test_what_is_refused_because_the_folder_has_gone_is_not_applied(served: Served, kind: str) -> None:
+    served.data.rename(served.aside)
+    with pytest.raises(StorageLost, match="is not the folder"):
+        if kind == "mutate":
+            served.write(b"second")
+        elif kind == "transact":
+            step = TransactionStep(served.table, Key(b"second"), lambda _: row_of(10, b"second"))
+            finish(served.store.transact([step], None))
+        else:
+            finish(served.store.catalog.create(table_maker("second")))
+    served.attempt_to_reopen()
+    served.aside.rename(served.data)
+    served.attempt_to_reopen()
+    assert served.read(b"first") == row_of(10, b"first")
+    assert served.read(b"second") is None
+    served.store.close_now()
+    assert len(inspect_store(str(served.data)).tables) == 1
+
+
+def test_one_look_for_the_folder_serves_all_commits_of_a_group(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[str] = []
+    monkeypatch.setattr(served.store.site.health, "require_folder", lambda: looks.append("look"))
+    for number in range(50):
+        finish(served.store.mutate(served.table, Key(b"%d" % number), lambda _: row_of(10)))
+    assert looks == ["look"]
 
 
 def test_a_server_that_ends_without_having_noticed_changes_nothing_either(

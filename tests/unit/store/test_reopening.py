@@ -124,8 +124,8 @@ def test_what_the_engine_does_by_itself_changes_nothing_in_another_folder(
 
 @needs_held_folders
 def test_a_folder_that_was_away_during_a_flush_holds_what_was_flushed(served: Served, tmp_path: Path) -> None:
-    replace_by_another_store(served)
     finish(served.store.mutate(served.table, Key(b"second"), lambda _: row_of(10, b"second")))
+    replace_by_another_store(served)
     served.store.engine.flush()
     shutil.rmtree(served.data)
     served.aside.rename(served.data)

@@ -5,7 +5,12 @@ import pytest
 
 from hashrange.errors import ConditionalCheckFailedException, ValidationException
 from hashrange.items.types import Key, Row
-from hashrange.limits import ITEM_SIZE_MAX_BYTES, TRANSACTION_COMMIT_MAX_BYTES, TRANSACTION_SIZE_MAX_BYTES
+from hashrange.limits import (
+    ITEM_SIZE_MAX_BYTES,
+    TRANSACTION_COMMIT_MAX_BYTES,
+    TRANSACTION_PLANNED_MAX_BYTES,
+    TRANSACTION_SIZE_MAX_BYTES,
+)
 from hashrange.store.interface import TransactionRefused, TransactionStep
 from hashrange.store.transaction_steps import plan_steps
 from hashrange.tables.open_table import OpenTable
@@ -62,3 +67,22 @@ def test_rows_that_are_far_longer_than_their_items_are_bounded_with_their_images
     assert write(fitting) == fitting
     with pytest.raises(ValidationException, match="Collection size of items exceeded"):
         write(fitting + 1)
+
+
+@pytest.mark.parametrize(("refused_at", "is_refused"), [(None, False), (0, True), (15, True), (19, True), (30, False)])
+def test_planning_ends_once_the_items_are_far_too_large(refused_at: int | None, is_refused: bool) -> None:
+    """A refusal goes before the size, unless twice the greatest size is planned before it."""
+    row, planned = row_of(ITEM_SIZE_MAX_BYTES), []
+
+    def step(number: int) -> TransactionStep:
+        def plan(old: Row | None) -> Row:
+            planned.append(number)
+            return silent(old) if number == refused_at else row
+
+        return TransactionStep(OpenTable(TABLE), Key(b"%d" % number), plan)
+
+    most = TRANSACTION_PLANNED_MAX_BYTES // ITEM_SIZE_MAX_BYTES
+    count = 100 if not is_refused else most + 1
+    with pytest.raises(TransactionRefused if is_refused else ValidationException):
+        plan_steps([step(number) for number in range(count)], [row] * count)
+    assert planned == list(range(most + 1))

@@ -3,7 +3,6 @@
 import asyncio
 import hmac
 import socket
-import sys
 from collections.abc import Awaitable, Callable, MutableMapping
 from types import FrameType
 from typing import Any
@@ -11,6 +10,8 @@ from typing import Any
 import uvicorn
 from mcp.server.mcpserver import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
+
+from hashrange.cli.output import complain
 
 LOOPBACK = "127.0.0.1"
 _REFUSAL = b'{"error": "Send the token: Authorization: Bearer TOKEN."}'
@@ -43,9 +44,9 @@ def serve_tools(
     names = [f"{name}:{listening.getsockname()[1]}" for name in (LOOPBACK, "localhost")]
     security = TransportSecuritySettings(allowed_hosts=names, allowed_origins=[])
     app: Any = server.streamable_http_app(transport_security=security)
-    config = uvicorn.Config(_guarded(app, token), log_level="warning", lifespan="on")
+    config = uvicorn.Config(_guarded(app, token), log_level="warning", log_config=None, lifespan="on")
     shown = f" with the token {token}" if is_token_shown else ""
-    print(f"hashrange: tools are served at http://{place}/mcp{shown}", file=sys.stderr, flush=True)
+    complain(f"hashrange: tools are served at http://{place}/mcp{shown}")
     asyncio.run(_InterruptibleServer(config, hurry).serve([listening]))
 
 

@@ -8,7 +8,7 @@ index keys' types, of expressions that use key attributes, of conditions that ar
 applied to the item.
 Three faults come before all reasons and refuse the whole request: empty values of keys or index keys, an update
 statement that is too large although the new item is not, and items that are too large together and would be returned
-in the reasons. Last, if nothing else refuses: the size of all items and the bytes to store, then the sizes of item
+in the reasons, or those of the first actions more than twice as large as they may be. Last, if nothing else refuses: the size of all items and the bytes to store, then the sizes of item
 collections.
 
 Our choices, unconfirmed: items named twice are reported before a missing table; faults of a Put's keys are

@@ -11,6 +11,8 @@ from hashrange.server.access import Access
 from hashrange.server.clients import IN_THIS_PROCESS, Clients
 from hashrange.server.forks import Forks
 from hashrange.server.front import Front, WireProtocol
+from hashrange.server.gate import Gate
+from hashrange.server.host_names import HostNames
 from hashrange.server.kept_snapshots import KeptSnapshots
 from hashrange.server.misdirected_clients import OtherServiceHint
 from hashrange.server.protocols.dynamodb_json.call import JsonCall
@@ -39,6 +41,7 @@ def http_front(
     describe_dax: Callable[[], list[dict[str, object]]] = list,
 ) -> Front:
     """Make the `Front` (`server/front.py`) that answers HTTP requests: those that a listener receives, or those of code in this process.
+    Raises SettingUnusable.
 
     `describe_dax`: state of each node of DAX's clusters. `snapshots`, `forks`: those of a listener's admin API; a service without a listener can have no forks.
     """
@@ -46,6 +49,7 @@ def http_front(
     hint_other_service = OtherServiceHint(served)
     plain = Plain()
     settings = service.settings
+    hosts = HostNames(settings.allowed_hosts, settings.host)
     make_call = LoggedCall if settings.access_log else JsonCall
     protocols: list[WireProtocol] = [
         DynamoDBJson(
@@ -73,9 +77,15 @@ def http_front(
         serving = Serving(
             service, clients, snapshots or KeptSnapshots(), forks, service.clock.monotonic(), describe_dax
         )
-        protocols.insert(0, Admin(serving))
+        protocols.insert(0, Admin(serving, hosts))
     protocols.insert(0, SignedForOthers(unserved))
-    return Front(service, protocols, unserved.end_waiting)
+    gate = Gate(
+        hosts,
+        settings.allowed_origins,
+        is_tls=settings.tls_cert is not None,
+        verifies_signatures=access.credentials is not None,
+    )
+    return Front(service, protocols, gate, unserved.end_waiting)
 
 
 def _other_emulator(settings: Settings) -> "OtherEmulator | None":

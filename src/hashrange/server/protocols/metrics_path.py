@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from hashrange.messages.http import METRICS_UNAUTHORIZED
 from hashrange.server.clients import Clients
 from hashrange.server.credentials import Credential
+from hashrange.server.gate import Guard
 from hashrange.server.incoming import Respond
 from hashrange.service.service import Service
 from hashrange.wire.http import HttpRequest
@@ -28,6 +29,7 @@ class MetricsPath:
     """Protocol of `GET /metrics`."""
 
     targets = quick_targets = MappingProxyType[bytes, Any]({})
+    guard = Guard()
 
     def __init__(self, service: Service, clients: Clients, credentials: Mapping[str, Credential] | None) -> None:
         self._service = service

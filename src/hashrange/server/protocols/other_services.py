@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from hashrange.server.access import Access
+from hashrange.server.gate import Guard
 from hashrange.server.incoming import Respond
 from hashrange.service.service import Service
 from hashrange.wire.http import HttpRequest
@@ -22,6 +23,7 @@ class OtherServices:
     """Protocol of the services beside DynamoDB that have no paths of their own."""
 
     targets = quick_targets = MappingProxyType[bytes, Any]({})
+    guard = Guard(checks_signatures=True)
 
     def __init__(self, access: Access, service: Service) -> None:
         self._access = access

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from hashrange.messages import http as sentences
+from hashrange.server.gate import Guard
 from hashrange.server.incoming import Respond
 from hashrange.wire.http import HttpRequest
 
@@ -19,6 +20,7 @@ class Plain:
     """Protocol of all requests that no other protocol handles."""
 
     targets = quick_targets = MappingProxyType[bytes, Any]({})
+    guard = Guard()
 
     def claims(self, _request: HttpRequest) -> bool:
         """True for every request: this protocol is asked last."""

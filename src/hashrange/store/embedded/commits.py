@@ -171,7 +171,7 @@ class Commits:
         Raises EngineRefused, Overtaken, and what `mutate` raises.
         """
         site = self._site
-        engine, barrier, ways_given = site.engine, site.barrier, gave_way()
+        engine, barrier, ways_given = site.engine_to_write(), site.barrier, gave_way()
         table = self._tables.existing(table)
         participants = table.participants
         engine_key = table.source_id + key
@@ -231,7 +231,7 @@ class Commits:
         *,
         has_claim: bool,
     ) -> Transacted:
-        moment = self._foundations.moment()
+        moment = self._foundations.moment(is_write=True)
         former = None if token is None else self._earlier_use(moment.engine, token)
         if former is not None and former.report is not None:
             return Transacted((), former.report)
@@ -271,7 +271,7 @@ class Commits:
     def _snapshot(
         self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int, *, has_claim: bool
     ) -> list[Row | None]:
-        moment = self._foundations.moment()
+        moment = self._foundations.moment(is_write=False)
         tables = [table for table in [self._tables.find(table.table_id) for table, _ in places] if table is not None]
         rows: list[Row | None] = []
         rows_left_bytes = REPLY_JSON_MAX_BYTES
@@ -311,7 +311,7 @@ class Commits:
 
     def _commit(self, make: Callable[[Draft], T]) -> T:
         site = self._site
-        draft = Draft(site.engine, site.barrier.position + 1, site.clock.service_time())
+        draft = Draft(site.engine_to_write(), site.barrier.position + 1, site.clock.service_time())
         with undisturbed:
             made = make(draft)
             if len(draft.batch):

@@ -10,6 +10,7 @@ import tempfile
 
 from hashrange.store.embedded import files
 from hashrange.store.embedded.files import COPIES_FOLDER, FORMER_ENGINE_FOLDER
+from hashrange.store.embedded.modes import PRIVATE_FOLDER, mode_of
 
 
 def copies_folder(data_dir: str) -> str:
@@ -19,17 +20,18 @@ def copies_folder(data_dir: str) -> str:
 
 def make_copy_folder(copies: str) -> str:
     """Make an empty data folder for one copy in the folder `copies`; return its path. Raises OSError."""
-    os.makedirs(copies, exist_ok=True)
+    os.makedirs(copies, PRIVATE_FOLDER, exist_ok=True)
     return tempfile.mkdtemp(dir=copies)
 
 
 def replace_engine_folder(data_dir: str, copy_dir: str) -> None:
     """Put the engine's folder of the copy in `copy_dir` in place of that in `data_dir`, durably. Raises OSError.
 
-    Neither engine may be open. If an error is raised, the former folder is in its place again.
+    Neither engine may be open. The folder keeps its mode. If an error is raised, the former folder is in its place again.
     """
     own, former = files.engine_folder(data_dir), os.path.join(data_dir, FORMER_ENGINE_FOLDER)
     copied = files.engine_folder(copy_dir)
+    os.chmod(copied, mode_of(own))
     files.sync_folder(copied)
     os.rename(own, former)
     try:

@@ -42,8 +42,8 @@ class CommitBarrier:
         self._sync = sync
         self._on_failure = on_failure
         self._failure: StorageError | None = None
-        self._is_due = False
-        """True while a commit waits for a sync that has not begun."""
+        self.is_due = False
+        """True while a commit waits for a sync that has not begun: further commits join its group."""
         self._is_syncing = False
         self._group_ends_seconds = 0.0
         self._waiters: deque[tuple[int, Waiter]] = deque()
@@ -53,8 +53,8 @@ class CommitBarrier:
     def commit(self) -> None:
         """Count a commit that has just been written, and schedule its sync."""
         self.position += 1
-        if not self._is_due and self._loop is not None:
-            self._is_due = True
+        if not self.is_due and self._loop is not None:
+            self.is_due = True
             self._group_ends_seconds = self._loop.time() + GROUP_SECONDS_MAX
             if not self._is_syncing:
                 self._loop.call_soon(self._gather, 0)
@@ -133,7 +133,7 @@ class CommitBarrier:
         if last_position != self.position and loop.time() < self._group_ends_seconds:
             loop.call_soon(self._gather, self.position)
             return
-        self._is_due = False
+        self.is_due = False
         self._is_syncing = True
         if self._thread is None:
             self._start_thread()
@@ -189,7 +189,7 @@ class CommitBarrier:
         during a sync.
         """
         self._is_syncing = False
-        if self._is_due and self._loop is not None:
+        if self.is_due and self._loop is not None:
             self._loop.call_soon(self._gather, 0)
 
     def _call(self, callback: Waiter, error: StorageError | None) -> None:
@@ -203,6 +203,15 @@ class CommitBarrier:
 
 class VolatileBarrier(CommitBarrier):
     """The barrier of a store in memory: all commits count as durable, and there is no thread."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop | None,
+        sync: Callable[[], None],
+        on_failure: Callable[[Exception], StorageError],
+    ) -> None:
+        super().__init__(loop, sync, on_failure)
+        self.is_due = True  # no commit begins a group, before which anything would have to be looked at
 
     def commit(self) -> None:
         """Count one commit, which is durable at once."""

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from hashrange.errors import StorageError
 from hashrange.settings import SettingUnusable
+from hashrange.store.embedded.modes import PRIVATE_FILE, PRIVATE_FOLDER
 
 ENGINE_FOLDER = "engine"
 LOCK_FILE = "lock"
@@ -56,14 +57,14 @@ class FolderUnfit(StorageError, SettingUnusable):
 
 
 def make_folder(data_dir: str) -> None:
-    """Make the data folder if it is missing.
+    """Make the data folder if it is missing, for this user only. A folder that exists keeps its mode.
 
     Raises FolderUnfit when `data_dir` is not a folder, cannot be made, or holds foreign files and no folder `engine`;
     StorageError when it cannot be read.
     """
     folder = Path(data_dir)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
         raise FolderUnfit(f"{data_dir} is not a folder. Name another one with --data-dir.") from error
     except OSError as error:
@@ -78,7 +79,7 @@ def make_engine_folder(data_dir: str) -> None:
     OSError.
     """
     folder = Path(data_dir)
-    (folder / ENGINE_FOLDER).mkdir(exist_ok=True)
+    (folder / ENGINE_FOLDER).mkdir(PRIVATE_FOLDER, exist_ok=True)
     for each in (folder, folder.absolute().parent):
         sync_folder(str(each))
 
@@ -240,7 +241,7 @@ def scratch_path() -> str:
 
 def make_private_folder(path: str) -> None:
     """Make a folder that only this user may read. Raises OSError, such as if something is at the path."""
-    os.mkdir(path, 0o700)
+    os.mkdir(path, PRIVATE_FOLDER)
 
 
 def remove_folder(path: str) -> None:
@@ -332,7 +333,7 @@ def read_manifest(folder: str) -> bytes:
 
 def open_to_overwrite(path: str) -> int:
     """Open a file for writing, made if it is missing, and return its descriptor. Raises OSError."""
-    return os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o644)
+    return os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), PRIVATE_FILE)
 
 
 def overwrite(descriptor: int, content: bytes) -> None:

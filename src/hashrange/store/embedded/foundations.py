@@ -38,9 +38,10 @@ class Foundations:
         self._tables = tables
         self._claims = claims
 
-    def moment(self) -> StoreState:
-        """The present state of the store, for `require_calm`."""
-        return StoreState(gave_way(), self._site.engine, self._site.barrier.position)
+    def moment(self, *, is_write: bool) -> StoreState:
+        """The present state of the store, for `require_calm`; before a commit, with the engine for it."""
+        site = self._site
+        return StoreState(gave_way(), site.engine_to_write() if is_write else site.engine, site.barrier.position)
 
     def require_row(
         self, engine: Engine, table: OpenTable, engine_key: bytes, old: Row | None, *, has_claim: bool

@@ -20,6 +20,7 @@ import os
 from hashrange.errors import StorageError, StorageLocked, StorageLost
 from hashrange.store.embedded import copy_folders, files
 from hashrange.store.embedded.engine_errors import OPENING, READING, storage_error
+from hashrange.store.embedded.modes import PRIVATE_FILE, close_to_others
 
 LOCK_FILE_OF_ENGINE = "LOCK"
 """Name of the engine's own lock file, which the engine makes once, keeps open, and never replaces."""
@@ -70,7 +71,7 @@ class FolderLock:
         """Open the lock file with `flags` and lock it. Raises OSError if it cannot be opened, StorageLocked if it is
         locked already, StorageError if the file system cannot lock it.
         """
-        descriptor = os.open(os.path.join(self._data_dir, files.LOCK_FILE), flags, 0o644)
+        descriptor = os.open(os.path.join(self._data_dir, files.LOCK_FILE), flags, PRIVATE_FILE)
         try:
             is_locked = _try_lock(descriptor)
             owner = "" if is_locked else os.read(descriptor, 32).decode("ascii", "replace").strip()
@@ -139,9 +140,13 @@ class FolderLock:
         return self.folder.engine != self._engine_folder
 
     def note_engine(self) -> None:
-        """Note lock file and IDENTITY of the engine just opened, to recognise its folder. Raises OSError."""
+        """Note lock file and IDENTITY of the engine just opened, to recognise its folder. Raises OSError.
+
+        Files that it has made become private (`modes.py`).
+        """
         self._engine_lock = _number(os.stat(os.path.join(self.folder.engine, LOCK_FILE_OF_ENGINE)))
         self._identity = files.read_bytes(os.path.join(self.folder.engine, files.IDENTITY_FILE))
+        close_to_others(self.folder.engine)
 
     def require_engine(self) -> None:
         """Raise StorageLost unless the folder of the open engine is at its path. 2 µs."""
@@ -176,6 +181,8 @@ class FolderLock:
         """
         if self._file >= 0:
             if self._is_signed:
+                if self.is_held:
+                    close_to_others(self.folder.engine)
                 with contextlib.suppress(OSError):
                     os.ftruncate(self._file, 0)
             os.close(self._file)

@@ -142,7 +142,7 @@ def test_replies_command_no_terminal_and_show_no_token(doctor: Doctor) -> None:
     message = json.dumps({"__type": "a#Refused", "message": f"\x1b[31m{SECRET}\u202e"}).encode()
     with Answering(400, message) as other:
         _, told = doctor.in_process("--endpoint-url", other.url, **CLIENT | {"AWS_SESSION_TOKEN": SECRET})
-    assert "ListTables is refused: Refused: ?[31m…? The keys" in told
+    assert "ListTables is refused: Refused: \\x1b[31m…\\u202e The keys" in told
 
 
 def test_a_reply_that_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,8 @@
 """Which endpoint of the admin API does a request call, and is it allowed? Operators' JSON over HTTP, below `/_hashrange/`.
 
 Endpoints run like operations, and give way to requests; requests whose target is an operation run none of this code.
-There are no credentials: the client's address decides, unless `admin_from` lets everyone in. Requests of web pages are
-refused, because a browser on the same machine would send them for any page that its user visits.
+There are no credentials: the client's address decides, unless `admin_from` lets everyone in. A browser on the same machine sends
+requests for any page that its user visits, so the host must be a name of the machine too, whatever the server listens on.
 """
 
 import asyncio
@@ -17,9 +17,13 @@ import msgspec
 
 from hashrange.errors import StorageError
 from hashrange.messages import admin as sentences
+from hashrange.server.clients import IN_THIS_PROCESS
+from hashrange.server.gate import Guard, foreign_host
+from hashrange.server.host_names import HostNames, is_loopback
 from hashrange.server.incoming import Respond
 from hashrange.server.protocols.admin.endpoint import Endpoint, Refused, Serving
 from hashrange.server.protocols.admin.registry import find_endpoint
+from hashrange.server.protocols.unserved.refusals import ServiceRefusal
 from hashrange.service.drive import in_turns
 from hashrange.wire.http import HttpRequest
 from hashrange.wire.identifiers import request_id_of
@@ -34,8 +38,10 @@ class Admin:
 
     targets = quick_targets = MappingProxyType[bytes, Any]({})
 
-    def __init__(self, serving: Serving) -> None:
+    def __init__(self, serving: Serving, hosts: HostNames) -> None:
+        self.guard = Guard(refuse=_refuse_by_gate)
         self._serving = serving
+        self._hosts = hosts
         self._lets_everyone_in = serving.service.settings.admin_from == "everyone"
 
     def claims(self, request: HttpRequest) -> bool:
@@ -60,16 +66,14 @@ class Admin:
         ended.add_done_callback(partial(_answer, request, respond))
 
     def _require_admitted(self, request: HttpRequest, respond: Respond) -> None:
-        """Raise Refused for a web page's request or, unless everyone is admitted, for a non-loopback address."""
-        if request.header(b"origin") is not None:
-            raise Refused(403, sentences.FROM_A_PAGE)
-        if not self._lets_everyone_in and not is_loopback(self._serving.clients.host_of(respond)):
+        """Raise Refused for a non-loopback address, and for a host that is not this machine, unless everyone is admitted."""
+        if self._lets_everyone_in:
+            return
+        clients = self._serving.clients
+        if not is_loopback(clients.host_of(respond)):
             raise Refused(403, sentences.NOT_LOCAL)
-
-
-def is_loopback(host: str | None) -> bool:
-    """True if `host`, a client's address as the kernel reports it, is a loopback address; False if it is None."""
-    return host is not None and (host == "::1" or host.removeprefix("::ffff:").startswith("127."))
+        if clients is not IN_THIS_PROCESS and not self._hosts.is_local(request):
+            raise Refused(403, foreign_host(request))
 
 
 def _decode(endpoint: Endpoint, body: bytes) -> Any:
@@ -100,6 +104,10 @@ def _fail(request: HttpRequest, respond: Respond, error: BaseException) -> None:
     request_id = request_id_of(request.number).decode()
     _log.error("request %s met an error of ours; please report it", request_id, exc_info=error)
     _refuse(respond, Refused(500, sentences.INTERNAL_ERROR.format(request_id=request_id)))
+
+
+def _refuse_by_gate(_request: HttpRequest, respond: Respond, refusal: ServiceRefusal) -> None:
+    _refuse(respond, Refused(refusal.status, refusal.message))
 
 
 def _refuse(respond: Respond, refusal: Refused) -> None:

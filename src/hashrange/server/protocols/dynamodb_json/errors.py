@@ -1,16 +1,14 @@
-"""How does an error look on the wire? An ApiError → body of the reply; a body that cannot be decompressed → status and body.
+"""How does an error look on the wire? An ApiError → body of the reply.
 
 Source: errors.md sections 1 and 3.
 """
 
-from hashrange.errors import CORAL_SERVICE, ApiError, InternalServerError, RequestFault
+from hashrange.errors import ApiError, InternalServerError, RequestFault
 from hashrange.limits import MESSAGE_CHARACTERS_MAX
-from hashrange.messages.http import BODY_TOO_LARGE, INTERNAL_ERROR
+from hashrange.messages.http import INTERNAL_ERROR
 from hashrange.operations.operation import Wording
 from hashrange.server.protocols.dynamodb_json.writing import reply_json
-from hashrange.wire.content_codings import BodyTooLargeError, ContentEncodingError
 
-_BAD_ENCODING_BODY = b'{"__type":"%b#InternalServerError"}' % CORAL_SERVICE.encode()
 ENVELOPE = "1 validation error detected: "
 """The envelope: prefix of a RequestFault's message if the `wording` is "enveloped" and the fault not `is_always_bare`
 (errors.md 3)."""
@@ -41,13 +39,6 @@ def error_message(error: ApiError, wording: Wording) -> str | None:
     if message is not None and len(message) > MESSAGE_CHARACTERS_MAX:
         message = message[:MESSAGE_CHARACTERS_MAX] + "..."
     return message
-
-
-def unreadable_body_reply(error: ContentEncodingError | BodyTooLargeError) -> tuple[int, bytes, bytes | None]:
-    """Return status, body and content type (None: the request's) of the reply to a damaged or too large body."""
-    if isinstance(error, BodyTooLargeError):
-        return 413, BODY_TOO_LARGE, b"text/plain"
-    return 500, _BAD_ENCODING_BODY, None
 
 
 INTERNAL_ERROR_BODY = error_body(InternalServerError(INTERNAL_ERROR))

@@ -14,16 +14,28 @@ from typing import Any
 
 import msgspec
 
-from hashrange.errors import Abandoned, ApiError, SerializationException, UnknownOperationException, ValidationException
+from hashrange.errors import (
+    Abandoned,
+    AccessDeniedException,
+    ApiError,
+    RequestEntityTooLargeException,
+    SerializationException,
+    UnknownOperationException,
+    ValidationException,
+)
 from hashrange.items.steps import spend_decoding
+from hashrange.limits import BODY_BYTES_MAX
+from hashrange.messages.http import BODY_OVER_LIMIT
 from hashrange.operations.meter import NOTHING_USED
 from hashrange.operations.operation import Operation, Scope
 from hashrange.server.access import Access
+from hashrange.server.gate import Guard
 from hashrange.server.incoming import Respond
 from hashrange.server.protocols.dynamodb_json.call import SURELY_QUICK_BYTES, JsonCall, fail
-from hashrange.server.protocols.dynamodb_json.errors import error_body, unreadable_body_reply
+from hashrange.server.protocols.dynamodb_json.errors import error_body
 from hashrange.server.protocols.dynamodb_json.pieces import decoder_in_pieces
 from hashrange.server.protocols.plain import Plain
+from hashrange.server.protocols.unserved.refusals import ServiceRefusal
 from hashrange.wire.body_members import decode_large, excess_of_members, is_surely_unusual
 from hashrange.wire.chunked_payload import MARKERS, ChunksError, join_chunks
 from hashrange.wire.content_codings import BodyTooLargeError, ContentEncodingError, decode_body
@@ -50,6 +62,7 @@ class DynamoDBJson:
         count_refused: Callable[[HttpRequest, ApiError], None] = lambda request, error: None,
     ) -> None:
         """`count_refused` is called with each request that is refused before it becomes a call."""
+        self.guard = Guard(checks_signatures=True, is_open_to_pages=True, refuse=self._refuse)
         self._make_call = make_call
         self._count_refused = count_refused
         self._plain = plain
@@ -83,7 +96,7 @@ class DynamoDBJson:
         operation: Operation | None = None
         too_many: str | None = None
         try:
-            body = plain_body(request)
+            body = _json_body(request)
             is_large = len(body) > SURELY_QUICK_BYTES
             if not is_large:
                 decoded = decode_object(body)
@@ -108,11 +121,14 @@ class DynamoDBJson:
             self._hint_other_service(request)
             self._count_refused(request, error)
             respond(error.http_status, error_body(error, operation.wording if operation is not None else "bare"))
-        except (ContentEncodingError, BodyTooLargeError) as error:
-            respond(*unreadable_body_reply(error))
         except Exception as error:  # noqa: BLE001 - any other error is internal
             fail(request, respond, error)
         return None
+
+    def _refuse(self, request: HttpRequest, respond: Respond, refusal: ServiceRefusal) -> None:
+        error = AccessDeniedException(refusal.message)
+        self._count_refused(request, error)
+        respond(error.http_status, error_body(error, "bare"))
 
 
 class _Target:
@@ -189,6 +205,16 @@ class _Target:
         return self._make_call(
             scope, operation, self._decode_large(body), NOTHING_USED, 0, False, request, respond, True
         )
+
+
+def _json_body(request: HttpRequest) -> bytes:
+    """The body without content codings and chunks. Raises SerializationException and RequestEntityTooLargeException."""
+    try:
+        return plain_body(request)
+    except ContentEncodingError:
+        raise SerializationException from None
+    except BodyTooLargeError:
+        raise RequestEntityTooLargeException(BODY_OVER_LIMIT.format(most=BODY_BYTES_MAX)) from None
 
 
 def plain_body(request: HttpRequest) -> bytes:

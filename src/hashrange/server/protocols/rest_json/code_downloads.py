@@ -6,6 +6,7 @@ from typing import Any
 from hashrange.errors import StorageError
 from hashrange.functions.functions import CODE_PATH, Functions
 from hashrange.messages.functions_api import NO_LINKED_CODE
+from hashrange.server.gate import Guard
 from hashrange.server.incoming import Respond
 from hashrange.wire.http import HttpRequest
 
@@ -14,6 +15,7 @@ class CodeDownloads:
     """Protocol of the URLs under which GetFunction offers functions' zips."""
 
     targets = quick_targets = MappingProxyType[bytes, Any]({})
+    guard = Guard()
 
     def __init__(self, functions: Functions) -> None:
         self._functions = functions

@@ -1,7 +1,5 @@
 """Which operations of Lambda's API are served, and how long may their bodies be? Those of functions and of event source mappings."""
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from hashrange.functions.api.operation import LambdaError, LambdaOperation
@@ -9,9 +7,8 @@ from hashrange.functions.api.registry import OPERATIONS as FUNCTION_OPERATIONS
 from hashrange.limits import BODY_BYTES_MAX, LAMBDA_REQUEST_BYTES_MAX
 from hashrange.messages.rest_json import request_too_large
 from hashrange.server.protocols.rest_json.members import body_bytes_max
-from hashrange.server.protocols.rest_json.replies import error_reply
+from hashrange.server.protocols.rest_json.replies import WireReply, error_reply
 from hashrange.server.protocols.rest_json.routes import Routes
-from hashrange.server.refusals import BODY_TOO_LARGE, Refusal
 from hashrange.triggers.api.registry import OPERATIONS as MAPPING_OPERATIONS
 from hashrange.triggers.triggers import Triggers
 
@@ -25,14 +22,14 @@ def operations_of(triggers: Triggers) -> list[tuple[LambdaOperation, Any]]:
     return of_functions + [(one, triggers) for one in MAPPING_OPERATIONS]
 
 
-def body_limit(url: bytes) -> tuple[int, Callable[[], Refusal]]:
-    """Most bytes of a body, by the request's URL, and how a longer one is refused: more for zips than for requests of DynamoDB."""
-    return LAMBDA_REQUEST_BYTES_MAX if url.startswith(_FUNCTIONS_PATH) else BODY_BYTES_MAX, partial(_too_large, url)
+def body_limit(url: bytes) -> int:
+    """Most bytes of a body, by the request's URL: more for zips than for requests of DynamoDB."""
+    return LAMBDA_REQUEST_BYTES_MAX if url.startswith(_FUNCTIONS_PATH) else BODY_BYTES_MAX
 
 
-def _too_large(url: bytes) -> Refusal:
-    """How a body is refused that is longer than that of any operation. The method is not known, but of the operations of a path at
-    most one has a body.
+def too_large(url: bytes) -> WireReply | None:
+    """The reply to a body that is longer than that of any operation; None if the URL is no operation's. The method does not matter: of
+    the operations of a path at most one has a body.
     """
     routes = Routes((one, None) for one in (*FUNCTION_OPERATIONS, *MAPPING_OPERATIONS))
     for method in ("POST", "PUT"):
@@ -40,7 +37,5 @@ def _too_large(url: bytes) -> Refusal:
         if found is not None and found[0].operation is not None:
             operation = found[0].operation
             message = request_too_large(operation.name, body_bytes_max(operation))
-            reply = error_reply(LambdaError(413, "RequestEntityTooLargeException", message))
-            lines = b"Content-Type: %b\r\n%b" % (reply.content_type, reply.header_lines)
-            return Refusal(reply.status, reply.body, lines)
-    return BODY_TOO_LARGE
+            return error_reply(LambdaError(413, "RequestEntityTooLargeException", message))
+    return None

@@ -19,6 +19,7 @@ from hashrange.messages.other_services import OPERATION_NOT_SUPPORTED_YET
 from hashrange.messages.rest_json import no_such_operation
 from hashrange.server.access import Access
 from hashrange.server.access_log import NOTHING_USED
+from hashrange.server.gate import Guard
 from hashrange.server.incoming import Respond
 from hashrange.server.protocols.rest_json.members import RequestReader
 from hashrange.server.protocols.rest_json.replies import WireReply, error_reply, is_expected, reply_of
@@ -37,6 +38,7 @@ class LambdaProtocol:
     """Protocol of Lambda's API. It is asked before DynamoDB's, which claims every POST of JSON."""
 
     targets = quick_targets = MappingProxyType[bytes, Any]({})
+    guard = Guard(checks_signatures=True)
 
     def __init__(
         self,
@@ -56,8 +58,8 @@ class LambdaProtocol:
         self._hint_other_service = hint_other_service
 
     def claims(self, request: HttpRequest) -> bool:
-        """True if the path is one of Lambda's API, even of an operation that does not exist. CORS preflights are not claimed."""
-        return request.method != b"OPTIONS" and self._routes.is_path(request.url)
+        """True if the path is one of Lambda's API, even of an operation that does not exist."""
+        return self._routes.is_path(request.url)
 
     def prepare(self, request: HttpRequest, respond: Respond) -> None:
         """Refuse the request now, or run its operation and answer the request later. Returns None; may give way."""

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from hashrange.messages.functions_api import API_SWITCHED_OFF
+from hashrange.server.gate import Guard
 from hashrange.server.incoming import Respond
 from hashrange.wire.http import HttpRequest
 
@@ -20,10 +21,11 @@ class LambdaSwitchedOff:
     """Protocol of Lambda's API on a server without functions."""
 
     targets = quick_targets = MappingProxyType[bytes, Any]({})
+    guard = Guard()
 
     def claims(self, request: HttpRequest) -> bool:
-        """True if the path is one of Lambda's API. CORS preflights are not claimed."""
-        return request.method != b"OPTIONS" and _is_lambda_path(request.url) is not None
+        """True if the path is one of Lambda's API."""
+        return _is_lambda_path(request.url) is not None
 
     def prepare(self, request: HttpRequest, respond: Respond) -> None:
         """Refuse the request; returns None."""

@@ -59,7 +59,7 @@ class OtherEmulator:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def hand_on(self, request: HttpRequest, respond: Respond, service: UnservedService) -> None:
-        """Let the other emulator answer the request, later."""
+        """Let the other emulator answer the request, later; if its client leaves, the exchange is given up."""
         if request.header(MARK) is not None:
             message = sentences.LOOP.format(service=service.name, url=self._target.url)
             refuse_service(request, respond, service.form, ServiceRefusal(508, "LoopDetected", message))
@@ -72,6 +72,7 @@ class OtherEmulator:
         self._bodies_bytes += size_bytes
         task = asyncio.get_running_loop().create_task(self._answer(request, respond, service))
         self._tasks.add(task)
+        request.on_abandoned = task.cancel  # nobody waits for the reply, and others wait for their turn
         task.add_done_callback(partial(self._forget, size_bytes))
         free_reservation(respond)  # otherwise a slow emulator would hold up DynamoDB's requests of more than 64 KB
 
@@ -87,15 +88,12 @@ class OtherEmulator:
     async def _answer(self, request: HttpRequest, respond: Respond, service: UnservedService) -> None:
         try:
             async with self._free:
-                if request.is_abandoned:
-                    reason = ""
-                else:
-                    async with asyncio.timeout(SECONDS_MAX):
-                        reply = await self._exchange(request)
-                    if reply.status not in STATUSES:
-                        raise ExchangeFailed(sentences.NO_STATUS.format(status=reply.status))
-                    respond(reply.status, reply.body, COMPLETE_HEAD, _lines_of(reply, request))
-                    return
+                async with asyncio.timeout(SECONDS_MAX):
+                    reply = await self._exchange(request)
+                if reply.status not in STATUSES:
+                    raise ExchangeFailed(sentences.NO_STATUS.format(status=reply.status))
+                respond(reply.status, reply.body, COMPLETE_HEAD, _lines_of(reply, request))
+                return
         except asyncio.CancelledError:
             reason = sentences.ENDING
         except TimeoutError:

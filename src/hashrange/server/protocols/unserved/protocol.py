@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from hashrange.messages import unserved as sentences
+from hashrange.server.gate import Guard
 from hashrange.server.incoming import Respond
 from hashrange.server.protocols.unserved.refusals import ServiceRefusal, refuse_service
 from hashrange.server.protocols.unserved.services import UNNAMED, UnservedService, service_of, signing_name_of
@@ -26,6 +27,7 @@ class UnservedServices:
         """`served`: signing names of the services that are served here. `emulator`: who answers for the others."""
         self.served = frozenset(served)
         self.emulator = emulator
+        self.guard = Guard(answers_preflights=emulator is not None)
         self._hint_other_service = hint_other_service
 
     def prepare(self, request: HttpRequest, respond: Respond) -> None:
@@ -51,6 +53,7 @@ class SignedForOthers:
 
     def __init__(self, unserved: UnservedServices) -> None:
         self._served = unserved.served
+        self.guard = unserved.guard
         self.prepare = unserved.prepare
 
     def claims(self, request: HttpRequest) -> bool:
@@ -69,6 +72,7 @@ class UnsignedForOthers:
 
     def __init__(self, unserved: UnservedServices) -> None:
         self._has_emulator = unserved.emulator is not None
+        self.guard = unserved.guard
         self.prepare = unserved.prepare
 
     def claims(self, request: HttpRequest) -> bool:

@@ -1,0 +1,69 @@
+"""How is a request refused whose body is too long? With status 413, in the form of the service that it is for, before its body is read.
+
+Only the head is known: a request in the Query form names its operation in the body, so any form is taken for one.
+"""
+
+import msgspec
+
+from hashrange.errors import RequestEntityTooLargeException
+from hashrange.limits import BODY_BYTES_MAX
+from hashrange.messages.http import BODY_OVER_LIMIT
+from hashrange.server.protocols.dynamodb_json.errors import error_body
+from hashrange.server.protocols.dynamodb_json.protocol import SIGNING_NAME
+from hashrange.server.protocols.unserved.refusals import FormedRefusal, ServiceRefusal, formed
+from hashrange.server.protocols.unserved.services import ErrorForm, service_of
+from hashrange.server.refusals import BODY_TOO_LARGE, Refusal
+from hashrange.wire.http import REQUEST_ID, HttpRequest, is_json_content_type, mirrored_content_type
+from hashrange.wire.identifiers import request_id_of
+
+CODE = RequestEntityTooLargeException.__name__
+CODES: dict[ErrorForm, str] = {"s3": "EntityTooLarge", "query": "RequestEntityTooLarge", "ec2": "RequestEntityTooLarge"}
+"""Codes of forms whose services call the error otherwise than CODE."""
+_ADMIN_PATH = b"/_hashrange/"
+_FORM_TYPE = b"application/x-www-form-urlencoded"
+
+
+class LongBodyRefusals:
+    """Makes the refusals of one listener."""
+
+    def __init__(self, *, has_admin: bool, has_functions: bool) -> None:
+        self._has_admin = has_admin
+        self._has_functions = has_functions
+
+    def __call__(self, request: HttpRequest) -> Refusal:
+        """The refusal of a request, which has no body."""
+        reply = self._reply(request)
+        if reply is None:
+            return BODY_TOO_LARGE
+        request_id = b"%b: %b\r\n" % (REQUEST_ID, request_id_of(request.number))
+        lines = b"Content-Type: %b\r\n%b%b" % (reply.content_type, request_id, reply.header_lines)
+        return Refusal(reply.status, reply.body, lines)
+
+    def _reply(self, request: HttpRequest) -> FormedRefusal | None:
+        """The reply in the form of the request's service; None if nothing shows which one that is."""
+        message = BODY_OVER_LIMIT.format(most=BODY_BYTES_MAX)
+        if self._has_admin and request.url.startswith(_ADMIN_PATH):
+            return FormedRefusal(413, msgspec.json.encode({"error": message}), b"application/json")
+        lambda_reply = self._refused_by_lambda(request)
+        if lambda_reply is not None:
+            return lambda_reply
+        content_type = request.header(b"content-type") or b""
+        if content_type.startswith(_FORM_TYPE):
+            request = msgspec.structs.replace(request, body=b"Action=")
+        service = service_of(request)
+        is_json = request.method == b"POST" and is_json_content_type(content_type)
+        if is_json and (service is None or service.name == SIGNING_NAME):
+            body = error_body(RequestEntityTooLargeException(message))
+            return FormedRefusal(413, body, mirrored_content_type(content_type))
+        if service is None:
+            return None
+        return formed(request, service.form, ServiceRefusal(413, CODES.get(service.form, CODE), message))
+
+    def _refused_by_lambda(self, request: HttpRequest) -> FormedRefusal | None:
+        if not self._has_functions:
+            return None
+        # Imported here: most servers have no functions, and start time counts.
+        from hashrange.server.protocols.rest_json.lambda_api import too_large  # noqa: PLC0415
+
+        reply = too_large(request.url)
+        return None if reply is None else FormedRefusal(*reply[:4])
