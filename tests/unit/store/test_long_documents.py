@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hashrange.clock import VirtualClock
-from hashrange.errors import StorageCorruption
+from hashrange.errors import Abandoned, StorageCorruption
 from hashrange.items import steps
 from hashrange.store.documents import read_document
 from hashrange.store.embedded import EmbeddedStore, layout, open_store
@@ -174,6 +174,22 @@ def test_work_that_reads_a_long_document_gives_way_and_reads_it_whole(
     looks.append(change)
     assert store.documents.get("a") == LONG
     assert given == 2
+
+
+def test_a_client_that_leaves_while_its_document_is_read_harms_nobody(
+    store: EmbeddedStore, run: Run, looks: list[object]
+) -> None:
+    run(store.documents.write({"a": MUCH}))
+
+    def leave() -> None:
+        raise Abandoned
+
+    looks.append(leave)
+    with pytest.raises(Abandoned):
+        store.documents.get("a")
+    looks.clear()
+    assert store.documents.get("a") == MUCH
+    assert run(store.documents.write({"b": b""}))
 
 
 def test_what_a_kill_leaves_behind_is_deleted(tmp_path: Path, loop: asyncio.AbstractEventLoop) -> None:
