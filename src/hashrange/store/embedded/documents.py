@@ -24,10 +24,10 @@ from hashrange.store.embedded.layout import DOCUMENT_ROW_BYTES_MAX, LongDocument
 from hashrange.store.embedded.pieces import (
     COMMIT_BYTES_MAX,
     delete_pieces,
+    document_piece,
+    document_pieces,
     new_long_document,
     piece_ids,
-    piece_of,
-    pieces_of,
     put_pieces,
 )
 from hashrange.store.embedded.reading import scan_prefix
@@ -93,7 +93,7 @@ class EmbeddedDocuments:
 
     def _piece(self, name: str, long: LongDocument, number: int) -> bytes:
         try:
-            return piece_of(self._site.engine, name, long, number)
+            return document_piece(self._site.engine, name, long, number)
         except Exception as error:
             raise self._site.fail(error) from error
 
@@ -120,7 +120,7 @@ class EmbeddedDocuments:
             found = [(engine_key[start:].decode(), row) for engine_key, row in rows]
             long = [(name, one) for name, one in self._long.items() if name.startswith(prefix)]
             if long:
-                found += [(name, b"".join(pieces_of(engine, name, one))) for name, one in long]
+                found += [(name, b"".join(document_pieces(engine, name, one))) for name, one in long]
                 found.sort(key=lambda one: one[0].encode())
         except Exception as error:
             raise self._site.fail(error) from error
