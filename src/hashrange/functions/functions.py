@@ -174,7 +174,10 @@ class Functions:
         description = None if linked is None else self.stored.get(linked.key)
         if linked is None or description is None or description.code_sha256 != linked.code_sha256:
             return None
-        return self.stored.zip_of(description)
+        try:
+            return self.stored.zip_of(description)
+        except LambdaError:  # it was changed or deleted while its zip was read
+            return None
 
     # --- changes --------------------------------------------------------------------------------
 

@@ -48,6 +48,6 @@ class SlowDocuments(Protocol):
         ...
 
 
-async def read_document(documents: Documents, name: str) -> bytes | None:
+async def read_giving_way(documents: Documents, name: str) -> bytes | None:
     """As `documents.get`, but suspends in between if the document is long and its store can do so. Raises StorageError."""
     return await documents.read(name) if isinstance(documents, SlowDocuments) else documents.get(name)

@@ -19,6 +19,7 @@ from hashrange.functions.functions import Functions
 from hashrange.functions.invocation import ConcurrencyExceeded
 from hashrange.functions.names import LATEST
 from hashrange.functions.refusals import throttling_refusal
+from hashrange.items.steps import spend_decoding
 from hashrange.limits import EVENT_PAYLOAD_BYTES_MAX, INVOCATION_PAYLOAD_BYTES_MAX
 from hashrange.messages import functions_api as say
 
@@ -92,6 +93,7 @@ def _check_payload(payload: bytes, invocation_type: str) -> None:
     if len(payload) > most_bytes:
         message = say.payload_too_large(len(payload), invocation_type, most_bytes)
         raise LambdaError(413, "RequestEntityTooLargeException", message)
+    spend_decoding(len(payload))
     try:
         payload.decode()
         msgspec.json.decode(payload, type=msgspec.Raw)

@@ -9,7 +9,7 @@ from hashrange.errors import StorageCorruption
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.documents import long_documents
 from hashrange.store.embedded.engine import Engine
-from hashrange.store.embedded.pieces import pieces_of
+from hashrange.store.embedded.pieces import document_pieces
 from hashrange.store.embedded.reading import scan_prefix
 
 
@@ -26,7 +26,7 @@ def document_faults(engine: Engine) -> Iterator[str]:
             if name in short:
                 yield f"the document {name} is stored both in one row and in pieces"
             try:
-                for _ in pieces_of(engine, name, long):
+                for _ in document_pieces(engine, name, long):
                     pass
             except StorageCorruption as error:
                 yield str(error)

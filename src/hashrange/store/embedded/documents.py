@@ -24,10 +24,10 @@ from hashrange.store.embedded.layout import DOCUMENT_ROW_BYTES_MAX, LongDocument
 from hashrange.store.embedded.pieces import (
     COMMIT_BYTES_MAX,
     delete_pieces,
+    document_piece,
+    document_pieces,
     new_long_document,
     piece_ids,
-    piece_of,
-    pieces_of,
     put_pieces,
 )
 from hashrange.store.embedded.reading import scan_prefix
@@ -36,8 +36,6 @@ from hashrange.store.pause import PAUSE
 
 NO_TABLE_ID = 0
 """The table id of system rows: a commit of documents changes no table, so no read of a table waits for it."""
-
-
 UNSYNCED_BYTES_MAX = 4 * COMMIT_BYTES_MAX
 """Bytes of pieces after which a write waits until they are durable: a commit of others is synced together with them."""
 
@@ -58,6 +56,7 @@ class EmbeddedDocuments:
         self.generation = 0
         """Number of times that an engine was opened: it may hold other documents than the one before."""
         self._long: dict[str, LongDocument] = {}
+        """By name: the long documents of the last commit."""
         self._left_behind: set[bytes] = set()
         """Ids of pieces that nothing leads to, and nobody is writing."""
 
@@ -72,11 +71,11 @@ class EmbeddedDocuments:
 
     def get(self, name: str) -> bytes | None:
         """The document of this name; None if there is none. Raises StorageError."""
+        while (long := self._long.get(name)) is not None:
+            whole = self._read_giving_way(name, long)
+            if whole is not None:
+                return whole
         try:
-            while (long := self._long.get(name)) is not None:
-                whole = self._read_giving_way(name, long)
-                if whole is not None:
-                    return whole
             found: bytes | None = self._site.engine.get(layout.DOCUMENT_PREFIX + name.encode())
         except Exception as error:
             raise self._site.fail(error) from error
@@ -89,8 +88,14 @@ class EmbeddedDocuments:
             spend(DOCUMENT_ROW_BYTES_MAX // READ_BYTES_PER_STEP)
             if self._long.get(name) is not long:
                 return None
-            whole.write(piece_of(self._site.engine, name, long, number))
+            whole.write(self._piece(name, long, number))
         return whole.getvalue()
+
+    def _piece(self, name: str, long: LongDocument, number: int) -> bytes:
+        try:
+            return document_piece(self._site.engine, name, long, number)
+        except Exception as error:
+            raise self._site.fail(error) from error
 
     async def read(self, name: str) -> bytes | None:
         """As `get`, but gives way while a long document is read."""
@@ -101,10 +106,7 @@ class EmbeddedDocuments:
                     await PAUSE
                     if self._long.get(name) is not long:
                         break
-                try:
-                    whole.write(piece_of(self._site.engine, name, long, number))
-                except Exception as error:
-                    raise self._site.fail(error) from error
+                whole.write(self._piece(name, long, number))
             else:
                 return whole.getvalue()
         return self.get(name)
@@ -118,7 +120,7 @@ class EmbeddedDocuments:
             found = [(engine_key[start:].decode(), row) for engine_key, row in rows]
             long = [(name, one) for name, one in self._long.items() if name.startswith(prefix)]
             if long:
-                found += [(name, b"".join(pieces_of(engine, name, one))) for name, one in long]
+                found += [(name, b"".join(document_pieces(engine, name, one))) for name, one in long]
                 found.sort(key=lambda one: one[0].encode())
         except Exception as error:
             raise self._site.fail(error) from error

@@ -33,13 +33,13 @@ def delete_pieces(batch: rocksdict.WriteBatch, piece_id: bytes) -> None:
     batch.delete_range(prefix, prefix_upper_bound(prefix))
 
 
-def pieces_of(engine: Any, name: str, long: LongDocument) -> Iterator[bytes]:
+def document_pieces(engine: Any, name: str, long: LongDocument) -> Iterator[bytes]:
     """The pieces of a long document, in order. Raises StorageCorruption and the engine's bare exceptions."""
     for number in range(long.piece_count):
-        yield piece_of(engine, name, long, number)
+        yield document_piece(engine, name, long, number)
 
 
-def piece_of(engine: Any, name: str, long: LongDocument, number: int) -> bytes:
+def document_piece(engine: Any, name: str, long: LongDocument, number: int) -> bytes:
     """One piece of a long document. Raises StorageCorruption and the engine's bare exceptions."""
     piece: bytes | None = engine.get(layout.piece_key(long.id, number))
     size_bytes = min(DOCUMENT_ROW_BYTES_MAX, long.size_bytes - number * DOCUMENT_ROW_BYTES_MAX)

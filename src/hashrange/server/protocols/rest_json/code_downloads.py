@@ -3,7 +3,7 @@
 from types import MappingProxyType
 from typing import Any
 
-from hashrange.errors import StorageError
+from hashrange.errors import Abandoned, StorageError
 from hashrange.functions.functions import CODE_PATH, Functions
 from hashrange.messages.functions_api import NO_LINKED_CODE
 from hashrange.server.gate import Guard
@@ -25,12 +25,15 @@ class CodeDownloads:
         return request.method == b"GET" and request.url.startswith(CODE_PATH.encode())
 
     def prepare(self, request: HttpRequest, respond: Respond) -> None:
-        """Answer with the zip; 403 if the link is not valid, or the function has other code now. Returns None."""
+        """Answer with the zip; 403 if the link is not valid, or the function has other code now. Returns None; may give way."""
         link = request.url.decode("latin-1").removeprefix(CODE_PATH).partition("?")[0]
         try:
             zipped = self._functions.linked_zip(link)
         except StorageError as error:
             respond(500, str(error).encode(), b"text/plain")
+            return
+        except Abandoned:
+            respond(500, b"")  # the client has left: this only ends the request
             return
         if zipped is None:
             respond(403, NO_LINKED_CODE.encode(), b"text/plain")
