@@ -32,7 +32,7 @@ class MetricQuery(NamedTuple):
     """A query of one metric."""
 
     metric: MetricId
-    """Its account is empty if it is the caller's; its Region is always empty."""
+    """Account and Region are empty: those of the caller."""
     statistic: str
     period_seconds: int
     unit: str | None
@@ -48,6 +48,8 @@ class CheckedQuery(NamedTuple):
     """Of an expression: the period of what has none of its own."""
     needs: Sequence[str] = ()
     """Ids of the queries that the expression names."""
+    account: str | None = None
+    """The account whose metrics are asked for; None: the caller's."""
 
     @property
     def program(self) -> MathProgram:
@@ -65,6 +67,8 @@ class QueryResult(NamedTuple):
     period_seconds: int
     has_dropped: bool = False
     """True if a value was left out because it is no finite number."""
+    forbidden_account: str | None = None
+    """The account whose metrics the query, or one that it names, asks for, and may not read."""
 
 
 class QueryEvaluation:
@@ -97,10 +101,20 @@ class QueryEvaluation:
         self._budget = MathBudget(points_max)
         self._keeps_values = any(query.program for query in queries.values())
         self._values: dict[str, MathValue] = {}
+        self._forbidden: dict[str, str] = {}
+        """Queries that ask for another account's metrics, and those that name these → that account."""
+        for query_id in order:
+            query = queries[query_id]
+            if query.account not in (None, caller.account):
+                self._forbidden[query_id] = query.account
+            elif needed := next((one for one in query.needs if one in self._forbidden), None):
+                self._forbidden[query_id] = self._forbidden[needed]
 
     def results(self, query_id: str) -> list[QueryResult]:
         """The series of one query: an array gives several. Raises MathError and StorageError."""
         query = self._queries[query_id]
+        if (account := self._forbidden.get(query_id)) is not None:
+            return [QueryResult(query_id, query.label or query_id, {}, MINUTE_SECONDS, forbidden_account=account)]
         for needed in self._needed(query_id):
             self._keep(needed)
         value = self.value_of(query_id) if self._keeps_values else self._computed(query)
@@ -128,9 +142,7 @@ class QueryEvaluation:
         source = query.source
         if not isinstance(source, MetricQuery):
             return Evaluation(self, self._budget, query.period_seconds or MINUTE_SECONDS).value(source)
-        metric = source.metric._replace(
-            account=source.metric.account or self._caller.account, region=self._caller.region
-        )
+        metric = source.metric._replace(account=self._caller.account, region=self._caller.region)
         return self._series(metric, source.statistic, source.period_seconds, metric.name, source.unit)
 
     def _series(
@@ -169,7 +181,8 @@ class QueryEvaluation:
 
     def metrics_with(self, part: str) -> Sequence[TimeSeries]:
         """Series of all queries of metrics whose id contains `part`."""
-        found = [one.id for one in self._queries.values() if not one.program and part in one.id]
+        metrics = [one.id for one in self._queries.values() if not one.program and one.id not in self._forbidden]
+        found = [one for one in metrics if part in one]
         self._budget.spend(len(found))
         return [series for one in found for series in as_array(self.value_of(one))]
 

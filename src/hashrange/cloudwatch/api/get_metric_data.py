@@ -115,15 +115,21 @@ class _Page:
         self.left -= len(shown)
         spend(len(shown))
         is_complete = len(shown) == len(times)
-        dropped = {"Code": "ArithmeticError", "Value": sentences.VALUES_DROPPED}
+        messages = []
+        if result.has_dropped:
+            messages.append({"Code": "ArithmeticError", "Value": sentences.VALUES_DROPPED})
+        if result.forbidden_account is not None:
+            text = sentences.OTHER_ACCOUNT.format(account=result.forbidden_account)
+            messages.append({"Code": "Forbidden", "Value": text})
+        status = "Complete" if is_complete else "PartialData"
         self.results.append(
             {
                 "Id": result.id,
                 "Label": result.label,
                 "Timestamps": [datetime.fromtimestamp(at, UTC) for at in shown],
                 "Values": [result.values[at] for at in shown],
-                "StatusCode": "Complete" if is_complete else "PartialData",
-                "Messages": [dropped] if result.has_dropped else None,
+                "StatusCode": status if result.forbidden_account is None else "Forbidden",
+                "Messages": messages or None,
             }
         )
         return None if is_complete else shown[-1] if shown else behind_seconds

@@ -78,7 +78,7 @@ class OtlpExport:
 
     async def send(self) -> None:
         """Send what has been counted so far. A failure is logged, the first in a row only."""
-        data = self._metrics_data(families_of(self._look()))
+        data = self._metrics_data(families_of(self._look(None)))
         try:
             result = await asyncio.to_thread(self._exporter.export, data)
         except Exception as error:  # noqa: BLE001 - whatever the exporter's libraries raise: the server goes on
