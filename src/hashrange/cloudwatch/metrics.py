@@ -33,7 +33,7 @@ from hashrange.cloudwatch.statistic import Statistic
 from hashrange.cloudwatch.statistics import Datapoint, Distribution, StatisticSet
 from hashrange.cloudwatch.tiers import first_shown
 from hashrange.cloudwatch.totals import MetricTotals
-from hashrange.items.steps import look, walk
+from hashrange.items.steps import look, sort, walk
 from hashrange.jobs.job import Job
 from hashrange.messages.cloudwatch import LOG_TOO_MANY_METRICS
 from hashrange.store.documents import Documents
@@ -220,7 +220,7 @@ class Metrics:
     def points(
         self, metric: MetricId, begin_seconds: float, end_seconds: float, period_seconds: int, unit: str | None = None
     ) -> Sequence[Datapoint]:
-        """Datapoints in order of time; a period without observations has none. Raises StorageError.
+        """Datapoints in order of time; a period without observations has none. May give way. Raises StorageError.
 
         Periods follow one another from `begin_seconds` on, which is rounded (`tiers.first_period`). Minutes that begin before `end_seconds`
         count. A period is shown as long as a resolution is kept of which it is a multiple. `unit` None: each unit has datapoints of its own.
@@ -229,10 +229,9 @@ class Metrics:
         found = [
             Datapoint(at_seconds, one, cell.statistics, cell.distribution)
             for one, cells in self._cells(metric, begin_seconds, end_seconds, period_seconds, unit)
-            for at_seconds, cell in cells
+            for at_seconds, cell in walk(cells)
         ]
-        found.sort(key=lambda point: (point.at_seconds, point.unit))
-        return found
+        return sort(found, key=lambda point: (point.at_seconds, point.unit))
 
     def values(
         self,
@@ -265,10 +264,10 @@ class Metrics:
                 known.unit,
                 [
                     (begin + number * period_seconds, cell)
-                    for number, cell in known.series.cells(begin, end, period_seconds).items()
+                    for number, cell in walk(known.series.cells(begin, end, period_seconds).items())
                 ],
             )
-            for known in by_unit.values()
+            for known in list(by_unit.values())
             if unit is None or unit == known.unit
         ]
 

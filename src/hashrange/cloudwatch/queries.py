@@ -115,7 +115,9 @@ class Queries:
     ) -> QueryEvaluation:
         """An evaluation for [begin, end), which computes what it is asked for. `zone`: of times in labels."""
         window = Window(begin_seconds, end_seconds, metrics.now_seconds())
-        return QueryEvaluation(self._queries, self._order, metrics, caller, window, read_insight_rule, zone)
+        return QueryEvaluation(
+            self._queries, self._order, metrics, caller, window, read_insight_rule, zone, returned=self.returned
+        )
 
     def evaluate(
         self,
@@ -135,6 +137,7 @@ class Queries:
             window,
             read_insight_rule,
             points_max=METRIC_MATH_AT_ONCE_MAX,
+            returned=self.returned,
         )
         return [result for query_id in self.returned for result in results_of(evaluation, query_id)]
 

@@ -19,7 +19,7 @@ from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metric_names import MetricNames
 from hashrange.cloudwatch.series import Series
 from hashrange.cloudwatch.statistics import of_value
-from tests.support.working import lines_between_looks
+from tests.support.working import give_way_always, lines_between_looks
 from tests.unit.cloudwatch.conftest import START_SECONDS, World
 
 OWN = MetricId("000000000000", "us-east-1", "Own", "Load")
@@ -144,3 +144,30 @@ def series_alive() -> list[Series]:
     """Series that something still refers to, those of earlier tests among them."""
     gc.collect()
     return [one for one in gc.get_objects() if isinstance(one, Series)]
+
+
+def test_a_long_series_is_read_in_pieces(open_world: Callable[[str], World]) -> None:
+    """Fifteen days by minutes held up all clients for 60 ms; what is saved or rolled up meanwhile counts once."""
+    world = open_world("memory")
+    minutes = 15 * 24 * 60
+    begin = START_SECONDS - 60 * (minutes - 2_000)
+    for number in range(minutes):
+        world.metrics.record(OWN, "Count", begin + 60 * number, of_value(1.0))
+    world.clock.advance(60 * 2_000)
+    end = world.clock.service_time()
+    lines = lines_between_looks(partial(world.metrics.points, OWN, begin, end, 300))
+    assert lines < 4_000
+
+    async def read() -> float:
+        return sum(point.statistics.sum for point in world.metrics.points(OWN, begin - 3600, end + 3600, 300))
+
+    def change() -> None:
+        world.clock.advance(600)
+        world.metrics.begin_roll_ups()
+        running = world.metrics.save()
+        with pytest.raises(StopIteration):
+            running.send(None)
+
+    ways_given, counted = give_way_always(read(), change)
+    assert ways_given > 20
+    assert counted == minutes

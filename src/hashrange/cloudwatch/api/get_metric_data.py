@@ -12,7 +12,7 @@ import msgspec
 
 from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
 from hashrange.cloudwatch.api.checks import missing, read_next_token, token_of
-from hashrange.cloudwatch.limits import METRIC_DATA_POINTS_MAX
+from hashrange.cloudwatch.limits import METRIC_DATA_POINTS_MAX, METRIC_RESULTS_MAX
 from hashrange.cloudwatch.metric_labels import timezone_of
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.cloudwatch.queries import MetricDataQuery, Queries, invalid, results_of
@@ -114,7 +114,7 @@ class _Page:
         shown = times[: self.left]
         self.left -= len(shown)
         spend(len(shown))
-        is_complete = len(shown) == len(times)
+        is_complete = len(shown) == len(times) and not result.is_left_out
         messages = []
         if result.has_dropped:
             messages.append({"Code": "ArithmeticError", "Value": sentences.VALUES_DROPPED})
@@ -140,7 +140,10 @@ def _fill(page: _Page, queries: Queries, evaluation: QueryEvaluation, start: _St
     returned: Sequence[str] = queries.returned
     if queries.has_expressions:
         for query_id in returned:
-            for result in results_of(evaluation, query_id):
+            # There is no next page, so what does not fit is not computed.
+            has_room = page.left and len(page.results) < METRIC_RESULTS_MAX
+            results = results_of(evaluation, query_id) if has_room else [evaluation.left_out(query_id)]
+            for result in results:
                 page.add(result, None)
         return None
     behind_seconds = start.behind_seconds
