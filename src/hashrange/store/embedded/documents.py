@@ -6,11 +6,13 @@ Documents are few and small compared with items, so each read is one of the engi
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 
+from hashrange.items.keys import prefix_upper_bound
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.commits import Commits
 from hashrange.store.embedded.draft import Draft
-from hashrange.store.embedded.reading import scan_prefix
+from hashrange.store.embedded.reading import CHUNK_ROWS, scan_range
 from hashrange.store.embedded.site import Site
 
 NO_TABLE_ID = 0
@@ -40,9 +42,18 @@ class EmbeddedDocuments:
 
     def below(self, prefix: str) -> Sequence[tuple[str, bytes]]:
         """Name and value of every document whose name begins with `prefix`, in order. Raises StorageError."""
-        start = len(layout.DOCUMENT_PREFIX)
+        return self._read(prefix, None, None)
+
+    def some_below(self, prefix: str, after: str | None, count: int) -> Sequence[tuple[str, bytes]]:
+        """At most `count` of these documents: those that follow the name `after`, None: the first ones. Raises StorageError."""
+        return self._read(prefix, after, count)
+
+    def _read(self, prefix: str, after: str | None, count: int | None) -> Sequence[tuple[str, bytes]]:
+        start, whole = len(layout.DOCUMENT_PREFIX), layout.DOCUMENT_PREFIX + prefix.encode()
+        first = whole if after is None else layout.DOCUMENT_PREFIX + after.encode() + b"\x00"
         try:
-            rows = list(scan_prefix(self._site.engine, layout.DOCUMENT_PREFIX + prefix.encode()))
+            scan = scan_range(self._site.engine, first, prefix_upper_bound(whole), count or CHUNK_ROWS)
+            rows = list(islice(scan, count))
         except Exception as error:
             raise self._site.fail(error) from error
         return [(engine_key[start:].decode(), row) for engine_key, row in rows]
