@@ -293,11 +293,12 @@ class Metrics:
         return self._loading.do_some()
 
     def _load_pieces(self) -> Iterator[None]:
-        self._table = SeriesTable()
+        former, self._table = self._table, SeriesTable()
         self._changed.clear()
         self._removed.clear()
         self._to_look.clear()
         yield from load_series(self._documents, self._table)
+        yield from former.drop()
         while self._waiting:
             some, self._waiting = self._waiting[:WAITING_TOGETHER], self._waiting[WAITING_TOGETHER:]
             for record in some:

@@ -96,6 +96,8 @@ class Server:
         self._listener: asyncio.Server | None = None
         self._acceptor: Acceptor | None = None
         self._sweep: asyncio.TimerHandle | None = None
+        self._end_counting: Callable[[], None] = lambda: None
+        """Ends that the collector counts this server's clients."""
         self._otlp = None if settings.otlp_endpoint is None else _otlp_export(service, settings.otlp_endpoint, clients)
 
     @property
@@ -138,6 +140,7 @@ class Server:
             for listening in self._listener.sockets:
                 bound_receive_buffer(listening.fileno())
             acceptor.listen(self._listener.sockets)
+            self._end_counting = collector.count_clients_by(lambda: len(self.connections.open))
             self._turn()
             port = self._listener.sockets[0].getsockname()[1]
             host = f"[{settings.host}]" if ":" in settings.host else settings.host
@@ -212,6 +215,7 @@ class Server:
             self._acceptor.stop()
         if self._sweep is not None:
             self._sweep.cancel()
+        self._end_counting()
         if self.handshakes is not None:
             self.handshakes.stop()
         connections = self.connections
@@ -238,10 +242,9 @@ class Server:
             await self._otlp.stop()
 
     def _turn(self) -> None:
-        """Sweep the connections, and schedule the next sweep. Without open connections, collect garbage if due."""
+        """Sweep the connections, and schedule the next sweep. If the process has no clients, collect garbage if due."""
         has_more = self.connections.sweep()
-        if not self.connections.open:
-            collector.look_at_all()
+        collector.look_at_all()
         self._sweep = asyncio.get_running_loop().call_later(0.0 if has_more else SWEEP_SECONDS, self._turn)
 
 

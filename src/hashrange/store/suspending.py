@@ -313,6 +313,11 @@ class SuspendingStore:
         await self.suspend()
         return await self.inner.settle()
 
+    async def prepare_checkpoint(self) -> None:
+        """Calls the inner store, after a pause."""
+        await self.suspend()
+        await self.inner.prepare_checkpoint()
+
     async def checkpoint(self) -> Checkpoint:
         """Calls the inner store, after a pause."""
         await self.suspend()
