@@ -49,7 +49,7 @@ LOOK_SECONDS = 0.25
 """Real time after which what calls have appended is counted, so that it does not fill the memory."""
 
 
-RECORDED_TOGETHER = 20
+RECORDED_TOGETHER = 10
 """Metrics of a minute that one piece records."""
 
 
