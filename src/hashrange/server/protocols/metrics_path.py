@@ -17,6 +17,7 @@ from hashrange.server.clients import Clients
 from hashrange.server.credentials import Credential
 from hashrange.server.exposition.server_state import Viewer, look_at_server
 from hashrange.server.incoming import Respond
+from hashrange.service.late_code import LateCode
 from hashrange.service.service import Service
 from hashrange.settings import SettingUnusable
 from hashrange.wire.http import HttpRequest
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from hashrange.server.exposition.prometheus import Exposition
 
 PATH = b"/metrics"
+_code = LateCode("hashrange.server.exposition.prometheus")
 EVERYONE = "everyone"
 """The setting for which each access key sees all accounts."""
 
@@ -56,6 +58,7 @@ class MetricsPath:
                 return
             viewer = self._viewer(credential)
         if self._exposition is None:
+            _code.load()
             # Imported here: most servers are not read by Prometheus, and start time counts.
             from hashrange.server.exposition.prometheus import Exposition  # noqa: PLC0415
 
