@@ -11,6 +11,7 @@ from torture.kinds import (
     large,
     legacy,
     legal,
+    metrics,
     reads,
     strangers,
 )
@@ -29,5 +30,6 @@ KINDS: tuple[Kind, ...] = (
     *connections.KINDS,
     *crowds.KINDS,
     *functions.KINDS,
+    *metrics.KINDS,
 )
 BY_NAME = {kind.name: kind for kind in KINDS}

@@ -42,7 +42,7 @@ METRIC_LABEL_LENGTH_MAX = 2_048
 """Characters of the label of a query, and of the label of a result: our own bound. A query may have 500 results."""
 METRIC_MATH_LEVELS_MAX = 100
 """Levels of parentheses and operators in an expression of metric math: our own bound."""
-METRIC_MATH_POINTS_MAX = 20_000_000
+METRIC_MATH_POINTS_MAX = 5_000_000
 """Datapoints that the expressions of one request may work on, each as often as it is used: our own bound. Each takes about 0.2 µs."""
 METRIC_MATH_AT_ONCE_MAX = 2_000_000
 """The same for an alarm, whose queries are evaluated every minute: our own bound. Ten metrics of a week by minutes are 0.5 million."""

@@ -86,6 +86,11 @@ class Clusters:
             self._host = self.make_host()
         return self._host
 
+    def forget_kept(self) -> None:
+        """Let the nodes, if any have been run, forget what they keep: the store's content has been replaced."""
+        if self._host is not None:
+            self._host.forget()
+
     # --- what there is --------------------------------------------------------------------------
 
     def clusters(self, account: str, region: str) -> Sequence[Cluster]:

@@ -22,6 +22,7 @@ from hashrange.server.kept_snapshots import KeptSnapshots
 from hashrange.server.protocols.http import http_front
 from hashrange.server.tls_context import tls_context
 from hashrange.service import collector
+from hashrange.service.drive import in_turns
 from hashrange.service.service import Service
 from hashrange.settings import Settings, SettingUnusable
 
@@ -257,7 +258,8 @@ def _otlp_export(service: Service, endpoint: str, clients: Clients) -> "OtlpExpo
         raise SettingUnusable(OTLP_NOT_INSTALLED) from error
     from hashrange.server.exposition.server_state import look_at_server  # noqa: PLC0415
 
-    return OtlpExport(endpoint, partial(look_at_server, service, clients), service.clock)
+    in_worker = partial(in_turns, workers=service.workers)
+    return OtlpExport(endpoint, partial(look_at_server, service, clients), service.clock, in_worker)
 
 
 def bound_receive_buffer(descriptor: int) -> None:

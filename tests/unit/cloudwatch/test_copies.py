@@ -1,5 +1,6 @@
 """Snapshots and forks of a database with many metrics: saving gives way, and the copy is of one moment."""
 
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -78,3 +79,16 @@ def test_what_is_recorded_while_a_snapshot_is_prepared_is_in_it(
         assert sums(fork) == [111.0]
         database._process.run(record, 1_000)
         assert (sums(fork), sums(database)) == ([111.0], [1_111.0])
+
+
+def test_a_restore_loads_no_nodes_of_clusters_that_nobody_has(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever had used CloudWatch waited 50 to 150 ms at the first restore, with all others, until the code of DAX's nodes was loaded."""
+    assert database.endpoint
+    database.client("cloudwatch").list_metrics()
+    database.client("dax").describe_clusters()
+    snapshot = database.snapshot()
+    monkeypatch.setitem(sys.modules, "hashrange.server.dax.nodes", None)
+    database.restore(snapshot)
+    assert database.client().list_tables()["TableNames"] == []
