@@ -65,8 +65,8 @@ class DaxSetup:
         """If the store's content has been replaced, let nodes forget the former one."""
         if self._seen_generation != self._documents.generation:
             self._seen_generation = self._documents.generation
-            if self._clusters is not None:
-                self._clusters.forget_kept()
+            if self._clusters is not None and (host := self._clusters.running_host) is not None:
+                host.forget()
 
     def _wake(self) -> None:
         self._wake_job(self)

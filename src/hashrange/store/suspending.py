@@ -151,7 +151,7 @@ class SuspendingStore:
         """Number of writes, transactions and snapshot reads refused for a conflict."""
         self.catalog = SuspendingCatalog(self)
         self.streams = SuspendingStreams(self)
-        self.documents = inner.documents
+        self.documents, self.prepare_checkpoint = inner.documents, inner.prepare_checkpoint
 
     @property
     def lost_outcomes(self) -> int:
@@ -312,11 +312,6 @@ class SuspendingStore:
         """Calls the inner store, after a pause."""
         await self.suspend()
         return await self.inner.settle()
-
-    async def prepare_checkpoint(self) -> None:
-        """Calls the inner store, after a pause."""
-        await self.suspend()
-        await self.inner.prepare_checkpoint()
 
     async def checkpoint(self) -> Checkpoint:
         """Calls the inner store, after a pause."""

@@ -108,8 +108,8 @@ class EmbeddedStore:
         self.split_partitions, self.split_partition = upkeep.split_partitions, upkeep.split_partition
         self.want_partitions = upkeep.want_partitions
         copies = self._copies = Copies(self, site, lock, home)
-        self.prepare_checkpoint = copies.prepare_checkpoint
-        self.checkpoint, self.checkpoint_of, self.restore = copies.checkpoint, copies.checkpoint_of, copies.restore
+        self.prepare_checkpoint, self.checkpoint = copies.prepare_checkpoint, copies.checkpoint
+        self.checkpoint_of, self.restore = copies.checkpoint_of, copies.restore
         site.engine = copies.open_engine()
         try:
             self._health.begin()
