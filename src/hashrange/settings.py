@@ -117,6 +117,12 @@ class Settings(msgspec.Struct, frozen=True):
             description="on records the metrics of DynamoDB that CloudWatch's API returns (docs/metrics.md); off does not."
         ),
     ] = "on"
+    metrics_from: Annotated[
+        str | None,
+        Meta(
+            description="Access keys of the credentials file, with commas between them, that read the metrics of all accounts at /metrics; everyone: each key does. Others read those of their own account."
+        ),
+    ] = None
     sns_endpoint: Annotated[
         str | None,
         Meta(description="URL of an SNS to which alarms publish, for actions that are topics (docs/metrics.md)."),

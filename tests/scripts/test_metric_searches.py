@@ -2,6 +2,7 @@
 
 from hashrange.cloudwatch.math.errors import MathError
 from hashrange.cloudwatch.math.search import read_search
+from hashrange.cloudwatch.math.searched_metrics import SearchedMetrics
 from hashrange.cloudwatch.metric_id import MetricId
 from tests.scripts.cases import case_test
 
@@ -25,7 +26,9 @@ def _found(metrics: list[MetricId], expression: str) -> str:
         search = read_search(expression)
     except MathError as error:
         return str(error)
-    return " ".join(str(number) for number, metric in enumerate(metrics, 1) if search.finds(metric)) or "none"
+    own = [metric for metric in metrics if search.namespace in {None, metric.namespace}]
+    found = search.found_in(SearchedMetrics(own, lambda _: None))
+    return " ".join(str(number) for number, metric in enumerate(metrics, 1) if metric in found) or "none"
 
 
 test_metric_searches = case_test("metric_searches.case", evaluate)

@@ -11,6 +11,7 @@ from torture.kinds import (
     large,
     legacy,
     legal,
+    metrics,
     pages,
     reads,
     strangers,
@@ -30,6 +31,7 @@ KINDS: tuple[Kind, ...] = (
     *connections.KINDS,
     *crowds.KINDS,
     *functions.KINDS,
+    *metrics.KINDS,
     *pages.KINDS,
 )
 BY_NAME = {kind.name: kind for kind in KINDS}

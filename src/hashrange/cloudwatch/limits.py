@@ -42,18 +42,20 @@ METRIC_LABEL_LENGTH_MAX = 2_048
 """Characters of the label of a query, and of the label of a result: our own bound. A query may have 500 results."""
 METRIC_MATH_LEVELS_MAX = 100
 """Levels of parentheses and operators in an expression of metric math: our own bound."""
-METRIC_MATH_POINTS_MAX = 20_000_000
+METRIC_MATH_POINTS_MAX = 5_000_000
 """Datapoints that the expressions of one request may work on, each as often as it is used: our own bound. Each takes about 0.2 µs."""
 METRIC_MATH_AT_ONCE_MAX = 2_000_000
 """The same for an alarm, whose queries are evaluated every minute: our own bound. Ten metrics of a week by minutes are 0.5 million."""
-METRIC_MATH_HELD_MAX = 4_000_000
-"""Datapoints that they may hold at the same time: our own bound. Each takes up to 0.1 KB."""
+METRIC_MATH_HELD_MAX = 1_000_000
+"""Datapoints that they may hold at the same time: our own bound. Each takes up to 0.1 KB. 500 metrics of a day by minutes are 0.7 million."""
+METRIC_RESULTS_MAX = 2_500
+"""Series in a reply of GetMetricData: our own bound. Its queries find at most 500, but several expressions may return each of them."""
 METRIC_MATH_PERIODS_MAX = METRIC_DATA_POINTS_MAX
 """Periods of a series that metric math fills or makes: our own bound."""
 METRIC_SEARCH_LENGTH_MAX = 1_024
 """Characters of a search expression. Source: CloudWatch user guide."""
 METRIC_SEARCH_SERIES_MAX = 500
-"""Series that one SEARCH may find. Source: CloudWatch user guide."""
+"""Series that the SEARCHes of one GetMetricData may find. Source: API reference, *GetMetricData*: it retrieves as many as 500 metrics."""
 METRIC_SERIES_MAX = 100_000
 """Metrics of namespaces that begin with `AWS/` that a database keeps, each unit for itself: our own bound. Each takes about 1.5 KB."""
 METRIC_SERIES_CUSTOM_MAX = 20_000

@@ -18,6 +18,8 @@ from hashrange.store.documents import Documents
 
 GROUP_SERIES = 4
 """Series whose names and runs share a document: those with numbers from a multiple of this on."""
+GROUPS_TOGETHER = 25
+"""Groups that are read together."""
 SERIES_PREFIX = "metric-series/"
 BLOCK_PREFIX = "metric-block/"
 RECENT_BYTES_MAX = 6_000_000
@@ -56,12 +58,14 @@ class MetricDocuments:
         """Another number once the store's whole content has been replaced."""
         return self._documents.generation
 
-    def load(self) -> Iterator[StoredSeries]:
-        """All series, in order of their last observation."""
+    def load(self) -> Iterator[list[StoredSeries]]:
+        """All series, those of some groups at a time, about a hundred."""
         self._recent.clear()
         self._recent_bytes = 0
-        groups = self._documents.below(SERIES_PREFIX)
-        return iter(sorted((one for _, group in groups for one in _decode(group)), key=lambda one: one.last_seconds))
+        last: str | None = None
+        while groups := self._documents.some_below(SERIES_PREFIX, last, GROUPS_TOGETHER):
+            yield [one for _, group in groups for one in _decode(group)]
+            last = groups[-1][0]
 
     def read_cells(self, number: int, name: BlockName) -> Cells:
         """The cells of a block, which must not be changed; none if it is not kept."""
@@ -85,7 +89,7 @@ class MetricDocuments:
         group: int,
         series: Sequence[StoredSeries],
         blocks: Mapping[tuple[int, BlockName], bytes | None],
-        generation: int,
+        generation: int | None,
     ) -> bool:
         """Put the series of a group, and put or delete blocks, in one commit. Returns False (nothing done) if the content was replaced."""
         changes: dict[str, bytes | None] = {

@@ -35,6 +35,10 @@ class Saved(Protocol):
         """Let all sources record what they have counted."""
         ...
 
+    def load_some(self) -> bool:
+        """Load some series; returns True if there are more. Raises StorageError."""
+        ...
+
     def begin_roll_ups(self) -> None:
         """Let the next calls of `save_some` look for old blocks in all series."""
         ...
@@ -70,6 +74,8 @@ class MetricSaving:
 
     async def run_slice(self) -> float | None:
         """Save some series, if it is time to; returns the seconds of service time until then, None if nothing is counted. Raises StorageError."""
+        if self._metrics.load_some():
+            return AT_ONCE
         if not self._is_saving:
             wait_seconds = self._wait_seconds()
             if wait_seconds is None or wait_seconds > 0:

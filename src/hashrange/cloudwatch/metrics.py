@@ -5,37 +5,31 @@ hour, or six hours while time is moved. A stop and a snapshot save first. Source
 """
 
 import asyncio
-import logging
 import math
-from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import accumulate
 
 from hashrange.aws_services.operation import Caller
 from hashrange.clock import Clock
 from hashrange.cloudwatch.blocks import Cell
 from hashrange.cloudwatch.known_series import KnownSeries
-from hashrange.cloudwatch.limits import (
-    METRIC_FOUND_SECONDS,
-    METRIC_SERIES_CUSTOM_MAX,
-    METRIC_SERIES_MAX,
-    METRIC_UNSAVED_BYTES,
-    METRIC_UNSAVED_BYTES_MAX,
-)
+from hashrange.cloudwatch.limits import METRIC_FOUND_SECONDS, METRIC_UNSAVED_BYTES, METRIC_UNSAVED_BYTES_MAX
 from hashrange.cloudwatch.metric_documents import GROUP_SERIES, MetricDocuments, cell_bytes
 from hashrange.cloudwatch.metric_id import MetricId
-from hashrange.cloudwatch.metric_names import MetricNames, has_these_dimensions
+from hashrange.cloudwatch.metric_names import has_these_dimensions
 from hashrange.cloudwatch.metric_saving import MetricSaving
-from hashrange.cloudwatch.runs import read_runs, run_of
+from hashrange.cloudwatch.metric_sources import MetricSources, RecordCounts
+from hashrange.cloudwatch.runs import SteadyRun, run_of
 from hashrange.cloudwatch.series import BlockName, Series
+from hashrange.cloudwatch.series_loading import load_series
+from hashrange.cloudwatch.series_table import SeriesTable
 from hashrange.cloudwatch.statistic import Statistic
 from hashrange.cloudwatch.statistics import Datapoint, Distribution, StatisticSet
 from hashrange.cloudwatch.tiers import first_shown
 from hashrange.cloudwatch.totals import MetricTotals
-from hashrange.items.steps import look, walk
+from hashrange.items.shared_work import SharedWork
+from hashrange.items.steps import look, sort, walk
 from hashrange.jobs.job import Job
-from hashrange.messages.cloudwatch import LOG_TOO_MANY_METRICS
 from hashrange.store.documents import Documents
 
 SLICE_BLOCKS = 4
@@ -45,10 +39,8 @@ SLICE_LOOKS = 2_000
 
 ReadInsightRule = Callable[[Caller, str, str, int, float, int], Mapping[int, float]]
 """(caller, rule, metric, begin, end, period) → values by the begin of their period. Times in seconds. Raises MathError."""
-RecordCounts = Callable[[float], None]
-"""Called with the service time: records what has been counted since the last call."""
-
-_log = logging.getLogger("hashrange.cloudwatch")
+WAITING_TOGETHER = 20
+"""Observations that were recorded while the series were loaded, of which one piece takes in so many."""
 
 
 class Metrics:
@@ -61,8 +53,7 @@ class Metrics:
     def __init__(self, documents: Documents, clock: Clock) -> None:
         self._documents = MetricDocuments(documents)
         self._clock = clock
-        self._sources: list[RecordCounts] = []
-        self._is_reading_sources = False
+        self._sources = MetricSources(clock)
         self.read_insight_rule: ReadInsightRule | None = None
         """Reads what INSIGHT_RULE_METRIC returns; None: there are no insight rules."""
         self.totals = MetricTotals()
@@ -73,15 +64,11 @@ class Metrics:
         """True if more than METRIC_UNSAVED_BYTES may have been recorded since the last save."""
         self.has_new_cells = False
         """True if something but runs of the same observation has been recorded since this was set to False."""
-        self._by_metric: dict[MetricId, dict[str, KnownSeries]] = {}
-        """Metric → unit → series."""
-        self._names = MetricNames()
-        self._by_number: dict[int, KnownSeries] = {}
-        self._next_number = 0
-        self._custom: OrderedDict[int, None] = OrderedDict()
-        """Numbers of series of programs' own namespaces; the one that was recorded longest ago comes first."""
-        self._others: OrderedDict[int, None] = OrderedDict()
-        """Numbers of the other series, in the same order."""
+        self._table = SeriesTable()
+        self._loading = SharedWork()
+        """Reads the kept series into the table."""
+        self._waiting: list[Callable[[], None]] = []
+        """Take in what has been recorded since the loading began."""
         self._changed: dict[int, None] = {}
         """Groups of series with something to save."""
         self._removed: dict[int, Series] = {}
@@ -90,11 +77,10 @@ class Metrics:
         """About what the cells of all observations take that have been recorded since everything was saved."""
         self._to_look: list[int] = []
         """Numbers of series in which to look for old blocks."""
-        self._is_full = False
         self._saving = asyncio.Lock()
         """A lock that is held during a save, so that the documents are written in the order of the changes."""
-        self._generation = documents.generation
-        self._load()
+        self._generation: int | None = None
+        """That of the content whose series are in the table, or being loaded; None: none has been looked at."""
         self.job: Job = MetricSaving(self, clock)
         """Saves and rolls up, by service time."""
 
@@ -106,18 +92,11 @@ class Metrics:
 
     def add_source(self, source: RecordCounts) -> None:
         """Call `source` before every read, and before every save."""
-        self._sources.append(source)
+        self._sources.add(source)
 
     def read_sources(self) -> None:
-        """Let all sources record what they have counted."""
-        if not self._is_reading_sources:
-            self._is_reading_sources = True
-            try:
-                now_seconds = self._clock.service_time()
-                for source in self._sources:
-                    source(now_seconds)
-            finally:
-                self._is_reading_sources = False
+        """Let all sources record what they have counted until now; may give way."""
+        self._sources.read()
 
     def record(
         self,
@@ -130,13 +109,25 @@ class Metrics:
         by_second: bool = False,
     ) -> None:
         """Add observations to the minute, or second, of `at_seconds`. `distribution`: bucket → values, for percentiles; None: there are none."""
-        self._recorded(metric, unit).series.record(at_seconds, observed, distribution, by_second=by_second)
+        self._take_in(partial(self._record, metric, unit, at_seconds, observed, distribution, by_second=by_second))
         self._unsaved_bytes += cell_bytes(distribution)
         if self._unsaved_bytes > METRIC_UNSAVED_BYTES and not self.has_much_to_save:
             self.has_much_to_save = True
             self.wake()
         self.has_new_cells = True
         self.totals.add(metric, unit, observed, distribution)
+
+    def _record(
+        self,
+        metric: MetricId,
+        unit: str,
+        at_seconds: float,
+        observed: StatisticSet,
+        distribution: Distribution | None,
+        *,
+        by_second: bool,
+    ) -> None:
+        self._recorded(metric, unit).series.record(at_seconds, observed, distribution, by_second=by_second)
 
     def record_steadily(
         self,
@@ -154,53 +145,36 @@ class Metrics:
         """
         run = run_of(begin_seconds, end_seconds, period_seconds, observed)
         if run is not None:
-            self._recorded(metric, unit).series.record_run(run, self._clock.service_time())
+            self._take_in(partial(self._record_run, metric, unit, run))
+
+    def _record_run(self, metric: MetricId, unit: str, run: SteadyRun) -> None:
+        self._recorded(metric, unit).series.record_run(run, self._clock.service_time())
+
+    def _take_in(self, record: Callable[[], None]) -> None:
+        """Record now, or once the series are loaded."""
+        self._see_content()
+        if self._loading.is_left:
+            self._waiting.append(record)
+        else:
+            record()
 
     def _recorded(self, metric: MetricId, unit: str) -> KnownSeries:
         """The series of a metric in a unit, in which something is recorded now."""
-        self._see_content()
-        by_unit = self._by_metric.get(metric)
-        known = None if by_unit is None else by_unit.get(unit)
+        table = self._table
+        known = table.units_of(metric).get(unit)
         if known is None:
-            number = self._next_number
-            known = self._add(number, metric, unit, Series(partial(self._documents.read_cells, number)))
+            number = table.next_number
+            series = Series(partial(self._documents.read_cells, number))
+            known, oldest = table.add(number, metric, unit, series)
+            if oldest is not None:
+                self._forget(oldest)
         else:
-            self._order_of(metric).move_to_end(known.number)
+            table.touch(known)
         self._note(known.number)
         return known
 
-    def _order_of(self, metric: MetricId) -> "OrderedDict[int, None]":
-        return self._others if metric.namespace.startswith("AWS/") else self._custom
-
-    def _add(self, number: int, metric: MetricId, unit: str, series: Series) -> KnownSeries:
-        """Add a series; forget another one if there are too many."""
-        order, most = self._order_of(metric), METRIC_SERIES_MAX
-        if order is self._custom:
-            most = METRIC_SERIES_CUSTOM_MAX
-        if len(order) >= most:
-            if not self._is_full:
-                self._is_full = True
-                _log.warning(LOG_TOO_MANY_METRICS, most)
-            self._remove(self._by_number[next(iter(order))])
-        known = self._by_number[number] = KnownSeries(number, metric, unit, series)
-        self._next_number = max(self._next_number, number + 1)
-        by_unit = self._by_metric.get(metric)
-        if by_unit is None:
-            by_unit = self._by_metric[metric] = {}
-            self._names.add(metric)
-        by_unit[unit] = known
-        order[number] = None
-        return known
-
-    def _remove(self, known: KnownSeries) -> None:
-        """Forget a series; the next saves delete its documents."""
-        del self._by_number[known.number]
-        del self._order_of(known.metric)[known.number]
-        by_unit = self._by_metric[known.metric]
-        del by_unit[known.unit]
-        if not by_unit:
-            del self._by_metric[known.metric]
-            self._names.remove(known.metric)
+    def _forget(self, known: KnownSeries) -> None:
+        """Let the next saves delete the documents of a series that has been removed."""
         if known.series.has_blocks:
             known.series.forget_changes()
             self._removed[known.number] = known.series
@@ -220,7 +194,7 @@ class Metrics:
     def points(
         self, metric: MetricId, begin_seconds: float, end_seconds: float, period_seconds: int, unit: str | None = None
     ) -> Sequence[Datapoint]:
-        """Datapoints in order of time; a period without observations has none. Raises StorageError.
+        """Datapoints in order of time; a period without observations has none. May give way. Raises StorageError.
 
         Periods follow one another from `begin_seconds` on, which is rounded (`tiers.first_period`). Minutes that begin before `end_seconds`
         count. A period is shown as long as a resolution is kept of which it is a multiple. `unit` None: each unit has datapoints of its own.
@@ -229,10 +203,9 @@ class Metrics:
         found = [
             Datapoint(at_seconds, one, cell.statistics, cell.distribution)
             for one, cells in self._cells(metric, begin_seconds, end_seconds, period_seconds, unit)
-            for at_seconds, cell in cells
+            for at_seconds, cell in walk(cells)
         ]
-        found.sort(key=lambda point: (point.at_seconds, point.unit))
-        return found
+        return sort(found, key=lambda point: (point.at_seconds, point.unit))
 
     def values(
         self,
@@ -254,10 +227,8 @@ class Metrics:
         self, metric: MetricId, begin_seconds: float, end_seconds: float, period_seconds: int, unit: str | None
     ) -> Sequence[tuple[str, Sequence[tuple[int, Cell]]]]:
         """Each unit, with the begin of each period in which something was observed, and what it was. As for `points`."""
-        self._see_content()
-        by_unit = self._by_metric.get(metric)
-        if by_unit is None:
-            return []
+        self._be_loaded()
+        by_unit = self._table.units_of(metric)
         begin = first_shown(begin_seconds, end_seconds, period_seconds, self._clock.service_time())
         end = math.ceil(end_seconds)
         return [
@@ -265,10 +236,10 @@ class Metrics:
                 known.unit,
                 [
                     (begin + number * period_seconds, cell)
-                    for number, cell in known.series.cells(begin, end, period_seconds).items()
+                    for number, cell in walk(known.series.cells(begin, end, period_seconds).items())
                 ],
             )
-            for known in by_unit.values()
+            for known in list(by_unit.values())
             if unit is None or unit == known.unit
         ]
 
@@ -283,56 +254,70 @@ class Metrics:
     ) -> Sequence[MetricId]:
         """Metrics with observations in the last `past_seconds`, and at least these dimensions, sorted; may give way. Value None: any."""
         self.read_sources()
-        self._see_content()
+        self._be_loaded()
         oldest_seconds = self._clock.service_time() - past_seconds
-        found = walk(self._names.find(account, region, namespace, name))
+        found = walk(self._table.named(account, region, namespace, name))
         if dimensions:
             found = walk([metric for metric in found if has_these_dimensions(metric, dimensions)])
-        return [metric for metric in found if self.last_seconds(metric) >= oldest_seconds]
+        return [metric for metric in found if self._last_seconds(metric) >= oldest_seconds]
 
     def last_seconds(self, metric: MetricId) -> float:
         """Time of the newest observation that has been recorded; minus infinity if there is none."""
-        return max([one.series.last_seconds for one in self._by_metric.get(metric, {}).values()], default=-math.inf)
+        self._be_loaded()
+        return self._last_seconds(metric)
+
+    def _last_seconds(self, metric: MetricId) -> float:
+        return max([one.series.last_seconds for one in self._table.units_of(metric).values()], default=-math.inf)
 
     # --- keeping ---------------------------------------------------------------------------------
 
     def _see_content(self) -> None:
-        """Load everything again if the store's content has been replaced."""
+        """Begin to load everything if the store's content has not been loaded, or has been replaced."""
         if self._documents.generation != self._generation:
-            self._load()
+            self._generation = self._documents.generation
+            self._loading.begin(self._load_pieces)
+            self._waiting.clear()
+            if self._loading.do_some():
+                self.wake()
 
-    def _load(self) -> None:
-        self._generation = self._documents.generation
-        self._names.clear()
-        self._by_metric.clear()
-        self._by_number.clear()
-        self._custom.clear()
-        self._others.clear()
+    def _be_loaded(self) -> None:
+        """Load what is not loaded yet; may give way. Raises StorageError."""
+        self._see_content()
+        while self._loading.is_left:
+            self._loading.finish()
+            self._see_content()
+
+    def load_some(self) -> bool:
+        """Load some series; returns True if there are more. Raises StorageError."""
+        self._see_content()
+        return self._loading.do_some()
+
+    def _load_pieces(self) -> Iterator[None]:
+        former, self._table = self._table, SeriesTable()
         self._changed.clear()
         self._removed.clear()
         self._to_look.clear()
-        self._next_number = 0
-        for stored in self._documents.load():
-            account, region, namespace, name, dimensions = stored.metric
-            series = Series(
-                partial(self._documents.read_cells, stored.number),
-                [list(accumulate(steps)) for steps in stored.kept],
-                read_runs(stored.runs),
-                stored.last_seconds,
-            )
-            self._add(stored.number, MetricId(account, region, namespace, name, dimensions), stored.unit, series)
+        yield from load_series(self._documents, self._table)
+        yield from former.drop()
+        while self._waiting:
+            some, self._waiting = self._waiting[:WAITING_TOGETHER], self._waiting[WAITING_TOGETHER:]
+            for record in some:
+                record()
+            if self._waiting:
+                yield
 
     @property
     def is_in_use(self) -> bool:
         """False if there are no sources, and nothing to save."""
-        return bool(self._sources or self._changed or self._by_number)
+        return bool(self._sources or self._changed or self._table.by_number)
 
     def begin_roll_ups(self) -> None:
         """Let the next calls of `save_some` look for old blocks in all series."""
-        self._to_look = list(self._by_number)
+        self._to_look = list(self._table.by_number)
 
     async def make_room(self) -> None:
-        """Save if more may have been recorded than memory is to hold; may give way. Raises StorageError."""
+        """Load what is not loaded, and save if more may have been recorded than memory is to hold; may give way. Raises StorageError."""
+        self._be_loaded()
         if self._unsaved_bytes > METRIC_UNSAVED_BYTES_MAX:
             self._unsaved_bytes = 0
             await self.save()
@@ -346,7 +331,7 @@ class Metrics:
     async def save_some(self) -> bool:
         """Save and roll up a group of series; returns True if there are more. Raises StorageError."""
         async with self._saving:
-            self._see_content()
+            self._be_loaded()
             self._look_for_old()
             if self._changed:
                 await self._save_group(next(iter(self._changed)))
@@ -359,7 +344,7 @@ class Metrics:
         now_seconds = self._clock.service_time()
         some, self._to_look = self._to_look[:SLICE_LOOKS], self._to_look[SLICE_LOOKS:]
         for number in some:
-            known = self._by_number.get(number)
+            known = self._table.by_number.get(number)
             if known is not None and known.series.is_due(now_seconds):
                 self._note(number)
 
@@ -367,7 +352,8 @@ class Metrics:
         """Save and roll up the series of a group."""
         generation, now_seconds = self._generation, self._clock.service_time()
         numbers = range(group * GROUP_SERIES, (group + 1) * GROUP_SERIES)
-        group_series = [self._by_number[number] for number in numbers if number in self._by_number]
+        by_number = self._table.by_number
+        group_series = [by_number[number] for number in numbers if number in by_number]
         removed = {number: self._removed[number] for number in numbers if number in self._removed}
         blocks: dict[tuple[int, BlockName], bytes | None] = {
             (number, name): None for number, series in removed.items() for name in series.kept_names
@@ -392,7 +378,8 @@ class Metrics:
             del self._removed[number]
         for known, changes in taken:
             known.series.have_kept(changes)
-            if known.series.is_empty and known.number in self._by_number:
-                self._remove(known)
+            if known.series.is_empty and known.number in by_number:
+                self._table.remove(known)
+                self._forget(known)
         if left == 0:
             self._changed[group] = None  # there may be more to roll up

@@ -89,6 +89,12 @@ class Queries:
         ]
         return max([*periods, MINUTE_SECONDS])
 
+    def check_accounts(self, caller: Caller) -> None:
+        """Raise ServiceError if a query is about another account's metrics."""
+        for query in self._queries.values():
+            if query.account not in (None, caller.account):
+                raise invalid(sentences.OTHER_ACCOUNT.format(account=query.account))
+
     def check_series(self, query_id: str) -> None:
         """Raise ServiceError if a query gives a number or a text, whatever the data are."""
         kinds: dict[str, MathKind] = {}
@@ -109,7 +115,9 @@ class Queries:
     ) -> QueryEvaluation:
         """An evaluation for [begin, end), which computes what it is asked for. `zone`: of times in labels."""
         window = Window(begin_seconds, end_seconds, metrics.now_seconds())
-        return QueryEvaluation(self._queries, self._order, metrics, caller, window, read_insight_rule, zone)
+        return QueryEvaluation(
+            self._queries, self._order, metrics, caller, window, read_insight_rule, zone, returned=self.returned
+        )
 
     def evaluate(
         self,
@@ -129,6 +137,7 @@ class Queries:
             window,
             read_insight_rule,
             points_max=METRIC_MATH_AT_ONCE_MAX,
+            returned=self.returned,
         )
         return [result for query_id in self.returned for result in results_of(evaluation, query_id)]
 
@@ -208,15 +217,17 @@ def _read(query: MetricDataQuery) -> CheckedQuery:
     stat = query.MetricStat
     if stat is not None:
         dimensions = dimensions_of(stat.Metric.Dimensions)
-        account = query.AccountId or ""
-        metric = MetricId(account, "", stat.Metric.Namespace or "", stat.Metric.MetricName or "", dimensions)
-        return CheckedQuery(query.Id, query.Label, MetricQuery(metric, stat.Stat, stat.Period, stat.Unit))
+        metric = MetricId("", "", stat.Metric.Namespace or "", stat.Metric.MetricName or "", dimensions)
+        return CheckedQuery(
+            query.Id, query.Label, MetricQuery(metric, stat.Stat, stat.Period, stat.Unit), account=query.AccountId
+        )
     try:
         program = read_expression(query.Expression or "")
     except MathError as error:
         raise _expression_error(query.Id, error) from None
     spend(len(program) >> 3)
-    return CheckedQuery(query.Id, query.Label, program, query.Period, tuple(dict.fromkeys(ids_in(program))))
+    needs = tuple(dict.fromkeys(ids_in(program)))
+    return CheckedQuery(query.Id, query.Label, program, query.Period, needs, query.AccountId)
 
 
 def _in_order(queries: Mapping[str, CheckedQuery]) -> Sequence[str]:

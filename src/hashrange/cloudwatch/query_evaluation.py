@@ -3,17 +3,19 @@
 Source: operations.md 7; API reference, *MetricDataQuery*.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, timezone
 from typing import NamedTuple
 
 from hashrange.aws_services.operation import Caller
-from hashrange.cloudwatch.limits import METRIC_MATH_POINTS_MAX, METRIC_SEARCH_SERIES_MAX
+from hashrange.cloudwatch.limits import METRIC_MATH_POINTS_MAX, METRIC_RESULTS_MAX, METRIC_SEARCH_SERIES_MAX
 from hashrange.cloudwatch.math.errors import MathError
 from hashrange.cloudwatch.math.evaluation import Evaluation, MathBudget, points_in
 from hashrange.cloudwatch.math.functions import MINUTE_SECONDS, finite
 from hashrange.cloudwatch.math.program import MathProgram
 from hashrange.cloudwatch.math.search import read_search
+from hashrange.cloudwatch.math.searched_metrics import SearchedMetrics
 from hashrange.cloudwatch.math.values import MathValue, SeriesOrigin, TimeSeries, as_array
 from hashrange.cloudwatch.math.windows import Window
 from hashrange.cloudwatch.metric_id import MetricId
@@ -21,7 +23,7 @@ from hashrange.cloudwatch.metric_labels import shown_label
 from hashrange.cloudwatch.metrics import Metrics, ReadInsightRule
 from hashrange.cloudwatch.periods import is_period
 from hashrange.cloudwatch.statistic import statistic_of
-from hashrange.items.steps import spend
+from hashrange.items.steps import spend, walk
 from hashrange.messages import metric_queries as sentences
 
 READ_POINTS = 4
@@ -32,7 +34,7 @@ class MetricQuery(NamedTuple):
     """A query of one metric."""
 
     metric: MetricId
-    """Its account is empty if it is the caller's; its Region is always empty."""
+    """Account and Region are empty: those of the caller."""
     statistic: str
     period_seconds: int
     unit: str | None
@@ -48,6 +50,8 @@ class CheckedQuery(NamedTuple):
     """Of an expression: the period of what has none of its own."""
     needs: Sequence[str] = ()
     """Ids of the queries that the expression names."""
+    account: str | None = None
+    """The account whose metrics are asked for; None: the caller's."""
 
     @property
     def program(self) -> MathProgram:
@@ -65,6 +69,10 @@ class QueryResult(NamedTuple):
     period_seconds: int
     has_dropped: bool = False
     """True if a value was left out because it is no finite number."""
+    is_left_out: bool = False
+    """True if the values were not computed, because there is no room for them."""
+    forbidden_account: str | None = None
+    """The account whose metrics the query, or one that it names, asks for, and may not read."""
 
 
 class QueryEvaluation:
@@ -80,14 +88,16 @@ class QueryEvaluation:
         read_insight_rule: ReadInsightRule | None = None,
         zone: timezone = UTC,
         points_max: int = METRIC_MATH_POINTS_MAX,
+        *,
+        returned: Sequence[str],
     ) -> None:
-        """`queries`: by id. `order`: the ids, each after those that its expression names. `zone`: of times in labels.
+        """`queries`: by id. `order`: the ids, each after those that its expression names. `zone`: of times in labels. `returned`: the queries that `results` is called for, each once.
 
         `points_max`: datapoints that the expressions may work on.
         """
         self.window = window
         self.has_too_many = False
-        """True if a search has found more series than it may give."""
+        """True if searches have found more series than they may give, or an array has more."""
         self._queries = queries
         self._order = order
         self._metrics = metrics
@@ -97,17 +107,44 @@ class QueryEvaluation:
         self._budget = MathBudget(points_max)
         self._keeps_values = any(query.program for query in queries.values())
         self._values: dict[str, MathValue] = {}
+        self._uses = _uses(queries, returned)
+        """How often what each query gives will still be used."""
+        self._uses_metrics = any(step.text == "METRICS" for query in queries.values() for step in query.program)
+        self._searched: dict[str | None, SearchedMetrics] = {}
+        """Namespace → its metrics; None: all."""
+        self._searched_left = METRIC_SEARCH_SERIES_MAX
+        """Series that searches may still give."""
+        self._forbidden: dict[str, str] = {}
+        """Queries that ask for another account's metrics, and those that name these → that account."""
+        for query_id in order:
+            query = queries[query_id]
+            if query.account not in (None, caller.account):
+                self._forbidden[query_id] = query.account
+            elif needed := next((one for one in query.needs if one in self._forbidden), None):
+                self._forbidden[query_id] = self._forbidden[needed]
 
     def results(self, query_id: str) -> list[QueryResult]:
         """The series of one query: an array gives several. Raises MathError and StorageError."""
         query = self._queries[query_id]
+        if (account := self._forbidden.get(query_id)) is not None:
+            return [QueryResult(query_id, query.label or query_id, {}, MINUTE_SECONDS, forbidden_account=account)]
         for needed in self._needed(query_id):
             self._keep(needed)
         value = self.value_of(query_id) if self._keeps_values else self._computed(query)
         if isinstance(value, float | str):
             raise MathError(sentences.NOT_A_SERIES)
         array = as_array(value)
-        return [self._result(query, finite(one), is_alone=len(array) == 1) for one in array]
+        shown = array[:METRIC_RESULTS_MAX]
+        self.has_too_many |= len(shown) < len(array)
+        results = [self._result(query, finite(one), is_alone=len(array) == 1) for one in walk(shown)]
+        self._used(query_id)
+        return results
+
+    def left_out(self, query_id: str) -> QueryResult:
+        """The result of a query whose values are not computed, because the reply is full."""
+        if query_id in self._forbidden:
+            return self.results(query_id)[0]
+        return QueryResult(query_id, self._queries[query_id].label or query_id, {}, MINUTE_SECONDS, is_left_out=True)
 
     def _result(self, query: CheckedQuery, series: TimeSeries, *, is_alone: bool) -> QueryResult:
         label = shown_label(_label(query, series, is_alone=is_alone), series, self.window.now_seconds, self._zone)
@@ -128,9 +165,7 @@ class QueryEvaluation:
         source = query.source
         if not isinstance(source, MetricQuery):
             return Evaluation(self, self._budget, query.period_seconds or MINUTE_SECONDS).value(source)
-        metric = source.metric._replace(
-            account=source.metric.account or self._caller.account, region=self._caller.region
-        )
+        metric = source.metric._replace(account=self._caller.account, region=self._caller.region)
         return self._series(metric, source.statistic, source.period_seconds, metric.name, source.unit)
 
     def _series(
@@ -153,9 +188,20 @@ class QueryEvaluation:
         return TimeSeries(label, values, period_seconds, SeriesOrigin(metric, name))
 
     def _keep(self, query_id: str) -> MathValue:
-        value = self._values[query_id] = self._computed(self._queries[query_id])
+        query = self._queries[query_id]
+        value = self._values[query_id] = self._computed(query)
         self._budget.hold(points_in(value))
+        for needed in query.needs:
+            self._used(needed)
         return value
+
+    def _used(self, query_id: str) -> None:
+        """Note that what a query gives has been used once; forget it after the last time. METRICS() may use any metric again."""
+        self._uses[query_id] -= 1
+        if not self._uses[query_id] and (self._queries[query_id].program or not self._uses_metrics):
+            value = self._values.pop(query_id, None)
+            if value is not None:
+                self._budget.hold(-points_in(value))
 
     # --- what expressions ask for (`math/evaluation.MathWorld`) ----------------------------------
 
@@ -169,23 +215,29 @@ class QueryEvaluation:
 
     def metrics_with(self, part: str) -> Sequence[TimeSeries]:
         """Series of all queries of metrics whose id contains `part`."""
-        found = [one.id for one in self._queries.values() if not one.program and part in one.id]
+        metrics = [one.id for one in self._queries.values() if not one.program and one.id not in self._forbidden]
+        found = [one for one in metrics if part in one]
         self._budget.spend(len(found))
         return [series for one in found for series in as_array(self.value_of(one))]
 
     def search(self, expression: str, statistic: str, period_seconds: int) -> Sequence[TimeSeries]:
-        """Series of all metrics that a search expression finds, at most METRIC_SEARCH_SERIES_MAX."""
+        """Series of all metrics that a search expression finds, at most METRIC_SEARCH_SERIES_MAX in all searches of the request."""
         if not is_period(period_seconds):
             raise MathError(sentences.SEARCH_PERIOD)
         search = read_search(expression)
-        every = self._metrics.find(self._caller.account, self._caller.region, search.namespace)
-        self._budget.spend(len(every) * (search.term_count + 1))
-        found = [metric for metric in every if search.finds(metric)]
-        self.has_too_many |= len(found) > METRIC_SEARCH_SERIES_MAX
-        return [
-            self._series(metric, statistic, period_seconds, _search_label(metric))
-            for metric in found[:METRIC_SEARCH_SERIES_MAX]
-        ]
+        found = search.found_in(self._searched_metrics(search.namespace))
+        shown = found[: self._searched_left]
+        self._searched_left -= len(shown)
+        self.has_too_many |= len(shown) < len(found)
+        return [self._series(metric, statistic, period_seconds, _search_label(metric)) for metric in shown]
+
+    def _searched_metrics(self, namespace: str | None) -> SearchedMetrics:
+        """The caller's metrics of a namespace, None: of all, for all searches of the request."""
+        known = self._searched.get(namespace)
+        if known is None:
+            metrics = self._metrics.find(self._caller.account, self._caller.region, namespace)
+            known = self._searched[namespace] = SearchedMetrics(metrics, self._budget.spend)
+        return known
 
     def insight_rule(self, rule: str, metric: str, period_seconds: int) -> TimeSeries:
         """One metric of an insight rule."""
@@ -197,6 +249,19 @@ class QueryEvaluation:
         )
         self._budget.spend(len(values))
         return TimeSeries(rule, values, period_seconds)
+
+
+def _uses(queries: Mapping[str, CheckedQuery], returned: Sequence[str]) -> Counter[str]:
+    """How often what each query gives is used: once by each expression that leads to what is returned, and once if it is returned."""
+    uses, left = Counter(returned), list(returned)
+    seen = set(returned)
+    while left:
+        needs = queries[left.pop()].needs
+        spend(len(needs) + 1)
+        uses.update(needs)
+        left += [one for one in needs if one not in seen]
+        seen.update(needs)
+    return uses
 
 
 def _label(query: CheckedQuery, series: TimeSeries, *, is_alone: bool) -> str:

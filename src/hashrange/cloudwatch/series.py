@@ -5,12 +5,14 @@ Blocks in which something has changed since the last save are in memory; the oth
 
 from array import array
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 
 from hashrange.cloudwatch.blocks import Cell, Cells, decode_cells, encode_cells, merged_cells
 from hashrange.cloudwatch.runs import Runs, SteadyRun
 from hashrange.cloudwatch.statistics import Distribution, StatisticSet
 from hashrange.cloudwatch.tiers import ALL_TIERS, MINUTES, SECONDS, TIERS, Tier
+from hashrange.items.steps import spend, walk
 
 BlockName = tuple[int, int]
 """Period of the tier in seconds, and number of the block."""
@@ -21,7 +23,7 @@ ReadCells = Callable[[BlockName], Cells]
 class Series:
     """All that was observed of one metric in one unit. Methods that read blocks raise StorageError."""
 
-    __slots__ = ("_fresh", "_kept", "_pending", "_read_cells", "_tiers", "last_seconds", "runs")
+    __slots__ = ("_fresh", "_kept", "_pending", "_read_cells", "_rolled_up", "_tiers", "last_seconds", "runs")
 
     def __init__(
         self,
@@ -41,6 +43,8 @@ class Series:
         self.runs = Runs(runs)
         self.last_seconds = last_seconds
         """Time of the newest observation."""
+        self._rolled_up = 0
+        """Number of blocks whose cells have been moved to another tier."""
 
     # --- recording -------------------------------------------------------------------------------
 
@@ -91,7 +95,14 @@ class Series:
     # --- reading ---------------------------------------------------------------------------------
 
     def cells(self, begin_seconds: int, end_seconds: int, period_seconds: int) -> Cells:
-        """What was observed in [begin, end), put together into periods of this length; the one at `begin_seconds` has number 0."""
+        """What was observed in [begin, end), put together into periods of this length; the one at `begin_seconds` has number 0. May give way."""
+        while True:
+            rolled_up = self._rolled_up
+            found = self._collected(begin_seconds, end_seconds, period_seconds)
+            if rolled_up == self._rolled_up:  # otherwise cells have moved meanwhile, and may have been read twice
+                return found
+
+    def _collected(self, begin_seconds: int, end_seconds: int, period_seconds: int) -> Cells:
         if period_seconds >= MINUTES.period_seconds:
             # A minute that begins before the end counts with all of its seconds.
             end_seconds = -(-end_seconds // MINUTES.period_seconds) * MINUTES.period_seconds
@@ -107,14 +118,15 @@ class Series:
             names = self._names(tier, tier.block_of(begin_seconds), tier.block_of(end_seconds))
             asked = range(-(-begin_seconds // tier.period_seconds), -(-end_seconds // tier.period_seconds))
             for name in names:
-                for cells in self._cells_of(name):
-                    for number, cell in _cells_in(cells, asked):
-                        add((number * tier.period_seconds - begin_seconds) // period_seconds, cell)
-        for run in self.runs.all:
+                both = [_cells_in(cells, asked) for cells in self._cells_of(name)]  # before anything gives way
+                for number, cell in chain.from_iterable(map(walk, both)):
+                    add((number * tier.period_seconds - begin_seconds) // period_seconds, cell)
+        for run in self.runs.all[:]:
             if run.begin_seconds < end_seconds and begin_seconds < run.end_seconds:
                 for period, observed in run.sums(begin_seconds, end_seconds, period_seconds):
+                    spend(1)
                     add(period, Cell(observed))
-        for period, parts in several.items():
+        for period, parts in walk(several.items()):
             found[period] = _together(parts)
         return found
 
@@ -170,6 +182,7 @@ class Series:
                 if blocks == blocks_max:
                     return blocks
                 blocks += 1
+                self._rolled_up += 1
                 if coarser is not None:
                     self._move(name, tier, coarser)
                 self._fresh.pop(name, None)
@@ -251,7 +264,7 @@ class Series:
 _PLACES = {tier.period_seconds: place for place, tier in enumerate((*TIERS, SECONDS))}
 
 
-def _cells_in(cells: Cells, numbers: range) -> Iterable[tuple[int, Cell]]:
+def _cells_in(cells: Cells, numbers: range) -> list[tuple[int, Cell]]:
     """The cells of a block that have these numbers."""
     if len(cells) <= len(numbers):
         return [(number, cell) for number, cell in cells.items() if number in numbers]

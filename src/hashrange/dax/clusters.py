@@ -57,7 +57,7 @@ class Clusters:
         self._clock = clock
         self._delay_seconds = delay_seconds
         self._memory_bytes = memory_bytes
-        self._host: NodeHost | None = None
+        self.running_host: NodeHost | None = None
         self.make_host: Callable[[], NodeHost] | None = None
         """Makes what runs the nodes, once there is one."""
         self._shared: SharedCluster | None = None
@@ -82,9 +82,9 @@ class Clusters:
 
     def host(self) -> NodeHost | None:
         """Who runs the nodes; None without a server. Raises StorageError."""
-        if self._host is None and self.make_host is not None:
-            self._host = self.make_host()
-        return self._host
+        if self.running_host is None and self.make_host is not None:
+            self.running_host = self.make_host()
+        return self.running_host
 
     # --- what there is --------------------------------------------------------------------------
 
@@ -184,7 +184,7 @@ class Clusters:
     async def leave(self) -> None:
         """From now on, let no nodes run; those that do are the host's to stop."""
         async with self._settling:
-            self._host = self.make_host = None
+            self.running_host = self.make_host = None
             self._running.clear()
             self._stand_ins.clear()
 
@@ -369,8 +369,8 @@ class Clusters:
     async def _stand_in(self, place: NodePlace, port: int | None) -> None:
         """Let a node that runs also listen at this port, or not. Raises OSError if it is taken."""
         self._stand_ins.pop(place, None)
-        if self._host is not None:
-            await self._host.listen_also(place, port)
+        if self.running_host is not None:
+            await self.running_host.listen_also(place, port)
             if port is not None:
                 self._stand_ins[place] = port
 
@@ -380,8 +380,8 @@ class Clusters:
 
     async def _stop(self, place: NodePlace) -> None:
         self._stand_ins.pop(place, None)
-        if self._running.pop(place, None) is not None and self._host is not None:
-            await self._host.stop(place)
+        if self._running.pop(place, None) is not None and self.running_host is not None:
+            await self.running_host.stop(place)
 
 
 def _is_busy(cluster: Cluster) -> bool:

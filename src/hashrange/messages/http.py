@@ -17,6 +17,7 @@ REQUEST_TOO_SLOW = b"Request Timeout\n"
 
 # Our own: /metrics knows nothing of signatures.
 METRICS_UNAUTHORIZED = b"Give an access key and its secret key as user and password (HTTP basic authentication).\n"
+NO_METRICS_KEY = "--metrics-from names {key}, which is no access key of the credentials file. Name keys of the file with commas between them, or everyone."
 
 # Our own: the service has no pages, and no loopback.
 FOREIGN_HOST = "The host {value} is no name of this server. If it leads to this server, start the server with --allowed-hosts and that name."

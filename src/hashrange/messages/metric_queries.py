@@ -27,6 +27,9 @@ ALARM_WINDOW = (
     "Metrics cannot be checked across more than {most} seconds (EvaluationPeriods * Period must be <= {most})."
 )
 
+# Our own wording.
+OTHER_ACCOUNT = "The account {account} is not linked to this account, which can only read metrics of its own."
+
 # --- replies ---
 
 # Service's words, from recorded replies; MAX_METRICS from the API reference.

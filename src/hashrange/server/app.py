@@ -15,6 +15,7 @@ from hashrange.server.descriptors import take_descriptors
 from hashrange.server.listener import Server, read_secrets
 from hashrange.server.process import handled_signals, private_files, run_on_best_loop
 from hashrange.service import collector
+from hashrange.service.late_code import load_on_threads
 from hashrange.service.opening import open_service
 from hashrange.service.service import Service
 from hashrange.settings import Settings
@@ -90,6 +91,7 @@ def run(settings: Settings, on_ready: OnReady) -> None:
 
     def settle(endpoint: str, dax_endpoint: str | None) -> None:
         collector.settle()
+        load_on_threads(is_ours=True)
         on_ready(endpoint, dax_endpoint)
 
     connections_max = take_descriptors(settings.max_connections)
@@ -97,4 +99,5 @@ def run(settings: Settings, on_ready: OnReady) -> None:
         with private_files():
             run_on_best_loop(serve(msgspec.structs.replace(settings, max_connections=connections_max), settle))
     finally:
+        load_on_threads(is_ours=False)
         collector.release()

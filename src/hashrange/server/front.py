@@ -23,6 +23,7 @@ from hashrange.server.incoming import Respond
 from hashrange.server.protocols.plain import answer_plainly
 from hashrange.server.protocols.unserved.refusals import ServiceRefusal
 from hashrange.service.call import Call
+from hashrange.service.late_code import StillLoading
 from hashrange.service.service import Service
 from hashrange.wire.http import HttpRequest
 from hashrange.wire.identifiers import request_id_of
@@ -63,7 +64,7 @@ class WireProtocol(Protocol):
     def prepare(self, request: HttpRequest, respond: Respond) -> Call | None:
         """Return the call that a request of this protocol becomes; None if it is answered without a call, now or later.
 
-        May give way. Raises only if code that it loads when it is first needed cannot be loaded; the request is not answered then.
+        May give way. Raises only if code that it loads when it is first needed cannot be loaded, or StillLoading; the request is not answered then.
         """
 
 
@@ -292,6 +293,9 @@ class Front:
             workers.running = request
             try:
                 call = prepare(request, respond)
+            except StillLoading as loading:
+                call = None
+                loading.then(partial(self.handle, [(request, respond)]))
             except Exception as error:  # noqa: BLE001 - whatever it is, the request gets an answer
                 call = None
                 refuse_unserved(request, respond, error)

@@ -24,6 +24,7 @@ from hashrange.server.protocols.http import http_front
 from hashrange.server.protocols.long_bodies import LongBodyRefusals
 from hashrange.server.tls_context import tls_context
 from hashrange.service import collector
+from hashrange.service.drive import in_turns
 from hashrange.service.service import Service
 from hashrange.settings import Settings, SettingUnusable
 
@@ -101,6 +102,8 @@ class Server:
         self._listener: asyncio.Server | None = None
         self._acceptor: Acceptor | None = None
         self._sweep: asyncio.TimerHandle | None = None
+        self._end_counting: Callable[[], None] = lambda: None
+        """Ends that the collector counts this server's clients."""
         self._otlp = None if settings.otlp_endpoint is None else _otlp_export(service, settings.otlp_endpoint, clients)
 
     @property
@@ -146,6 +149,7 @@ class Server:
             is_local = all(is_loopback(str(one.getsockname()[0])) for one in self._listener.sockets)
             if is_local or settings.allowed_hosts is not None:
                 self.front.gate.hosts.require_known()
+            self._end_counting = collector.count_clients_by(lambda: len(self.connections.open))
             self._turn()
             port = self._listener.sockets[0].getsockname()[1]
             host = f"[{settings.host}]" if ":" in settings.host else settings.host
@@ -220,6 +224,7 @@ class Server:
             self._acceptor.stop()
         if self._sweep is not None:
             self._sweep.cancel()
+        self._end_counting()
         if self.handshakes is not None:
             self.handshakes.stop()
         connections = self.connections
@@ -246,10 +251,9 @@ class Server:
             await self._otlp.stop()
 
     def _turn(self) -> None:
-        """Sweep the connections, and schedule the next sweep. Without open connections, collect garbage if due."""
+        """Sweep the connections, and schedule the next sweep. If the process has no clients, collect garbage if due."""
         has_more = self.connections.sweep()
-        if not self.connections.open:
-            collector.look_at_all()
+        collector.look_at_all()
         self._sweep = asyncio.get_running_loop().call_later(0.0 if has_more else SWEEP_SECONDS, self._turn)
 
 
@@ -262,7 +266,8 @@ def _otlp_export(service: Service, endpoint: str, clients: Clients) -> "OtlpExpo
         raise SettingUnusable(OTLP_NOT_INSTALLED) from error
     from hashrange.server.exposition.server_state import look_at_server  # noqa: PLC0415
 
-    return OtlpExport(endpoint, partial(look_at_server, service, clients), service.clock)
+    in_worker = partial(in_turns, workers=service.workers)
+    return OtlpExport(endpoint, partial(look_at_server, service, clients), service.clock, in_worker)
 
 
 def bound_receive_buffer(descriptor: int) -> None:

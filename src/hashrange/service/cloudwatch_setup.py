@@ -9,6 +9,7 @@ from hashrange.clock import Clock
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.jobs.job import Job
 from hashrange.operations.operation import Scope
+from hashrange.service.late_code import LateCode
 from hashrange.settings import Settings
 from hashrange.store.interface import WholeStore
 
@@ -21,6 +22,9 @@ LATE_JOBS = {"alarms": True, "alarm-actions": False, "auto-scaling": True}
 """Name of each job of alarms and scaling → whether it waits for service time; they run in this order."""
 DOCUMENTS = ("alarm/", "scalable-target/", "scheduled-action/")
 """How names of documents begin for which these jobs have work."""
+
+
+ALARM_CODE = LateCode("hashrange.service.alarm_setup")
 
 
 class CloudWatchSetup:
@@ -60,11 +64,19 @@ class CloudWatchSetup:
     @property
     def found(self) -> "AlarmSetup | None":
         """Alarms and scaling, if somebody has asked for them, or the store has some. Raises StorageError."""
-        if self._set_up is None and self._looked_generation != (generation := self._documents.generation):
-            if any(self._documents.below(prefix) for prefix in DOCUMENTS):
-                self.set_up()
-            self._looked_generation = generation  # last, so that a failure is followed by another look
+        if self.is_wanted:
+            self.set_up()
         return self._set_up
+
+    @property
+    def is_wanted(self) -> bool:
+        """True if the store has alarms or scaling, and nobody has asked for them. Raises StorageError."""
+        if self._set_up is not None or self._looked_generation == (generation := self._documents.generation):
+            return False
+        if any(self._documents.some_below(prefix, None, 1) for prefix in DOCUMENTS):
+            return True
+        self._looked_generation = generation
+        return False
 
     @property
     def jobs(self) -> list[Job]:
@@ -113,6 +125,8 @@ class LateJob:
 
     async def run_slice(self) -> float | None:
         """The job's slice. Raises StorageError."""
+        if self._setup.is_wanted:
+            await ALARM_CODE.be_loaded()
         found = self._setup.found
         return None if found is None else await found.jobs[self._name].run_slice()
 

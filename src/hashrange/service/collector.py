@@ -9,6 +9,7 @@ written, the collector is off: it would examine the same objects again and again
 """
 
 import gc
+from collections.abc import Callable
 
 YOUNG_MAX = 20_000
 """Number of new objects, made and not freed, at which a run of the collector starts; a run takes 2 ms."""
@@ -20,6 +21,16 @@ _is_ours = False
 _former_thresholds = gc.get_threshold()
 _looks = 0
 """Runs of the collector since all objects were last examined."""
+
+
+_counters: list[Callable[[], int]] = []
+"""Count the clients of each server of this process: forks are servers too."""
+
+
+def count_clients_by(count: Callable[[], int]) -> Callable[[], None]:
+    """Examine all objects only while `count` returns 0. Returns a function that ends that."""
+    _counters.append(count)
+    return lambda: _counters.remove(count) if count in _counters else None
 
 
 def settle() -> None:
@@ -68,10 +79,10 @@ def look_at_all() -> None:
     """In a server's own process, collect garbage among all objects, if since the last time at least `LOOKS_UNTIL_ALL`
     runs have frozen objects.
 
-    Called while no client is connected, because it takes 0.1 s per million objects.
+    Called often by each server of the process; does nothing while one of them has clients, because it takes 0.1 s per million objects.
     """
     global _looks
-    if _is_ours and _looks >= LOOKS_UNTIL_ALL:
+    if _is_ours and _looks >= LOOKS_UNTIL_ALL and not any(count() for count in _counters):
         gc.unfreeze()
         gc.collect()  # then `_set_aside` freezes all objects again
         _looks = 0

@@ -65,7 +65,7 @@ class DaxSetup:
         """If the store's content has been replaced, let nodes forget the former one."""
         if self._seen_generation != self._documents.generation:
             self._seen_generation = self._documents.generation
-            if self._clusters is not None and (host := self._clusters.host()) is not None:
+            if self._clusters is not None and (host := self._clusters.running_host) is not None:
                 host.forget()
 
     def _wake(self) -> None:

@@ -66,7 +66,7 @@ class InsightSetup:
 
     def look(self) -> None:
         """Look at what is watched now. Raises StorageError."""
-        if self._is_loaded or self._store.documents.below(WATCH_PREFIX):
+        if self._is_loaded or self._store.documents.some_below(WATCH_PREFIX, None, 1):
             self.insights.look()
 
     def in_front_of(self, inner: WholeStore) -> WholeStore:

@@ -5,7 +5,7 @@ Operations on one item, and pages, are counted apart, because that takes the lea
 
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple, TypeAlias
 
 from hashrange.cloudwatch.dynamodb.definitions import UNITS
@@ -110,23 +110,45 @@ class Counts:
         for one, times in Counter([int(seconds * MICROSECONDS_PER_SECOND) for seconds in values]).items():
             self.add_latency(metric, one, times)
 
-    def take(self) -> Iterator[Observation]:
+    def take(self) -> "TakenCounts":
         """All that has been counted; it is then forgotten."""
         self.fold()
-        values, self._values = self._values, {}
-        microseconds, self._microseconds = self._microseconds, {}
-        for metric, counted in values.items():
-            yield Observation(metric, UNITS[metric.name], observed_values(counted))
-        for metric, latencies in microseconds.items():
-            # A latency lies, on the average, half a microsecond above the one that was rounded down.
-            milliseconds = {(one + 0.5) / MICROSECONDS_PER_MILLISECOND: times for one, times in latencies.items()}
-            distribution = distribution_of(milliseconds.items())
-            yield Observation(metric, UNITS[metric.name], observed_values(milliseconds), distribution)
+        taken = TakenCounts(self._values, self._microseconds)
+        self._values, self._microseconds = {}, {}
+        return taken
 
     def forget(self) -> None:
         """Forget all that has been counted."""
-        for _ in self.take():
-            pass
+        self.take()
+
+
+class TakenCounts:
+    """What was counted up to some moment, until it is recorded."""
+
+    def __init__(self, values: dict[MetricId, Counted], microseconds: dict[MetricId, dict[int, int]]) -> None:
+        self._values, self._microseconds = values, microseconds
+
+    @property
+    def is_empty(self) -> bool:
+        """True if all has been taken out, or nothing was counted."""
+        return not self._values and not self._microseconds
+
+    def pop(self, metric: MetricId | None = None) -> Observation | None:
+        """Take out what was observed of a metric, None: of any. None if nothing was observed of it."""
+        if metric is None:
+            metric = next(iter(self._values or self._microseconds), None)
+            if metric is None:
+                return None
+        counted = self._values.pop(metric, None)
+        if counted is not None:
+            return Observation(metric, UNITS[metric.name], observed_values(counted))
+        latencies = self._microseconds.pop(metric, None)
+        if latencies is None:
+            return None
+        # A latency lies, on the average, half a microsecond above the one that was rounded down.
+        milliseconds = {(one + 0.5) / MICROSECONDS_PER_MILLISECOND: times for one, times in latencies.items()}
+        distribution = distribution_of(milliseconds.items())
+        return Observation(metric, UNITS[metric.name], observed_values(milliseconds), distribution)
 
 
 def observed_values(counted: Mapping[float, int]) -> StatisticSet:

@@ -5,7 +5,8 @@ An observation belongs to the minute in which its call ended: whatever moves the
 """
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,6 +15,7 @@ from hashrange.cloudwatch.dynamodb.definitions import PERIODS_SECONDS
 from hashrange.cloudwatch.dynamodb.gauges import place_of_table
 from hashrange.cloudwatch.dynamodb.metric_ids import CONSUMED, WRITTEN, Place, customer_metric, table_metric
 from hashrange.cloudwatch.limits import METRIC_MINUTE_SECONDS
+from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.errors import Abandoned, ApiError
 from hashrange.operations.meter import AnyUsage, ChangeUsage, Meter, PageUsage
@@ -30,7 +32,7 @@ from hashrange.service.metric_calls import (
     count_units,
     count_user_error,
 )
-from hashrange.service.metric_counts import MICROSECONDS_PER_SECOND, Counts
+from hashrange.service.metric_counts import MICROSECONDS_PER_SECOND, Counts, Observation, TakenCounts
 from hashrange.service.metric_deliveries import count_delivery
 from hashrange.service.metric_gauges import MetricGauges
 from hashrange.store.interface import WholeStore
@@ -45,6 +47,10 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 0.25
 """Real time after which what calls have appended is counted, so that it does not fill the memory."""
+
+
+RECORDED_TOGETHER = 10
+"""Metrics of a minute that one piece records."""
 
 
 class RecordedService(Protocol):
@@ -69,7 +75,11 @@ class MetricRecording:
         self._counts = Counts()
         counts = self._counts
         self._of_items, self._of_pages, self._of_entries = counts.of_items, counts.of_pages, counts.of_entries
-        self._gauges = MetricGauges(service.store.catalog, metrics)
+        self._gauges = MetricGauges(service.store.catalog, metrics, self._record_use)
+        self._aside: deque[tuple[int, TakenCounts]] = deque()
+        """What was counted in minutes that are over, each with its begin, and is recorded when somebody reads."""
+        self._beginnings = 0
+        """How often recording has begun anew."""
         self._is_recording = False
         self._has_source = False
         self._leave: list[Callable[[], None]] = []
@@ -103,7 +113,7 @@ class MetricRecording:
         """Record what has been counted, and nothing more."""
         if not self._is_recording:
             return
-        self.record(self._clock.service_time())
+        self._metrics.read_sources()
         self._is_recording = False
         service = self._service
         service.recording = service.faulted.on_error = None
@@ -212,6 +222,7 @@ class MetricRecording:
 
     def _begin(self, since_seconds: float) -> None:
         """Begin with the content that there is now, and has been since this service time."""
+        self._beginnings += 1
         self._generation = self._service.store.documents.generation
         self._gauges.begin(since_seconds)
         self._look_at_clock(self._clock.service_time())
@@ -240,14 +251,15 @@ class MetricRecording:
         now_seconds = self._clock.service_time()
         if self._service.store.documents.generation != self._generation:
             self._counts.forget()  # of the content that has been replaced
+            self._aside.clear()
             self._begin(min(self._before_move(), now_seconds) if has_moved else now_seconds)
             return
         if now_seconds < self._now_seconds:
-            self._record_counts()
+            self._put_aside()
             self._begin(now_seconds)
             return
         if now_seconds >= self._minute_seconds + METRIC_MINUTE_SECONDS:
-            self._record_counts()
+            self._put_aside()
         else:
             self.fold()
         if has_moved:
@@ -264,27 +276,54 @@ class MetricRecording:
         """Count what calls have appended since the last time. Done every LOOK_SECONDS."""
         self._counts.fold()
 
-    def record(self, now_seconds: float) -> None:
-        """Record what has been counted, and what gauges have shown, up to this service time. A `RecordCounts`."""
+    def record(self, now_seconds: float) -> Iterator[None]:
+        """Record what has been counted, and what gauges have shown, up to this service time, in pieces. A `RecordCounts`."""
         if not self._is_recording:
             return
         self._turn()
-        self._record_counts()
+        self._put_aside()
         self._gauges.look(now_seconds)
-        self._gauges.record_gauges(now_seconds)
-        self._gauges.record_zeros(self._minute_seconds)
+        beginnings, documents = self._beginnings, self._service.store.documents
+        for _ in self._pieces(now_seconds, self._minute_seconds):
+            yield
+            if self._beginnings != beginnings or documents.generation != self._generation:
+                return  # the content has been replaced, or time has been moved back
 
-    def _record_counts(self) -> None:
-        minute_seconds = self._minute_seconds
-        for metric, unit, statistics, distribution in self._counts.take():
-            if metric.name in CONSUMED:
-                self._gauges.note_use(metric, minute_seconds)
-            if metric.name == WRITTEN:
-                of_customer = customer_metric(metric)
-                self._gauges.note_use(of_customer, minute_seconds)
-                self._metrics.record(of_customer, unit, minute_seconds, statistics)
-            begin_seconds = minute_seconds - minute_seconds % PERIODS_SECONDS[metric.name]
-            self._metrics.record(metric, unit, begin_seconds, statistics, distribution)
+    def _pieces(self, now_seconds: float, minute_seconds: int) -> Iterator[None]:
+        yield from self._gauges.settle(now_seconds)
+        aside = self._aside
+        while aside:
+            at_seconds, taken = aside[0]
+            for _ in range(RECORDED_TOGETHER):
+                self._record_observation(at_seconds, taken.pop())
+            if taken.is_empty:
+                aside.popleft()
+            yield
+        yield from self._gauges.record_zeros(minute_seconds)
+
+    def _put_aside(self) -> None:
+        """Put what has been counted in this minute aside, to be recorded when somebody reads."""
+        taken = self._counts.take()
+        if not taken.is_empty:
+            self._aside.append((self._minute_seconds, taken))
+
+    def _record_use(self, metric: MetricId) -> None:
+        """Record what is put aside of a metric, which ends."""
+        for minute_seconds, taken in self._aside:
+            self._record_observation(minute_seconds, taken.pop(metric))
+
+    def _record_observation(self, minute_seconds: int, observed: Observation | None) -> None:
+        if observed is None:
+            return
+        metric, unit, statistics, distribution = observed
+        if metric.name in CONSUMED:
+            self._gauges.note_use(metric, minute_seconds)
+        if metric.name == WRITTEN:
+            of_customer = customer_metric(metric)
+            self._gauges.note_use(of_customer, minute_seconds)
+            self._metrics.record(of_customer, unit, minute_seconds, statistics)
+        begin_seconds = minute_seconds - minute_seconds % PERIODS_SECONDS[metric.name]
+        self._metrics.record(metric, unit, begin_seconds, statistics, distribution)
 
 
 def _read_units(usage: AnyUsage) -> tuple[float, tuple[OpenTable, str | None]]:

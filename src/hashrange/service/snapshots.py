@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from hashrange.clock import MovableClock, ServiceTimeState
 from hashrange.faults.fault import Faults
+from hashrange.items.steps import gave_way
+from hashrange.service.drive import in_turns
 from hashrange.service.service import Service
 from hashrange.settings import Settings
 from hashrange.store.copying import Checkpoint
@@ -18,7 +20,8 @@ if TYPE_CHECKING:
 PIECE_BYTES = 256 * 1024
 """Length of the keys and values that are read at once from a checkpoint, in some 0.3 ms."""
 
-
+SAVES_MAX = 10
+"""How often metrics are saved again before a copy because others came meanwhile. After the last time the copy may lack some of these."""
 NO_FAULTS = Faults()
 
 
@@ -36,10 +39,21 @@ class ServiceSnapshot(NamedTuple):
 
 
 async def take_snapshot(service: Service) -> ServiceSnapshot:
-    """Copy the state of a service. Raises StorageError."""
+    """Copy the state of a service at one moment, which comes when all metrics are saved; until then, requests go on. Raises StorageError."""
+    return await in_turns(_take_snapshot(service), service.workers, begins_now=True)
+
+
+async def _take_snapshot(service: Service) -> ServiceSnapshot:
     clock = movable_clock(service)
-    await service.background.cloudwatch.save()
-    checkpoint = await service.store.checkpoint()
+    save, store = service.background.cloudwatch.save, service.store
+    await save()
+    for _ in range(SAVES_MAX):
+        await store.prepare_checkpoint()
+        ways_given = gave_way()
+        await save()  # what has been recorded since, mostly nothing
+        if gave_way() == ways_given:
+            break
+    checkpoint = await store.checkpoint()
     terms = dict(service.throughput_terms)
     return ServiceSnapshot(checkpoint, clock.state, clock.service_time(), faults_of(service), terms)
 

@@ -35,6 +35,10 @@ class Checkpoint(Protocol):
 class Copying(Protocol):
     """The methods of a store that copy or replace its whole content, or make a checkpoint of given rows."""
 
+    async def prepare_checkpoint(self) -> None:
+        """Do what takes long of the next `checkpoint`. If few bytes are written meanwhile, that one does not suspend. Raises StorageError."""
+        ...
+
     async def checkpoint(self) -> Checkpoint:
         """Copy the whole content, as of the last commit when this method returns."""
         ...

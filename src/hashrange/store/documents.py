@@ -30,6 +30,10 @@ class Documents(Protocol):
         """
         ...
 
+    def some_below(self, prefix: str, after: str | None, count: int) -> Sequence[tuple[str, bytes]]:
+        """As `below`, but at most `count` of them: those that follow the name `after`; None: the first ones. Raises StorageError."""
+        ...
+
     async def write(self, changes: Mapping[str, bytes | None], generation: int | None = None) -> bool:
         """Put documents, or delete those whose value is None, all in one commit, which has taken place on return.
 

@@ -151,7 +151,7 @@ class SuspendingStore:
         """Number of writes, transactions and snapshot reads refused for a conflict."""
         self.catalog = SuspendingCatalog(self)
         self.streams = SuspendingStreams(self)
-        self.documents = inner.documents
+        self.documents, self.prepare_checkpoint = inner.documents, inner.prepare_checkpoint
 
     @property
     def lost_outcomes(self) -> int:

@@ -28,7 +28,7 @@ STATES = {"a": "ALARM", "b": "ALARM", "c": "OK", "d e": "INSUFFICIENT_DATA"}
     ],
 )  # fmt: skip
 def test_so_many_alarms_are_in_a_state(rule: str, *, is_true: bool) -> None:
-    assert read_rule(rule).is_true(STATES.get) is is_true  # type: ignore[arg-type]
+    assert read_rule(rule, "000000000000", "us-east-1").is_true(STATES.get) is is_true  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_so_many_alarms_are_in_a_state(rule: str, *, is_true: bool) -> None:
 )
 def test_rules_are_refused_at_a_place(rule: str, reason: str) -> None:
     with pytest.raises(RuleError) as caught:
-        read_rule(rule)
+        read_rule(rule, "000000000000", "us-east-1")
     assert str(caught.value).startswith(reason)
 
 

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from hashrange.cloudwatch import metrics as metrics_module
+from hashrange.cloudwatch import series_table
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.runs import RUNS_MAX
 from hashrange.cloudwatch.statistics import StatisticSet, of_value
@@ -209,7 +209,7 @@ def test_metrics_are_found_by_their_parts_for_two_weeks(world: World) -> None:
 def test_the_metrics_recorded_longest_ago_are_forgotten_when_there_are_too_many(
     world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(metrics_module, "METRIC_SERIES_CUSTOM_MAX", 40)
+    monkeypatch.setattr(series_table, "METRIC_SERIES_CUSTOM_MAX", 40)
     metrics = [OWN._replace(name=f"{place:03}") for place in range(100)]
     world.metrics.record(READS, "Count", START_SECONDS, ONE)
     with caplog.at_level(logging.WARNING, "hashrange.cloudwatch"):

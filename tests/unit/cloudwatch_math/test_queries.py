@@ -109,7 +109,7 @@ def test_what_is_computed_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     many = "[" + ", ".join(["METRICS()"] * 12) + "]"
     for expressions in (
         [f"{many} * m1"],
-        [f"METRICS() + {number}" for number in range(12)],
+        [f"METRICS() + {number}" for number in range(12)] + [" + ".join(f"e{number}" for number in range(1, 13))],
         ["[METRICS(), [METRICS(), METRICS()], METRICS(), METRICS(), METRICS(), METRICS(), METRICS(), METRICS()]"],
     ):
         with pytest.raises(ServiceError, match="20,000 datapoints at once"):

@@ -213,6 +213,6 @@ def test_the_metrics_of_many_tables_are_written_in_pieces(accept: str) -> None:
         latency = MetricId(*place, "SuccessfulRequestLatency", (("Operation", "GetItem"), table))
         totals.add(latency, "Milliseconds", of_value(1.0), {bucket_of(value): 1.0 for value in (0.5, 1.0, 20.0)})
     state = ServerState(0.0, 100, 1, 1, 1, totals.all(), {})
-    exposition = Exposition(lambda: state)
+    exposition = Exposition(lambda _: state)
     assert exposition.text(accept)[0].count(b"\n") > 100 * 19
     assert lines_between_looks(lambda: exposition.text(accept)) < 20_000

@@ -55,6 +55,9 @@ class MemoryDocuments:
     def below(self, prefix: str) -> Sequence[tuple[str, bytes]]:
         return sorted((name, value) for name, value in self.content.items() if name.startswith(prefix))
 
+    def some_below(self, prefix: str, after: str | None, count: int) -> Sequence[tuple[str, bytes]]:
+        return [one for one in self.below(prefix) if after is None or one[0] > after][:count]
+
     async def write(self, changes: Mapping[str, bytes | None], generation: int | None = None) -> bool:
         await asyncio.sleep(0)
         await self.gate.wait()

@@ -113,6 +113,9 @@ class StubDocuments:
     def below(self, prefix: str) -> list[tuple[str, bytes]]:
         return []
 
+    def some_below(self, prefix: str, after: str | None, count: int) -> list[tuple[str, bytes]]:
+        return []
+
     async def write(self, changes: Mapping[str, bytes | None], generation: int | None = None) -> bool:
         return True
 

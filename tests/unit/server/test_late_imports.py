@@ -54,7 +54,7 @@ LOADED_FOR = {
     "json": FORMS_LOADED,
     "scaling": FORMS_LOADED,
     "cbor": (*FORMS_LOADED, "cbor2"),
-    "metrics": ("hashrange.server.exposition.prometheus", "hashrange.server.exposition.server_state"),
+    "metrics": ("hashrange.server.exposition.prometheus",),
 }
 CASES = [(form, module) for form, modules in LOADED_FOR.items() for module in modules]
 

@@ -57,6 +57,19 @@ def test_a_document_of_any_length_is_read_as_written(store: EmbeddedStore, run: 
     assert len(rows_of(store)) == 1
 
 
+@pytest.mark.parametrize("count", [1, 2, 3, 10])
+def test_documents_are_read_in_parts_in_the_order_of_their_names(store: EmbeddedStore, run: Run, count: int) -> None:
+    documents = {"a": b"1", "ab": LONG, "b": b"2", "é": LONG[1:], "z": b"3"}
+    run(store.documents.write({**documents, "c": MUCH, "y": b"other"}))
+    run(store.documents.write({"c": None, "y": None}))
+    found: list[tuple[str, bytes]] = []
+    while part := store.documents.some_below("", found[-1][0] if found else None, count):
+        assert len(part) <= count
+        found += part
+    assert found == sorted(documents.items(), key=lambda one: one[0].encode())
+    assert store.documents.some_below("a", "a", 5) == [("ab", LONG)]
+
+
 @pytest.mark.parametrize("before", [b"short", LONG, MUCH])
 @pytest.mark.parametrize("after", [b"", LONG[1:], MUCH[1:], None])
 def test_a_document_takes_the_place_of_another(

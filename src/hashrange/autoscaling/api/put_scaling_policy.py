@@ -139,7 +139,7 @@ def _tracking(place: TargetPlace, given: TrackingMember) -> Tracking:
             refuse_scaling(sentences.TARGET_VALUE.format(least=least, most=most, metric=kind))
     else:
         assert customized is not None
-        _check_customized(customized)
+        _check_customized(place, customized)
         if not given.TargetValue > 0:
             refuse_scaling(sentences.TARGET_POSITIVE)
         if not 1 / METRIC_VALUE_MAX <= given.TargetValue <= METRIC_VALUE_MAX:
@@ -155,14 +155,16 @@ def _tracking(place: TargetPlace, given: TrackingMember) -> Tracking:
     )
 
 
-def _check_customized(given: CustomizedMetricMember) -> None:
+def _check_customized(place: TargetPlace, given: CustomizedMetricMember) -> None:
     try:
         if given.Metrics:
             beside = [name for name in BESIDE_METRICS if getattr(given, name) is not None]
             if beside:
                 refuse_scaling(sentences.METRICS_BESIDE.format(names=", ".join(beside)))
             queries = read_queries(metric_queries(given.Metrics))
-            check_queries(queries, Threshold("GreaterThanThreshold", 0.0, LOW_MINUTES))
+            check_queries(
+                Caller(place.account, place.region), queries, Threshold("GreaterThanThreshold", 0.0, LOW_MINUTES)
+            )
         else:
             _check_metric(given)
     except ServiceError as error:

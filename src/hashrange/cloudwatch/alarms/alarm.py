@@ -131,8 +131,9 @@ def arn_of(account: str, region: str, name: str) -> str:
     return f"arn:aws:cloudwatch:{region}:{account}:alarm:{name}"
 
 
-def name_in(arn_or_name: str) -> str:
-    """The name of an alarm that is given by its name or ARN."""
-    if arn_or_name.startswith("arn:"):
-        return arn_or_name.split(":", 6)[-1]
+def name_in(arn_or_name: str, account: str, region: str) -> str:
+    """The name of an alarm of this account and Region that is given by its name or ARN. An ARN of others is returned as it is, which names no alarm."""
+    parts = arn_or_name.split(":", 6)
+    if parts[0] == "arn" and parts[2:6] == ["cloudwatch", region, account, "alarm"]:
+        return parts[-1]
     return arn_or_name

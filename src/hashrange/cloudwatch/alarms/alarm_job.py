@@ -138,7 +138,7 @@ class AlarmEvaluation:
             return None if other is None else other.state
 
         try:
-            rule = read_rule(alarm.definition.rule or "")
+            rule = read_rule(alarm.definition.rule or "", alarm.account, alarm.region)
         except RuleError:  # rules are put only if they can be read
             return False
         if self._alarms.get(alarm.account, alarm.region, alarm.name) is not alarm:
@@ -157,7 +157,8 @@ class AlarmEvaluation:
         return True
 
     def _suppressor_is_on(self, alarm: Alarm, suppressor: Suppressor) -> bool:
-        other = self._alarms.get(alarm.account, alarm.region, name_in(suppressor.alarm))
+        place = alarm.account, alarm.region
+        other = self._alarms.get(*place, name_in(suppressor.alarm, *place))
         return other is not None and other.state == "ALARM"
 
     def _suppressed(self, alarm: Alarm, suppressor: Suppressor, now_seconds: float) -> Alarm:

@@ -15,8 +15,8 @@ from hashrange.messages import alarms as alarm_sentences
 from hashrange.messages import metric_queries as sentences
 
 
-def check_queries(queries: Sequence[MetricDataQuery], threshold: Threshold) -> None:
-    """Raise ServiceError unless an alarm may have these queries."""
+def check_queries(caller: Caller, queries: Sequence[MetricDataQuery], threshold: Threshold) -> None:
+    """Raise ServiceError unless an alarm of this caller may have these queries."""
     expressions = sum(query.Expression is not None for query in queries)
     if max(expressions, len(queries) - expressions) > ALARM_QUERIES_MAX:
         raise ServiceError("ValidationError", sentences.ALARM_QUERIES.format(most=ALARM_QUERIES_MAX))
@@ -28,6 +28,7 @@ def check_queries(queries: Sequence[MetricDataQuery], threshold: Threshold) -> N
     if "SEARCH" in read.functions:
         raise ServiceError("ValidationError", sentences.ALARM_SEARCHES)
     read.check_series(read.returned[0])
+    read.check_accounts(caller)
     if read.period_seconds * threshold.evaluation_periods > ALARM_SECONDS_MAX:
         raise ServiceError("ValidationError", sentences.ALARM_WINDOW.format(most=ALARM_SECONDS_MAX))
 

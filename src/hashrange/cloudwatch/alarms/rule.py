@@ -74,9 +74,9 @@ class _Token(NamedTuple):
     """The keyword or sign that the token is, in upper case; empty for quoted text."""
 
 
-def read_rule(text: str) -> RuleNode:
-    """The tree of a rule; may give way: the longest rule takes 30 ms. Raises RuleError."""
-    reader = _Reader([*_tokens(text)])
+def read_rule(text: str, account: str, region: str) -> RuleNode:
+    """The tree of a rule, which looks at alarms of this account and Region; may give way: the longest rule takes 30 ms. Raises RuleError."""
+    reader = _Reader([*_tokens(text)], account, region)
     node = reader.any_of(0)
     reader.require_end()
     return node
@@ -106,8 +106,9 @@ def _unsupported(token: _Token, needed: str = "") -> RuleError:
 class _Reader:
     """Reads tokens from left to right."""
 
-    def __init__(self, tokens: list[_Token]) -> None:
+    def __init__(self, tokens: list[_Token], account: str, region: str) -> None:
         self._left = tokens[::-1]
+        self._place = account, region
 
     def any_of(self, level: int) -> RuleNode:
         """Parts with OR between them."""
@@ -155,7 +156,7 @@ class _Reader:
         if alarm.word in {"(", ")", ","}:
             raise _unsupported(alarm)
         value: StateValue = state.word  # type: ignore[assignment]
-        return RuleNode("state", alarm=name_in(alarm.text), state=value)
+        return RuleNode("state", alarm=name_in(alarm.text, *self._place), state=value)
 
     def _at_least(self) -> RuleNode:
         """`(2, NOT ALARM, (a, b, c))`. Source: user guide, *Composite alarms*."""

@@ -12,7 +12,7 @@ import msgspec
 
 from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
 from hashrange.cloudwatch.api.checks import missing, read_next_token, token_of
-from hashrange.cloudwatch.limits import METRIC_DATA_POINTS_MAX
+from hashrange.cloudwatch.limits import METRIC_DATA_POINTS_MAX, METRIC_RESULTS_MAX
 from hashrange.cloudwatch.metric_labels import timezone_of
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.cloudwatch.queries import MetricDataQuery, Queries, invalid, results_of
@@ -114,16 +114,22 @@ class _Page:
         shown = times[: self.left]
         self.left -= len(shown)
         spend(len(shown))
-        is_complete = len(shown) == len(times)
-        dropped = {"Code": "ArithmeticError", "Value": sentences.VALUES_DROPPED}
+        is_complete = len(shown) == len(times) and not result.is_left_out
+        messages = []
+        if result.has_dropped:
+            messages.append({"Code": "ArithmeticError", "Value": sentences.VALUES_DROPPED})
+        if result.forbidden_account is not None:
+            text = sentences.OTHER_ACCOUNT.format(account=result.forbidden_account)
+            messages.append({"Code": "Forbidden", "Value": text})
+        status = "Complete" if is_complete else "PartialData"
         self.results.append(
             {
                 "Id": result.id,
                 "Label": result.label,
                 "Timestamps": [datetime.fromtimestamp(at, UTC) for at in shown],
                 "Values": [result.values[at] for at in shown],
-                "StatusCode": "Complete" if is_complete else "PartialData",
-                "Messages": [dropped] if result.has_dropped else None,
+                "StatusCode": status if result.forbidden_account is None else "Forbidden",
+                "Messages": messages or None,
             }
         )
         return None if is_complete else shown[-1] if shown else behind_seconds
@@ -134,7 +140,10 @@ def _fill(page: _Page, queries: Queries, evaluation: QueryEvaluation, start: _St
     returned: Sequence[str] = queries.returned
     if queries.has_expressions:
         for query_id in returned:
-            for result in results_of(evaluation, query_id):
+            # There is no next page, so what does not fit is not computed.
+            has_room = page.left and len(page.results) < METRIC_RESULTS_MAX
+            results = results_of(evaluation, query_id) if has_room else [evaluation.left_out(query_id)]
+            for result in results:
                 page.add(result, None)
         return None
     behind_seconds = start.behind_seconds

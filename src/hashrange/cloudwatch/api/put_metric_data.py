@@ -37,6 +37,11 @@ from hashrange.cloudwatch.units import STANDARD_UNITS
 from hashrange.items.steps import spend
 from hashrange.messages import cloudwatch as sentences
 
+DATUM_STEPS = 20
+"""Steps that checking one datum takes, besides its values."""
+RECORD_STEPS = 20
+"""Steps that recording one datum takes."""
+
 
 class StatisticValuesMember(msgspec.Struct, frozen=True):
     """Statistics of several values."""
@@ -107,6 +112,7 @@ async def put_metric_data(metrics: Metrics, caller: Caller, request: PutMetricDa
     observations = _observations(caller, request.Namespace, data, now_seconds)
     await metrics.make_room()
     for one in observations:
+        spend(RECORD_STEPS)
         metrics.record(*one[:5], by_second=one.by_second)
 
 
@@ -130,7 +136,7 @@ def _observations(
 def _observation(
     caller: Caller, namespace: str, datum: MetricDatumMember, path: str, now_seconds: float
 ) -> _Observation:
-    spend(len(datum.Values or ()) + 1)
+    spend(len(datum.Values or ()) + DATUM_STEPS)
     check_ascii(f"{path}.MetricName", datum.MetricName)
     check_metric(namespace, datum.MetricName, f"{path}.")
     dimensions = _dimensions_of(datum.Dimensions, f"{path}.Dimensions")

@@ -7,16 +7,17 @@ Source: CloudWatch user guide, *CloudWatch search expression syntax*.
 
 import re
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import reduce
 from typing import NamedTuple
 
 from hashrange.cloudwatch.limits import METRIC_SEARCH_LENGTH_MAX
 from hashrange.cloudwatch.math.errors import MathError
+from hashrange.cloudwatch.math.searched_metrics import Places, SearchedMetrics
 from hashrange.cloudwatch.metric_id import MetricId
-from hashrange.items.steps import spend
+from hashrange.items.steps import sort, spend
 from hashrange.messages import metric_queries as sentences
 
-MetricMatches = Callable[[MetricId], bool]
+FindPlaces = Callable[[SearchedMetrics], Places]
 SEARCH_LEVELS_MAX = 50
 
 _as_schema = re.compile(r"\s*\{([^{}]*)\}\s*,?(.*)", re.DOTALL).fullmatch
@@ -31,31 +32,6 @@ _next_token = re.compile(
     re.VERBOSE | re.DOTALL,
 ).match
 _unescaped = re.compile(r"\\(.)", re.DOTALL).sub
-_pieces = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+").findall
-"""Pieces of a text: words, also those that only a capital begins, and digits."""
-_divided = re.compile(r"[^\W_]+").fullmatch
-
-
-class TextTokens(NamedTuple):
-    """What a term may be compared with, of one text."""
-
-    text: str
-    pieces: tuple[str, ...]
-    """In their order, as they are written: `Custom`, `Count`, `1`."""
-    lower: tuple[str, ...]
-    """The same in lower case."""
-    whole: str
-    """All pieces together, in lower case."""
-    has_signs: bool
-    """True if something but letters and digits divides the text."""
-
-
-@lru_cache(4_096)
-def tokens_of(text: str) -> TextTokens:
-    """The tokens of a name, a value or a term."""
-    pieces = tuple(_pieces(text))
-    lower = tuple(piece.lower() for piece in pieces)
-    return TextTokens(text, pieces, lower, "".join(lower), _divided(text) is None)
 
 
 class Search(NamedTuple):
@@ -65,18 +41,17 @@ class Search(NamedTuple):
     """None: any namespace."""
     dimension_names: frozenset[str]
     """All dimensions of a metric; empty: any dimensions."""
-    matches: MetricMatches
-    term_count: int
+    matching: FindPlaces | None
+    """Finds the metrics that the terms fit; None: there are no terms."""
 
-    def finds(self, metric: MetricId) -> bool:
-        """True if the search finds this metric. 1 to 5 µs for each term."""
-        spend(self.term_count + 1)
-        if self.namespace is not None:
-            if metric.namespace != self.namespace:
-                return False
-            if self.dimension_names and {name for name, _ in metric.dimensions} != self.dimension_names:
-                return False
-        return self.matches(metric)
+    def found_in(self, metrics: SearchedMetrics) -> list[MetricId]:
+        """The metrics that the search finds in those of its namespace, or in all if it names none; may give way."""
+        found = metrics.every
+        if self.dimension_names:
+            found = metrics.with_dimensions(self.dimension_names)
+        if self.matching is not None:
+            found = metrics.both(found, self.matching(metrics))
+        return [metrics.metrics[place] for place in sort(found)]
 
 
 def read_search(text: str) -> Search:
@@ -92,9 +67,9 @@ def read_search(text: str) -> Search:
     if namespace is None and not terms:
         raise MathError(sentences.SEARCH_EMPTY)
     reader = _Reader(terms)
-    matches = reader.any_of(0) if terms else (lambda _: True)
+    matching = reader.any_of(0) if terms else None
     reader.expect_end()
-    return Search(namespace, frozenset(name for name in names if name), matches, len(terms))
+    return Search(namespace, frozenset(name for name in names if name), matching)
 
 
 class _Term(NamedTuple):
@@ -140,23 +115,23 @@ class _Reader:
         if sign is not None:
             raise MathError(sentences.SEARCH_UNEXPECTED.format(sign=sign))
 
-    def any_of(self, level: int) -> MetricMatches:
+    def any_of(self, level: int) -> FindPlaces:
         """Parts with OR between them."""
         parts = [self._all_of(level)]
         while self._next() == "OR":
             self._place += 1
             parts.append(self._all_of(level))
-        return parts[0] if len(parts) == 1 else (lambda metric: any(part(metric) for part in parts))
+        return lambda metrics: reduce(metrics.either, (part(metrics) for part in parts))
 
-    def _all_of(self, level: int) -> MetricMatches:
+    def _all_of(self, level: int) -> FindPlaces:
         parts = [self._one(level)]
         while self._next() not in {"OR", ")", None}:
             if self._next() == "AND":
                 self._place += 1
             parts.append(self._one(level))
-        return parts[0] if len(parts) == 1 else (lambda metric: all(part(metric) for part in parts))
+        return lambda metrics: reduce(metrics.both, (part(metrics) for part in parts))
 
-    def _one(self, level: int) -> MetricMatches:
+    def _one(self, level: int) -> FindPlaces:
         if level > SEARCH_LEVELS_MAX:
             raise MathError(sentences.SEARCH_LEVELS.format(most=SEARCH_LEVELS_MAX))
         if self._next() is None:
@@ -165,7 +140,7 @@ class _Reader:
         self._place += 1
         if term.sign == "NOT":
             part = self._one(level + 1)
-            return lambda metric: not part(metric)
+            return lambda metrics: metrics.others(part(metrics))
         if term.sign == "(":
             inner = self.any_of(level + 1)
             if self._next() != ")":
@@ -174,40 +149,4 @@ class _Reader:
             return inner
         if term.sign:
             raise MathError(sentences.SEARCH_UNEXPECTED.format(sign=term.sign))
-        fits = _fits_exactly if term.is_exact else _fits
-        wanted = tokens_of(term.text)
-        return lambda metric: any(fits(tokens_of(text), wanted) for text in _texts(metric, term.property))
-
-
-def _texts(metric: MetricId, wanted: str | None) -> Iterator[str]:
-    """The texts of a metric that a term may be in."""
-    if wanted in {None, "MetricName"}:
-        yield metric.name
-    if wanted in {None, "Namespace"}:
-        yield metric.namespace
-    if wanted == ":aws.AccountId":
-        yield metric.account
-        yield "LOCAL"
-    for name, value in metric.dimensions:
-        if wanted is None:
-            yield name
-        if wanted in {None, name}:
-            yield value
-
-
-def _fits_exactly(given: TextTokens, wanted: TextTokens) -> bool:
-    return given.text == wanted.text
-
-
-def _fits(given: TextTokens, wanted: TextTokens) -> bool:
-    """True if the term is a token of the text, or tokens that follow one another.
-
-    Then they have to be written alike, unless signs divide them in the term: `Count1` and `count-1` are in `CustomCount1`, but not `count1`.
-    """
-    if wanted.whole == given.whole or not wanted.pieces:
-        return True
-    if len(wanted.pieces) == 1:
-        return wanted.whole in given.lower
-    pieces, sought = (given.lower, wanted.lower) if wanted.has_signs else (given.pieces, wanted.pieces)
-    count = len(sought)
-    return any(pieces[place : place + count] == sought for place in range(len(pieces) - count + 1))
+        return lambda metrics: metrics.with_term(term.property, term.text, is_exact=term.is_exact)

@@ -79,7 +79,7 @@ def families_of(state: ServerState) -> Iterable[Family]:
     yield Family(f"{PREFIX}build_info", "gauge", "Version that is running.", [Sample({"version": __version__}, 1.0)])
     for name, documentation, value in (
         ("connections", "Open connections.", state.connections),
-        ("tables", "Tables of all accounts and Regions.", state.tables),
+        ("tables", "Tables of the accounts and Regions that are shown.", state.tables),
         ("service_time_seconds", "The database's own time, in seconds since 1970.", state.service_seconds),
         ("durable_commit_position", "Position up to which commits survive a power cut.", state.durable_commits),
     ):

@@ -6,7 +6,8 @@ Source: OpenTelemetry, *Metrics data model*.
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from typing import Any
 
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.sdk.metrics.export import (
@@ -27,6 +28,7 @@ from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
 from hashrange import __version__
 from hashrange.clock import Clock
+from hashrange.items.steps import spend
 from hashrange.server.exposition.families import (
     LATENCY_BOUNDS_SECONDS,
     Family,
@@ -39,6 +41,9 @@ from hashrange.server.exposition.server_state import LookAtServer
 INTERVAL_SECONDS = 60.0
 TIMEOUT_SECONDS = 10.0
 """Longest time that sending may take."""
+POINT_STEPS = 5
+"""Steps that making one point takes."""
+InTurns = Callable[[Coroutine[Any, Any, MetricsData]], Awaitable[MetricsData]]
 _NANOSECONDS = 1_000_000_000
 _log = logging.getLogger("hashrange.metrics")
 
@@ -46,8 +51,9 @@ _log = logging.getLogger("hashrange.metrics")
 class OtlpExport:
     """Sends the metrics of one server to one collector."""
 
-    def __init__(self, endpoint: str, look: LookAtServer, clock: Clock) -> None:
-        """`endpoint`: URL that takes metrics, such as `http://localhost:4318/v1/metrics`."""
+    def __init__(self, endpoint: str, look: LookAtServer, clock: Clock, in_turns: InTurns = lambda work: work) -> None:
+        """`endpoint`: URL that takes metrics, such as `http://localhost:4318/v1/metrics`. `in_turns` runs a coroutine so that it gives way to requests."""
+        self._in_turns = in_turns
         self._exporter = OTLPMetricExporter(endpoint=endpoint, timeout=TIMEOUT_SECONDS)
         self._endpoint = endpoint
         self._look = look
@@ -78,7 +84,7 @@ class OtlpExport:
 
     async def send(self) -> None:
         """Send what has been counted so far. A failure is logged, the first in a row only."""
-        data = self._metrics_data(families_of(self._look()))
+        data = await self._in_turns(self._collected())
         try:
             result = await asyncio.to_thread(self._exporter.export, data)
         except Exception as error:  # noqa: BLE001 - whatever the exporter's libraries raise: the server goes on
@@ -88,6 +94,10 @@ class OtlpExport:
         if has_failed and not self._has_failed:
             _log.warning("metrics could not be sent to %s; it is tried again", self._endpoint)
         self._has_failed = has_failed
+
+    async def _collected(self) -> MetricsData:
+        """The metrics now; may give way: those of 2,000 tables take 0.2 s."""
+        return self._metrics_data(families_of(self._look(None)))
 
     def _metrics_data(self, families: Iterable[Family]) -> MetricsData:
         now_nanoseconds = int(self._clock.wall_time() * _NANOSECONDS)
@@ -112,11 +122,13 @@ class OtlpExport:
 
     def _number_point(self, sample: Sample, now_nanoseconds: int) -> NumberDataPoint:
         assert isinstance(sample.value, float)
+        spend(POINT_STEPS)
         return NumberDataPoint(sample.labels, self._begin_nanoseconds, now_nanoseconds, sample.value)
 
     def _histogram_point(self, sample: Sample, now_nanoseconds: int) -> HistogramDataPoint:
         value = sample.value
         assert isinstance(value, HistogramValue)
+        spend(POINT_STEPS)
         return HistogramDataPoint(
             attributes=sample.labels,
             start_time_unix_nano=self._begin_nanoseconds,

@@ -21,7 +21,7 @@ from hashrange.server.exposition.families import (
     Sample,
     families_of,
 )
-from hashrange.server.exposition.server_state import LookAtServer
+from hashrange.server.exposition.server_state import LookAtServer, Viewer
 
 WRITTEN_AT_ONCE = 10
 """Samples that are written between two steps that may give way."""
@@ -41,12 +41,12 @@ class _PacedSamples(list[WrittenSample]):
 class ServerCollector(Collector):
     """Shows the server's families to prometheus-client, as they are when it asks."""
 
-    def __init__(self, look: LookAtServer) -> None:
-        self._look = look
+    def __init__(self, look: LookAtServer, viewer: Viewer | None) -> None:
+        self._look, self._viewer = look, viewer
 
     def collect(self) -> Iterable[Metric]:
         """All families with their samples; may give way."""
-        for family in families_of(self._look()):
+        for family in families_of(self._look(self._viewer)):
             metric = _metric(family)
             metric.samples = _PacedSamples(metric.samples)
             yield metric
@@ -88,11 +88,13 @@ class Exposition:
     """The metrics of one server, and of its process."""
 
     def __init__(self, look: LookAtServer) -> None:
-        self._registry = CollectorRegistry()
-        self._registry.register(ServerCollector(look))
-        ProcessCollector(registry=self._registry)
+        self._look = look
+        self._process = ProcessCollector(registry=None)
 
-    def text(self, accept: str) -> tuple[bytes, bytes]:
-        """Body and content type of a reply to a request with this header Accept; may give way."""
+    def text(self, accept: str, viewer: Viewer | None = None) -> tuple[bytes, bytes]:
+        """Body and content type of a reply to a request with this header Accept; may give way. `viewer` None: who sees all accounts."""
         encode, content_type = choose_encoder(accept)
-        return encode(self._registry), content_type.encode()
+        registry = CollectorRegistry()
+        registry.register(ServerCollector(self._look, viewer))
+        registry.register(self._process)
+        return encode(registry), content_type.encode()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hashrange.server.access import Access
 from hashrange.server.gate import Guard
 from hashrange.server.incoming import Respond
+from hashrange.service.late_code import LateCode
 from hashrange.service.service import Service
 from hashrange.wire.http import HttpRequest
 
@@ -16,6 +17,15 @@ if TYPE_CHECKING:
 OTHER_SIGNING_NAMES = ("monitoring", "application-autoscaling", "dax", "sts")
 _is_target = re.compile(rb"(?:GraniteServiceVersion20100801|AnyScaleFrontendService|AmazonDAXV3)\.").match
 _is_cbor_path = re.compile(rb"/service/GraniteServiceVersion20100801/").match
+_code = LateCode(
+    "hashrange.server.protocols.aws_forms.protocol",
+    "hashrange.server.issuing",
+    "hashrange.sts.api.registry",
+    "hashrange.service.alarm_setup",
+    "hashrange.dax.api.registry",
+    "hashrange.dax.clusters",
+)
+"""What the protocol and the services' APIs consist of."""
 _FORM_TYPE = b"application/x-www-form-urlencoded"
 
 
@@ -46,6 +56,7 @@ class OtherServices:
 
     def _load(self) -> "AwsForms":
         if self._forms is None:
+            _code.load()
             # Imported here: most servers are never asked by these services' clients, and start time counts.
             from hashrange.server.issuing import sessions_for  # noqa: PLC0415
             from hashrange.server.protocols.aws_forms.protocol import AwsForms  # noqa: PLC0415

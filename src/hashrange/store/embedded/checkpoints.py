@@ -253,6 +253,13 @@ class Copies:
         if self._home.memory is not None or self._home.is_copy:
             remove_home(self._home)
 
+    async def prepare_checkpoint(self) -> None:
+        """Flush what has been written, on a thread, so that the next checkpoint only links files. Raises StorageError."""
+        try:
+            await self._flush_large_memtables()
+        except Exception as error:
+            raise storage_error(error, self._site.place) from error
+
     async def checkpoint(self) -> EngineCheckpoint:
         """Copy the whole content, as of the last commit when this method returns. Raises StorageError."""
         site = self._site

@@ -12,9 +12,11 @@ leaves behind is deleted when the store is opened, or with a later write.
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from hashrange.items.growing_bytes import GrowingBytes
+from hashrange.items.keys import prefix_upper_bound
 from hashrange.items.steps import READ_BYTES_PER_STEP, spend
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.commits import Commits
@@ -30,7 +32,7 @@ from hashrange.store.embedded.pieces import (
     piece_ids,
     put_pieces,
 )
-from hashrange.store.embedded.reading import scan_prefix
+from hashrange.store.embedded.reading import CHUNK_ROWS, scan_prefix, scan_range
 from hashrange.store.embedded.site import Site
 from hashrange.store.pause import PAUSE
 
@@ -113,18 +115,28 @@ class EmbeddedDocuments:
 
     def below(self, prefix: str) -> Sequence[tuple[str, bytes]]:
         """Name and value of every document whose name begins with `prefix`, in order. Raises StorageError."""
-        start = len(layout.DOCUMENT_PREFIX)
+        return self._read(prefix, None, None)
+
+    def some_below(self, prefix: str, after: str | None, count: int) -> Sequence[tuple[str, bytes]]:
+        """At most `count` of these documents: those that follow the name `after`, None: the first ones. Raises StorageError."""
+        return self._read(prefix, after, count)
+
+    def _read(self, prefix: str, after: str | None, count: int | None) -> Sequence[tuple[str, bytes]]:
+        start, whole = len(layout.DOCUMENT_PREFIX), layout.DOCUMENT_PREFIX + prefix.encode()
+        first = whole if after is None else layout.DOCUMENT_PREFIX + after.encode() + b"\x00"
         engine = self._site.engine
+        found: list[tuple[bytes, bytes | LongDocument]] = [
+            (name, long)
+            for name, long in ((text.encode(), one) for text, one in self._long.items() if text.startswith(prefix))
+            if layout.DOCUMENT_PREFIX + name >= first
+        ]
         try:
-            rows = scan_prefix(engine, layout.DOCUMENT_PREFIX + prefix.encode())
-            found = [(engine_key[start:].decode(), row) for engine_key, row in rows]
-            long = [(name, one) for name, one in self._long.items() if name.startswith(prefix)]
-            if long:
-                found += [(name, b"".join(document_pieces(engine, name, one))) for name, one in long]
-                found.sort(key=lambda one: one[0].encode())
+            rows = scan_range(engine, first, prefix_upper_bound(whole), count or CHUNK_ROWS)
+            found += [(engine_key[start:], row) for engine_key, row in islice(rows, count)]
+            found.sort(key=lambda one: one[0])
+            return [(name.decode(), _whole(engine, name.decode(), one)) for name, one in found[:count]]
         except Exception as error:
             raise self._site.fail(error) from error
-        return found
 
     async def write(self, changes: Mapping[str, bytes | None], generation: int | None = None) -> bool:
         """Put documents, or delete those whose value is None, all in one commit. Raises StorageError.
@@ -241,6 +253,10 @@ def is_on_loop() -> bool:
     except RuntimeError:
         return False
     return True
+
+
+def _whole(engine: Engine, name: str, found: bytes | LongDocument) -> bytes:
+    return found if isinstance(found, bytes) else b"".join(document_pieces(engine, name, found))
 
 
 def long_documents(engine: Engine) -> Iterator[tuple[str, LongDocument]]:

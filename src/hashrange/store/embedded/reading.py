@@ -307,14 +307,16 @@ def scan_prefix(engine: Engine, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
     return scan_range(engine, prefix, prefix_upper_bound(prefix))
 
 
-def scan_range(engine: Engine, lower: bytes, upper: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Every (engine key, row) with `lower <= key < upper`. Raises StorageCorruption or the engine's bare exceptions."""
+def scan_range(
+    engine: Engine, lower: bytes, upper: bytes, chunk_rows: int = CHUNK_ROWS
+) -> Iterator[tuple[bytes, bytes]]:
+    """Every (engine key, row) with `lower <= key < upper`, read in chunks. Raises StorageCorruption or the engine's bare exceptions."""
     cursor = Cursor(engine, lower, upper, is_reverse=False, skipped_keys_max=0)
     try:
         while True:
-            chunk = cursor.read(CHUNK_ROWS)
+            chunk = cursor.read(chunk_rows)
             yield from chunk
-            if len(chunk) < CHUNK_ROWS:
+            if len(chunk) < chunk_rows:
                 return
     finally:
         cursor.drop()

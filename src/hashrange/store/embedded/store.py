@@ -66,11 +66,10 @@ class EmbeddedStore:
         participants: Sequence[MakeParticipant],
     ) -> None:
         """Open the engine in `home`. `lock`: the lock of its data folder; None: in memory. Raises StorageError."""
-        place = home.place
         self._is_in_memory = is_in_memory = home.memory is not None
         self._lock = lock
         reads, statistics = ReadCache(Admission(is_in_memory=is_in_memory)), SourceStatistics(self._wake_jobs)
-        self.site = site = Site(place, clock, reads, statistics, is_served=loop is not None)
+        self.site = site = Site(home.place, clock, reads, statistics, is_served=loop is not None)
         self._health = site.health = Health(self, clock, loop, lock)
         self._barrier = site.barrier = self._health.barrier
         site.housekeeper = Housekeeper(self._health.require_folder, self._health.lost_folder)
@@ -108,14 +107,15 @@ class EmbeddedStore:
         self.split_partitions, self.split_partition = upkeep.split_partitions, upkeep.split_partition
         self.want_partitions = upkeep.want_partitions
         copies = self._copies = Copies(self, site, lock, home)
-        self.checkpoint, self.checkpoint_of, self.restore = copies.checkpoint, copies.checkpoint_of, copies.restore
+        self.prepare_checkpoint, self.checkpoint = copies.prepare_checkpoint, copies.checkpoint
+        self.checkpoint_of, self.restore = copies.checkpoint_of, copies.restore
         site.engine = copies.open_engine()
         try:
             self._health.begin()
             self.load()
         except Exception as error:
-            close_engine(self.engine, place, may_fail=True)
-            raise storage_error(error, place, OPENING) from error
+            close_engine(self.engine, home.place, may_fail=True)
+            raise storage_error(error, home.place, OPENING) from error
 
     @property
     def place(self) -> str:

@@ -33,7 +33,7 @@ async def delete_alarms(alarms: Alarms, caller: Caller, request: DeleteAlarmsReq
     needed: set[str] = set()
     for parent in composites:
         if parent.name not in names:
-            needed.update(read_rule(parent.definition.rule or "").alarms())
+            needed.update(read_rule(parent.definition.rule or "", *caller).alarms())
     if watched := [name for name in dict.fromkeys(names) if name in needed]:
         them = "it" if len(watched) == 1 else "them"
         refuse_alarm(sentences.STILL_WATCHED.format(names=",".join(watched), them=them))

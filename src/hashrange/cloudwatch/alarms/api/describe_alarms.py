@@ -91,14 +91,14 @@ def _candidates(alarms: Alarms, caller: Caller, request: DescribeAlarmsRequest) 
     if request.ChildrenOfAlarmName is not None:
         parent = alarms.get(caller.account, caller.region, request.ChildrenOfAlarmName)
         rule = None if parent is None else parent.definition.rule
-        names = set() if rule is None else set(read_rule(rule).alarms())
+        names = set() if rule is None else set(read_rule(rule, *caller).alarms())
         return [alarm for alarm in walk(every) if alarm.name in names]
     if request.ParentsOfAlarmName is not None:
         return [
             alarm
             for alarm in every
             if alarm.definition.rule is not None
-            and request.ParentsOfAlarmName in read_rule(alarm.definition.rule).alarms()
+            and request.ParentsOfAlarmName in read_rule(alarm.definition.rule, *caller).alarms()
         ]
     kinds = request.AlarmTypes or ["MetricAlarm"]
     return [

@@ -64,7 +64,7 @@ async def put_composite_alarm(alarms: Alarms, caller: Caller, request: PutCompos
             request.ActionsEnabled,
         ),
         rule=request.AlarmRule,
-        suppressor=_suppressor(request),
+        suppressor=_suppressor(caller, request),
     )
     await alarms.put(caller.account, caller.region, definition, tags_of(request.Tags))
 
@@ -74,7 +74,7 @@ def _check_rule(alarms: Alarms, caller: Caller, request: PutCompositeAlarmReques
     if request.AlarmRule != request.AlarmRule.strip():
         refuse_alarm(sentences.RULE_BLANKS)
     try:
-        rule = read_rule(request.AlarmRule)
+        rule = read_rule(request.AlarmRule, *caller)
     except RuleError as error:
         refuse_alarm(sentences.RULE_WRONG.format(reason=error))
     names = dict.fromkeys(rule.alarms())
@@ -94,10 +94,10 @@ def _check_rule(alarms: Alarms, caller: Caller, request: PutCompositeAlarmReques
         seen.add(name)
         other = alarms.get(caller.account, caller.region, name)
         if other is not None and other.definition.rule is not None:
-            left += read_rule(other.definition.rule).alarms()
+            left += read_rule(other.definition.rule, *caller).alarms()
 
 
-def _suppressor(request: PutCompositeAlarmRequest) -> Suppressor | None:
+def _suppressor(caller: Caller, request: PutCompositeAlarmRequest) -> Suppressor | None:
     periods = (request.ActionsSuppressorWaitPeriod, request.ActionsSuppressorExtensionPeriod)
     if request.ActionsSuppressor is None:
         if periods != (None, None):
@@ -108,7 +108,7 @@ def _suppressor(request: PutCompositeAlarmRequest) -> Suppressor | None:
     require_alarm_member("ActionsSuppressorExtensionPeriod", extension_seconds)
     assert wait_seconds is not None
     assert extension_seconds is not None
-    if name_in(request.ActionsSuppressor) == request.AlarmName:
+    if name_in(request.ActionsSuppressor, *caller) == request.AlarmName:
         refuse_alarm(sentences.RULE_CYCLE)
     return Suppressor(request.ActionsSuppressor, wait_seconds, extension_seconds)
 

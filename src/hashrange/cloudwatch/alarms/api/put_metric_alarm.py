@@ -104,7 +104,7 @@ async def put_metric_alarm(alarms: Alarms, caller: Caller, request: PutMetricAla
         for name in BESIDE_METRICS:
             if getattr(request, name) is not None:
                 refuse_alarm(sentences.SET_BESIDE_METRICS.format(path=name))
-        check_queries(request.Metrics, threshold)
+        check_queries(caller, request.Metrics, threshold)
         queries = kept_queries(request.Metrics)
     definition = AlarmDefinition(
         request.AlarmName,

@@ -1,0 +1,92 @@
+"""Which series are there, and in which order are they forgotten? All of one store in memory, by metric, unit and number."""
+
+import logging
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+
+from hashrange.cloudwatch.known_series import KnownSeries
+from hashrange.cloudwatch.limits import METRIC_SERIES_CUSTOM_MAX, METRIC_SERIES_MAX
+from hashrange.cloudwatch.metric_id import MetricId
+from hashrange.cloudwatch.metric_names import MetricNames
+from hashrange.cloudwatch.series import Series
+from hashrange.messages.cloudwatch import LOG_TOO_MANY_METRICS
+
+DROPPED_TOGETHER = 200
+"""Series that one piece frees."""
+_log = logging.getLogger("hashrange.cloudwatch")
+
+
+class SeriesTable:
+    """The series of one store. At most METRIC_SERIES_CUSTOM_MAX of programs' own namespaces, and METRIC_SERIES_MAX of those that begin with `AWS/`."""
+
+    def __init__(self) -> None:
+        self._by_metric: dict[MetricId, dict[str, KnownSeries]] = {}
+        """Metric → unit → series."""
+        self._names = MetricNames()
+        self.by_number: dict[int, KnownSeries] = {}
+        self._next_number = 0
+        self._custom: OrderedDict[int, None] = OrderedDict()
+        """Numbers of series of programs' own namespaces; the one that was recorded longest ago comes first."""
+        self._others: OrderedDict[int, None] = OrderedDict()
+        """Numbers of the other series, in the same order."""
+        self._is_full = False
+
+    @property
+    def next_number(self) -> int:
+        """A number that no series has had."""
+        return self._next_number
+
+    def units_of(self, metric: MetricId) -> Mapping[str, KnownSeries]:
+        """Each unit of a metric, with its series."""
+        return self._by_metric.get(metric, {})
+
+    def named(self, account: str, region: str, namespace: str | None, name: str | None) -> Sequence[MetricId]:
+        """The metrics of these names in order; the list is the caller's."""
+        return self._names.find(account, region, namespace, name)
+
+    def touch(self, known: KnownSeries) -> None:
+        """Note that a series is recorded now."""
+        self._order_of(known.metric).move_to_end(known.number)
+
+    def add(self, number: int, metric: MetricId, unit: str, series: Series) -> tuple[KnownSeries, KnownSeries | None]:
+        """Add a series. Also returns the one that is recorded longest ago if there are too many now: it has been removed."""
+        order, most = self._order_of(metric), METRIC_SERIES_MAX
+        if order is self._custom:
+            most = METRIC_SERIES_CUSTOM_MAX
+        oldest = None
+        if len(order) >= most:
+            if not self._is_full:
+                self._is_full = True
+                _log.warning(LOG_TOO_MANY_METRICS, most)
+            oldest = self.by_number[next(iter(order))]
+            self.remove(oldest)
+        known = self.by_number[number] = KnownSeries(number, metric, unit, series)
+        self._next_number = max(self._next_number, number + 1)
+        by_unit = self._by_metric.get(metric)
+        if by_unit is None:
+            by_unit = self._by_metric[metric] = {}
+            self._names.add(metric)
+        by_unit[unit] = known
+        order[number] = None
+        return known, oldest
+
+    def remove(self, known: KnownSeries) -> None:
+        """Remove a series."""
+        del self.by_number[known.number]
+        del self._order_of(known.metric)[known.number]
+        by_unit = self._by_metric[known.metric]
+        del by_unit[known.unit]
+        if not by_unit:
+            del self._by_metric[known.metric]
+            self._names.remove(known.metric)
+
+    def drop(self) -> Iterator[None]:
+        """Free all series in pieces: 20,000 at once would take 0.1 s. The table is of no use any more."""
+        while self.by_number:
+            for _ in range(min(DROPPED_TOGETHER, len(self.by_number))):
+                _, known = self.by_number.popitem()
+                self._by_metric.pop(known.metric, None)
+            yield
+
+    def _order_of(self, metric: MetricId) -> "OrderedDict[int, None]":
+        return self._others if metric.namespace.startswith("AWS/") else self._custom
