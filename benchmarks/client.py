@@ -10,6 +10,8 @@ from typing import Any
 from benchmarks.signing import Signer
 
 TIMEOUT_SECONDS = 120
+NO_CONTENT = 204
+"""Status of a reply that has neither a body nor its length."""
 
 
 class ReplyError(Exception):
@@ -43,8 +45,10 @@ class Connection:
                     length = int(value)
                 case b"transfer-encoding":
                     is_chunked = b"chunked" in value.lower()
-        body = self._chunks() if is_chunked else self._file.read(length)
-        return int(status_line.split(b" ", 2)[1]), body
+        status = int(status_line.split(b" ", 2)[1])
+        if status == NO_CONTENT:
+            return status, b""
+        return status, self._chunks() if is_chunked else self._file.read(length)
 
     def _chunks(self) -> bytes:
         pieces: list[bytes] = []

@@ -19,6 +19,37 @@ TARGET_PREFIX = "DynamoDB_20120810."
 USER_AGENT = "Boto3/1.40.0 md/Botocore#1.40.0 ua/2.1 os/linux lang/python#3.11 md/pyimpl#CPython cfg/retry-mode#legacy"
 
 
+def web_request(
+    host: str, method: str, url: str, body: bytes, headers: tuple[tuple[str, str], ...] = (), service: str = ""
+) -> bytes:
+    """The bytes of a request of any protocol, signed now for the service of that signing name, or unsigned without one.
+
+    The signature covers Host and date; `url` must be a path and a query that need no escapes.
+    """
+    lines = [f"{method} {url} HTTP/1.1", f"Host: {host}", *(f"{name}: {value}" for name, value in headers)]
+    if service:
+        date = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+        scope = f"{date[:8]}/{REGION}/{service}/aws4_request"
+        path, _, query = url.partition("?")
+        query = "&".join(sorted(query.split("&")))
+        payload_hash = hashlib.sha256(body).hexdigest()
+        canonical = f"{method}\n{path}\n{query}\nhost:{host}\nx-amz-date:{date}\n\nhost;x-amz-date\n{payload_hash}"
+        to_sign = f"AWS4-HMAC-SHA256\n{date}\n{scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
+        signature = hmac.digest(_signing_key(SECRET_KEY, date[:8], service), to_sign.encode(), "sha256").hex()
+        lines += [
+            f"X-Amz-Date: {date}",
+            f"Authorization: AWS4-HMAC-SHA256 Credential={ACCESS_KEY}/{scope}, SignedHeaders=host;x-amz-date, Signature={signature}",
+        ]
+    return "\r\n".join([*lines, f"Content-Length: {len(body)}", "", ""]).encode() + body
+
+
+def _signing_key(secret: str, day: str, service: str) -> bytes:
+    key = b"AWS4" + secret.encode()
+    for part in (day, REGION, service, "aws4_request"):
+        key = hmac.digest(key, part.encode(), "sha256")
+    return key
+
+
 class Signer:
     """Signs requests to one host, all with the time at which the signer was made. Some 10 µs per request."""
 
@@ -27,11 +58,8 @@ class Signer:
         moment = time.gmtime()
         date = time.strftime("%Y%m%dT%H%M%SZ", moment)
         day = date[:8]
-        key = b"AWS4" + secret.encode()
-        for part in (day, REGION, "dynamodb", "aws4_request"):
-            key = hmac.digest(key, part.encode(), "sha256")
         scope = f"{day}/{REGION}/dynamodb/aws4_request"
-        self._key = key
+        self._key = _signing_key(secret, day, "dynamodb")
         self._dated = f"{date}\n{scope}\n"
         self._canonical = (
             f"POST\n/\n\ncontent-type:{CONTENT_TYPE}\nhost:{host}\nx-amz-date:{date}\nx-amz-target:{TARGET_PREFIX}"

@@ -12,6 +12,7 @@ class StallFigure(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     wire_bytes: int
     decoded_bytes: int
+    """Of the largest request."""
     clients: int
     answer: str
     """Answers to the hostile clients, with their counts."""

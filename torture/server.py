@@ -53,6 +53,9 @@ class ServerProcess:
         limits: Limits = NO_LIMITS,
         module: str = "hashrange",
         environment: dict[str, str] | None = None,
+        flags: tuple[str, ...] = (),
+        *,
+        has_credentials: bool = True,
     ) -> None:
         """Start the server and wait until it answers; raises Refused."""
         folder.mkdir(parents=True, exist_ok=True)
@@ -64,7 +67,8 @@ class ServerProcess:
         self.client = Client(0)
         started_at = time.perf_counter()
         command = [sys.executable, "-m", module, "serve", "--port", "0"]
-        command += ["--data-dir", str(self.data), "--credentials", str(credentials)]
+        command += ["--data-dir", str(self.data), *(["--credentials", str(credentials)] if has_credentials else [])]
+        command += flags
         with (folder / "output.txt").open("ab") as output:
             already_said = output.tell()
             self.process = subprocess.Popen(

@@ -8,11 +8,12 @@ import pytest
 from hashrange.limits import BODY_BYTES_MAX
 from hashrange.operations.registry import OPERATIONS
 from hashrange.wire.chunked_payload import split_chunks
-from torture.kinds.kind import SHORT_BYTES_MAX, Kind
+from torture.kinds.kind import SHORT_BYTES_MAX, Hostile, Kind, web
 from torture.kinds.needs import BATCH, NEEDS, TINY_ITEMS, basis, calls_for
 from torture.kinds.table import BY_NAME, KINDS
 from torture.stalls.behaviours import BEHAVIOURS
-from torture.stalls.wire import request_bytes
+from torture.stalls.probes import PROBES
+from torture.stalls.wire import whole_bytes
 
 NEVER_WHOLE = {"half body"}
 
@@ -23,10 +24,22 @@ def test_no_two_kinds_have_one_name() -> None:
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_a_kind_is_a_request_that_the_server_can_read(kind: Kind) -> None:
-    request = kind.make()
-    assert request.operation in OPERATIONS
     assert set(kind.needs) <= set(NEEDS)
     assert kind.behaviour in BEHAVIOURS
+    assert kind.probe in PROBES
+    request = kind.make()
+    assert kind.behaviour == "repeat" or not request.then
+    for each in (request, *request.then):
+        if each.raw is None:
+            is_readable(kind, each)
+        else:
+            assert len(each.body) == each.decoded_bytes
+            assert whole_bytes(each, 8000).endswith(b"\r\n\r\n" + each.body)
+
+
+def is_readable(kind: Kind, request: Hostile) -> None:
+    """Fail unless the request is one of DynamoDB's that the server can read."""
+    assert request.operation in OPERATIONS
     body = gzip.decompress(request.body) if ("Content-Encoding", "gzip") in request.headers else request.body
     assert len(body) == request.decoded_bytes <= BODY_BYTES_MAX
     assert request.is_short == (request.decoded_bytes <= SHORT_BYTES_MAX)
@@ -38,7 +51,7 @@ def test_a_kind_is_a_request_that_the_server_can_read(kind: Kind) -> None:
 @pytest.mark.parametrize("kind", [BY_NAME["get-projection"], BY_NAME["unsigned-text-12mb"]], ids=lambda kind: kind.name)
 def test_a_request_is_signed_as_its_kind_says(kind: Kind) -> None:
     request = kind.make()
-    sent = request_bytes(kind, request, 8000)
+    sent = whole_bytes(request, 8000, kind.signature)
     head, _, body = sent.partition(b"\r\n\r\n")
     assert body == request.body
     assert (b"Authorization: AWS4" in head) == (kind.signature == "right")
@@ -51,11 +64,28 @@ def test_what_a_kind_needs_is_made_by_calls_of_operations() -> None:
     assert sum(call.operation == "BatchWriteItem" for call in calls) == TINY_ITEMS // BATCH
 
 
+def test_a_request_of_any_protocol_is_sent_whole_and_signed_for_its_service() -> None:
+    sent = whole_bytes(web("DELETE", "/a?c=1&b=2", b"x", (("Origin", "https://site"),), "lambda"), 8000)
+    assert sent.startswith(
+        b"DELETE /a?c=1&b=2 HTTP/1.1\r\nHost: 127.0.0.1:8000\r\nOrigin: https://site\r\nX-Amz-Date: "
+    )
+    assert b"/us-east-1/lambda/aws4_request, " in sent
+    assert sent.endswith(b"\r\nContent-Length: 1\r\n\r\nx")
+    assert b"Authorization" not in whole_bytes(web("GET", "/metrics"), 8000)
+
+
+def test_a_kind_is_short_if_all_its_requests_are() -> None:
+    short, large = web("GET", "/"), web("POST", "/", b"x" * (SHORT_BYTES_MAX + 1))
+    assert short.is_short
+    assert not large.is_short
+    assert not short._replace(then=(large,)).is_short
+
+
 def test_chunks_are_signed_one_after_the_other() -> None:
     kind = BY_NAME["chunks-of-1-byte-65000"]
     for length in (4, 5):
         request = kind.make()._replace(body=b"abcde"[:length], chunk_bytes=2)
-        _, _, body = request_bytes(kind, request, 8000).partition(b"\r\n\r\n")
+        _, _, body = whole_bytes(request, 8000).partition(b"\r\n\r\n")
         chunks = list(split_chunks(body))
         assert b"".join(chunk.data for chunk in chunks) == request.body
         assert [len(chunk.signature) for chunk in chunks] == [64] * len({chunk.signature for chunk in chunks})

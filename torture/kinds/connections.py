@@ -2,7 +2,7 @@
 
 from torture.kinds.crowds import inflated
 from torture.kinds.expressions import scan_filter
-from torture.kinds.kind import Hostile, Kind, plain
+from torture.kinds.kind import Conditions, Hostile, Kind, plain
 from torture.kinds.needs import LARGE, TABLE, large_key
 
 PIPELINED = 40_000
@@ -44,5 +44,7 @@ KINDS = (
     Kind("leaving-inflated-250", inflated, (), behaviour="leave", clients=250),
     Kind("arriving-500", small_get, ("200",), behaviour="arrive", clients=500),
     Kind("half-bodies-100", half_put, (), behaviour="half body", clients=100),
-    Kind("idle-1000-of-400-files", small_get, (), behaviour="idle", clients=1_000, open_files_max=400),
+    Kind(
+        "idle-1000-of-400-files", small_get, (), behaviour="idle", clients=1_000, conditions=Conditions(open_files=400)
+    ),
 )

@@ -1,12 +1,15 @@
 """What defines a kind of hostile client? Its request, the data that it needs, its behaviour, and the right answers.
 
-All requests of a kind are equal, so one request is made and sent repeatedly.
+The requests of a kind are made once and sent repeatedly. Most are one signed request of DynamoDB's; others may be of any protocol.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import msgspec
+
+from benchmarks.signing import web_request
 
 SHORT_BYTES_MAX = 1 << 20
 """Highest decoded size of a short request; short requests have a stricter bound of the others' waits."""
@@ -15,6 +18,8 @@ REFUSED = "400 ValidationException"
 """The answer of many kinds."""
 
 Signature = Literal["right", "wrong", "none"]
+Probe = Literal["item", "stream"]
+"""The prober's requests: GetItem of a small item, or GetRecords at the end of a stream; see torture/stalls/probes.py."""
 Behaviour = Literal["repeat", "pipeline", "together", "never read", "leave", "arrive", "half body", "idle"]
 """The clients' behaviour: send and wait for the reply, repeatedly; for the others see torture/stalls/behaviours.py."""
 
@@ -30,11 +35,33 @@ class Hostile(NamedTuple):
     headers: tuple[tuple[str, str], ...] = ()
     chunk_bytes: int = 0
     """Size of the signed chunks of the body; 0: no chunks."""
+    raw: Callable[[str], bytes] | None = None
+    """The whole request for that Host header, instead of a signed one of DynamoDB's operation; see `web`."""
+    then: "tuple[Hostile, ...]" = ()
+    """Requests that each client sends after this one, before it begins again; only for the behaviour `repeat`."""
 
     @property
     def is_short(self) -> bool:
         """True if the request must delay others only a little."""
-        return self.decoded_bytes <= SHORT_BYTES_MAX
+        return all(each.decoded_bytes <= SHORT_BYTES_MAX for each in (self, *self.then))
+
+
+class Call(NamedTuple):
+    """One preparing request to DynamoDB."""
+
+    operation: str
+    members: dict[str, Any]
+
+
+class Conditions(NamedTuple):
+    """How the servers of a kind are started."""
+
+    open_files: int = 0
+    """RLIMIT_NOFILE of the server; 0: the machine's limit."""
+    flags: tuple[str, ...] = ()
+    """Further options of `hashrange serve`."""
+    has_credentials: bool = True
+    """False if the server checks no signatures."""
 
 
 class Kind(NamedTuple):
@@ -50,14 +77,26 @@ class Kind(NamedTuple):
     behaviour: Behaviour = "repeat"
     clients: int = 2
     """Number of connections at a time."""
-    open_files_max: int = 0
-    """RLIMIT_NOFILE of the server; 0: the machine's limit."""
+    conditions: Conditions = Conditions()
+    preparation: Callable[[], Iterator[Call | Hostile]] | None = None
+    """Makes requests that are sent to both servers once, after those of `needs`; all must be answered with success."""
+    tidying: tuple[Hostile, ...] = ()
+    """Requests that remove what the clients leave behind when they end in between; sent after them, with any answer."""
+    probe: Probe = "item"
 
 
 def plain(operation: str, members: dict[str, Any]) -> Hostile:
     """A request whose members are small enough to be encoded."""
     body = msgspec.json.encode(members)
     return Hostile(operation, body, len(body))
+
+
+def web(
+    method: str, url: str, body: bytes = b"", headers: tuple[tuple[str, str], ...] = (), service: str = ""
+) -> Hostile:
+    """A request of any protocol, signed for the service of that signing name; unsigned without one."""
+    raw = partial(web_request, method=method, url=url, body=body, headers=headers, service=service)
+    return Hostile(f"{method} {url}", body, len(body), headers, raw=raw)
 
 
 def spliced(operation: str, members: dict[str, Any], parts: dict[str, bytes]) -> Hostile:

@@ -4,10 +4,14 @@ Most kinds use that a request of 3 KB can read an item of 300 KB repeatedly.
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
+
+from torture.kinds.kind import Call
 
 TABLE = "torture"
 PROBE_TABLE = "probe"
+FOLLOWED_TABLE = "probe-followed"
+"""A table with a stream, and without items."""
 LARGE, SPREAD, TINY, NUMBERS, INDEXED, LOCAL = "large", "spread", "tiny", "numbers", "indexed", "local"
 TEXT = "text"
 """Key of an item with a text of equal letters."""
@@ -39,13 +43,6 @@ BATCH = 25
 
 ABSENT = {"N": "7"}
 """A value that is in no list, so that a search compares every element."""
-
-
-class Call(NamedTuple):
-    """One preparing request."""
-
-    operation: str
-    members: dict[str, Any]
 
 
 def key(partition: str, sort: str = "0") -> dict[str, Any]:
@@ -80,9 +77,12 @@ def table(name: str, sort_key: str | None = "sk") -> Call:
 
 
 def basis() -> Iterator[Call]:
-    """Create what every kind needs: the table, and the item that the prober reads."""
+    """Create what every kind needs: the table, and the item and the stream that the prober reads."""
     yield table(TABLE)
     yield table(PROBE_TABLE, None)
+    followed_table = table(FOLLOWED_TABLE, None)
+    followed_table.members["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}
+    yield followed_table
     yield Call("PutItem", {"TableName": PROBE_TABLE, "Item": {"pk": {"S": "probe"}, "data": {"S": "x" * 100}}})
 
 

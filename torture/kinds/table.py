@@ -6,6 +6,7 @@ from torture.kinds import (
     crowds,
     dense,
     expressions,
+    functions,
     indexes,
     large,
     legacy,
@@ -27,5 +28,6 @@ KINDS: tuple[Kind, ...] = (
     *strangers.KINDS,
     *connections.KINDS,
     *crowds.KINDS,
+    *functions.KINDS,
 )
 BY_NAME = {kind.name: kind for kind in KINDS}

@@ -5,7 +5,8 @@ import select
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import cycle
 
 from benchmarks.client import Connection
 from torture.kinds.connections import PIPELINED, PIPELINED_BYTES
@@ -16,20 +17,22 @@ TIMEOUT_SECONDS = 120.0
 PAUSE_SECONDS = 0.02
 SMALL_BUFFER_BYTES = 4_096
 
-Run = Callable[[int, bytes, int, Tally], None]
-"""A behaviour: run(port, request, clients, tally)."""
+Requests = Sequence[bytes]
+"""The requests of a kind, in order. All behaviours except `repeat` use only the first."""
+Run = Callable[[int, Requests, int, Tally], None]
+"""A behaviour: run(port, requests, clients, tally)."""
 
 
-def repeat(port: int, request: bytes, clients: int, tally: Tally) -> None:
-    """Each client sends the request and waits for the reply, repeatedly."""
+def repeat(port: int, requests: Requests, clients: int, tally: Tally) -> None:
+    """Each client sends the requests, waits for the reply of each, and begins again."""
     for client in range(clients):
-        threading.Thread(target=repeat_one, args=(port, request, client, tally), daemon=True).start()
+        threading.Thread(target=repeat_one, args=(port, requests, client, tally), daemon=True).start()
 
 
-def repeat_one(port: int, request: bytes, client: int, tally: Tally) -> None:
+def repeat_one(port: int, requests: Requests, client: int, tally: Tally) -> None:
     """Run one repeating client; a broken connection is opened again."""
     connection: Connection | None = None
-    while True:
+    for request in cycle(requests):
         tally.begin(client)
         try:
             connection = connection or Connection(port, TIMEOUT_SECONDS)
@@ -44,8 +47,9 @@ def repeat_one(port: int, request: bytes, client: int, tally: Tally) -> None:
             time.sleep(PAUSE_SECONDS)
 
 
-def pipeline(port: int, request: bytes, clients: int, tally: Tally) -> None:
+def pipeline(port: int, requests: Requests, clients: int, tally: Tally) -> None:
     """Each client sends thousands of requests without waiting for replies, and again once all are answered."""
+    request = requests[0]
     count = min(PIPELINED, PIPELINED_BYTES // len(request))
     for client in range(clients):
         threading.Thread(target=pipeline_one, args=(port, request * count, count, client, tally), daemon=True).start()
@@ -73,8 +77,9 @@ def send_quietly(connection: Connection, data: bytes) -> None:
         connection.send(data)
 
 
-def never_read(port: int, request: bytes, clients: int, tally: Tally) -> None:
+def never_read(port: int, requests: Requests, clients: int, tally: Tally) -> None:
     """Every client sends requests as long as the server takes them, and never reads."""
+    request = requests[0]
     sockets = [connected(port, is_small=True) for _ in range(clients)]
     sent = dict.fromkeys(sockets, 0)
     while sent:
@@ -90,8 +95,9 @@ def never_read(port: int, request: bytes, clients: int, tally: Tally) -> None:
         time.sleep(PAUSE_SECONDS / 20)
 
 
-def leave(port: int, request: bytes, clients: int, tally: Tally) -> None:
+def leave(port: int, requests: Requests, clients: int, tally: Tally) -> None:
     """Each client connects, sends a request, and closes the connection while the request is worked on; repeatedly."""
+    request = requests[0]
     for _ in range(clients):
         threading.Thread(target=leave_one, args=(port, request, tally), daemon=True).start()
 
@@ -105,8 +111,9 @@ def leave_one(port: int, request: bytes, tally: Tally) -> None:
         tally.say_replied()
 
 
-def arrive(port: int, request: bytes, clients: int, tally: Tally) -> None:
+def arrive(port: int, requests: Requests, clients: int, tally: Tally) -> None:
     """All clients connect and send a request at the same moment, each leaves with its reply, and all come again."""
+    request = requests[0]
     while True:
         sockets = {made.fileno(): made for made in [connected(port) for _ in range(clients)]}
         poll = select.poll()
@@ -129,8 +136,9 @@ def arrive(port: int, request: bytes, clients: int, tally: Tally) -> None:
                 sockets.pop(number).close()
 
 
-def half_body(port: int, request: bytes, clients: int, tally: Tally) -> None:
+def half_body(port: int, requests: Requests, clients: int, tally: Tally) -> None:
     """Every client sends the first half of a request."""
+    request = requests[0]
     half = memoryview(request)[: len(request) // 2]
     sent = {connected(port): 0 for _ in range(clients)}
     kept = list(sent)
@@ -149,7 +157,7 @@ def half_body(port: int, request: bytes, clients: int, tally: Tally) -> None:
     hold(kept)
 
 
-def idle(port: int, request: bytes, clients: int, tally: Tally) -> None:
+def idle(port: int, _requests: Requests, clients: int, tally: Tally) -> None:
     """Every client connects, or tries to, and sends nothing."""
     kept = []
     for _ in range(clients):

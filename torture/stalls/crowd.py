@@ -3,6 +3,7 @@
 import re
 import select
 import socket
+from collections.abc import Sequence
 from time import sleep
 
 from torture.stalls.tally import Tally
@@ -45,8 +46,9 @@ class Member:
         return int(self.reply.split(b" ", 2)[1]), bytes(self.reply[head_bytes + 4 :])
 
 
-def together(port: int, request: bytes, clients: int, tally: Tally) -> None:
+def together(port: int, requests: Sequence[bytes], clients: int, tally: Tally) -> None:
     """Run rounds of the crowd without end."""
+    request = requests[0]
     while True:
         members = {}
         for _ in range(clients):

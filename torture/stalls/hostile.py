@@ -1,4 +1,4 @@
-"""Which process runs hostile clients? `python -m torture.stalls.hostile PORT FILE BEHAVIOUR CLIENTS`, which send the file's request.
+"""Which process runs hostile clients? `python -m torture.stalls.hostile PORT FILE BEHAVIOUR CLIENTS`, which send the file's requests.
 
 It ends when its input ends, even with requests under way, and prints counts of the answers as JSON.
 """
@@ -21,12 +21,12 @@ LOOK_SECONDS = 3600.0
 def main() -> int:
     """Run the hostile clients; does not return."""
     port, file, behaviour, clients = sys.argv[1:]
-    request = Path(file).read_bytes()
+    requests = msgspec.msgpack.decode(Path(file).read_bytes(), type=list[bytes])
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     tally = Tally()
     wait_for_go()
-    arguments = (int(port), request, int(clients), tally)
+    arguments = (int(port), requests, int(clients), tally)
     threading.Thread(target=BEHAVIOURS[behaviour], args=arguments, daemon=True).start()
     while not has_input_ended(LOOK_SECONDS):
         pass

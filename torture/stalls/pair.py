@@ -1,10 +1,14 @@
 """Which servers do hostile clients meet? Two equal ones: the prober's server, and the control, which only keeps the machine equally busy."""
 
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from torture.kinds.needs import basis, calls_for
+from benchmarks.client import Connection, ReplyError
+from torture.kinds.kind import Call, Conditions, Hostile, Kind
+from torture.kinds.needs import NEEDS, basis
 from torture.server import Limits, ServerProcess
+from torture.stalls.wire import whole_bytes
 
 CALM_SECONDS_MAX = 15.0
 """A server takes clients that have only ended their input for gone after 10 s; until then it works on their requests."""
@@ -19,25 +23,28 @@ class Pair:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.limits = Limits()
-        self.made: set[str] = set()
+        self.conditions = Conditions()
+        self.made: set[Callable[[], Iterator[Call | Hostile]]] = set()
         self.probed = ServerProcess(folder / "probed")
         self.other = ServerProcess(folder / "other")
         for server in (self.probed, self.other):
             for call in basis():
                 server.call(*call)
 
-    def prepare(self, needs: tuple[str, ...], open_files_max: int) -> None:
-        """Create what a kind needs on both servers, unless it exists; restart both for another limit of open files."""
-        if open_files_max != self.limits.open_files:
-            self.limits = Limits(open_files=open_files_max)
+    def prepare(self, kind: Kind) -> None:
+        """Create what a kind needs on both servers, unless it exists; restart both for other conditions."""
+        if kind.conditions != self.conditions:
+            self.conditions = kind.conditions
             self.restart()
-        new = tuple(need for need in needs if need not in self.made)
-        for server in (self.probed, self.other) if new else ():
-            for call in calls_for(new):
-                server.call(*call)
-            server.client.close()
-        self.made.update(new)
+        wanted = [*(NEEDS[need] for need in kind.needs), *([kind.preparation] if kind.preparation else [])]
+        for make in wanted:
+            if make in self.made:
+                continue
+            for server in (self.probed, self.other):
+                for request in make():
+                    prepare(server, request)
+                server.client.close()
+            self.made.add(make)
 
     def restart(self) -> None:
         """Restart both servers; their data stays."""
@@ -55,12 +62,33 @@ class Pair:
 
     def _again(self, server: ServerProcess) -> ServerProcess:
         server.kill()
-        return ServerProcess(server.folder, self.limits)
+        open_files, flags, has_credentials = self.conditions
+        return ServerProcess(server.folder, Limits(open_files), flags=flags, has_credentials=has_credentials)
 
     def stop(self) -> None:
         """Stop both servers."""
         self.probed.kill()
         self.other.kill()
+
+
+def prepare(server: ServerProcess, request: Call | Hostile) -> None:
+    """Send a preparing request; raises ReplyError unless it succeeds."""
+    if isinstance(request, Call):
+        server.call(*request)
+        return
+    status, body = ask(server, request)
+    if not 200 <= status < 300:
+        raise ReplyError(f"{request.operation}: {status} {body[:500].decode(errors='replace')}")
+
+
+def ask(server: ServerProcess, request: Hostile) -> tuple[int, bytes]:
+    """Send a request over a connection of its own; return status and body."""
+    connection = Connection(server.port)
+    try:
+        connection.send(whole_bytes(request, server.port))
+        return connection.receive()
+    finally:
+        connection.close()
 
 
 def is_calm(server: ServerProcess) -> bool:

@@ -1,4 +1,4 @@
-"""How long does an ordinary client wait? `python -m torture.stalls.prober PORT`: one connection, GetItem of a small item, repeatedly.
+"""How long does an ordinary client wait? `python -m torture.stalls.prober PORT PROBE`: one connection, one small read, repeatedly.
 
 A request is sent a millisecond after the last reply, so that the prober itself is hardly any load. A broken connection counts as a wait
 until a new one answers. The prober ends when its input ends, and prints its waits as JSON.
@@ -12,9 +12,9 @@ import time
 import msgspec
 
 from benchmarks.client import Connection
-from benchmarks.signing import Signer
-from torture.kinds.needs import PROBE_TABLE
+from torture.kinds.kind import Probe
 from torture.stalls.children import has_input_ended, now, wait_for_go
+from torture.stalls.probes import PROBES
 
 PAUSE_SECONDS = 0.001
 RETRY_SECONDS = 0.02
@@ -35,13 +35,12 @@ class Waits(msgspec.Struct, frozen=True):
 class Prober:
     """A client that measures its waits."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, probe: Probe) -> None:
         self.port = port
-        body = msgspec.json.encode({"TableName": PROBE_TABLE, "Key": {"pk": {"S": "probe"}}})
-        self.request = Signer(f"127.0.0.1:{port}").request("GetItem", body)
         self.waits_ms: list[float] = []
         self.broken = self.refused = 0
         self.connection: Connection | None = Connection(port, TIMEOUT_SECONDS)
+        self.request = PROBES[probe](f"127.0.0.1:{port}", self.connection)
 
     def ask(self) -> None:
         """Send a request until it is answered, and note the wait; gives up when the harness has ended."""
@@ -80,7 +79,8 @@ def percentile(values: list[float], share: float) -> float:
 
 def main() -> int:
     """Run the prober; return the exit status."""
-    prober = Prober(int(sys.argv[1]))
+    port, probe = sys.argv[1:]
+    prober = Prober(int(port), msgspec.convert(probe, Probe))
     for _ in range(WARM_UP):
         prober.ask()
     prober.waits_ms.clear()

@@ -17,10 +17,10 @@ from torture.kinds.kind import Hostile, Kind
 from torture.server import ServerProcess
 from torture.stalls.children import Child, now
 from torture.stalls.pace import slowness
-from torture.stalls.pair import CALM_SECONDS_MAX, Pair
+from torture.stalls.pair import CALM_SECONDS_MAX, Pair, ask
 from torture.stalls.prober import Waits
 from torture.stalls.tally import HostileReport
-from torture.stalls.wire import request_bytes
+from torture.stalls.wire import requests_bytes
 
 SLICES = 2
 """Number of slices with hostile clients and of control slices; they alternate."""
@@ -43,7 +43,7 @@ class Slice(NamedTuple):
 def measure(pair: Pair, kind: Kind, slice_seconds: float) -> StallFigure:
     """Return one kind's figure. Takes some 2 × SLICES × `slice_seconds`, and longer when a request takes longer."""
     request = kind.make()
-    pair.prepare(kind.needs, kind.open_files_max)
+    pair.prepare(kind)
     pair.calm()
     factor = slowness()
     faults: list[str] = []
@@ -61,8 +61,8 @@ def measure(pair: Pair, kind: Kind, slice_seconds: float) -> StallFigure:
     answers = sum((Counter(each.report.answers) for each in beside), Counter())
     return StallFigure(
         name=kind.name,
-        wire_bytes=len(request.body),
-        decoded_bytes=request.decoded_bytes,
+        wire_bytes=max(len(each.body) for each in (request, *request.then)),
+        decoded_bytes=max(each.decoded_bytes for each in (request, *request.then)),
         clients=kind.clients,
         answer=", ".join(f"{answer} ({count:,})" for answer, count in sorted(answers.items())) or DASH,
         took_ms=max(each.report.took_ms for each in beside),
@@ -90,11 +90,11 @@ def run_slice(
 ) -> Slice:
     """Run the prober and the hostile clients on `target` for `seconds`, or until the first reply, if that takes longer."""
     probed = pair.probed
-    file = Path(pair.folder, "request")
-    file.write_bytes(request_bytes(kind, request, target.port))
+    file = Path(pair.folder, "requests")
+    file.write_bytes(msgspec.msgpack.encode(requests_bytes(kind, request, target.port)))
     children: list[Child] = []
     try:
-        children.append(Child("prober", probed.port))
+        children.append(Child("prober", probed.port, kind.probe))
         children.append(Child("hostile", target.port, file, kind.behaviour, kind.clients))
         prober, hostile = children
         probed.forget_peak()
@@ -111,6 +111,8 @@ def run_slice(
         if is_stuck or not prober.has_ended_within(REPLY_SECONDS_MAX):
             is_stuck = True
             probed.kill()
+        for each in () if is_stuck else kind.tidying:
+            ask(target, each)
         waits = msgspec.convert(prober.report(), Waits)
     finally:
         for child in children:
