@@ -94,6 +94,7 @@ class EmbeddedStore:
         self._tokens = Tokens(site.housekeeper)
         self._commits = Commits(site, opened, self._walks, self._tokens, claims)
         self.catalog = EmbeddedCatalog(site, opened, self._walks, self._commits, options)
+        self._stream_states = streams
         self.streams, self.documents = StreamReads(site, streams), EmbeddedDocuments(site, self._commits)
         self._participants = opened.participants
         settling = Settling(site.housekeeper, is_in_memory=is_in_memory)
@@ -300,6 +301,7 @@ class EmbeddedStore:
 
     def take_engine(self, engine: Engine) -> None:
         """Serve the content of a newly opened engine. Raises OSError, and what `load` raises."""
+        self._stream_states.content_goes()
         self.use(engine)
         self._health.begin()
         self.load()
