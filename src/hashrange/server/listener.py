@@ -23,6 +23,7 @@ from hashrange.server.protocols.http import http_front
 from hashrange.server.tls_context import tls_context
 from hashrange.service import collector
 from hashrange.service.service import Service
+from hashrange.service.taken_apart import take_apart
 from hashrange.settings import Settings, SettingUnusable
 
 if TYPE_CHECKING:
@@ -236,6 +237,10 @@ class Server:
             await self.dax.close()
         if self._otlp is not None:
             await self._otlp.stop()
+
+    def take_apart(self) -> None:
+        """Free the server and its service, which have ended, at once. Replies that are late find their connections closed."""
+        take_apart(self, self.service, but=self.connections)
 
     def _turn(self) -> None:
         """Sweep the connections, and schedule the next sweep. Without open connections, collect garbage if due."""
