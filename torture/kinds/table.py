@@ -6,12 +6,14 @@ from torture.kinds import (
     crowds,
     dense,
     expressions,
+    forks,
     functions,
     indexes,
     large,
     legacy,
     legal,
     reads,
+    shards,
     strangers,
 )
 from torture.kinds.kind import Kind
@@ -29,5 +31,7 @@ KINDS: tuple[Kind, ...] = (
     *connections.KINDS,
     *crowds.KINDS,
     *functions.KINDS,
+    *forks.KINDS,
+    *shards.KINDS,
 )
 BY_NAME = {kind.name: kind for kind in KINDS}
