@@ -1,6 +1,7 @@
 """What has ended is freed at once: forks, with all that they can have, leave nothing to the garbage collector."""
 
 import asyncio
+import contextlib
 import gc
 import http.client
 import io
@@ -23,7 +24,7 @@ from hashrange.service.opening import open_service
 from hashrange.service.taken_apart import parts_of
 from hashrange.settings import Settings
 from tests.support.signing import sign
-from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.waiting import PATIENCE_SECONDS, until
 from tests.unit.server.listening import run_on_asyncio
 
 STREAM = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
@@ -130,7 +131,10 @@ async def ended(server: Server, *ports: int) -> list[str]:
     assert len(refs) > 50
     for port in ports:
         await server.forks.end(port)
-    await asyncio.sleep(0)
+    with contextlib.suppress(TimeoutError):
+        await until(
+            lambda: not names_of_living(refs)
+        )  # the thread that has closed the engine lets go of the store in its own time
     return names_of_living(refs)
 
 
