@@ -9,6 +9,7 @@ from tests.conformance.tables import fault, validation
 from tests.support.raw_client import RawClient
 
 COUNT = 6
+IMPOSSIBLE = "Invalid SequenceNumber for the shard"
 
 
 @pytest.fixture(scope="module")
@@ -72,17 +73,19 @@ def test_what_a_type_asks_for(filled: StreamTable, shard: str) -> None:
         return str(validation(filled.raw, STREAMS + "GetShardIterator", request))
 
     number = numbers(filled)[0]
-    assert "SequenceNumber must be specified" in refusal(ShardIteratorType="AT_SEQUENCE_NUMBER")
-    assert "SequenceNumber must be specified" in refusal(ShardIteratorType="AFTER_SEQUENCE_NUMBER")
+    invalid = "One or more parameter values were invalid: "
+    for kind in ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER"):
+        assert refusal(ShardIteratorType=kind) == f"{invalid}SequenceNumber cannot be null"
     assert "Timestamp must be specified" in refusal(ShardIteratorType="AT_TIMESTAMP")
     for kind in ("TRIM_HORIZON", "LATEST", "AT_TIMESTAMP"):
-        assert "SequenceNumber cannot be" in refusal(ShardIteratorType=kind, SequenceNumber=number)
+        superfluous = f"{invalid}SequenceNumber should not be passed for this iterator type"
+        assert refusal(ShardIteratorType=kind, SequenceNumber=number) == superfluous
     for kind in ("TRIM_HORIZON", "LATEST"):
         assert "Timestamp cannot be" in refusal(ShardIteratorType=kind, Timestamp=1)
     assert "Timestamp cannot be" in refusal(ShardIteratorType="AT_SEQUENCE_NUMBER", SequenceNumber=number, Timestamp=1)
     assert "in the future" in refusal(ShardIteratorType="AT_TIMESTAMP", Timestamp=2 * 10**9)
     for wrong in ("x" * 25, "-" + "1" * 24, "\u0661" * 25, "1" * 24 + "."):
-        assert "Invalid SequenceNumber" in refusal(ShardIteratorType="AT_SEQUENCE_NUMBER", SequenceNumber=wrong)
+        assert refusal(ShardIteratorType="AT_SEQUENCE_NUMBER", SequenceNumber=wrong) == IMPOSSIBLE
     assert "'sequenceNumber' failed" in refusal(ShardIteratorType="AT_SEQUENCE_NUMBER", SequenceNumber="1")
     assert (
         "Member must satisfy enum value set: [AT_SEQUENCE_NUMBER, AFTER_SEQUENCE_NUMBER, TRIM_HORIZON, LATEST, AT_TIMESTAMP]"
@@ -90,14 +93,23 @@ def test_what_a_type_asks_for(filled: StreamTable, shard: str) -> None:
     )
 
 
-def test_numbers_of_a_day_ago_are_trimmed_and_great_ones_lie_ahead(filled: StreamTable, shard: str) -> None:
+def test_numbers_of_a_day_ago_are_trimmed(filled: StreamTable, shard: str) -> None:
     request = {"StreamArn": filled.arn, "ShardId": shard, "ShardIteratorType": "AT_SEQUENCE_NUMBER"}
     old = str(10**22)  # a time in 2001
     assert fault(filled.raw, STREAMS + "GetShardIterator", request | {"SequenceNumber": old}) == (
         "TrimmedDataAccessException",
         "The data you are trying to access has been trimmed",
     )
-    assert filled.read(filled.iterator(shard, "AT_SEQUENCE_NUMBER", SequenceNumber="9" * 40)) == []
+
+
+@pytest.mark.parametrize("kind", ["AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER"])
+def test_a_number_ahead_of_everything_is_of_no_shard(filled: StreamTable, shard: str, kind: str) -> None:
+    request = {"StreamArn": filled.arn, "ShardId": shard, "ShardIteratorType": kind}
+    last = int(numbers(filled)[-1])
+    for ahead in (last + 10**17, last + 10**20, int("9" * 23), int("9" * 40)):
+        refused = validation(filled.raw, STREAMS + "GetShardIterator", request | {"SequenceNumber": str(ahead)})
+        assert refused == IMPOSSIBLE, ahead
+    assert values(filled.read(filled.iterator(shard, kind, SequenceNumber=str(last)))) == [COUNT - 1][: kind[1] == "T"]
 
 
 def test_a_shard_or_stream_that_is_not_there(filled: StreamTable) -> None:

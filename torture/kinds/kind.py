@@ -38,7 +38,9 @@ class Hostile(NamedTuple):
     raw: Callable[[str], bytes] | None = None
     """The whole request for that Host header, instead of a signed one of DynamoDB's operation; see `web`."""
     then: "tuple[Hostile, ...]" = ()
-    """Requests that each client sends after this one, before it begins again; only for the behaviour `repeat`."""
+    """Requests that each client sends after this one, before it begins again; only for the behaviour `repeat`.
+
+    `@name@` in one of them stands for that member of the last reply: such requests must not need a signature."""
 
     @property
     def is_short(self) -> bool:

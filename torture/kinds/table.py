@@ -6,6 +6,7 @@ from torture.kinds import (
     crowds,
     dense,
     expressions,
+    forks,
     functions,
     indexes,
     large,
@@ -14,6 +15,7 @@ from torture.kinds import (
     metrics,
     pages,
     reads,
+    shards,
     strangers,
 )
 from torture.kinds.kind import Kind
@@ -33,5 +35,7 @@ KINDS: tuple[Kind, ...] = (
     *functions.KINDS,
     *metrics.KINDS,
     *pages.KINDS,
+    *forks.KINDS,
+    *shards.KINDS,
 )
 BY_NAME = {kind.name: kind for kind in KINDS}

@@ -1,6 +1,7 @@
 """How do hostile clients use their connections? One function per behaviour; each runs until its process ends."""
 
 import contextlib
+import re
 import select
 import socket
 import threading
@@ -16,6 +17,8 @@ from torture.stalls.tally import Tally
 TIMEOUT_SECONDS = 120.0
 PAUSE_SECONDS = 0.02
 SMALL_BUFFER_BYTES = 4_096
+NAMED = re.compile(rb"@(\w+)@")
+CONTENT_LENGTH = re.compile(rb"\r\nContent-Length: \d+")
 
 Requests = Sequence[bytes]
 """The requests of a kind, in order. All behaviours except `repeat` use only the first."""
@@ -32,19 +35,32 @@ def repeat(port: int, requests: Requests, clients: int, tally: Tally) -> None:
 def repeat_one(port: int, requests: Requests, client: int, tally: Tally) -> None:
     """Run one repeating client; a broken connection is opened again."""
     connection: Connection | None = None
-    for request in cycle(requests):
+    reply = b""
+    for template in cycle(requests):
+        request = filled(template, reply)
         tally.begin(client)
         try:
             connection = connection or Connection(port, TIMEOUT_SECONDS)
             with contextlib.suppress(ConnectionError):  # a refusal may come before all is sent
                 connection.send(request)
-            tally.end(client, *connection.receive())
+            status, reply = connection.receive()
+            tally.end(client, status, reply)
         except (OSError, ValueError):
             tally.broke(client)
             if connection is not None:
                 connection.close()
             connection = None
             time.sleep(PAUSE_SECONDS)
+
+
+def filled(request: bytes, reply: bytes) -> bytes:
+    """The request, with the member of the last reply that it names, as `@name@`, in place of that name."""
+    named = NAMED.search(request)
+    if named is None:
+        return request
+    value = re.search(rb'"%b": ?"?([^",}]*)' % named[1], reply)
+    head, _, body = NAMED.sub(value[1] if value else b"", request).partition(b"\r\n\r\n")
+    return CONTENT_LENGTH.sub(b"\r\nContent-Length: %d" % len(body), head) + b"\r\n\r\n" + body
 
 
 def pipeline(port: int, requests: Requests, clients: int, tally: Tally) -> None:

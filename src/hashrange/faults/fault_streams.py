@@ -28,11 +28,19 @@ class FaultStreams:
 
     def shards(self, stream: Stream) -> Sequence[Shard]:
         """The inner store's shards of a stream; remembers the name of the stream's table for `records`."""
+        self._remember(stream)
+        return self._inner.shards(stream)
+
+    def shard(self, stream: Stream, number: int) -> Shard | None:
+        """The inner store's shard of a stream; remembers the name of the stream's table for `records`."""
+        self._remember(stream)
+        return self._inner.shard(stream, number)
+
+    def _remember(self, stream: Stream) -> None:
         self._names.pop(stream.stream_id, None)
         self._names[stream.stream_id] = stream.table_name
         if len(self._names) > STREAMS_MAX:
             del self._names[next(iter(self._names))]
-        return self._inner.shards(stream)
 
     async def records(self, shard: Shard, first: SequenceNumber, limit_records: int, limit_bytes: int) -> RecordPage:
         """Records of a shard that are readable. If later ones are not yet, `is_end` is False."""

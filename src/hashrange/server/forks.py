@@ -17,6 +17,8 @@ the file descriptors of one process."""
 LENT_SHARE = 16
 """A fork gets at most one in this many of the connections that its server may have open."""
 HOST = "127.0.0.1"
+LAST_TURNS = 3
+"""Turns of the event loop in which what a fork's end has scheduled is called: lost connections, the end of a sync."""
 
 
 class ForkServer(Protocol):
@@ -28,6 +30,10 @@ class ForkServer(Protocol):
 
     async def stop(self) -> None:
         """Stop listening, and end the server's own forks and snapshots; the store stays open."""
+        ...
+
+    def take_apart(self) -> None:
+        """Free the server and its service, once the store is closed and nothing will be called any more."""
         ...
 
 
@@ -125,7 +131,12 @@ class Forks:
             await fork.server.stop()
         finally:
             self._lender.connections_max += fork.connections
-            await fork.service.store.close()
+            try:
+                await fork.service.store.close()
+            finally:
+                for _ in range(LAST_TURNS):
+                    await asyncio.sleep(0)
+                fork.server.take_apart()
 
     async def _open_service(self, snapshot: ServiceSnapshot, connections: int) -> Service:
         own = self._service.settings

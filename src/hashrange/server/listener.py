@@ -26,6 +26,7 @@ from hashrange.server.tls_context import tls_context
 from hashrange.service import collector
 from hashrange.service.drive import in_turns
 from hashrange.service.service import Service
+from hashrange.service.taken_apart import take_apart
 from hashrange.settings import Settings, SettingUnusable
 
 if TYPE_CHECKING:
@@ -249,6 +250,10 @@ class Server:
             await self.dax.close()
         if self._otlp is not None:
             await self._otlp.stop()
+
+    def take_apart(self) -> None:
+        """Free the server and its service, which have ended, at once. Replies that are late find their connections closed."""
+        take_apart(self, self.service, but=self.connections)
 
     def _turn(self) -> None:
         """Sweep the connections, and schedule the next sweep. If the process has no clients, collect garbage if due."""

@@ -9,6 +9,8 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from greenlet import GreenletExit
+
 from hashrange.errors import Abandoned
 from hashrange.service.workers import Abandonable, Workers
 
@@ -66,6 +68,8 @@ class Driver:
                 workers.running = None
         except StopIteration as stop:
             self.ended(stop.value, None)
+        except GreenletExit:
+            raise  # the worker ends with its server
         except BaseException as error:  # noqa: BLE001 - the service decides what each error means
             self.ended(None, error)
         else:
@@ -93,6 +97,8 @@ def in_turns(coroutine: Coroutine[Any, Any, T], workers: Workers, *, begins_now:
             waits_for = coroutine.send(None)
         except StopIteration as stop:
             ended(stop.value, None)
+        except GreenletExit:
+            raise  # the worker ends with its server
         except BaseException as error:  # noqa: BLE001 - whoever awaits the future decides what each error means
             ended(None, error)  # type: ignore[arg-type]  # there is no result
         else:

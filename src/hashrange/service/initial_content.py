@@ -17,7 +17,7 @@ from hashrange.service.drive import in_turns
 from hashrange.service.scopes import SHARED_ACCOUNT, SHARED_REGION
 from hashrange.service.service import Service
 from hashrange.service.snapshots import ServiceSnapshot, initial_time, return_to
-from hashrange.service.store_opening import open_store_of
+from hashrange.service.store_opening import open_copy_of
 from hashrange.settings import Settings
 from hashrange.store.copying import Checkpoint
 from hashrange.store.interface import WholeStore
@@ -115,7 +115,7 @@ async def _applied_to(
     from hashrange.init.applying import FolderApplication, InitTarget  # noqa: PLC0415
 
     place_of = _shared_place if settings.shared_db else _own_place
-    copy = open_store_of(settings, clock, base)
+    copy = await open_copy_of(settings, clock, base)
     try:
         application = FolderApplication(InitTarget(copy, clock, settings, operations, in_go, place_of))
         await application.apply(files)

@@ -13,7 +13,7 @@ from hashrange.service.initial_content import begin_with_folder
 from hashrange.service.metric_recording import MetricRecording
 from hashrange.service.service import Service
 from hashrange.service.snapshots import ServiceSnapshot, initial_time, read_snapshot
-from hashrange.service.store_opening import open_store_of
+from hashrange.service.store_opening import open_copy_of, open_store_of
 from hashrange.settings import Settings, SettingUnusable, with_delays
 from hashrange.store.copying import Checkpoint
 from hashrange.store.interface import WholeStore
@@ -37,7 +37,10 @@ async def open_service(
     The caller has to close the service's store.
     """
     settings = with_delays(settings)
-    store = open_store_of(settings, clock, checkpoint, lag_seconds)
+    if checkpoint is None:
+        store = open_store_of(settings, clock)
+    else:
+        store = await open_copy_of(settings, clock, checkpoint, lag_seconds)
     try:
         if checkpoint is None:
             begin_in_past(store, clock, settings)

@@ -5,17 +5,17 @@ import asyncio
 from hashrange.clock import Clock
 from hashrange.settings import Settings
 from hashrange.store.copying import Checkpoint
-from hashrange.store.embedded.opening import open_store
+from hashrange.store.embedded.opening import OpenedFork, open_fork_engine, open_store
 from hashrange.store.interface import WholeStore
 from hashrange.tables.partitions import CountInitialPartitions, one_partition, partitions_of_service
 
 
 def open_store_of(
-    settings: Settings, clock: Clock, checkpoint: Checkpoint | None = None, lag_seconds: float = 0.0
+    settings: Settings, clock: Clock, fork: OpenedFork | None = None, lag_seconds: float = 0.0
 ) -> WholeStore:
     """Open the store of these settings, on the running loop. Raises StorageError.
 
-    `checkpoint`: open a store that begins with this content instead, and is removed when it is closed. `lag_seconds`: the
+    `fork`: open a store that begins with this content instead, and is removed when it is closed. `lag_seconds`: the
     longest delay of the index entries that wait in this content.
     """
     index_delay_seconds = max(settings.index_delay_seconds, lag_seconds)
@@ -29,8 +29,15 @@ def open_store_of(
         ttl_delay_seconds=settings.ttl_delay_seconds,
         partition_size_max_bytes=settings.partition_size_bytes,
         initial_partitions=_initial_partitions(settings),
-        checkpoint=checkpoint,
+        checkpoint=fork,
     )
+
+
+async def open_copy_of(
+    settings: Settings, clock: Clock, checkpoint: Checkpoint, lag_seconds: float = 0.0
+) -> WholeStore:
+    """The same as `open_store_of`, for a store that begins with the content of a checkpoint; its files are opened on another thread."""
+    return open_store_of(settings, clock, await asyncio.to_thread(open_fork_engine, checkpoint), lag_seconds)
 
 
 def _initial_partitions(settings: Settings) -> CountInitialPartitions:

@@ -39,8 +39,6 @@ class SmallTimes:
     it has been moved, frozen, or let run again, and not each time.
     """
 
-    __slots__ = ("_ahead_seconds", "_begin_seconds", "_clock", "_monotonic", "_still_seconds")
-
     def __init__(self, clock: Clock) -> None:
         self._clock, self._monotonic = clock, clock.monotonic
         self._begin_seconds = clock.service_time()

@@ -133,8 +133,13 @@ class Workers:
         return self._loop is not None and now_seconds >= self._ends_seconds
 
     def abandon(self) -> None:
-        """From now on, never continue work that has given way or gives way later: no client waits for it."""
+        """End all workers, those that have given way where they did: no client waits for their work. Nothing gives way any more."""
         self._is_abandoned = True
+        workers = [one for line in (self._left, self._queued, self._idle) for one in line if isinstance(one, Worker)]
+        for line in (self._left, self._queued, self._idle, self._next):
+            line.clear()
+        for worker in workers:
+            worker.throw()
         if self._large_bytes and self._collects:
             collector.resume_collector()
 
@@ -157,10 +162,12 @@ class Workers:
             self._left += self._queued  # these workers check again, in order, whether they must wait
             self._queued.clear()
             self._call_turn()
+        failure, worker.failure = worker.failure, None
         if len(self._idle) < IDLE_WORKERS_MAX:
             self._idle.append(worker)
-        if worker.failure is not None:
-            failure, worker.failure = worker.failure, None
+        else:
+            worker.throw()  # it refers to itself, and the garbage collector does not see workers that have not ended
+        if failure is not None:
             raise failure
         return True
 

@@ -38,6 +38,10 @@ class Streams(Protocol):
         """The shards of the stream that are not deleted yet, oldest first; none if the stream has been deleted."""
         ...
 
+    def shard(self, stream: Stream, number: int) -> Shard | None:
+        """The shard of the stream with this number; None if there is none, or it has been deleted."""
+        ...
+
     def last(self) -> SequenceNumber:
         """The sequence number that the store assigned last; every later record has a greater one."""
         ...

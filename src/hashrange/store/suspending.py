@@ -112,7 +112,7 @@ class SuspendingStreams:
         inner = store.inner.streams
         self._records = inner.records
         self.find, self.of, self.shards, self.last = inner.find, inner.of, inner.shards, inner.last
-        self.follow, self.feeds, self.last_of = inner.follow, inner.feeds, inner.last_of
+        self.follow, self.feeds, self.last_of, self.shard = inner.follow, inner.feeds, inner.last_of, inner.shard
 
     async def records(self, shard: Shard, first: SequenceNumber, limit_records: int, limit_bytes: int) -> RecordPage:
         """Read records between two pauses."""

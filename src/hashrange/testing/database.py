@@ -15,7 +15,7 @@ from hashrange.jobs.virtual_time import advance
 from hashrange.service.initial_content import reset_service
 from hashrange.service.opening import open_fork, open_service
 from hashrange.service.scopes import SHARED_ACCOUNT, SHARED_REGION
-from hashrange.service.snapshots import ServiceSnapshot, movable_clock, return_to, take_snapshot, write_snapshot
+from hashrange.service.snapshots import ServiceSnapshot, return_to, take_snapshot, write_snapshot
 from hashrange.settings import Settings
 from hashrange.store.snapshot_file import FilePath, replaced_file
 from hashrange.testing.blocks import Held, HeldBlocks
@@ -53,7 +53,9 @@ class ServiceTime:
 
     @property
     def _clock(self) -> MovableClock:
-        return movable_clock(self._process.service)
+        clock = self._process.clock
+        assert isinstance(clock, MovableClock), "a database's clock can be moved"
+        return clock
 
     def now(self) -> float:
         """Seconds since the epoch."""

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future, InvalidStateError
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from hashrange.clock import Clock, SystemClock, callers_time
 from hashrange.server.access import Access
@@ -16,13 +16,15 @@ from hashrange.server.protocols.http import http_front
 from hashrange.server.protocols.values import ValuesCall
 from hashrange.service.opening import open_service
 from hashrange.service.service import Service
+from hashrange.service.taken_apart import take_apart
 from hashrange.settings import Settings
+from hashrange.testing.exchange import Answer, Exchange
 from hashrange.testing.lending_loop import LendingLoop
 from hashrange.testing.own_process import process_id
 from hashrange.wire.http import LAYOUTS_MAX, HeaderLayout, HttpRequest, layout_of
-from hashrange.wire.identifiers import request_id_of
 
 if TYPE_CHECKING:
+    from hashrange.server.front import Front
     from hashrange.server.listener import Server
 
 CLOSED = "This database is closed: its `with` block has ended, or close() was called."
@@ -36,50 +38,6 @@ OWN_THREAD = (
 )
 T = TypeVar("T")
 OpenService = Callable[[], Awaitable[Service]]
-
-
-class Answer(NamedTuple):
-    """The reply to one HTTP request."""
-
-    status: int
-    headers: dict[str, str]
-    body: bytes
-
-
-class _Exchange:
-    """One HTTP request and its reply, without a connection. Used on one thread at a time."""
-
-    def __init__(self, request: HttpRequest) -> None:
-        self.request = request
-        self.answer: Answer | ConnectionError | None = None
-        """The reply, or why there is none; None until then."""
-        self.is_answered: Future[None] | None = None
-        """Set, if anybody waits, when there is an answer."""
-
-    def respond(
-        self, status: int, body: bytes, content_type: bytes | None = None, extra: bytes = b"", used: str = ""
-    ) -> None:
-        """Answer the request."""
-        request = self.request
-        told = content_type or request.header(b"content-type") or b"application/x-amz-json-1.0"
-        headers = {
-            "x-amzn-RequestId": request_id_of(request.number).decode(),
-            "Content-Type": told.decode("latin-1"),
-            "Content-Length": str(len(body)),
-        }
-        for line in extra.decode("latin-1").splitlines():
-            name, _, value = line.partition(": ")
-            headers[name] = value
-        self._end(Answer(status, headers, body))
-
-    def cut(self, share: float) -> None:
-        """Let the reply be lost."""
-        self._end(ConnectionError("The connection was closed before the whole reply had come."))
-
-    def _end(self, answer: Answer | ConnectionError) -> None:
-        self.answer = answer
-        if self.is_answered is not None and not self.is_answered.done():
-            self.is_answered.set_result(None)
 
 
 class InProcess:
@@ -114,6 +72,9 @@ class InProcess:
         self._stopping: asyncio.Event | None = None
         self._running: set[asyncio.Task[None]] = set()
         """Functions that `run` has begun."""
+        self.clock: Clock | None = None
+        self._service: Service | None = None
+        self._front: Front | None = None
         self._server: Server | None = None
         self._endpoint: str | None = None
         self._process_id = process_id()
@@ -142,11 +103,11 @@ class InProcess:
         layout = self._layouts.get(names) or self._keep_layout(names)
         values = [value if isinstance(value, bytes) else value.encode("latin-1") for value in headers.values()]
         request = HttpRequest(method.encode(), url.encode(), layout, [*values, None], body, keeps_alive=True)
-        exchange = _Exchange(request)
+        exchange = Exchange(request)
         self.require_open()
         if not self._loop.lend(self._answer_now, exchange):
             exchange.is_answered = Future()
-            self._begin(self._front.handle, [(request, exchange.respond)])
+            self._begin(self._handle, exchange)
         if exchange.is_answered is not None:
             self._result_of(exchange.is_answered)
         answer = exchange.answer
@@ -161,14 +122,19 @@ class InProcess:
             self._layouts[names] = layout
         return layout
 
-    def _answer_now(self, exchange: _Exchange) -> None:
+    def _answer_now(self, exchange: Exchange) -> None:
         """Answer a small read on its client's thread; begin another request in the next turn of the loop."""
         self.require_open()
+        assert self._front is not None
         is_begun = self._front.answer_now(exchange.request, exchange.respond)
         if exchange.answer is None:
             exchange.is_answered = Future()
         if not is_begun:
-            self._loop.call_soon(self._begin_now, self._front.handle, [(exchange.request, exchange.respond)])
+            self._loop.call_soon(self._begin_now, self._handle, exchange)
+
+    def _handle(self, exchange: Exchange) -> None:
+        assert self._front is not None
+        self._front.handle([(exchange.request, exchange.respond)])
 
     def call(self, account: str, region: str, operation: str, members: Mapping[str, Any]) -> dict[str, Any]:
         """Run an operation; returns the members of its output as plain values. Raises its ApiError, and StorageError.
@@ -199,6 +165,13 @@ class InProcess:
             return self._result_of(ended)
         finally:
             ended.cancel()  # only if it has not ended
+
+    @property
+    def service(self) -> Service:
+        """The database's service. Raises RuntimeError if the database has ended, or has not started."""
+        if self._service is None:
+            raise RuntimeError(CLOSED)
+        return self._service
 
     @property
     def is_over(self) -> bool:
@@ -296,6 +269,8 @@ class InProcess:
                 self._started.set_exception(error)
         finally:
             self._end_waiting()
+            take_apart(self._service, self._front, self._server)
+            self._service = self._front = self._server = None
 
     async def _live(self) -> None:
         """Open the service, run it until `close` is called, and close its store."""
@@ -305,19 +280,20 @@ class InProcess:
         self._stopping = stopping = asyncio.Event()
         if self._is_unwanted:
             stopping.set()
-        self.service = await self._open_with()
+        self._service = service = await self._open_with()
         try:
-            self._front = http_front(self.service, Access(self.service, wall_time=callers_time))
-            self.service.take_turns(self._loop)
-            self.service.start_jobs()
-            if self.service.background.triggers is not None:
+            self.clock = service.clock
+            self._front = http_front(service, Access(service, wall_time=callers_time))
+            service.take_turns(self._loop)
+            service.start_jobs()
+            if service.background.triggers is not None:
                 await self._listen()  # handlers run in other processes
             self._started.set_result(None)
             await stopping.wait()
             await self._end_work()
         finally:
             self._is_ending = True
-            await self.service.store.close()
+            await service.store.close()
 
     async def _end_work(self) -> None:
         """Begin nothing more, answer the requests of connections, and stop what else is running."""

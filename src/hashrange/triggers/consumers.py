@@ -134,6 +134,10 @@ class Consumer:
         lanes = [Lane(number, position, window) for number, position in enumerate(positions)]
         return ConsumedShard(self, shard, lanes)
 
+    def let_go(self) -> None:
+        """Let go of the shards, because the consumer has ended: they refer to it, so that only the garbage collector would free them."""
+        self.shards = {}
+
     def passed_over(self) -> Iterator[ConsumedShard]:
         """The shards of which records were passed over since the last checkpoint."""
         return (one for one in self.shards.values() if any(lane.passed for lane in one.lanes))

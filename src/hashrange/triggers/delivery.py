@@ -230,6 +230,8 @@ class Delivery:
             self._has_news = self._has_news or bool(begun)
             for consumer in retired:
                 agenda.forget(consumer)
+                if not consumer.busy_lanes:
+                    consumer.let_go()
         while attempts.has_ended:
             attempts.conclude()
         await self._save()

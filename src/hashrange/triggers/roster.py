@@ -42,6 +42,8 @@ class Roster:
 
     def forget(self) -> None:
         """Begin anew: nothing is known of any mapping."""
+        for consumer in self.consumers.values():
+            consumer.let_go()
         self.consumers, self.unsaved, self.is_outdated = {}, {}, True
 
     async def refresh(self) -> tuple[list[Consumer], list[Consumer]]:

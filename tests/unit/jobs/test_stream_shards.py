@@ -1,9 +1,14 @@
 """Shards roll over, split with their partitions, and are removed with their records after a day."""
 
+import itertools
 from typing import Any
 
 import pytest
 
+from hashrange.items import steps
+from hashrange.operations.streams.describe_stream import DescribeStreamRequest, describe_stream
+from hashrange.store.embedded import streams
+from tests.support.working import give_way_always
 from tests.unit.jobs.streaming import (
     DAY,
     HOUR,
@@ -24,11 +29,12 @@ from tests.unit.jobs.streaming import (
     shard_records,
     shards,
     starting,
+    switch_off,
     switch_on,
     told,
     values,
 )
-from tests.unit.jobs.world import World, item
+from tests.unit.jobs.world import World, drive, item
 
 PARTITION_BYTES = 4_000
 
@@ -267,3 +273,61 @@ def test_a_time_is_compared_with_milliseconds(world: World) -> None:
     assert rounded == {int(times[0])}
     code = refused_iterator(world, arn, first["ShardId"], "AT_TIMESTAMP", Timestamp=world.clock.service_time() + 1)
     assert code == "ValidationException"
+
+
+# --- very many shards --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def crowd(world: World, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The ARN of a stream of eight shards or more; a slice of the job tends three."""
+    monkeypatch.setattr(streams, "SHARDS_TENDED_MAX", 3)
+    arn = switch_on(world)
+    for number in range(60):
+        change(world, number, 0, size_bytes=1_000)
+    world.split()
+    assert len([one for one in shards(world, arn) if is_open(one)]) >= 8
+    return arn
+
+
+def slices(world: World) -> int:
+    """Run the job until nothing is due; returns the number of slices that did something."""
+    for count in itertools.count():
+        if drive(world.shards_job.run_slice()) != 0.0:
+            return count
+    raise AssertionError
+
+
+def test_many_shards_are_replaced_and_deleted_a_few_at_a_time(world: World, crowd: str) -> None:
+    items = replayed(all_records(world, crowd))
+    before = [one for one in shards(world, crowd) if is_open(one)]
+    world.clock.advance(ROLL)
+    assert slices(world) >= len(before) / 3
+    after = {one["ParentShardId"]: one for one in shards(world, crowd) if is_open(one)}
+    assert set(after) >= {one["ShardId"] for one in before}
+    change(world, 1, 1, size_bytes=1_000)
+    assert replayed(all_records(world, crowd)) != items
+    for _ in range(7):
+        world.clock.advance(ROLL)
+        slices(world)
+    assert len(shards(world, crowd)) >= 7 * len(before)
+    former = {one["ShardId"] for one in before}
+    assert former.isdisjoint(one["ShardId"] for one in shards(world, crowd))
+
+
+def test_a_stream_of_many_shards_ends_with_the_last_of_them(world: World, crowd: str) -> None:
+    switch_off(world)
+    world.clock.advance(DAY + ROLL)
+    assert slices(world) >= 3
+    assert refused(world, "DescribeStream", StreamArn=crowd) == "ResourceNotFoundException"
+    assert rows(world) == 0
+
+
+def test_describing_many_shards_gives_way(world: World, crowd: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps, "LOOK_STEPS", 5)
+    for _ in range(4):
+        world.clock.advance(ROLL)
+        slices(world)
+    ways, reply = give_way_always(describe_stream(world.scope, DescribeStreamRequest(StreamArn=crowd)))
+    assert len(reply["StreamDescription"]["Shards"]) >= 40
+    assert ways >= 1

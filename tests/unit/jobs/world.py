@@ -67,13 +67,17 @@ class World:
         self.partition_size_max_bytes = partition_size_max_bytes
         self.clock: Steered = clock or VirtualClock()
         self.open()
+        self.create_table()
+        self.clock.advance(delay_seconds)
+
+    def create_table(self) -> None:
+        """Create the table, without indexes and streams."""
         self.ask(
             "CreateTable",
             AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
             KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
             BillingMode="PAY_PER_REQUEST",
         )
-        self.clock.advance(delay_seconds)
 
     def open(self) -> None:
         self.embedded: EmbeddedStore = open_store(

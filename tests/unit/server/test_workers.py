@@ -19,9 +19,9 @@ from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.server.listener import Server, read_secrets
 from hashrange.server.protocols.dynamodb_json import call, protocol
-from hashrange.service.drive import in_turns
+from hashrange.service.drive import Driver, in_turns
 from hashrange.service.service import Service
-from hashrange.service.workers import LARGE_TOGETHER_BYTES, SLICE_SECONDS, Worker, Workers
+from hashrange.service.workers import IDLE_WORKERS_MAX, LARGE_TOGETHER_BYTES, SLICE_SECONDS, Worker, Workers
 from hashrange.settings import Settings
 from hashrange.store.pause import PAUSE
 from hashrange.wire import content_codings
@@ -583,3 +583,58 @@ def test_what_a_worker_runs_next_is_not_ended_with_it(slow_front: tuple[FrontEnd
     assert [one.split()[0] for one in noted].count("stays") == 5
     assert [one.split()[0] for one in noted].count("reads") == 5
     assert len(replies(transport.take())) == 1
+
+
+# --- the end ---------------------------------------------------------------------------------------
+
+
+def test_all_workers_end_when_nobody_waits_any_more(workers: Workers, turns: Turns, clock: VirtualClock) -> None:
+    """Python's collector does not see workers that have not ended, so they are ended by hand: idle ones, and those that gave way."""
+    log: list[str] = []
+    ends: list[str] = []
+
+    def long_work(name: str) -> None:
+        try:
+            work(clock, log, name, 3)()
+        finally:
+            ends.append(name)
+
+    for name in "abcdef":
+        workers.begin_turn()
+        workers.run(long_work, name)
+    workers.begin_turn()
+    workers.run(lambda: None)
+    kept = [weakref.ref(one) for one in (*workers._left, *workers._idle)]
+    assert len(kept) > 6
+    workers.abandon()
+    assert sorted(ends) == list("abcdef")
+    assert [one for one in kept if one() is not None] == []
+
+
+def test_a_worker_that_is_one_too_many_ends(workers: Workers, turns: Turns, clock: VirtualClock) -> None:
+    log: list[str] = []
+    for name in "abcdefgh":
+        workers.begin_turn()
+        workers.run(work(clock, log, name, 2))
+    kept = [weakref.ref(one) for one in workers._left]
+    assert len(kept) == 8
+    while turns.due:
+        turns.turn()
+    assert len(log) == 16
+    living = [one() for one in kept if one() is not None]
+    assert len(living) == len(workers._idle) == IDLE_WORKERS_MAX
+
+
+def test_what_ends_with_its_worker_tells_nobody(workers: Workers, turns: Turns, clock: VirtualClock) -> None:
+    told: list[object] = []
+
+    async def operation() -> None:
+        await PAUSE
+        work(clock, [], "a", 3)()
+
+    Driver(operation(), None, lambda *result: told.append(result), workers)
+    turns.turn()
+    turns.turn()
+    assert workers._left
+    workers.abandon()
+    assert told == []

@@ -171,6 +171,30 @@ def test_finish_syncs_what_is_left(bench: Bench) -> None:
     assert bench.heard == [(1, None)]
 
 
+def test_content_that_is_deleted_is_not_synced(bench: Bench) -> None:
+    bench.barrier.commit()
+    bench.wait_for(1)
+    bench.barrier.finish(is_kept=False)
+    assert (bench.heard, bench.sync.count) == ([(1, None)], 0)
+
+
+def test_a_sync_that_was_due_at_the_end_starts_no_thread(bench: Bench, run: Run) -> None:
+    bench.sync.allowed.release(3)
+
+    async def scenario() -> None:
+        bench.barrier.commit()
+        bench.barrier.finish()
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert bench.barrier._thread is None
+        bench.barrier.commit()
+        bench.wait_for(2)
+        await bench.until_heard(1)
+
+    run(scenario())
+    assert bench.heard == [(2, None)]
+
+
 def test_a_failing_callback_harms_no_other(bench: Bench, run: Run, loop: asyncio.AbstractEventLoop) -> None:
     reports: list[object] = []
     loop.set_exception_handler(lambda _, context: reports.append(context["exception"]))

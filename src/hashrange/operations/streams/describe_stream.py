@@ -1,17 +1,19 @@
 """DescribeStream: describe a stream and a page of its shards, oldest first, or of one shard's direct children."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
+from hashrange.items.steps import walk
 from hashrange.limits import DESCRIBE_STREAM_MAX
 from hashrange.operations import shapes
 from hashrange.operations.naming import by_stream_arn
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
-from hashrange.operations.streams.stream import find_stream, readable_shards
+from hashrange.operations.streams.stream import find_shard, find_stream, readable_shard, readable_shards
 from hashrange.tables.description import describe_keys
 from hashrange.tables.streams import Shard, Stream, sequence_text
 
@@ -38,9 +40,7 @@ async def describe_stream(scope: Scope, request: DescribeStreamRequest) -> Reply
     A missing shard in ShardFilter has no children.
     """
     stream = find_stream(scope, request.StreamArn)
-    all_shards = readable_shards(scope, stream)
-    ids = {one.number: one.shard_id for one in all_shards}
-    shards = _wanted(all_shards, request)
+    shards = _wanted(scope, stream, request)
     limit = request.Limit or DESCRIBE_STREAM_MAX
     reply: dict[str, Any] = {
         "StreamArn": stream.arn,
@@ -50,37 +50,36 @@ async def describe_stream(scope: Scope, request: DescribeStreamRequest) -> Reply
         "CreationRequestDateTime": round(stream.created_at_seconds, 3),
         "TableName": stream.table_name,
         "KeySchema": describe_keys(stream.keys),
-        "Shards": [_described(one, ids) for one in shards[:limit]],
+        "Shards": [_described(one, readable_shard(scope, stream, one.parent)) for one in shards[:limit]],
     }
     if len(shards) > limit:
         reply["LastEvaluatedShardId"] = shards[limit - 1].shard_id
     return {"StreamDescription": reply}
 
 
-def _wanted(shards: Sequence[Shard], request: DescribeStreamRequest) -> Sequence[Shard]:
-    """The shards after ExclusiveStartShardId, of these only the children of the shard in ShardFilter, if given."""
-    if request.ShardFilter is not None:
-        parent = next((one.number for one in shards if one.shard_id == request.ShardFilter.ShardId), -1)
-        shards = [one for one in shards if one.parent == parent]
+def _wanted(scope: Scope, stream: Stream, request: DescribeStreamRequest) -> Sequence[Shard]:
+    """The shards after ExclusiveStartShardId, of these only the children of the shard in ShardFilter, if given.
+
+    Shards are numbered in the order of their creation, and their ids end with their numbers.
+    """
+    shards = readable_shards(scope, stream)
     start_id = request.ExclusiveStartShardId
-    return (
-        shards if start_id is None else [one for one in shards if _number_text(one.shard_id) > _number_text(start_id)]
-    )
+    if start_id is not None:
+        del shards[: bisect_right(shards, start_id.rpartition("-")[2], key=lambda one: f"{one.number:08x}")]
+    if request.ShardFilter is None:
+        return shards
+    parent = find_shard(scope, stream, request.ShardFilter.ShardId)
+    return [] if parent is None else [one for one in walk(shards) if one.parent == parent.number]
 
 
-def _number_text(shard_id: str) -> str:
-    """The shard's number at the end of its id, as text; shards are numbered in the order of their creation."""
-    return shard_id.rpartition("-")[2]
-
-
-def _described(shard: Shard, ids: dict[int, str]) -> dict[str, Any]:
-    """A shard in wire form; ParentShardId only if the parent is still readable, as `ids` (shard number → id) shows."""
+def _described(shard: Shard, parent: Shard | None) -> dict[str, Any]:
+    """A shard in wire form. `parent`: its parent, if that is still readable."""
     sequences = {"StartingSequenceNumber": sequence_text(shard.first)}
     if shard.last is not None:
         sequences["EndingSequenceNumber"] = sequence_text(shard.last)
     described: dict[str, Any] = {"ShardId": shard.shard_id, "SequenceNumberRange": sequences}
-    if shard.parent in ids:
-        described["ParentShardId"] = ids[shard.parent]
+    if parent is not None:
+        described["ParentShardId"] = parent.shard_id
     return described
 
 

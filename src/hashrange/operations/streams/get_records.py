@@ -22,7 +22,7 @@ from hashrange.operations.streams.iterators import (
     encode_iterator,
     end_of_records,
 )
-from hashrange.operations.streams.stream import find_stream, readable_shards
+from hashrange.operations.streams.stream import find_stream, readable_shard
 from hashrange.tables.streams import horizon
 
 
@@ -43,7 +43,7 @@ async def get_records(scope: Scope, request: GetRecordsRequest) -> Reply:
     stream = find_stream(scope, arn)
     if stream.stream_id != position.stream_id:
         raise ResourceNotFoundException(say.STREAM_NOT_FOUND.format(arn=arn))
-    shard = next((one for one in readable_shards(scope, stream) if one.number == position.shard_number), None)
+    shard = readable_shard(scope, stream, position.shard_number)
     oldest = horizon(now_seconds)
     if shard is None or (position.first < oldest and not position.is_horizon):
         raise TrimmedDataAccessException(say.TRIMMED)

@@ -1,7 +1,7 @@
 """GetShardIterator: return an iterator for a position in a shard, from which GetRecords reads.
 
 Order of checks: member constraints → form of the ARN → sequence number and time, as the type requires → the stream
-exists → the shard exists → the position is not trimmed.
+exists → the shard exists → the sequence number is not ahead of all that were given out → the position is not trimmed.
 """
 
 from typing import Literal
@@ -15,11 +15,7 @@ from hashrange.operations.naming import by_stream_arn
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.streams.iterators import Position, encode_iterator, end_of_records
-from hashrange.operations.streams.stream import (
-    find_stream,
-    parse_stream_arn,
-    readable_shards,
-)
+from hashrange.operations.streams.stream import find_shard, find_stream, parse_stream_arn
 from hashrange.tables.streams import SEQUENCE_MAX, Sequence, Shard, horizon, parse_sequence, sequence_at
 
 
@@ -39,7 +35,7 @@ async def get_shard_iterator(scope: Scope, request: GetShardIteratorRequest) -> 
     now_seconds = scope.clock.service_time()
     sequence = _sequence_asked_for(request, now_seconds)
     stream = find_stream(scope, request.StreamArn)
-    shard = next((one for one in readable_shards(scope, stream) if one.shard_id == request.ShardId), None)
+    shard = find_shard(scope, stream, request.ShardId)
     if shard is None:
         raise ResourceNotFoundException(say.SHARD_NOT_FOUND.format(shard=request.ShardId, arn=request.StreamArn))
     first, is_horizon = _first_and_horizon(scope, request, shard, sequence, now_seconds)
@@ -55,9 +51,9 @@ def _sequence_asked_for(request: GetShardIteratorRequest, now_seconds: float) ->
     kind, number, at_seconds = request.ShardIteratorType, request.SequenceNumber, request.Timestamp
     needs_number = kind in ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER")
     if needs_number and number is None:
-        raise ValidationException(say.SEQUENCE_MISSING.format(kind=kind))
+        raise ValidationException(say.SEQUENCE_MISSING)
     if not needs_number and number is not None:
-        raise ValidationException(say.SEQUENCE_SUPERFLUOUS.format(kind=kind))
+        raise ValidationException(say.SEQUENCE_SUPERFLUOUS)
     if kind == "AT_TIMESTAMP":
         if at_seconds is None:
             raise ValidationException(say.TIMESTAMP_MISSING)
@@ -70,7 +66,7 @@ def _sequence_asked_for(request: GetShardIteratorRequest, now_seconds: float) ->
     if number is None:
         return 0
     if not (number.isascii() and number.isdigit()):
-        raise ValidationException(say.SEQUENCE_INVALID.format(number=number))
+        raise ValidationException(say.SEQUENCE_IMPOSSIBLE)
     return parse_sequence(number)
 
 
@@ -79,11 +75,15 @@ def _first_and_horizon(
 ) -> tuple[Sequence, bool]:
     """`first` and `is_horizon` of the iterator's `Position`.
 
-    Raises TrimmedDataAccessException if the sequence number is too old to be read.
+    Raises TrimmedDataAccessException if the sequence number is too old to be read, ValidationException if it is greater than
+    all that the store has given out.
     """
     kind, oldest = request.ShardIteratorType, horizon(now_seconds)
+    last = scope.store.streams.last()
+    if request.SequenceNumber is not None and sequence > last:
+        raise ValidationException(say.SEQUENCE_IMPOSSIBLE)
     if kind == "LATEST":
-        return max(shard.first, end_of_records(scope.store.streams.last(), now_seconds)), False
+        return max(shard.first, end_of_records(last, now_seconds)), False
     if kind == "TRIM_HORIZON" or (kind == "AT_TIMESTAMP" and sequence <= max(shard.first, oldest)):
         return shard.first, True
     if sequence < oldest:

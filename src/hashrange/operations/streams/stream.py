@@ -4,9 +4,9 @@ Records and shards older than the retention of a day count as gone, even before 
 """
 
 import re
-from collections.abc import Sequence
 
 from hashrange.errors import ResourceNotFoundException, ValidationException
+from hashrange.items.steps import walk
 from hashrange.limits import RECORD_RETENTION_SECONDS
 from hashrange.messages.streams import INVALID_ARN, STREAM_NOT_FOUND
 from hashrange.operations.operation import Scope
@@ -14,6 +14,8 @@ from hashrange.operations.shapes import NAME_PATTERN
 from hashrange.tables.streams import Shard, Stream, horizon
 
 _ARN = re.compile(rf"arn:aws[a-z-]*:dynamodb:([^:/]+):([0-9]{{12}}):table/({NAME_PATTERN})/stream/([^/]+)").fullmatch
+
+_SHARD_NUMBER = re.compile("[0-9a-f]{8,}").fullmatch
 
 
 def parse_stream_arn(arn: str) -> tuple[str, str, str, str]:
@@ -43,7 +45,20 @@ def is_readable(stream: Stream, now_seconds: float) -> bool:
     return stream.is_on or now_seconds < stream.ended_at_seconds + RECORD_RETENTION_SECONDS
 
 
-def readable_shards(scope: Scope, stream: Stream) -> Sequence[Shard]:
+def readable_shards(scope: Scope, stream: Stream) -> list[Shard]:
     """The stream's shards that may still hold a readable record, oldest first."""
     oldest = horizon(scope.clock.service_time())
-    return [one for one in scope.store.streams.shards(stream) if one.last is None or one.last > oldest]
+    return [one for one in walk(scope.store.streams.shards(stream)) if one.last is None or one.last > oldest]
+
+
+def readable_shard(scope: Scope, stream: Stream, number: int) -> Shard | None:
+    """The shard with this number, if it may still hold a readable record. 1 µs."""
+    shard = scope.store.streams.shard(stream, number)
+    return shard if shard is None or shard.last is None or shard.last > horizon(scope.clock.service_time()) else None
+
+
+def find_shard(scope: Scope, stream: Stream, shard_id: str) -> Shard | None:
+    """The readable shard with this id; None if there is none."""
+    number = shard_id.rpartition("-")[2]
+    shard = readable_shard(scope, stream, int(number, 16)) if _SHARD_NUMBER(number) else None
+    return None if shard is None or shard.shard_id != shard_id else shard

@@ -179,6 +179,7 @@ class DaxNodes:
             for listener in (running.listener, running.further_listener):
                 if listener is not None:
                     listener.close()
+            running.listener = running.further_listener = None  # they refer to what runs
             for connection in list(running.connections):
                 connection.abort()
 

@@ -43,7 +43,7 @@ TIMEOUT_SECONDS = 10.0
 """Longest time that sending may take."""
 POINT_STEPS = 5
 """Steps that making one point takes."""
-InTurns = Callable[[Coroutine[Any, Any, MetricsData]], Awaitable[MetricsData]]
+CollectInTurns = Callable[[Coroutine[Any, Any, MetricsData]], Awaitable[MetricsData]]
 _NANOSECONDS = 1_000_000_000
 _log = logging.getLogger("hashrange.metrics")
 
@@ -51,7 +51,9 @@ _log = logging.getLogger("hashrange.metrics")
 class OtlpExport:
     """Sends the metrics of one server to one collector."""
 
-    def __init__(self, endpoint: str, look: LookAtServer, clock: Clock, in_turns: InTurns = lambda work: work) -> None:
+    def __init__(
+        self, endpoint: str, look: LookAtServer, clock: Clock, in_turns: CollectInTurns = lambda work: work
+    ) -> None:
         """`endpoint`: URL that takes metrics, such as `http://localhost:4318/v1/metrics`. `in_turns` runs a coroutine so that it gives way to requests."""
         self._in_turns = in_turns
         self._exporter = OTLPMetricExporter(endpoint=endpoint, timeout=TIMEOUT_SECONDS)

@@ -89,9 +89,10 @@ def copy_home(engine: Engine, home: Home) -> Home:
     return copy._replace(has_content=True)
 
 
-def open_home(home: Home) -> Engine:
-    """Open the engine in `home`, a data folder or memory that no store may have locked. Raises StorageError."""
-    return open_engine(home.data_dir, memory=home.memory, may_make=not home.has_content)
+def open_home(home: Home, lock: FolderLock | None = None) -> Engine:
+    """Open the engine in `home`, memory or a data folder; `lock`: its lock, unless no store has locked it. Raises StorageError."""
+    folder = None if lock is None else lock.folder
+    return open_engine(home.data_dir, folder=folder, memory=home.memory, may_make=not home.has_content)
 
 
 def remove_home(home: Home) -> None:
@@ -245,8 +246,12 @@ class Copies:
 
     def open_engine(self) -> Engine:
         """Open the store's own engine. Raises StorageError."""
-        home, folder = self._home, None if self._lock is None else self._lock.folder
-        return open_engine(home.data_dir, folder=folder, memory=home.memory, may_make=not home.has_content)
+        return open_home(self._home, self._lock)
+
+    @property
+    def is_copy(self) -> bool:
+        """True if the store was made from a checkpoint (a fork): its content is deleted once it is closed."""
+        return self._home.is_copy
 
     def closed(self) -> None:
         """Free the content of a closed store that is in memory, or was made from a checkpoint (a fork)."""

@@ -107,10 +107,11 @@ class CommitBarrier:
         except RuntimeError:
             pass  # the loop is closed, so no request is left for which `function` must be called
 
-    def finish(self) -> None:
+    def finish(self, *, is_kept: bool = True) -> None:
         """Stop the sync thread, and sync remaining commits on the calling thread. If the sync fails, waiting callbacks
-        get the error; nothing is raised.
+        get the error; nothing is raised. `is_kept` False: the content is about to be deleted, so nothing is synced.
         """
+        self.is_due = False
         if self._thread is not None:
             self._jobs.put(None)
             self._thread.join()
@@ -118,7 +119,8 @@ class CommitBarrier:
         if self._failure is None and self.durable_position < self.position:
             target = self.position
             try:
-                self._sync()
+                if is_kept:
+                    self._sync()
             except Exception as error:  # noqa: BLE001 - the engine raises bare exceptions
                 self.fail(self._on_failure(error))
             else:
@@ -130,6 +132,8 @@ class CommitBarrier:
         """
         loop = self._loop
         assert loop is not None
+        if not self.is_due:  # `finish` has synced what was due: perhaps for good, so the thread must not start again
+            return
         if last_position != self.position and loop.time() < self._group_ends_seconds:
             loop.call_soon(self._gather, self.position)
             return
@@ -217,3 +221,6 @@ class VolatileBarrier(CommitBarrier):
         """Count one commit, which is durable at once."""
         self.position += 1
         self.durable_position += 1
+
+    def finish(self, *, is_kept: bool = True) -> None:
+        """Nothing waits for a sync."""

@@ -73,6 +73,8 @@ NEXT_TABLE_ID_KEY = COUNTER_PREFIX + b"table"
 NEXT_STREAM_ID_KEY = COUNTER_PREFIX + b"stream"
 AHEAD_KEY = COUNTER_PREFIX + b"ahead"
 """Key of the number by which commit positions are ahead of the engine's sequence numbers; no row: 0."""
+SEQUENCE_KEY = COUNTER_PREFIX + b"sequence"
+"""Key of the last sequence number, 12 bytes, that was given out before the content was replaced; no row: none was."""
 TABLE_ID_MAX = 2**32 - 2
 INDEX_ID_MAX = 2**16 - 2
 NUMBER_BYTES = 8
@@ -223,6 +225,13 @@ def record_sequence(engine_key: bytes) -> Sequence:
 def encode_sequence(sequence: Sequence) -> bytes:
     """Encode a sequence number of DynamoDB Streams in 12 bytes."""
     return sequence.to_bytes(SEQUENCE_BYTES, "big")
+
+
+def decode_sequence(row: bytes) -> Sequence:
+    """Decode what `encode_sequence` has encoded. Raises StorageCorruption unless `row` has 12 bytes."""
+    if len(row) != SEQUENCE_BYTES:
+        raise StorageCorruption(f"a sequence number has {len(row)} bytes")
+    return int.from_bytes(row, "big")
 
 
 def encode_short(number: int) -> bytes:

@@ -3,18 +3,40 @@
 import asyncio
 import logging
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from hashrange.clock import Clock
 from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES, PARTITION_SIZE_MAX_BYTES
 from hashrange.store.copying import Checkpoint
 from hashrange.store.embedded import files, identity
-from hashrange.store.embedded.checkpoints import fork_home, home_in
+from hashrange.store.embedded.checkpoints import Home, fork_home, home_in, open_home
+from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.participant import DrawDelay, Options
 from hashrange.store.embedded.participants import PARTICIPANTS, MakeParticipant
 from hashrange.store.embedded.store import EmbeddedStore
 from hashrange.tables.partitions import CountInitialPartitions, one_partition
 
 _log = logging.getLogger("hashrange.store")
+
+
+class OpenedFork(NamedTuple):
+    """What a fork begins with: a folder with the content of a checkpoint, and its open engine."""
+
+    home: Home
+    lock: identity.FolderLock | None
+    engine: Engine
+
+
+def open_fork_engine(checkpoint: Checkpoint) -> OpenedFork:
+    """Open the engine of a fork, on any thread. Raises StorageError."""
+    home = fork_home(checkpoint)
+    lock = None if home.data_dir is None else identity.take_folder(home.data_dir)
+    try:
+        return OpenedFork(home, lock, open_home(home, lock))
+    except BaseException:
+        if lock is not None:
+            lock.release()
+        raise
 
 
 def open_store(
@@ -27,12 +49,12 @@ def open_store(
     ttl_delay_seconds: float = 0.0,
     partition_size_max_bytes: int = PARTITION_SIZE_MAX_BYTES,
     initial_partitions: CountInitialPartitions = one_partition,
-    checkpoint: Checkpoint | None = None,
+    checkpoint: Checkpoint | OpenedFork | None = None,
 ) -> EmbeddedStore:
     """Open or make the store in `data_dir`; None keeps everything in memory and leaves nothing behind.
 
     `checkpoint`: open a fork, which begins with this content, instead; it is removed when it is closed, and `data_dir`
-    is not used.
+    is not used. An OpenedFork is opened already.
 
     `loop`: the store's event loop; None is for tools, whose own thread syncs. `index_delay` returns, for each commit,
     the delay in seconds of its entries of global indexes; None: no delay. `collection_size_max_bytes`: size limit of an
@@ -41,11 +63,14 @@ def open_store(
     `initial_partitions` returns how many partitions a new source begins with. Raises StorageLocked, StorageReadOnly,
     StorageFormatUnknown, StorageCorruption or another StorageError.
     """
-    home = home_in(data_dir) if checkpoint is None else fork_home(checkpoint)
-    data_dir = home.data_dir
-    lock = None if data_dir is None else identity.take_folder(data_dir)
+    engine: Engine | None = None
+    if checkpoint is None:
+        home = home_in(data_dir)
+        lock = None if data_dir is None else identity.take_folder(data_dir)
+    else:
+        home, lock, engine = checkpoint if isinstance(checkpoint, OpenedFork) else open_fork_engine(checkpoint)
     try:
-        if lock is not None and files.has_only_traces(lock.folder):
+        if engine is None and lock is not None and files.has_only_traces(lock.folder):
             _log.warning(
                 "%s holds traces of a store and no data, so a new one is made: if there should be data, stop the server and find out"
                 " where the folder with the data is.",
@@ -54,7 +79,7 @@ def open_store(
         options = Options(
             index_delay, collection_size_max_bytes, ttl_delay_seconds, partition_size_max_bytes, initial_partitions
         )
-        return EmbeddedStore(home, clock, loop, lock, options, participants)
+        return EmbeddedStore(home, clock, loop, lock, options, participants, engine)
     except BaseException:
         if lock is not None:
             lock.release()

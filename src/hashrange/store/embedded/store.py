@@ -64,8 +64,12 @@ class EmbeddedStore:
         lock: FolderLock | None,
         options: Options,
         participants: Sequence[MakeParticipant],
+        engine: Engine | None = None,
     ) -> None:
-        """Open the engine in `home`. `lock`: the lock of its data folder; None: in memory. Raises StorageError."""
+        """Serve the engine in `home`, which is opened unless it is given. `lock`: the lock of its data folder; None: in memory.
+
+        Raises StorageError.
+        """
         self._is_in_memory = is_in_memory = home.memory is not None
         self._lock = lock
         reads, statistics = ReadCache(Admission(is_in_memory=is_in_memory)), SourceStatistics(self._wake_jobs)
@@ -93,6 +97,7 @@ class EmbeddedStore:
         self._tokens = Tokens(site.housekeeper)
         self._commits = Commits(site, opened, self._walks, self._tokens, claims)
         self.catalog = EmbeddedCatalog(site, opened, self._walks, self._commits, options)
+        self._stream_states = streams
         self.streams, self.documents = StreamReads(site, streams), EmbeddedDocuments(site, self._commits)
         self._participants = opened.participants
         settling = Settling(site.housekeeper, is_in_memory=is_in_memory)
@@ -109,13 +114,17 @@ class EmbeddedStore:
         copies = self._copies = Copies(self, site, lock, home)
         self.prepare_checkpoint, self.checkpoint = copies.prepare_checkpoint, copies.checkpoint
         self.checkpoint_of, self.restore = copies.checkpoint_of, copies.restore
-        site.engine = copies.open_engine()
+        self._begin(copies.open_engine() if engine is None else engine)
+
+    def _begin(self, engine: Engine) -> None:
+        """Serve an engine that has been opened, and is closed if that fails. Raises StorageError."""
+        self.site.engine = engine
         try:
             self._health.begin()
             self.load()
         except Exception as error:
-            close_engine(self.engine, home.place, may_fail=True)
-            raise storage_error(error, home.place, OPENING) from error
+            close_engine(self.engine, self.place, may_fail=True)
+            raise storage_error(error, self.place, OPENING) from error
 
     @property
     def place(self) -> str:
@@ -300,6 +309,7 @@ class EmbeddedStore:
 
     def take_engine(self, engine: Engine) -> None:
         """Serve the content of a newly opened engine. Raises OSError, and what `load` raises."""
+        self._stream_states.content_goes()
         self.use(engine)
         self._health.begin()
         self.load()
@@ -309,13 +319,27 @@ class EmbeddedStore:
         return self.site.housekeeper.stop(engine)
 
     async def close(self) -> None:
-        """Make all commits durable and release the folder. May raise StorageError; the store is closed all the same."""
-        self.close_now()
+        """Make all commits durable and release the folder. May raise StorageError; the store is closed all the same.
+
+        With an event loop, that does not wait for the engine's files.
+        """
+        engine = self._end()
+        if self.site.is_served:
+            await asyncio.to_thread(self._close, engine)
+        else:
+            self._close(engine)
 
     def close_now(self) -> None:
         """The same as `close`, for callers without an event loop."""
-        self._barrier.finish()
-        engine = self._health.shut()
+        self._close(self._end())
+
+    def _end(self) -> Engine | None:
+        """Sync all commits, unless the content is deleted now, and refuse all calls; returns the engine to be closed, if one is open."""
+        self._barrier.finish(is_kept=not self._copies.is_copy)
+        return self._health.shut()
+
+    def _close(self, engine: Engine | None) -> None:
+        """Close the engine, on any thread, and release the folder. May raise StorageError."""
         try:
             if engine is not None:
                 is_cut_short = self.stop_housekeeping(engine)

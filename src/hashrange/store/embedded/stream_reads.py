@@ -44,6 +44,11 @@ class StreamReads:
         state = self._streams.by_id.get(stream.stream_id)
         return [] if state is None else list(state.shards.values())
 
+    def shard(self, stream: Stream, number: int) -> Shard | None:
+        """The shard of the stream with this number; None if there is none, or it has been deleted."""
+        state = self._streams.by_id.get(stream.stream_id)
+        return None if state is None else state.shards.get(number)
+
     def last(self) -> rules.Sequence:
         """The sequence number that the store assigned last; every later record has a greater one."""
         return self._streams.last

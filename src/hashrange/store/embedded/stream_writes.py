@@ -38,8 +38,10 @@ class StreamRecords(Participant):
     def recover(self, engine: Engine) -> Iterator[Callable[[Draft], None]]:
         """Yield functions that begin the streams of tables of an older format, each in the draft of one commit.
 
-        In that format, tables only described their streams.
+        In that format, tables only described their streams. Behind a restore, also one that keeps the last sequence number.
         """
+        if self._streams.is_ahead:
+            yield self._streams.keep_last
         for table_id in list(self._streams.missing(engine)):
             opened = self._find_table(table_id)
             assert opened is not None

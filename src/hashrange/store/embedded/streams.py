@@ -5,7 +5,10 @@ its stream, or after some hours, or when its partition splits; in the last two c
 their end, shards and streams are deleted. Why: docs/adr/0031-streams.md.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from heapq import heappop, heappush
+from itertools import groupby
 from math import inf
 from operator import attrgetter
 
@@ -23,6 +26,9 @@ from hashrange.tables.source_id import make_source_id
 from hashrange.tables.stream_records import record_encoder
 from hashrange.tables.streams import Shard, Stream
 
+SHARDS_TENDED_MAX = 256
+"""Shards that one slice of the job replaces or deletes, in one commit."""
+
 StreamName = tuple[str, str, str, str]
 """Account, Region, table name and label, which no two streams of a store share."""
 
@@ -35,7 +41,18 @@ def name_of(stream: Stream) -> StreamName:
 class StreamState:
     """One stream and its shards, in memory."""
 
-    __slots__ = ("due_seconds", "encode", "last", "open", "places", "record_prefixes", "shards", "stream")
+    __slots__ = (
+        "_due",
+        "_firsts",
+        "due_seconds",
+        "encode",
+        "last",
+        "open",
+        "places",
+        "record_prefixes",
+        "shards",
+        "stream",
+    )
 
     def __init__(self, stream: Stream, shards: Iterable[Shard] = ()) -> None:
         self.stream = stream
@@ -48,6 +65,10 @@ class StreamState:
         """First hash, in 8 bytes, of each shard in `open` except the first."""
         self.record_prefixes: list[bytes] = []
         """For each shard in `open`, the prefix of its records' engine keys."""
+        self._firsts: list[bytes] = []
+        """First hash, in 8 bytes, of each shard in `open`."""
+        self._due: list[tuple[float, int]] = []
+        """`due_seconds` and number of each shard, as a heap; entries that are no longer true stay in it until they are met."""
         self.due_seconds = inf
         """Earliest service time at which a shard is to be closed or deleted."""
         self.last: rules.Sequence = 0
@@ -55,19 +76,45 @@ class StreamState:
         self.set(shards)
 
     def set(self, shards: Iterable[Shard]) -> None:
-        """Add `shards`, or replace shards with the same numbers."""
+        """Add `shards`, or replace shards with the same numbers: each parent before its children. 5 µs each."""
         for shard in shards:
+            before = self.shards.get(shard.number)
             self.shards[shard.number] = shard
-        self.open = sorted([one for one in self.shards.values() if one.last is None], key=attrgetter("hashes"))
-        self.places = [layout.encode_counter(one.hashes.first) for one in self.open[1:]]
-        self.record_prefixes = [layout.shard_records_prefix(one.stream_id, one.number) for one in self.open]
-        self.due_seconds = min([due_seconds(one) for one in self.shards.values()], default=inf)
+            heappush(self._due, (due_seconds(shard), shard.number))
+            first = layout.encode_counter(shard.hashes.first)
+            place = bisect_left(self._firsts, first)
+            if before is not None and before.last is None:
+                del self.open[place], self._firsts[place], self.record_prefixes[place]
+            if shard.last is None:
+                self.open.insert(place, shard)
+                self._firsts.insert(place, first)
+                self.record_prefixes.insert(place, layout.shard_records_prefix(shard.stream_id, shard.number))
+        self.places = self._firsts[1:]
+        self._see_due()
 
     def forget(self, shards: Iterable[Shard]) -> None:
-        """Remove `shards`."""
+        """Remove `shards`, which have ended."""
         for shard in shards:
             del self.shards[shard.number]
-        self.set(())
+        self._see_due()
+
+    def due(self, now_seconds: float, shards_max: int) -> list[Shard]:
+        """The shards that are due first at `now_seconds`, at most so many."""
+        met: list[tuple[float, int]] = []
+        while len(met) < shards_max and self.due_seconds <= now_seconds:
+            met.append(heappop(self._due))
+            self._see_due()
+        for entry in met:
+            heappush(self._due, entry)
+        self._see_due()
+        return [self.shards[number] for _, number in met]
+
+    def _see_due(self) -> None:
+        """Set `due_seconds`, and drop what is no longer true from the top of the heap."""
+        due = self._due
+        while due and ((shard := self.shards.get(due[0][1])) is None or due_seconds(shard) != due[0][0]):
+            heappop(due)
+        self.due_seconds = due[0][0] if due else inf
 
 
 def due_seconds(shard: Shard) -> float:
@@ -90,6 +137,16 @@ class EmbeddedStreams:
         self.wake: Callable[[], None] | None = None
         """Called after each commit that wrote records, or began or ended a stream or shard; None: nobody follows."""
         self._next_id = 1
+        self.is_ahead = False
+        """True if the content does not show that `last` has been given out, because it took the place of the content that does."""
+
+    def content_goes(self) -> None:
+        """Note that other content is about to be loaded: all that is given out from then on belongs to a later millisecond.
+
+        So neither sequence numbers nor ids of shards, which consist of a millisecond and a number, are given out again.
+        """
+        if self.last:
+            self.last = ((self.last >> rules.SEQUENCE_COUNTER_BITS) + 1) << rules.SEQUENCE_COUNTER_BITS
 
     def load(self, engine: Engine) -> None:
         """Read all streams from a newly opened engine. Raises StorageCorruption and the engine's bare exceptions."""
@@ -119,9 +176,16 @@ class EmbeddedStreams:
             end for state in self.by_id.values() for one in state.shards.values() for end in (one.first, one.last or 0)
         ]
         written = [_last_record(engine, one) for state in self.by_id.values() for one in state.open]
-        self.last = max([self.last, *ends, *written])
+        given_out = engine.get(layout.SEQUENCE_KEY)
+        shown = max([0 if given_out is None else layout.decode_sequence(given_out), *ends, *written])
+        self.is_ahead = self.last > shown
+        self.last = max(self.last, shown)
         for state in self.by_id.values():
             state.last = self.last
+
+    def keep_last(self, draft: Draft) -> None:
+        """Add to the draft which sequence number was given out last, so that a restart after a restore finds it."""
+        draft.batch.put(layout.SEQUENCE_KEY, layout.encode_sequence(self.last))
 
     def written_up_to(self, sequence: rules.Sequence, states: Iterable[StreamState]) -> None:
         """Note that a commit with records of these streams up to `sequence` has been written."""
@@ -212,7 +276,7 @@ class EmbeddedStreams:
     def tend(self, draft: Draft) -> float | None:
         """For the stream due first, replace shards that were open long enough or, if there are none, delete old ones.
 
-        0.1 ms with 2,500 streams. Returns the seconds of service time until there is more to do, 0 if something was
+        At most SHARDS_TENDED_MAX of them, in some 5 ms; 0.1 ms with 2,500 streams and nothing due. Returns the seconds of service time until there is more to do, 0 if something was
         done; None if there is no stream.
         """
         now_seconds = draft.at_seconds
@@ -221,7 +285,7 @@ class EmbeddedStreams:
             return None
         if state.due_seconds > now_seconds:
             return state.due_seconds - now_seconds
-        due = [one for one in state.shards.values() if due_seconds(one) <= now_seconds]
+        due = state.due(now_seconds, SHARDS_TENDED_MAX)
         overdue = [one for one in due if one.last is None]
         if overdue:
             source_id = make_source_id(state.stream.table_id)
@@ -233,9 +297,10 @@ class EmbeddedStreams:
     def _drop(self, draft: Draft, state: StreamState, gone: Sequence[Shard]) -> None:
         """Delete shards with all their records; if no shard of the stream is left, delete the stream too."""
         for one in gone:
-            prefix = layout.shard_records_prefix(one.stream_id, one.number)
             draft.batch.delete(layout.shard_key(one.stream_id, one.number))
-            draft.batch.delete_range(prefix, prefix_upper_bound(prefix))
+        for first, last in _runs(sorted([one.number for one in gone])):
+            prefix, last_prefix = [layout.shard_records_prefix(state.stream.stream_id, one) for one in (first, last)]
+            draft.batch.delete_range(prefix, prefix_upper_bound(last_prefix))
         is_last = len(gone) == len(state.shards)
         if is_last:
             draft.batch.delete(layout.stream_key(state.stream.stream_id))
@@ -245,6 +310,13 @@ class EmbeddedStreams:
         state.forget(gone)
         if is_last:
             del self.by_id[state.stream.stream_id], self.by_name[name_of(state.stream)]
+
+
+def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """First and last number of each run of consecutive numbers, which are in order: each range deletion slows reads down."""
+    for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
+        members = [number for _, number in run]
+        yield members[0], members[-1]
 
 
 def _put_shards(draft: Draft, shards: Sequence[Shard]) -> None:
