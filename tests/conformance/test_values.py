@@ -161,9 +161,12 @@ def test_a_bad_set_is_refused(table: DataTable, value: Value, message: str) -> N
 
 @pytest.mark.parametrize(("value", "_current", "older"), REPEATS)
 def test_the_older_layer_words_repeats_otherwise(table: DataTable, value: Value, _current: str, older: str) -> None:
-    assert (
-        table.refusal("Scan", FilterExpression="a = :v", ExpressionAttributeValues={":v": value})
-        == f"ExpressionAttributeValues contains invalid value: {older} for key :v"
+    condition = {
+        "TableName": table.name, "Key": fresh_key(), "ConditionExpression": "a = :v",
+        "ExpressionAttributeValues": {":v": value},
+    }  # fmt: skip
+    assert validation(table.raw, "TransactWriteItems", {"TransactItems": [{"ConditionCheck": condition}]}) == (
+        f"ExpressionAttributeValues contains invalid value: {older} for key :v"
     )
 
 
@@ -268,7 +271,11 @@ def test_an_empty_name_inside_a_map_is_told_after_nesting_too_deep(table: DataTa
 @pytest.mark.parametrize(("levels", "older"), [(32, TOO_DEEP), (33, DEEP_VALUE), (62, DEEP_VALUE), (63, DEEP_VALUE)])
 def test_the_older_layer_names_the_token_of_a_value_beyond_33_levels(table: DataTable, levels: int, older: str) -> None:
     values = {":v": nested(levels)}
-    assert table.refusal("Scan", FilterExpression="a = :v", ExpressionAttributeValues=values) == older
+    condition = {
+        "TableName": table.name, "Key": fresh_key(), "ConditionExpression": "a = :v", "ExpressionAttributeValues": values,
+    }  # fmt: skip
+    assert validation(table.raw, "TransactWriteItems", {"TransactItems": [{"ConditionCheck": condition}]}) == older
+    assert table.refusal("Scan", FilterExpression="a = :v", ExpressionAttributeValues=values) == TOO_DEEP
 
 
 @pytest.mark.parametrize(

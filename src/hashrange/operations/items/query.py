@@ -26,7 +26,6 @@ from hashrange.messages.reads import (
     TABLE_NOT_FOUND,
     TOO_MANY_KEY_CONDITIONS,
 )
-from hashrange.messages.requests import QUERY_LIMIT
 from hashrange.operations import shapes
 from hashrange.operations.items import constraint_wordings
 from hashrange.operations.items.compiled_expressions import (
@@ -54,7 +53,7 @@ from hashrange.operations.reply import Reply
 from hashrange.soon import Soon
 from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.read_spans import KeyTerm, continue_query, query_span, start_key
-from hashrange.wire.rules import ConstraintWording, RequestRules
+from hashrange.wire.rules import ON_OTHER_FORMS, RequestRules
 
 
 class QueryRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -80,7 +79,6 @@ class QueryRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 _KEY_ATTRIBUTES_MAX = 2
-_SELECT_PREFIX = "1 validation error detected: "
 
 
 class _Asked(msgspec.Struct, frozen=True, gc=False):
@@ -118,7 +116,7 @@ def query(scope: Scope, request: QueryRequest, meter: Meter) -> Soon[Reply]:
     if asked.projection is not None:
         check_key_paths(table, asked.projection.nested_attributes)
     if request.Select is not None:
-        check_select(request, _SELECT_PREFIX)
+        check_select(request)
 
     consistent = request.ConsistentRead is True
     is_count = request.Select == "COUNT"
@@ -244,8 +242,10 @@ OPERATION = Operation(
         wordings={
             **constraint_wordings.TABLE_NAME,
             **constraint_wordings.CONDITIONAL_OPERATOR,
-            ("limit", "minimum"): ConstraintWording(QUERY_LIMIT),
-        }
+            **constraint_wordings.LIMIT,
+            **constraint_wordings.UNKNOWN_OPERATORS,
+        },
+        falls_back=ON_OTHER_FORMS,
     ),
     is_eventual=lambda request: request.ConsistentRead is not True,
 )
