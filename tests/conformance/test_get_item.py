@@ -81,7 +81,8 @@ def test_attributes_by_name(table: DataTable, document: Item) -> None:
     ("expression", "message"),
     [
         ("", PREFIX + "The expression can not be empty;"),
-        (" \t", PREFIX + "The expression can not be empty;"),
+        (" \t", PREFIX + 'Syntax error; token: "<EOF>", near: " \t"'),
+        ("l[00]", PREFIX + 'Syntax error; token: "0", near: "00]"'),
         ("a,", PREFIX + 'Syntax error; token: "<EOF>", near: ","'),
         ("a b", PREFIX + 'Syntax error; token: "b", near: "a b"'),
         ("a..b", PREFIX + 'Syntax error; token: ".", near: "..b"'),

@@ -42,7 +42,11 @@ PATH_REQUIRED = "Operator or function requires a document path; operator or func
 OPERAND_TYPE = (
     "Incorrect operand type for operator or function; operator or function: {operator}, operand type: {type_name}"
 )
-UPDATE_OPERAND_TYPE = "Incorrect operand type for operator or function; operator: {operator}, operand type: {type_name}"
+UPDATE_OPERAND_TYPE = (
+    "Incorrect operand type for operator or function; operator: {operator}, operand type: {type_name},"
+    " typeSet: ALLOWED_FOR_ADD_OPERAND"
+)
+"""For ADD and DELETE, which share the name of the set."""
 TYPE_NAME_UNKNOWN = (
     "Invalid attribute type name found; type: {type_name}, valid types: {{B,NULL,SS,BOOL,L,BS,N,NS,S,M}}"
 )
