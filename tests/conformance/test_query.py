@@ -8,6 +8,7 @@ import pytest
 from tests.conformance.item_tables import (
     ENVELOPE,
     INVALID,
+    NOT_FOUND,
     NOT_VALID,
     DataTable,
     Item,
@@ -223,6 +224,29 @@ def test_a_bad_key_condition_is_refused(sorted_table: DataTable, condition: str,
     if not members["ExpressionAttributeValues"]:
         members = {}
     assert sorted_table.refusal("Query", KeyConditionExpression=condition, **members) == message
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_told_first"),
+    [
+        ("pk =", True), ("pk = :a AND pk = :b", True), ("pk = :a AND pk = :b AND sk = :a", True), ("pk = :a OR sk = :b", True),
+        ("pk > :a", False), ("begins_with(pk, :a)", False), ("pk = :a AND sk > :b AND x = :a", False),
+        ("pk = :a AND sk > :b AND x = :a AND y = :b", False), ("x = :a", False), ("pk = :a AND x = :b", False),
+        ("pk = :n", False), ("pk = :e", False),
+    ],
+)  # fmt: skip
+def test_what_needs_the_key_comes_after_table_and_index(
+    sorted_table: DataTable, condition: str, is_told_first: bool
+) -> None:
+    values = {":a": text("a"), ":b": text("b"), ":n": number(1), ":e": text("")}
+    request: dict[str, Any] = {"KeyConditionExpression": condition}
+    if condition != "pk =":
+        request["ExpressionAttributeValues"] = {token: value for token, value in values.items() if token in condition}
+    elsewhere = sorted_table.fault("Query", TableName="missing-table", **request)
+    assert (elsewhere == NOT_FOUND) is not is_told_first
+    absent = sorted_table.refusal("Query", IndexName="absent", **request)
+    assert (absent == "The table does not have the specified index: absent") is not is_told_first
+    assert sorted_table.refusal("Query", **request) != absent or is_told_first
 
 
 def test_expressions_are_checked_before_the_shape_of_the_key_condition(sorted_table: DataTable) -> None:

@@ -2,9 +2,10 @@
 
 Order of checks: mixing of parameters → QueryFilter and KeyConditions → AttributesToGet repeats → ExclusiveStartKey
 values → presence of a key condition → expressions (values, key condition parsed, filter, projection, unused names and
-values, shape of the key condition) → number of conditions (with IndexName: after the index) → table → index → start
-key → key conditions → start key inside their span → the filter's paths into keys → filter on keys → the projection's
-paths into keys → Select → projection of the index.
+values, shape of the key condition) → table → index → number of conditions → start key → key conditions → start key inside
+their span → the filter's paths into keys → filter on keys → the projection's paths into keys → Select → projection of
+the index.
+Source: service behaviour, captures to 23 October 2026 (observed-2026-11.md 4 and 5).
 """
 
 import msgspec
@@ -95,13 +96,11 @@ def query(scope: Scope, request: QueryRequest, meter: Meter) -> Soon[Reply]:
     """Return one page of the items that match key condition and filter; raises the first fault."""
     table = find_active_table(scope, request.TableName)
     asked = _compile(request)
-    if request.IndexName is None:
-        _check_count(asked.terms, _KEY_ATTRIBUTES_MAX)
     if table is None:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
     source = requested_source(table, request.IndexName, consistent=request.ConsistentRead is True)
 
-    if source.index is not None:
+    if len(asked.terms) > _KEY_ATTRIBUTES_MAX:
         maximum = max(_KEY_ATTRIBUTES_MAX, len(source.key_names))
         if maximum == _KEY_ATTRIBUTES_MAX and request.KeyConditions is not None:
             _check_legacy_count(asked.terms, maximum)
