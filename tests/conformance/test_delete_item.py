@@ -2,7 +2,16 @@
 
 import pytest
 
-from tests.conformance.item_tables import CONDITION_FAILED, ENVELOPE, INVALID, DataTable, fresh_key, nested, number
+from tests.conformance.item_tables import (
+    CONDITION_FAILED,
+    ENVELOPE,
+    INVALID,
+    DataTable,
+    Item,
+    fresh_key,
+    nested,
+    number,
+)
 
 
 def test_a_deleted_item_is_gone(table: DataTable) -> None:
@@ -61,7 +70,7 @@ def test_values_that_only_an_update_returns_are_refused_after_other_member_error
     assert table.refusal("DeleteItem", TableName="missing-table", Key=fresh_key(), ReturnValues=wanted) == (
         ENVELOPE + refused
     )
-    bad_key = {"a": {"SS": []}}
+    bad_key: Item = {"a": {"SS": []}}
     assert table.refusal("DeleteItem", Key=bad_key, ReturnValues=wanted) == ENVELOPE + refused
     assert table.refusal("DeleteItem", TableName="ab", Key=bad_key, ReturnValues=wanted) == (
         "2 validation errors detected: Value 'ab' at 'tableName' failed to satisfy constraint: Member must have length greater"
