@@ -1,4 +1,4 @@
-"""Requests whose truth values are given as words, or whose numbers are cut: the older layer words their faults.
+"""Requests with truth values given as words, with numbers that are cut, or without a required member: the older layer words their faults.
 
 Source: service behaviour, captures to 23 October 2026 (observed-2026-11.md 4 and 5).
 """
@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from tests.conformance.item_tables import ENVELOPE, INVALID, DataTable, fresh_key, text
+from tests.conformance.tables import validation
+from tests.support.raw_client import RawClient
 
 NOT_TRUE = INVALID + "Null attribute value types must have the value of true"
 SYNTAX = 'Syntax error; token: "<EOF>", near: "="'
@@ -86,3 +88,35 @@ def test_what_is_no_truth_value(table: DataTable, value: Any, message: str | Non
     assert table.fault("Query", ScanIndexForward=value) == refusal
     for kind in ("BOOL", "NULL"):
         assert table.fault("PutItem", Item=fresh_key() | {"a": {kind: value}}) == refusal
+
+
+# --- a required member is missing --------------------------------------------------------------------
+
+
+def test_a_query_without_its_table_gets_the_older_list(raw: RawClient) -> None:
+    assert validation(raw, "Query", {"Limit": 0, "Select": "X"}) == (
+        "3 validation errors detected: Value 'X' at 'select' failed to satisfy constraint: Member must satisfy enum value set:"
+        " [SPECIFIC_ATTRIBUTES, COUNT, ALL_ATTRIBUTES, ALL_PROJECTED_ATTRIBUTES]; Value null at 'tableName' failed to satisfy"
+        " constraint: Member must not be null; Value '0' at 'limit' failed to satisfy constraint: Member must have value greater"
+        " than or equal to 1"
+    )
+    unknown = {
+        "KeyConditions": {"a": {"ComparisonOperator": "eq"}, "b": {}},
+        "TableName": None,
+        "ConditionalOperator": "XOR",
+    }
+    assert (validation(raw, "Query", unknown) or "").startswith(
+        "4 validation errors detected: Value null at 'tableName' "
+    )
+
+
+@pytest.mark.parametrize("operation", WRITES)
+def test_a_write_without_its_table_gets_the_older_list(raw: RawClient, operation: str) -> None:
+    told = validation(raw, operation, written(operation) | {"ReturnValues": "y", "ConditionalOperator": "XOR"})
+    returned = (
+        "Value 'y' at 'returnValues' failed to satisfy constraint: Member must satisfy enum value set: [ALL_NEW, "
+    )
+    assert told is not None
+    assert told.startswith("3 validation errors detected: Value null at 'tableName' failed to satisfy constraint: ")
+    assert returned in told
+    assert "Value 'XOR' at 'conditionalOperator' failed to satisfy constraint: Member must satisfy enum" in told
