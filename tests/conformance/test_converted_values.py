@@ -120,3 +120,16 @@ def test_a_write_without_its_table_gets_the_older_list(raw: RawClient, operation
     assert told.startswith("3 validation errors detected: Value null at 'tableName' failed to satisfy constraint: ")
     assert returned in told
     assert "Value 'XOR' at 'conditionalOperator' failed to satisfy constraint: Member must satisfy enum" in told
+
+
+def test_a_batch_of_reads_with_a_word_is_in_the_older_wording(table: DataTable) -> None:
+    key = fresh_key() | {"a": {"SS": ["b", "a", "b"]}}
+    for extra, repeated in (({}, '"a", "b", "b"'), ({"c": {"BOOL": "yes"}}, "b, a, b")):
+        batch = {"RequestItems": {table.name: {"Keys": [key | extra]}}}
+        assert (
+            validation(table.raw, "BatchGetItem", batch)
+            == INVALID + f"Input collection [{repeated}] contains duplicates."
+        )
+        assert (
+            table.refusal("GetItem", Key=key | extra) == INVALID + f"Input collection [{repeated}] contains duplicates."
+        )
