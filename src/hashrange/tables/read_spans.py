@@ -24,6 +24,7 @@ from hashrange.messages.reads import (
     START_KEY_VALUE,
 )
 from hashrange.tables.entry_keys import partition_bytes
+from hashrange.tables.index_keys import check_scan_start_types
 from hashrange.tables.keys import check_key_value
 from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.partitions import HASH_SPACE, WHOLE, HashRange
@@ -143,28 +144,36 @@ def start_key(table: OpenTable, source: ReadSource, start_item: Item) -> Key:
     Raises ValidationException unless it has exactly the key attributes of the table and the index, in their types,
     none of them empty or too long.
     """
-    _check_start_schema(table, source, start_item)
+    if not _is_start_key(table, source, start_item):
+        raise ValidationException(START_KEY_INVALID)
     return _start_key_bytes(table, source, start_item)
 
 
 def scan_start_key(table: OpenTable, source: ReadSource, start_item: Item) -> Key:
     """The key of a Scan's ExclusiveStartKey, as `start_key` makes it.
 
-    For a value that is empty or too long, the message has the prefix START_KEY_VALUE.
+    A wrong type has a message of its own if the table has indexes. For a value that is empty or too long, the message has
+    the prefix START_KEY_VALUE.
     """
-    _check_start_schema(table, source, start_item)
+    if not _is_start_key(table, source, start_item):
+        check_scan_start_types(table, source, start_item)
+        raise ValidationException(START_KEY_INVALID)
     try:
         return _start_key_bytes(table, source, start_item)
     except ValidationException as refusal:
         raise ValidationException(START_KEY_VALUE.format(message=refusal.message)) from None
 
 
-def _check_start_schema(table: OpenTable, source: ReadSource, start_item: Item) -> None:
-    """Raise ValidationException unless a start key has exactly the key attributes of table and index, in their types."""
+def _is_start_key(table: OpenTable, source: ReadSource, start_item: Item) -> bool:
+    """True if a start key has exactly the key attributes of table and index, in their types."""
     types = table.schema.attribute_types
     names = source.start_key_names
-    if len(start_item) != len(names) or any(types[name] not in start_item.get(name, ()) for name in names):
-        raise ValidationException(START_KEY_INVALID)
+    if len(start_item) != len(names):
+        return False
+    for name in names:  # noqa: SIM110 - `all` with a generator takes twice the time
+        if name not in start_item or types[name] not in start_item[name]:
+            return False
+    return True
 
 
 def _start_key_bytes(table: OpenTable, source: ReadSource, start_item: Item) -> Key:

@@ -41,7 +41,6 @@ from hashrange.operations.naming import by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.soon import Soon
-from hashrange.tables.index_keys import check_scan_start_types
 from hashrange.tables.read_spans import continue_scan, scan_span, scan_start_key
 from hashrange.wire.rules import ON_OTHER_FORMS, Constraint, ConstraintWording, ReportStage, RequestRules
 
@@ -90,7 +89,6 @@ def scan(scope: Scope, request: ScanRequest, meter: Meter) -> Soon[Reply]:
     fetches = fetches_items(request, source, projection, condition)
     span = scan_span(request.Segment, request.TotalSegments)
     if start_item is not None:
-        check_scan_start_types(table, source, start_item)
         span = continue_scan(span, scan_start_key(table, source, start_item), request.Segment, request.TotalSegments)
     if condition is not None:
         check_key_paths(table, condition.nested_attributes)
