@@ -134,16 +134,16 @@ DELETE_ITEM: list[list[Fault]] = [
     [
         TYPES_OF_WRITES,
         PATTERN,
+        RETURN_VALUES,
         NAMES_ALONE,
         KEY_VALUES,
-        RETURN_VALUES,
         CONDITION_SYNTAX,
         NO_TABLE,
         KEY_SCHEMA,
         KEY_EMPTY,
     ],
     [KEY_EMPTY, CONDITION_FALSE],
-    [CAPACITY, CONDITION_MIXED, KEY_VALUES, RETURN_VALUES, EXPECTED, NO_TABLE],
+    [CAPACITY, RETURN_VALUES, CONDITION_MIXED, KEY_VALUES, EXPECTED, NO_TABLE],
     [TYPES_IN_KEY, NAMES_ALONE],
     [TYPES_IN_EXPECTED, RETURN_VALUES],
 ]
@@ -286,7 +286,8 @@ QUERY_BY_CONDITIONS: list[list[Fault]] = [
         ATTRIBUTES_REPEATED,
     ],
     [
-        Fault("constraints", {"KeyConditions": {"pk": {"ComparisonOperator": "IS"}}}, "at 'keyConditions.pk.member"),
+        CAPACITY,
+        Fault("unknown operators", {"KeyConditions": {"pk": {"ComparisonOperator": "IS"}}}, "Invalid comparison operator"),
         ATTRIBUTES_REPEATED,
     ],
 ]  # fmt: skip
@@ -295,22 +296,34 @@ SCAN_FILTER = Fault(
     "ScanFilter", {"ScanFilter": {"a": {"ComparisonOperator": "EQ", "AttributeValueList": []}}},
     "Invalid number of argument(s) for the EQ ComparisonOperator",
 )  # fmt: skip
-SEGMENT = Fault("Segment", {"Segment": 3, "TotalSegments": 2}, "is not less than TotalSegments")
+SEGMENT = Fault("Segment", {"Segment": 3, "TotalSegments": 2}, "is zero-based and must be less than parameter")
 SCAN: list[list[Fault]] = [
     [
         types({"ConsistentRead": 5}),
         PATTERN,
         NAMES_ALONE,
         START_VALUES,
-        SEGMENT,
         FILTER_SYNTAX,
+        Fault("Select", {"Select": "SPECIFIC_ATTRIBUTES"}, "when choosing to get SPECIFIC_ATTRIBUTES"),
+        SEGMENT,
         NO_TABLE,
         NO_INDEX,
         START_SCHEMA,
     ],
+    [FILTER_SYNTAX, Fault("unknown Select", {"Select": "x"}, "at 'select' failed to satisfy constraint"), SEGMENT],
     [
-        START_SCHEMA,
-        Fault("Select", {"Select": "SPECIFIC_ATTRIBUTES"}, "when choosing to get SPECIFIC_ATTRIBUTES"),
+        Fault("numbers", {"Limit": 0}, "Value at 'Limit' failed to satisfy constraint"),
+        CAPACITY,
+        Fault(
+            "ConditionalOperator", {"ScanFilter": {"a": EQUALS}, "ConditionalOperator": "AND"},
+            "ConditionalOperator can only be used when Filter or Expected has two or more elements",
+            with_next={"ScanFilter": {"a": EQUALS | {"ComparisonOperator": "eq"}}, "ConditionalOperator": "AND"},
+        ),
+        Fault(
+            "unknown operators", {"ScanFilter": {"a": EQUALS | {"ComparisonOperator": "eq"}}},
+            "Invalid comparison operator",
+        ),
+        START_VALUES,
     ],
     [
         CAPACITY,

@@ -66,6 +66,23 @@ def test_every_setting_is_described(client: Any) -> None:
     assert tags == [{"Key": "team", "Value": "blue"}]
 
 
+def test_requested_warm_throughput_is_updating_in_the_reply_only(raw: RawClient) -> None:
+    warm = {"ReadUnitsPerSecond": 15000, "WriteUnitsPerSecond": 4000}
+    request = create_request(
+        fresh_name(), **BOTH, WarmThroughput=warm,
+        GlobalSecondaryIndexes=[index("global", "at") | {"WarmThroughput": warm}, index("plain", "at", "id")],
+    )  # fmt: skip
+    made = raw("CreateTable", request).json()["TableDescription"]
+    shown = raw("DescribeTable", {"TableName": request["TableName"]}).json()["Table"]
+    for described, status in ((made, "UPDATING"), (shown, "ACTIVE")):
+        indexes = {one["IndexName"]: one for one in described["GlobalSecondaryIndexes"]}
+        assert described["WarmThroughput"] == warm | {"Status": status}
+        assert indexes["global"]["WarmThroughput"] == warm | {"Status": status}
+    assert {one["IndexName"]: one["WarmThroughput"]["Status"] for one in shown["GlobalSecondaryIndexes"]} == {
+        "global": "ACTIVE", "plain": "ACTIVE",
+    }  # fmt: skip
+
+
 def test_a_name_is_given_once(raw: RawClient) -> None:
     name = fresh_name()
     assert raw("CreateTable", create_request(name)).status == 200
@@ -161,7 +178,16 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
             "GlobalSecondaryIndexes": [index("ggg", "user")],
         },
         INVALID
-        + "Some AttributeDefinitions are not used. AttributeDefinitions: [created_at, id, user], keys used: [id, user]",
+        + "Some AttributeDefinitions are not used. AttributeDefinitions: [user, created_at, id], keys used: [id, user]",
+    ),
+    "definitions in the order of Java's hashes": (
+        {
+            "KeySchema": [{"AttributeName": "PK", "KeyType": "HASH"}],
+            "AttributeDefinitions": definitions("PK", "h", "a", "unused"),
+            "GlobalSecondaryIndexes": [index("ggg", "h", "a")],
+        },
+        INVALID
+        + "Some AttributeDefinitions are not used. AttributeDefinitions: [h, a, unused, PK], keys used: [a, h, PK]",
     ),
     "first key no hash": (
         {"KeySchema": [{"AttributeName": "id", "KeyType": "RANGE"}]},

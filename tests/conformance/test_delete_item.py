@@ -2,7 +2,16 @@
 
 import pytest
 
-from tests.conformance.item_tables import CONDITION_FAILED, DataTable, fresh_key, number
+from tests.conformance.item_tables import (
+    CONDITION_FAILED,
+    ENVELOPE,
+    INVALID,
+    DataTable,
+    Item,
+    fresh_key,
+    nested,
+    number,
+)
 
 
 def test_a_deleted_item_is_gone(table: DataTable) -> None:
@@ -50,3 +59,29 @@ def test_a_failed_condition_may_tell_the_item(table: DataTable) -> None:
         "Item": key, "message": "The conditional request failed",
     }  # fmt: skip
     assert "Item" not in table.raw("DeleteItem", request | {"Key": fresh_key()}).json()
+
+
+@pytest.mark.parametrize("wanted", ["ALL_NEW", "UPDATED_OLD", "UPDATED_NEW"])
+def test_values_that_only_an_update_returns_are_refused_after_other_member_errors(
+    table: DataTable, wanted: str
+) -> None:
+    refused = "ReturnValues can only be ALL_OLD or NONE"
+    assert table.refusal("DeleteItem", Key=fresh_key(), ReturnValues=wanted) == ENVELOPE + refused
+    assert table.refusal("DeleteItem", TableName="missing-table", Key=fresh_key(), ReturnValues=wanted) == (
+        ENVELOPE + refused
+    )
+    bad_key: Item = {"a": {"SS": []}}
+    assert table.refusal("DeleteItem", Key=bad_key, ReturnValues=wanted) == ENVELOPE + refused
+    assert table.refusal("DeleteItem", TableName="ab", Key=bad_key, ReturnValues=wanted) == (
+        "2 validation errors detected: Value 'ab' at 'tableName' failed to satisfy constraint: Member must have length greater"
+        " than or equal to 3; " + refused
+    )
+    assert table.refusal("DeleteItem", Key=bad_key, ReturnValues="x").startswith(ENVELOPE + "Failed to satisfy")  # type: ignore[union-attr]
+
+
+def test_the_older_layer_refuses_them_alone(table: DataTable) -> None:
+    deep = fresh_key() | {"deep": nested(63)}
+    assert table.refusal("DeleteItem", Key=deep, ReturnValues="ALL_NEW") == "ReturnValues can only be ALL_OLD or NONE"
+    assert table.refusal("DeleteItem", Key={"a": {"NULL": "no"}}, ReturnValues="ALL_NEW") == (
+        INVALID + "Null attribute value types must have the value of true"
+    )

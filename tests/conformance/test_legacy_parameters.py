@@ -13,6 +13,7 @@ from tests.conformance.item_tables import (
     Value,
     fresh_key,
     make_table,
+    nested,
     number,
     text,
 )
@@ -410,12 +411,40 @@ def test_keys_cannot_be_updated(sorted_table: DataTable, update: Condition) -> N
 
 
 def test_an_unknown_action(sorted_table: DataTable) -> None:
-    message = sorted_table.refusal("UpdateItem", Key=fresh_key(), AttributeUpdates={"a": {"Action": "SET"}})
-    assert message == (
+    unknown = "Member must satisfy enum value set: [ADD, DELETE, PUT]' for Action"
+    for action in ("SET", "put", "Delete", ""):
+        for table in (sorted_table.name, "missing-table"):
+            members = {"TableName": table, "Key": fresh_key(), "AttributeUpdates": {"a": {"Action": action}}}
+            assert sorted_table.refusal("UpdateItem", **members) == ENVELOPE + unknown
+    deep = {"Key": fresh_key(), "AttributeUpdates": {"a": {"Action": "put", "Value": nested(63)}}}
+    assert sorted_table.refusal("UpdateItem", **deep) == (
         ENVELOPE
-        + "Value 'SET' at 'attributeUpdates.a.member.action' failed to satisfy constraint: Member must satisfy enum"
+        + "Value 'put' at 'attributeUpdates.a.member.action' failed to satisfy constraint: Member must satisfy enum"
         " value set: [ADD, PUT, DELETE]"
     )
+
+
+@pytest.mark.parametrize("operator", ["eq", "Eq", "EQUALS", "", "="])
+@pytest.mark.parametrize("member", ["KeyConditions", "QueryFilter"])
+def test_an_unknown_comparison_operator_of_a_query(sorted_table: DataTable, member: str, operator: str) -> None:
+    unknown = {"ComparisonOperator": operator, "AttributeValueList": [{"N": "x"}]}
+    message = INVALID + "Invalid comparison operator"
+    for table in (sorted_table.name, "missing-table"):
+        assert sorted_table.refusal("Query", TableName=table, **(KEYED | {member: {"n": unknown}})) == message
+    faulty = {"ComparisonOperator": "EQ", "AttributeValueList": [{"N": "x"}]}
+    assert sorted_table.refusal("Query", **(KEYED | {member: {"m": faulty, "n": unknown}})) == message
+
+
+def test_the_conditional_operator_of_a_query_comes_before_the_comparison_operators(sorted_table: DataTable) -> None:
+    unknown = {"ComparisonOperator": "eq"}
+    assert sorted_table.refusal("Query", QueryFilter={"n": unknown}, ConditionalOperator="OR", **KEYED) == (
+        "ConditionalOperator can only be used when Filter or Expected has two or more elements"
+    )
+
+
+def test_an_unknown_comparison_operator_of_expected_stays_among_the_constraints(sorted_table: DataTable) -> None:
+    message = sorted_table.refusal("DeleteItem", Key=fresh_key(), Expected={"n": {"ComparisonOperator": "eq"}}) or ""
+    assert message.startswith(ENVELOPE + "Value 'eq' at 'expected.n.member.comparisonOperator' failed to satisfy")
 
 
 # --- mixing -------------------------------------------------------------------------------------
@@ -484,7 +513,7 @@ def test_values_need_an_expression(sorted_table: DataTable, operation: str) -> N
     current = "ExpressionAttributeValues can only be specified when using expressions"
     expected = {
         "PutItem": ENVELOPE + current, "UpdateItem": ENVELOPE + current, "DeleteItem": ENVELOPE + current, "Query": current,
-        "Scan": current + ": FilterExpression is null",
+        "Scan": current,
     }[operation]  # fmt: skip
     given = {"ExpressionAttributeValues": {":v": A}} | legacy
     assert sorted_table.refusal(operation, Key=key, Item=key, **given) == expected

@@ -146,7 +146,7 @@ def test_a_table_goes_by_its_arn(table: DataTable) -> None:
     absent = table.arn + "-absent"
     assert table.fault("PutItem", Item=key, TableName=absent) == NOT_FOUND
     assert table.fault("PutItem", Item=key, TableName="absent-table") == NOT_FOUND
-    assert table.fault("PutItem", Item=key, TableName="ab") == NOT_FOUND
+    assert table.fault("PutItem", Item=key, TableName="abs") == NOT_FOUND
 
 
 def test_numbers_are_one_key_however_written(raw: RawClient) -> None:
@@ -160,7 +160,7 @@ def test_numbers_are_one_key_however_written(raw: RawClient) -> None:
 @pytest.mark.parametrize("operation", ["PutItem", "DeleteItem"])
 def test_constraints_are_collected(table: DataTable, operation: str) -> None:
     refusal = table.refusal(
-        operation, Item=fresh_key(), Key=fresh_key(), TableName="a&", ReturnValues="x", ReturnConsumedCapacity="x",
+        operation, Item=fresh_key(), Key=fresh_key(), TableName="a&b", ReturnValues="x", ReturnConsumedCapacity="x",
         ReturnItemCollectionMetrics="x",
     )  # fmt: skip
     assert refusal is not None

@@ -9,8 +9,7 @@ from tests.conformance.propagation import propagated
 from tests.support.raw_client import RawClient
 
 S = "S"
-SCHEMA = "The provided key element does not match the schema"
-START_KEY = "The provided starting key is invalid: "
+START_KEY = "The provided starting key is invalid"
 
 
 def key_schema(*names: str) -> list[dict[str, str]]:
@@ -240,19 +239,19 @@ def test_what_a_global_index_refuses(orders: Orders) -> None:
 
 
 @pytest.mark.parametrize(
-    ("index_name", "keys", "wrong", "message"),
+    ("index_name", "keys", "wrong"),
     [
-        ("by-status", {"status": {"S": "open"}, "at": {"N": "60"}}, {"at": {"S": "60"}}, SCHEMA),
-        ("by-status", {"status": {"S": "open"}, "at": {"N": "60"}}, {"pk": {"N": "1"}}, START_KEY + SCHEMA),
-        ("by-status", {"status": {"S": "open"}, "at": {"N": "60"}}, {"sk": {"B": "AQ=="}}, START_KEY + SCHEMA),
-        ("by-status", {"status": {"S": "open"}, "at": {"N": "60"}}, {"sk": {"N": "1"}, "at": {"S": "60"}}, SCHEMA),
-        ("by-time", {"at": {"N": "60"}}, {"at": {"S": "60"}}, SCHEMA),
-        ("by-time", {"at": {"N": "60"}}, {"pk": {"N": "1"}}, SCHEMA),
-        ("by-time", {"at": {"N": "60"}}, {"sk": {"N": "1"}}, START_KEY + SCHEMA),
+        ("by-status", {"status": {"S": "open"}, "at": {"N": "60"}}, {"at": {"S": "60"}}),
+        ("by-status", {"status": {"S": "open"}, "at": {"N": "60"}}, {"pk": {"N": "1"}}),
+        ("by-status", {"status": {"S": "open"}, "at": {"N": "60"}}, {"sk": {"B": "AQ=="}}),
+        ("by-status", {"status": {"S": "open"}, "at": {"N": "60"}}, {"sk": {"N": "1"}, "at": {"S": "60"}}),
+        ("by-time", {"at": {"N": "60"}}, {"at": {"S": "60"}}),
+        ("by-time", {"at": {"N": "60"}}, {"pk": {"N": "1"}}),
+        ("by-time", {"at": {"N": "60"}}, {"sk": {"N": "1"}}),
     ],
 )
-def test_a_start_key_says_which_part_has_the_wrong_type(
-    orders: Orders, index_name: str, keys: dict[str, Any], wrong: dict[str, Any], message: str
+def test_a_start_key_of_a_wrong_type(
+    orders: Orders, index_name: str, keys: dict[str, Any], wrong: dict[str, Any]
 ) -> None:
     start = {"pk": {"S": "u1"}, "sk": {"S": "o0"}} | keys | wrong
     name = "status" if index_name == "by-status" else "pk"
@@ -261,7 +260,7 @@ def test_a_start_key_says_which_part_has_the_wrong_type(
         "ExpressionAttributeNames": {"#k": name},
         "ExpressionAttributeValues": {":k": {"S": "open" if name == "status" else "u1"}},
     }
-    assert orders.refused("Query", IndexName=index_name, ExclusiveStartKey=start, **query) == message
+    assert orders.refused("Query", IndexName=index_name, ExclusiveStartKey=start, **query) == START_KEY
 
 
 def test_several_key_attributes(orders: Orders) -> None:

@@ -21,6 +21,7 @@ from tests.conformance.item_tables import (
 PATH_INVALID = "The document path provided in the update expression is invalid for update"
 TYPE_WRONG = "An operand in the update expression has an incorrect data type"
 MISSING = "The provided expression refers to an attribute that does not exist in the item"
+ADDABLE = "typeSet: ALLOWED_FOR_ADD_OPERAND"
 PREFIX = ENVELOPE + "Invalid UpdateExpression: "
 
 BEFORE: Item = {
@@ -186,10 +187,10 @@ def test_an_item_that_does_not_fit_is_refused(table: DataTable, expression: str,
          "Incorrect operand type for operator or function; operator or function: list_append, operand type: N"),
         ("SET a = list_append(list_append(a, :l), :l)",
          "The function is not allowed to be used this way in an expression; function: list_append"),
-        *[(f"ADD a {token}", f"Incorrect operand type for operator or function; operator: ADD, operand type: {name}")
-          for token, name in ((":s", "STRING"), (":bin", "BINARY"), (":b", "BOOLEAN"), (":null", "NULL"), (":l", "LIST"),
+        *[(f"ADD a {token}", f"Incorrect operand type for operator or function; operator: ADD, operand type: {name}, {ADDABLE}")
+          for token, name in ((":s", "STRING"), (":bin", "Binary"), (":b", "BOOL"), (":null", "NULL"), (":l", "LIST"),
                               (":m", "MAP"))],
-        *[(f"DELETE a {token}", f"Incorrect operand type for operator or function; operator: DELETE, operand type: {name}")
+        *[(f"DELETE a {token}", f"Incorrect operand type for operator or function; operator: DELETE, operand type: {name}, {ADDABLE}")
           for token, name in ((":s", "STRING"), (":1", "NUMBER"), (":l", "LIST"), (":m", "MAP"))],
     ],
 )  # fmt: skip
@@ -454,4 +455,4 @@ def test_what_a_value_was_does_not_hide_what_it_is(table: DataTable) -> None:
     table.update(key, expression, ExpressionAttributeValues={":v": number(1)})
     assert table.refusal(
         "UpdateItem", Key=key, UpdateExpression=expression, ExpressionAttributeValues={":v": text("a")}
-    ) == (PREFIX + "Incorrect operand type for operator or function; operator: ADD, operand type: STRING")
+    ) == (PREFIX + "Incorrect operand type for operator or function; operator: ADD, operand type: STRING, " + ADDABLE)

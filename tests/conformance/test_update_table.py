@@ -252,6 +252,20 @@ PROVISIONED_CASES: dict[str, tuple[dict[str, Any], str]] = {
         INVALID
         + "MaxWriteRequestUnits for OnDemandThroughput cannot be specified when the table BillingMode is PROVISIONED",
     ),
+    "on-demand maximum out of range": (
+        {"OnDemandThroughput": {"MaxReadRequestUnits": 0}},
+        INVALID
+        + "MaxReadRequestUnits for OnDemandThroughput cannot be specified when the table BillingMode is PROVISIONED",
+    ),
+    "on-demand maximum of an index out of range": (
+        {
+            "GlobalSecondaryIndexUpdates": [
+                {"Update": {"IndexName": "index", "OnDemandThroughput": {"MaxWriteRequestUnits": 10**13}}}
+            ]
+        },
+        INVALID
+        + "MaxWriteRequestUnits for OnDemandThroughput cannot be specified when the table BillingMode is PROVISIONED",
+    ),
     "empty index update": (
         {"GlobalSecondaryIndexUpdates": [{}]},
         INVALID
@@ -412,6 +426,18 @@ ON_DEMAND_CASES: dict[str, tuple[dict[str, Any], str]] = {
     "maximum out of range": (
         {"OnDemandThroughput": {"MaxReadRequestUnits": -2}},
         INVALID + "Requested MaxReadRequestUnits for OnDemandThroughput for table is outside of valid range",
+    ),
+    "maximum of nothing": (
+        {"OnDemandThroughput": {"MaxReadRequestUnits": 0}},
+        INVALID + "Requested MaxReadRequestUnits for OnDemandThroughput for table is outside of valid range",
+    ),
+    "maximum of an index out of range": (
+        {
+            "GlobalSecondaryIndexUpdates": [
+                {"Update": {"IndexName": "index", "OnDemandThroughput": {"MaxWriteRequestUnits": 10**13}}}
+            ]
+        },
+        INVALID + "Requested MaxWriteRequestUnits for OnDemandThroughput for index : index is outside of valid range",
     ),
 }
 

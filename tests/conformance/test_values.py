@@ -161,9 +161,12 @@ def test_a_bad_set_is_refused(table: DataTable, value: Value, message: str) -> N
 
 @pytest.mark.parametrize(("value", "_current", "older"), REPEATS)
 def test_the_older_layer_words_repeats_otherwise(table: DataTable, value: Value, _current: str, older: str) -> None:
-    assert (
-        table.refusal("Scan", FilterExpression="a = :v", ExpressionAttributeValues={":v": value})
-        == f"ExpressionAttributeValues contains invalid value: {older} for key :v"
+    condition = {
+        "TableName": table.name, "Key": fresh_key(), "ConditionExpression": "a = :v",
+        "ExpressionAttributeValues": {":v": value},
+    }  # fmt: skip
+    assert validation(table.raw, "TransactWriteItems", {"TransactItems": [{"ConditionCheck": condition}]}) == (
+        f"ExpressionAttributeValues contains invalid value: {older} for key :v"
     )
 
 
@@ -251,6 +254,28 @@ def test_an_attribute_needs_a_name(table: DataTable, attributes: Item) -> None:
     assert validation(table.raw, "BatchWriteItem", {"RequestItems": {table.name: [write]}}) == nameless
 
 
+@pytest.mark.parametrize("levels", [32, 62, 63, 100])
+def test_an_empty_name_of_an_attribute_is_told_before_nesting_too_deep(table: DataTable, levels: int) -> None:
+    item = fresh_key() | {"d": nested(levels), "": text("a")}
+    nameless = "Empty attribute name"
+    envelope = ENVELOPE if levels <= 62 else ""
+    assert table.refusal("PutItem", Item=item) == envelope + nameless
+    assert table.refusal("DeleteItem", Key=item) == envelope + nameless
+    assert table.refusal("UpdateItem", Key=item) == envelope + nameless
+    assert table.refusal("GetItem", Key=item) == nameless
+    for requests in ({"PutRequest": {"Item": item}}, {"DeleteRequest": {"Key": item}}):
+        assert validation(table.raw, "BatchWriteItem", {"RequestItems": {table.name: [requests]}}) == nameless
+    assert validation(table.raw, "BatchGetItem", {"RequestItems": {table.name: {"Keys": [item]}}}) == nameless
+    for action in ({"Put": {"Item": item}}, {"Delete": {"Key": item}}):
+        ((kind, members),) = action.items()
+        transaction = {"TransactItems": [{kind: members | {"TableName": table.name}}]}
+        assert validation(table.raw, "TransactWriteItems", transaction) == nameless
+    for nested_too in (item | {"m": {"M": {"": text("a")}}}, fresh_key() | {"m": {"M": {"": text("a")}}} | item):
+        assert table.refusal("GetItem", Key=nested_too) == nameless
+    inside = {"M": {"": text("a"), "d": nested(levels)}}
+    assert table.refusal("PutItem", Item=fresh_key() | {"m": inside}) == (ENVELOPE if levels < 62 else "") + TOO_DEEP
+
+
 def test_an_empty_name_inside_a_map_is_told_after_nesting_too_deep(table: DataTable) -> None:
     nameless = {"M": {"": text("a")}}
     for attributes in ({"a": nameless, "b": nested(32)}, {"a": nested(40), "b": nameless}, {"a": nested(32, nameless)}):
@@ -268,7 +293,11 @@ def test_an_empty_name_inside_a_map_is_told_after_nesting_too_deep(table: DataTa
 @pytest.mark.parametrize(("levels", "older"), [(32, TOO_DEEP), (33, DEEP_VALUE), (62, DEEP_VALUE), (63, DEEP_VALUE)])
 def test_the_older_layer_names_the_token_of_a_value_beyond_33_levels(table: DataTable, levels: int, older: str) -> None:
     values = {":v": nested(levels)}
-    assert table.refusal("Scan", FilterExpression="a = :v", ExpressionAttributeValues=values) == older
+    condition = {
+        "TableName": table.name, "Key": fresh_key(), "ConditionExpression": "a = :v", "ExpressionAttributeValues": values,
+    }  # fmt: skip
+    assert validation(table.raw, "TransactWriteItems", {"TransactItems": [{"ConditionCheck": condition}]}) == older
+    assert table.refusal("Scan", FilterExpression="a = :v", ExpressionAttributeValues=values) == TOO_DEEP
 
 
 @pytest.mark.parametrize(

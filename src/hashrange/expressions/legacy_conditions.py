@@ -3,7 +3,9 @@
 Trees and terms are those of expressions, so each rule of evaluation exists once; values get the tokens `:0`, `:1`, ….
 Attribute names are top-level and literal, dots included. Callers have checked the JSON types of the maps; members that
 are None count as absent. Order of checks: number of conditions; per condition which members are given, their values,
-number, types and order of the arguments; then ConditionalOperator. Source: service behaviour, captures to Oct 2026.
+number, types and order of the arguments; then ConditionalOperator. In filters ConditionalOperator comes second, before
+unknown operators, which precede the single conditions of KeyConditions too.
+Source: service behaviour, captures to 23 October 2026 (observed-2026-11.md 4 and 5).
 """
 
 from collections.abc import Mapping
@@ -34,6 +36,7 @@ from hashrange.messages.expressions import (
     ARGUMENT_COUNT,
     ARGUMENT_TYPE,
     ARGUMENTS_MIXED,
+    COMPARISON_OPERATOR_UNKNOWN,
     CONDITIONAL_OPERATOR_ALONE,
     CONDITIONAL_OPERATOR_COUNT,
     KEY_NOT_INDEXABLE,
@@ -46,6 +49,7 @@ from hashrange.messages.expressions import (
     VALUE_FORBIDDEN,
     VALUE_NEEDED,
 )
+from hashrange.messages.requests import CONDITIONAL_OPERATOR_UNKNOWN
 
 LegacyMap = Mapping[str, Mapping[str, Any]]
 """Attribute name → members of an ExpectedAttributeValue, Condition or AttributeValueUpdate, as in the request."""
@@ -69,6 +73,7 @@ _ARGUMENTS: dict[str, tuple[int | None, frozenset[str]]] = {
     "BEGINS_WITH": (1, _PREFIX_TYPES),
 }
 """ComparisonOperator → number of arguments (None: one or more) and their allowed types."""
+_CONDITIONAL_OPERATORS = (None, "AND", "OR")
 _COMPARISONS = {"EQ": "=", "NE": "<>", "LE": "<=", "LT": "<", "GE": ">=", "GT": ">"}
 _KEY_OPERATORS = {
     "EQ": "=",
@@ -107,6 +112,10 @@ def filter_condition(filters: LegacyMap | None, operator: str | None, kind: str)
     Raises RequestFault for the first fault, or what `check_value` raises for a value.
     """
     _check_count(filters)
+    _check_operator(operator, len(filters or {}))
+    if operator not in _CONDITIONAL_OPERATORS:
+        raise RequestFault(CONDITIONAL_OPERATOR_UNKNOWN)
+    _check_comparisons(filters or {})
     asked = [_read_condition(name, members) for name, members in (filters or {}).items()]
     return _condition(kind, asked, operator)
 
@@ -117,6 +126,7 @@ def key_conditions(conditions: LegacyMap) -> tuple[CompiledKeyCondition, dict[st
     Raises RequestFault, ValidationException for an operator that key conditions lack, or what `check_value` raises.
     """
     _check_count(conditions)
+    _check_comparisons(conditions)
     values: dict[str, Value] = {}
     terms = []
     for name, members in conditions.items():
@@ -132,6 +142,18 @@ def _check_count(conditions: LegacyMap | None) -> None:
     """Refuse more than LEGACY_CONDITIONS_MAX conditions, Hashrange's own limit."""
     if conditions is not None and len(conditions) > LEGACY_CONDITIONS_MAX:
         raise RequestFault(TOO_MANY_CONDITIONS.format(maximum=LEGACY_CONDITIONS_MAX))
+
+
+def _check_operator(operator: str | None, count: int) -> None:
+    """Raise RequestFault for a ConditionalOperator with fewer than two conditions."""
+    if operator is not None and count < 2:
+        raise RequestFault(CONDITIONAL_OPERATOR_COUNT if count else CONDITIONAL_OPERATOR_ALONE)
+
+
+def _check_comparisons(conditions: LegacyMap) -> None:
+    """Raise RequestFault for an unknown operator, before all faults of single conditions."""
+    if any(members["ComparisonOperator"] not in _ARGUMENTS for members in conditions.values()):
+        raise RequestFault(COMPARISON_OPERATOR_UNKNOWN)
 
 
 # --- reading ------------------------------------------------------------------------------------
@@ -194,8 +216,7 @@ def _condition(kind: str, asked: list[_Asked], operator: str | None) -> Compiled
 
     Raises RequestFault for a ConditionalOperator with fewer than two entries.
     """
-    if operator is not None and len(asked) < 2:
-        raise RequestFault(CONDITIONAL_OPERATOR_COUNT if asked else CONDITIONAL_OPERATOR_ALONE)
+    _check_operator(operator, len(asked))
     if not asked:
         return None
     values: dict[str, Value] = {}

@@ -1,7 +1,8 @@
 """How is an expression split into tokens? By a regular expression. Syntax errors quote neighbouring tokens.
 
 A name begins with an ASCII letter, except after `#` or `:`, where a digit or `_` may come first. A character that fits
-no token becomes an UNKNOWN token, which the grammar never accepts. Source: service behaviour, captures to Oct 2026.
+no token becomes an UNKNOWN token, which the grammar never accepts. A leading zero is a token by itself.
+Source: service behaviour, captures to 23 October 2026 (observed-2026-11.md 4).
 """
 
 import re
@@ -26,12 +27,13 @@ SYMBOL = "symbol"
 UNKNOWN = "unknown"
 END = "end"
 
+_END_TEXT = "<EOF>"
 _TOKEN = re.compile(
     r"(?P<name>[A-Za-z][A-Za-z0-9_]*)"
     r"|(?P<placeholder>#[A-Za-z0-9_]+)"
     r"|(?P<value>:[A-Za-z0-9_]+)"
     r"|(?P<symbol><>|<=|>=|[=<>(),.\[\]+-])"
-    r"|(?P<digits>[0-9]+)"
+    r"|(?P<digits>0|[1-9][0-9]*)"
     r"|(?P<unknown>[^ \t\r\n])",
 )
 
@@ -48,7 +50,7 @@ class Token(NamedTuple):
 def read_tokens(kind: str, text: str) -> list[Token]:
     """Return the tokens of `text` and an END token; raises RequestFault for text that is too long, empty or blank.
 
-    `kind` is the parameter's name for messages, such as `ConditionExpression`.
+    A blank text is a syntax error that shows it as it was sent. `kind` is the parameter's name for messages, such as `ConditionExpression`.
     """
     size_bytes = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
     if size_bytes > EXPRESSION_SIZE_MAX_BYTES:
@@ -56,8 +58,8 @@ def read_tokens(kind: str, text: str) -> list[Token]:
     spend(size_bytes >> 2)
     tokens = [Token(m.lastgroup or UNKNOWN, m.group(), m.start(), m.end()) for m in _TOKEN.finditer(text)]
     if not tokens:
-        raise fault(kind, EMPTY_EXPRESSION)
-    tokens.append(Token(END, "<EOF>", len(text), len(text)))
+        raise fault(kind, SYNTAX_ERROR.format(token=_END_TEXT, near=text) if text else EMPTY_EXPRESSION)
+    tokens.append(Token(END, _END_TEXT, len(text), len(text)))
     return tokens
 
 

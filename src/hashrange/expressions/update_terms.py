@@ -1,6 +1,6 @@
 """Are an update's actions valid? Checks operand types of ADD and DELETE, then functions and arithmetic of SET.
 
-Source: service behaviour, captures to Oct 2026.
+Source: service behaviour, captures to 23 October 2026 (observed-2026-11.md 4).
 """
 
 from hashrange.expressions.checks import check_operand_count, check_operand_type, misuse_fault, path_required_fault
@@ -15,8 +15,8 @@ CONDITION_ONLY_FUNCTIONS = frozenset(CONDITION_FUNCTIONS)
 _LONG_TYPE_NAMES = {
     "S": "STRING",
     "N": "NUMBER",
-    "B": "BINARY",
-    "BOOL": "BOOLEAN",
+    "B": "Binary",
+    "BOOL": "BOOL",
     "NULL": "NULL",
     "L": "LIST",
     "M": "MAP",

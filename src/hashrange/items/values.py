@@ -42,7 +42,11 @@ def check_item(item: dict[str, Any]) -> tuple[Item, int]:
     except UnicodeEncodeError:
         raise Malformed from None
     except _NestedNameFault as fault:
-        raise _deepest_fault(item) or fault from None
+        raise (None if "" in item else _deepest_fault(item)) or fault from None
+    except NestingFault:  # an attribute's own empty name is reported first
+        if "" in item:
+            raise RequestFault(ATTRIBUTE_NAME_EMPTY) from None
+        raise
 
 
 def check_value(value: dict[str, Any]) -> tuple[Value, int]:

@@ -42,7 +42,11 @@ PATH_REQUIRED = "Operator or function requires a document path; operator or func
 OPERAND_TYPE = (
     "Incorrect operand type for operator or function; operator or function: {operator}, operand type: {type_name}"
 )
-UPDATE_OPERAND_TYPE = "Incorrect operand type for operator or function; operator: {operator}, operand type: {type_name}"
+UPDATE_OPERAND_TYPE = (
+    "Incorrect operand type for operator or function; operator: {operator}, operand type: {type_name},"
+    " typeSet: ALLOWED_FOR_ADD_OPERAND"
+)
+"""For ADD and DELETE, which share the name of the set."""
 TYPE_NAME_UNKNOWN = (
     "Invalid attribute type name found; type: {type_name}, valid types: {{B,NULL,SS,BOOL,L,BS,N,NS,S,M}}"
 )
@@ -96,6 +100,8 @@ LEGACY_UPDATE_MISMATCH = "Type mismatch for attribute to update"
 
 # --- legacy parameters --------------------------------------------------------------------------
 
+COMPARISON_OPERATOR_UNKNOWN = INVALID_PARAMETERS + "Invalid comparison operator"
+"""In KeyConditions, QueryFilter and ScanFilter; us-east-1 reports the enumeration instead."""
 VALUE_NEEDED = INVALID_PARAMETERS + "Value must be provided when Exists is {exists} for Attribute: {name}"
 VALUE_FORBIDDEN = INVALID_PARAMETERS + "Value cannot be used when Exists is false for Attribute: {name}"
 OPERATOR_ALONE = (
@@ -116,7 +122,7 @@ LEGACY_BETWEEN_ORDER = (
     "The BETWEEN condition was provided a range where the lower bound is greater than the upper bound"
 )
 CONDITIONAL_OPERATOR_COUNT = "ConditionalOperator can only be used when Filter or Expected has two or more elements"
-CONDITIONAL_OPERATOR_ALONE = "ConditionalOperator cannot be used without Filter or Expected"  # wording (unconfirmed)
+CONDITIONAL_OPERATOR_ALONE = "ConditionalOperator cannot be used without Filter or Expected"
 UPDATE_VALUE_NEEDED = INVALID_PARAMETERS + "Only DELETE action is allowed when no attribute value is specified"
 UPDATE_DELETE_TYPE = INVALID_PARAMETERS + "DELETE action with value is not supported for the type {type_name}"
 UPDATE_ADD_TYPE = INVALID_PARAMETERS + "ADD action is not supported for the type {type_name}"

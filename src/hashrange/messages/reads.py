@@ -39,7 +39,6 @@ QUERY_FILTER_ON_KEY = "QueryFilter can only contain non-primary key attributes: 
 
 START_KEY_INVALID = "The provided starting key is invalid"
 START_KEY_VALUE = "The provided starting key is invalid: {message}"
-START_KEY_SCHEMA = "The provided key element does not match the schema"
 START_KEY_OUTSIDE = "The provided starting key is outside query boundaries based on provided conditions"
 START_KEY_PREDICATE = "The provided starting key does not match the range key predicate"
 START_KEY_SINGLE_ROW = "The query can return at most one row and cannot be restarted"
@@ -54,10 +53,7 @@ TOTAL_SEGMENTS_MISSING = (
 SEGMENT_MISSING = (
     "The Segment parameter is required but was not present in the request when parameter TotalSegments is present"
 )
-SEGMENT_TOO_LARGE = (
-    "The Segment parameter is zero-based and must be less than parameter TotalSegments:"
-    " Segment: {segment} is not less than TotalSegments: {total}"
-)
+SEGMENT_NOT_BELOW_TOTAL = "The Segment parameter is zero-based and must be less than parameter TotalSegments"
 
 SELECT_WITH_PROJECTION = "Cannot specify the {parameter} when choosing to get {chosen}"
 SELECT_CHOICES = {

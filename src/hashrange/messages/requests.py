@@ -67,7 +67,18 @@ MAP_VALUES = "Map value must satisfy constraint: [{bound}]"
 TABLE_NAME_EMPTY = (
     "Value at 'TableName' failed to satisfy constraint: Member must have length greater than or equal to 1"
 )
-QUERY_LIMIT = "Value at 'Limit' failed to satisfy constraint: Member must have value greater than or equal to 1"
+_MEMBER_VALUE = "Value at '{member}' failed to satisfy constraint: Member must have value "
+LIMIT_TOO_SMALL = _MEMBER_VALUE.format(member="Limit") + "greater than or equal to 1"
+SEGMENT_TOO_SMALL = _MEMBER_VALUE.format(member="Segment") + "greater than or equal to 0"
+SEGMENT_TOO_LARGE = _MEMBER_VALUE.format(member="Segment") + "less than or equal to 999999"
+TOTAL_SEGMENTS_TOO_SMALL = _MEMBER_VALUE.format(member="TotalSegments") + "greater than or equal to 1"
+TOTAL_SEGMENTS_TOO_LARGE = _MEMBER_VALUE.format(member="TotalSegments") + "less than or equal to 1000000"
+SELECT_UNKNOWN = (
+    "Value '{value}' at 'select' failed to satisfy constraint: Member must satisfy enum value set:"
+    " [SPECIFIC_ATTRIBUTES, COUNT, ALL_ATTRIBUTES, ALL_PROJECTED_ATTRIBUTES]"
+)
+ACTION_UNKNOWN = "Member must satisfy enum value set: [ADD, DELETE, PUT]' for Action"
+"""For an unknown Action in AttributeUpdates; the single quote has no partner."""
 RETURN_VALUES_UNKNOWN = (
     "Failed to satisfy constraint: Member must satisfy enum value set: "
     "[ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]"

@@ -12,10 +12,8 @@ TOKEN_REUSED = "The request uses the same client token as a previous, but non-id
 
 SAME_ITEM_TWICE = "Transaction request cannot include multiple operations on one item"
 ONE_ACTION_ONLY = "TransactItems can only contain one of Check, Put, Update or Delete"
-NO_ACTION = (
-    "1 validation error detected: Value '' at 'transactItems' failed to satisfy constraint: TransactWriteRequest should"
-    " contain Delete or Put or Update or ConditionCheck"
-)
+NO_ACTION = "Invalid Request: TransactWriteRequest should contain Delete or Put or Update request"
+"""One public list of answers has it; the service was also seen to report a value '' at 'transactItems'."""
 TRANSACTION_TOO_LARGE = (
     "Collection size of items exceeded, which can also be caused by the aggregate size of the items in the transaction"
     " exceeding the 4MB limit"

@@ -2,16 +2,18 @@
 
 The constraints are the API model's (facts of the service model, Nov 2026); `wire.faults` words their violations.
 `Meta(extra=…)` holds constraints that msgspec does not check; the slow path reads it (`wire.shape` lists its keys):
-`pattern` and `name_max_length` (checked where a name is looked up; `arn` exempts ARNs from them), `shape` (the API
-model's name of a shape: a kind of number, a legacy map, or attribute values, whose content `items.values` checks) and
-`values` (the struct of the values of a legacy map).
+`pattern`, `name_min_length` and `name_max_length` (checked where a name is looked up; `arn` exempts ARNs from them),
+`enumeration` (words that the operation checks itself), `shape` (the API model's name of a shape: a kind of number, a
+legacy map, or attribute values, whose content `items.values` checks) and `values` (the struct of the values of a legacy
+map).
 
 Legacy maps (`Expected`, `AttributeUpdates`, `KeyConditions`, `QueryFilter`, `ScanFilter`) reach the operation as raw
-dicts, which may hold nulls (absent) and unknown members (ignored). An unknown operator or action, or a member of the
-wrong JSON type, raises `errors.Malformed` where it is found; `check_legacy` checks a whole map at once.
+dicts, which may hold nulls (absent) and unknown members (ignored). An unknown action, an unknown operator in Expected,
+or a member of the wrong JSON type, raises `errors.Malformed` where it is found; `check_legacy` checks a whole map at
+once.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 from msgspec import Meta
@@ -24,7 +26,9 @@ NAME_PATTERN = "[a-zA-Z0-9_.-]+"
 
 ClientRequestToken = Annotated[str, Meta(min_length=1, max_length=36)]
 _NAME_OR_ARN = {"pattern": NAME_PATTERN, "arn": True, "name_max_length": TABLE_NAME_LENGTH_MAX}
-TableName = Annotated[str, Meta(min_length=1, max_length=1024, extra=_NAME_OR_ARN)]
+TableName = Annotated[
+    str, Meta(min_length=1, max_length=1024, extra=_NAME_OR_ARN | {"name_min_length": TABLE_NAME_LENGTH_MIN})
+]
 """A table's name or ARN."""
 WholeTableName = Annotated[str, Meta(min_length=TABLE_NAME_LENGTH_MIN, max_length=1024, extra=_NAME_OR_ARN)]
 """A table's name or ARN in CreateTable and as a key of RequestItems, where its minimum length is reported together with
@@ -49,10 +53,16 @@ ReturnConsumedCapacity = Literal["INDEXES", "TOTAL", "NONE"]
 ReturnItemCollectionMetrics = Literal["SIZE", "NONE"]
 ReturnValuesOnConditionCheckFailure = Literal["ALL_OLD", "NONE"]
 ConditionalOperator = Literal["OR", "AND"]
+UncheckedConditionalOperator = Annotated[str, Meta(extra={"enumeration": get_args(ConditionalOperator)})]
+"""For operations that check it themselves, after other faults."""
 ComparisonOperator = Literal[
     "IN", "NULL", "BETWEEN", "LT", "NOT_CONTAINS", "EQ", "GT", "NOT_NULL", "NE", "LE", "BEGINS_WITH", "GE", "CONTAINS"
 ]
+UncheckedComparisonOperator = Annotated[str, Meta(extra={"enumeration": get_args(ComparisonOperator)})]
+"""For KeyConditions, QueryFilter and ScanFilter, whose operators are checked when they are compiled."""
 Select = Literal["SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES"]
+UncheckedSelect = Annotated[str, Meta(extra={"enumeration": get_args(Select)})]
+"""For operations that check it themselves, after other faults."""
 
 # --- numbers ------------------------------------------------------------------------------------
 
@@ -79,7 +89,7 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
     """One legacy condition on an attribute, in KeyConditions, QueryFilter or ScanFilter."""
 
     AttributeValueList: list[AttributeValue] | None = None
-    ComparisonOperator: "ComparisonOperator"
+    ComparisonOperator: UncheckedComparisonOperator
 
 
 class AttributeValueUpdate(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,7 +20,7 @@ from hashrange.messages.keys import (
     UPDATED_INDEX_KEY_TOO_LONG,
     UPDATED_INDEX_KEY_TYPE,
 )
-from hashrange.tables.open_table import OpenTable
+from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.schema import Index
 
 _SURELY_SHORT = SORT_KEY_MAX_BYTES // 4
@@ -84,6 +84,24 @@ def check_updated_index_keys(table: OpenTable, item: Item, changed_names: frozen
             or _size_bytes(item, index.keys.sort_names) > SORT_KEY_MAX_BYTES
         ):
             raise ValidationException(UPDATED_INDEX_KEY_TOO_LONG)
+
+
+def check_scan_start_types(table: OpenTable, source: ReadSource, start_item: Item) -> None:
+    """Raise ValidationException if a key attribute in a Scan's ExclusiveStartKey has a wrong type and the table has indexes.
+
+    The message names the index that is read; for the table's rows the first index with that key attribute, or else the
+    first of all. Source: service behaviour, captures to 23 October 2026 (observed-2026-11.md 5).
+    """
+    indexes = sorted(table.schema.indexes, key=lambda index: index.name)
+    if not indexes:
+        return
+    types = table.schema.attribute_types
+    for name in (*source.start_key_names, *sorted(start_item)):
+        value, key_type = start_item.get(name), types.get(name)
+        if value is None or key_type is None or key_type in value:
+            continue
+        by_key = (index for index in indexes if name in index.keys.partition_names + index.keys.sort_names)
+        raise _type_mismatch(source.index or next(by_key, indexes[0]), name, key_type, type_of(value))
 
 
 def _size_bytes(item: Item, names: tuple[str, ...]) -> int:

@@ -6,7 +6,7 @@ Source: service behaviour, captures to October 2026.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ from hashrange.limits import CONSTRAINT_ERRORS_MAX
 from hashrange.messages import requests as messages
 from hashrange.wire.fallback import holds_unread_values
 from hashrange.wire.render import lower_camel, path_key, render_json, render_value
-from hashrange.wire.rules import Constraint, RequestRules
+from hashrange.wire.rules import Constraint, ReportStage, RequestRules
 from hashrange.wire.shape import Bounds, Shape
 
 _ARN_START = "arn:"
@@ -57,39 +57,59 @@ class Violation(NamedTuple):
         return messages.VIOLATION.format(value=value, path=self.place.path, constraint=self.words)
 
 
-def check_constraints(request: dict[str, Any], shape: Shape, rules: RequestRules) -> None:
-    """Raise ValidationException if the request breaks constraints; the message lists at most ten."""
+def check_constraints(
+    request: dict[str, Any], shape: Shape, rules: RequestRules, is_converted: Callable[[], bool] = lambda: False
+) -> None:
+    """Raise ValidationException if the request breaks constraints; the message lists at most ten.
+
+    `is_converted()`: whether the request was converted so that the older layer checks it (`wire.fallback`).
+    """
     violations = list(_structure_violations(request, shape, MemberPlace()))
-    if violations:
-        is_older = any(one.place.path == "key" and one.constraint == "required" for one in violations)
-        if is_older or holds_unread_values(rules, request):
+    refused = rules.refused_words
+    has_refused = refused is not None and request.get(refused.name) in refused.words
+    if not violations and not has_refused:
+        return
+    is_incomplete = "incomplete" in rules.falls_back and any(one.constraint == "required" for one in violations)
+    if is_incomplete or holds_unread_values(rules, request) or is_converted():
+        if violations:
             raise ValidationException(_older_report(violations))
-        raise ValidationException(_report(violations, rules))
+        return
+    last = [refused.text] if refused is not None and has_refused else []
+    message = _report(violations, rules, last)
+    if message is not None:
+        raise ValidationException(message)
 
 
 def _older_report(violations: list[Violation]) -> str:
-    """The older layer's message for a request for a single item, without the operation's special wordings.
+    """The older layer's message, without the operation's special wordings."""
+    return envelope([one.text() for one in _without_needless_pattern(violations)])
 
-    A table name that breaks length and pattern is reported for its length only.
+
+def _without_needless_pattern(violations: list[Violation]) -> list[Violation]:
+    """The violations, but of a table name that breaks length and pattern only that of the length."""
+    lengths = {one.place for one in violations if one.constraint.endswith("_length")}
+    return [
+        one
+        for one in violations
+        if one.constraint != "pattern" or one.place.path != "tableName" or one.place not in lengths
+    ]
+
+
+def _report(violations: list[Violation], rules: RequestRules, last: list[str]) -> str | None:
+    """The current layer's message for these violations; None if the operation reports all of them later.
+
+    Special wordings replace sentences or the whole message; `last` are the sentences after those of all violations.
     """
-    lengths = {one.place for one in violations if one.constraint in ("min_length", "max_length")}
-    return envelope(
-        [
-            one.text()
-            for one in violations
-            if one.constraint != "pattern" or one.place.path != "tableName" or one.place not in lengths
-        ]
-    )
-
-
-def _report(violations: list[Violation], rules: RequestRules) -> str:
-    """The current layer's message for these violations; special wordings replace sentences or the whole message."""
     has_unknown_word = any(one.constraint == "enumeration" for one in violations)
+    if rules.stages:
+        violations = _first_stage(violations, rules.stages)
     texts: list[str] = []
     alone = None
     for violation in violations:
         place, constraint = violation.place, violation.constraint
         wording = rules.wordings.get((place.path_pattern, constraint))
+        if wording is not None and wording.is_later:
+            continue
         if wording is not None and wording.is_after_enumerations and has_unknown_word:
             continue
         if wording is not None and wording.is_json:
@@ -104,7 +124,21 @@ def _report(violations: list[Violation], rules: RequestRules) -> str:
         texts.append(words)
         if wording.is_alone and alone is None:
             alone = words
-    return envelope(texts if alone is None else [alone])
+    if alone is not None:
+        return envelope([alone])
+    texts += last
+    return envelope(texts) if texts else None
+
+
+def _first_stage(violations: list[Violation], stages: tuple[ReportStage, ...]) -> list[Violation]:
+    """The violations of the first stage that has any; all violations if no stage has."""
+    violations = _without_needless_pattern(violations)
+    by_rule = {(one.place.path_pattern, one.constraint): one for one in violations}
+    for stage in stages:
+        found = [by_rule[rule] for rule in stage if rule in by_rule]
+        if found:
+            return found
+    return violations
 
 
 def envelope(texts: list[str]) -> str:
@@ -206,6 +240,8 @@ def _own_violations(value: Any, shape: Shape, place: MemberPlace) -> Iterator[Vi
         length = len(value)
         if bounds.min_length is not None and length < bounds.min_length:
             yield _violation(place, "min_length", value, shape, messages.LENGTH_AT_LEAST, bounds.min_length)
+        elif bounds.name_min_length is not None and length < bounds.name_min_length:
+            yield _violation(place, "name_min_length", value, shape, messages.LENGTH_AT_LEAST, bounds.name_min_length)
         if bounds.name_max_length is not None and length > bounds.name_max_length and not value.startswith(_ARN_START):
             length_max = bounds.name_max_length
         if length_max is not None and length > length_max:

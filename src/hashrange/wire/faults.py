@@ -20,6 +20,7 @@ from hashrange.limits import TABLE_NAME_LENGTH_MAX, TABLE_NAME_LENGTH_MIN
 from hashrange.messages import requests as messages
 from hashrange.wire.body_members import has_long_numbers, has_many_members
 from hashrange.wire.constraints import check_constraints
+from hashrange.wire.fallback import is_converted
 from hashrange.wire.jsontypes import normalise
 from hashrange.wire.overlong import cut_overlong
 from hashrange.wire.piecewise import decode_in_pieces, free, free_unshared
@@ -56,19 +57,21 @@ def read_leniently(request_type: type[RequestT], rules: RequestRules, decoded: d
     return made
 
 
-def find_fault(request_type: type[msgspec.Struct], rules: RequestRules, body: bytes) -> None:
+def find_fault(request_type: type[msgspec.Struct], rules: RequestRules, body: bytes) -> bool:
     """Raise the first fault, if there is one, as `read_leniently` does, without building the request.
 
-    Called when an operation raised ValidationException, perhaps before it had walked the insides of the request's
+    Returns True if the request was converted so that the older layer words the operation's fault (`wire.fallback`). Called when an operation raised ValidationException, perhaps before it had walked the insides of the request's
     attribute values: a fault found here precedes the operation's.
     """
     decoded = decode_object(body)
     try:
         request = _checked(request_type, rules, decoded)
         look()
+        was_converted = is_converted(rules, decoded, request)
         free(request)
     finally:
         free(decoded)
+    return was_converted
 
 
 def _checked(request_type: type[msgspec.Struct], rules: RequestRules, decoded: dict[str, Any]) -> dict[str, Any]:
@@ -79,7 +82,7 @@ def _checked(request_type: type[msgspec.Struct], rules: RequestRules, decoded: d
     request: dict[str, Any] = normalise(decoded, shape)
     try:
         _check_required(request, rules)
-        check_constraints(request, shape, rules)
+        check_constraints(request, shape, rules, lambda: is_converted(rules, decoded, request))
     except ValidationException:
         free(request)
         raise

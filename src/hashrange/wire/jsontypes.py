@@ -1,11 +1,12 @@
 """Does every known member have its declared JSON type? Values that the service converts, such as `"yes"` or 1.5 for an integer, are converted.
 
 `normalise` copies a decoded body, except values that need no change: nulls and unknown members are left out, `"yes"`
-becomes True if a Boolean is declared, fractions are floored if an Integer or Long is declared. The first fault, in
+becomes True if a Boolean is declared, fractions are cut if an Integer or Long is declared, and an Integer is held to 32
+bits. The first fault, in
 document order, raises SerializationException. Must not know bounds or required members.
-Source: service behaviour, captures to October 2026.
+Source: service behaviour, captures to 23 October 2026 (observed-2026-11.md 4 and 5).
 
-Unconfirmed, our choice: a number beyond the range of its Java type is not convertible, like a value of another type;
+Unconfirmed, our choice: a number beyond the range of Long or Double is not convertible, like a value of another type;
 a null among attribute values becomes an empty attribute value, so that it is refused and nothing is lost; a null in a
 list of scalars or structures is an unexpected value type, in a list of maps it has GENERIC_MEMBER's message; a null in a map of strings is left out.
 """
@@ -25,8 +26,8 @@ VALUE_LEVELS_MAX = 64
 
 _INTEGER_MAX = 2**31 - 1
 _LONG_MAX = 2**63 - 1
-_TRUE_WORDS = ("true", "1", "yes")
-_FALSE_WORDS = ("false", "0", "no")
+_TRUE_WORDS = ("true", "t", "yes", "y", "1")
+_FALSE_WORDS = ("false", "f", "no", "n", "0")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*+(?:(?<=[AQgw])==|(?<=[AEIMQUYcgkosw048])=)?")
 """Matches base64 text with zero spare bits in its last group, if its length is a multiple of 4, which callers check
 first. The pattern is one run of characters: for groups of four, the regular expression engine would need 490 MB for 15 MB of text."""
@@ -114,21 +115,24 @@ def _boolean(value: Any) -> bool:
         if word in _FALSE_WORDS:
             return False
         _refuse(messages.UNEXPECTED_TOKEN)
+    if isinstance(value, list):
+        raise SerializationException
     _refuse_scalar(value, "Boolean")
 
 
 def _number(value: Any, shape: Shape) -> int | float:
-    """The number as declared. Raises SerializationException if it is beyond the range of its type, or no number."""
+    """The number as declared. Raises SerializationException if it is no number, or beyond the range of Long or Double."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         _refuse_scalar(value, shape.kind)
+    if shape.kind == "Integer":
+        return int(max(-_INTEGER_MAX - 1, min(value, _INTEGER_MAX)))
     try:
-        number = float(value) if shape.kind == "Double" else math.floor(value)
+        number = float(value) if shape.kind == "Double" else math.trunc(value)
     except OverflowError:  # an infinite number, or one that no float holds
         _refuse_scalar(value, shape.kind)
     if shape.kind == "Double":
         return number if math.isfinite(number) else _refuse_scalar(value, shape.kind)
-    largest = _INTEGER_MAX if shape.kind == "Integer" else _LONG_MAX
-    return number if -largest - 1 <= number <= largest else _refuse_scalar(value, shape.kind)
+    return number if -_LONG_MAX - 1 <= number <= _LONG_MAX else _refuse_scalar(value, shape.kind)
 
 
 def _blob(value: Any) -> str:

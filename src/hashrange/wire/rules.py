@@ -10,8 +10,22 @@ from typing import Literal, NamedTuple
 import msgspec
 
 Constraint = Literal[
-    "required", "pattern", "min_length", "max_length", "minimum", "maximum", "enumeration", "keys", "values"
+    "required",
+    "pattern",
+    "min_length",
+    "name_min_length",
+    "max_length",
+    "minimum",
+    "maximum",
+    "enumeration",
+    "keys",
+    "values",
 ]
+FallBackReason = Literal["incomplete", "converted", "deep"]
+"""Why the older layer checks a request: a required member is missing; a number or truth value had to be converted; a value
+is nested deeper than the current layer reads."""
+ON_OTHER_FORMS: frozenset[FallBackReason] = frozenset(("incomplete", "converted"))
+ON_OTHER_FORMS_AND_DEPTH: frozenset[FallBackReason] = frozenset(("incomplete", "converted", "deep"))
 
 
 class RequiredMember(NamedTuple):
@@ -39,10 +53,24 @@ class ConstraintWording(NamedTuple):
     """True if the violation is reported without all others, after the prefix `1 validation error detected: `."""
     is_bare: bool = False
     """True if the violation's wording is the whole message, without a prefix or preceding violations."""
+    is_later: bool = False
+    """True if only the older layer reports the violation here. In the current layer, the operation reports it later."""
 
 
 ConstraintWordings = Mapping[tuple[str, Constraint], ConstraintWording]
 """(member's path as in `constraints.MemberPlace.path_pattern`, constraint) → wording of a violation."""
+
+
+ReportStage = tuple[tuple[str, Constraint], ...]
+"""Violations that are reported together, in this order: each by its member's path and constraint, as in `ConstraintWordings`."""
+
+
+class RefusedWords(NamedTuple):
+    """Words of an enumeration that the operation does not support; the current layer reports one after all violations."""
+
+    name: str
+    words: frozenset[str]
+    text: str
 
 
 class RequestRules(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -50,8 +78,12 @@ class RequestRules(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     required: RequiredMember | None = None
     wordings: ConstraintWordings = {}
-    falls_back: bool = False
-    """True if the older layer checks some of the operation's requests (`wire.fallback`)."""
+    stages: tuple[ReportStage, ...] = ()
+    """In the current layer, the first stage with a violation reports, without other violations. Those that are in no stage
+    are reported last."""
+    refused_words: RefusedWords | None = None
+    falls_back: frozenset[FallBackReason] = frozenset()
+    """Why the older layer may check a request of the operation instead of the current one (`wire.fallback`)."""
 
 
 NO_RULES = RequestRules()

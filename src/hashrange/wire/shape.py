@@ -5,7 +5,9 @@ fields, once per struct. No request is read here. `Meta(extra=…)` holds what a
 
     pattern   a regular expression that the fast decoder does not check; `^…$` is implied
     arn       True: pattern and name_max_length do not apply to a value that starts with "arn:"
+    name_min_length  least length of a value that is not empty, if another constraint has a wording for empty ones
     name_max_length  greatest length of a value that does not start with "arn:"
+    enumeration      allowed words of a text that the operation checks itself
     shape     "AttributeValue", "AttributeMap": attribute values; "Integer", "Long", "Double": the kind of number;
               "Blob": base64 text
     values    a struct: the values of a map that the fast decoder leaves undecoded
@@ -36,6 +38,7 @@ class Bounds(NamedTuple):
     pattern: str | None = None
     is_arn_allowed: bool = False
     """True if a value that starts with "arn:" need not match `pattern` or `name_max_length`."""
+    name_min_length: int | None = None
     name_max_length: int | None = None
     enumeration: tuple[str, ...] = ()
     """Allowed words, in the order in which the service lists them."""
@@ -160,7 +163,12 @@ def _plain_shape(annotation: Any, extra: dict[str, Any]) -> Shape:
 
 
 def _bounds_of(annotation: Any, metas: list[msgspec.Meta], extra: dict[str, Any]) -> Bounds:
-    bounds = Bounds(is_arn_allowed=extra.get("arn", False), name_max_length=extra.get("name_max_length"))
+    bounds = Bounds(
+        is_arn_allowed=extra.get("arn", False),
+        name_min_length=extra.get("name_min_length"),
+        name_max_length=extra.get("name_max_length"),
+        enumeration=extra.get("enumeration", ()),
+    )
     for meta in metas:
         assert meta.gt is meta.lt is meta.multiple_of is None, "not a constraint of the API model"
         bounds = bounds._replace(

@@ -244,7 +244,7 @@ def test_a_scan_in_segments(dax: DaxClient) -> None:
     error = refused(dax, "scan", TABLE, {16: 5, 17: 2})
     assert error.info[1] == "ValidationException"
     assert "TotalSegments" in error.message
-    assert "limit" in refused(dax, "scan", TABLE, {13: 0}).message
+    assert "Limit" in refused(dax, "scan", TABLE, {13: 0}).message
 
 
 # --- batches and transactions -------------------------------------------------------------------

@@ -43,7 +43,9 @@ def refusal(room: str, text: str) -> str:
 SYNTAX = 'Syntax error; token: "{}", near: "{}"'.format
 COUNT = "Incorrect number of operands for operator or function; operator or function: {}, number of operands: {}".format
 TYPE = "Incorrect operand type for operator or function; operator or function: {}, operand type: {}".format
-UPDATE_TYPE = "Incorrect operand type for operator or function; operator: {}, operand type: {}".format
+UPDATE_TYPE = (
+    "Incorrect operand type for operator or function; operator: {}, operand type: {}, typeSet: ALLOWED_FOR_ADD_OPERAND"
+).format
 MISUSED = "The function is not allowed to be used this way in an expression; function: {}".format
 UNKNOWN = "Invalid function name; function: {}".format
 RESERVED = "Attribute name is a reserved keyword; reserved keyword: {}".format
@@ -68,7 +70,10 @@ INDEX = "List index is not within the allowable range; index: [{}]".format
 CASES = [
     # faults of the text as a whole
     ("condition", "", "The expression can not be empty;"),
-    ("update", " \t\r\n ", "The expression can not be empty;"),
+    ("update", "", "The expression can not be empty;"),
+    # white space alone is no empty text
+    ("update", " \t\r\n ", SYNTAX("<EOF>", " \t\r\n ")),
+    ("condition", "   ", SYNTAX("<EOF>", "   ")),
     ("condition", "a" * 4097, "Expression size has exceeded the maximum allowed size; expression size: 4097"),
     ("condition", "é" * 2049, "Expression size has exceeded the maximum allowed size; expression size: 4098"),
     # syntax errors: the message has the token and its neighbours as written
@@ -222,8 +227,8 @@ CASES = [
     ("update", "SET a.b = :s, a[1] = :s, c = :s, c = :s", OVERLAP("[c]", "[c]")),
     ("update", "SET a = :s, a = :s ADD b :s", OVERLAP("[a]", "[a]")),
     ("update", "ADD a :s", UPDATE_TYPE("ADD", "STRING")),
-    ("update", "ADD a :b", UPDATE_TYPE("ADD", "BINARY")),
-    ("update", "ADD a :bool", UPDATE_TYPE("ADD", "BOOLEAN")),
+    ("update", "ADD a :b", UPDATE_TYPE("ADD", "Binary")),
+    ("update", "ADD a :bool", UPDATE_TYPE("ADD", "BOOL")),
     ("update", "ADD a :null", UPDATE_TYPE("ADD", "NULL")),
     ("update", "ADD a :l", UPDATE_TYPE("ADD", "LIST")),
     ("update", "ADD a :map", UPDATE_TYPE("ADD", "MAP")),

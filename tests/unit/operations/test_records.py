@@ -64,10 +64,10 @@ def test_a_record_knows_the_tables_of_its_requests(name: str) -> None:
 
 
 def test_a_record_names_tables_in_the_order_of_the_request() -> None:
-    puts = [{"Put": {"TableName": table, "Item": ITEM}} for table in ("b", ARN, "a")]
+    puts = [{"Put": {"TableName": table, "Item": ITEM}} for table in ("bbb", ARN, "aaa")]
     body = json.dumps({"TransactItems": puts}).encode()
     record = OPERATIONS["TransactWriteItems"]
-    assert list(record.tables(explain(record.request, record.name, body))) == ["b", ARN, "a"]
+    assert list(record.tables(explain(record.request, record.name, body))) == ["bbb", ARN, "aaa"]
 
 
 def test_a_statement_that_cannot_be_read_names_no_table() -> None:

@@ -183,20 +183,19 @@ def test_an_unknown_conditional_operator_stands_bare_and_first(operation_name: s
     assert message_of(Read, operation_name, body) == OPERATOR
 
 
-def test_scan_words_the_conditional_operator_generally() -> None:
-    assert message_of(Read, "Scan", SOUND | {"ConditionalOperator": "XOR"}) == (
-        "1 validation error detected: " + violation("'XOR'", "conditionalOperator", "satisfy enum value set: [OR, AND]")
-    )
-
-
-def test_limit_zero_is_worded_by_query_in_a_form_of_its_own() -> None:
+def test_limit_zero_is_worded_by_query_and_scan_in_forms_of_their_own() -> None:
     least = "Member must have value greater than or equal to 1"
     assert message_of(Read, "Query", SOUND | {"Limit": 0, "ReturnConsumedCapacity": "x"}) == (
         f"2 validation errors detected: {CAPACITY}; Value at 'Limit' failed to satisfy constraint: {least}"
     )
-    assert message_of(Read, "Scan", SOUND | {"Limit": 0}) == (
-        f"1 validation error detected: Value '0' at 'limit' failed to satisfy constraint: {least}"
+    assert message_of(Read, "Scan", SOUND | {"Limit": 0, "ReturnConsumedCapacity": "x"}) == (
+        f"1 validation error detected: Value at 'Limit' failed to satisfy constraint: {least}"
     )
+    for number in (0.5, -0.9, 0.0001):
+        for operation in ("Query", "Scan"):
+            assert message_of(Read, operation, SOUND | {"Limit": number}) == (
+                f"1 validation error detected: Value '0' at 'limit' failed to satisfy constraint: {least}"
+            )
 
 
 def test_without_the_key_all_faults_are_joined_in_their_general_form() -> None:

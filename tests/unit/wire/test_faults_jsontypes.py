@@ -51,13 +51,12 @@ EVERYTHING = structure_of(Everything)
 
 
 def refusal(body: dict[str, Any]) -> str | None:
-    """The error message for a body, or None if it has no fault."""
+    """The error message for a body, or None if its fault has none; the empty string if it has no fault."""
     try:
         normalise(body, EVERYTHING)
     except SerializationException as error:
-        assert error.message is not None
         return error.message
-    return None
+    return ""
 
 
 PACKAGE = "com.amazonaws.dynamodb.v20120810"
@@ -72,7 +71,7 @@ GENERIC = (
 BASE64 = "only base-64-encoded strings are convertible to bytes"
 BASE64_END = "Invalid last non-pad Base64 character dectected"
 
-REFUSALS: list[tuple[str, Any, str]] = [
+REFUSALS: list[tuple[str, Any, str | None]] = [
     ("Text", True, "TRUE_VALUE cannot be converted to String"),
     ("Text", False, "FALSE_VALUE cannot be converted to String"),
     ("Text", 23, "NUMBER_VALUE cannot be converted to String"),
@@ -82,7 +81,10 @@ REFUSALS: list[tuple[str, Any, str]] = [
     ("Flag", "maybe", "Unexpected token received from parser"),
     ("Flag", 1, "NUMBER_VALUE cannot be converted to Boolean"),
     ("Flag", 1.5, "DECIMAL_VALUE cannot be converted to Boolean"),
-    ("Flag", ["true"], "Unrecognized collection type class java.lang.Boolean"),
+    ("Flag", "on", "Unexpected token received from parser"),
+    ("Flag", "", "Unexpected token received from parser"),
+    ("Flag", ["true"], None),
+    ("Flag", [], None),
     ("Flag", {}, START),
     ("Short", "1", "STRING_VALUE cannot be converted to Integer"),
     ("Short", True, "TRUE_VALUE cannot be converted to Integer"),
@@ -96,12 +98,11 @@ REFUSALS: list[tuple[str, Any, str]] = [
     ("Fraction", "1", "STRING_VALUE cannot be converted to Double"),
     ("Fraction", [], "Unrecognized collection type class java.lang.Double"),
     *(
-        (member, value, f"{token} cannot be converted to {kind}")
-        for member, kind, largest in (("Short", "Integer", 2**31 - 1), ("Long", "Long", 2**63 - 1))
+        ("Long", value, f"{token} cannot be converted to Long")
         for value, token in (
-            (largest + 1, "NUMBER_VALUE"),
-            (-largest - 2, "NUMBER_VALUE"),
-            (float(largest + 1), "DECIMAL_VALUE"),
+            (2**63, "NUMBER_VALUE"),
+            (-(2**63) - 1, "NUMBER_VALUE"),
+            (2.0**63, "DECIMAL_VALUE"),
             (-1e30, "DECIMAL_VALUE"),
             (float("inf"), "DECIMAL_VALUE"),
             (float("-inf"), "DECIMAL_VALUE"),
@@ -110,7 +111,6 @@ REFUSALS: list[tuple[str, Any, str]] = [
     ("Fraction", float("inf"), "DECIMAL_VALUE cannot be converted to Double"),
     ("Fraction", float("-inf"), "DECIMAL_VALUE cannot be converted to Double"),
     ("Fraction", 10**400, "NUMBER_VALUE cannot be converted to Double"),
-    ("Numbers", {"a": [{"Limit": float("inf")}]}, "DECIMAL_VALUE cannot be converted to Integer"),
     ("Bytes", True, BASE64),
     ("Bytes", 12.5, BASE64),
     ("Bytes", [], "Unrecognized collection type class java.nio.ByteBuffer"),
@@ -182,13 +182,16 @@ REFUSALS: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("member", "value", "message"), REFUSALS, ids=lambda part: repr(part)[:40])
-def test_a_value_of_another_type_is_refused(member: str, value: Any, message: str) -> None:
+def test_a_value_of_another_type_is_refused(member: str, value: Any, message: str | None) -> None:
     assert refusal({member: value}) == message
 
 
 LENIENT: list[tuple[str, Any, Any]] = [
     ("Flag", "true", True), ("Flag", "YES", True), ("Flag", "1", True), ("Flag", "False", False), ("Flag", "no", False),
-    ("Flag", "0", False), ("Short", 1.9, 1), ("Short", -0.5, -1), ("Short", 7, 7), ("Long", 1e3, 1000),
+    ("Flag", "0", False), ("Short", 1.9, 1), ("Short", -0.5, 0), ("Long", -1.9, -1), ("Short", 7, 7),
+    *(("Flag", word, True) for word in ("t", "T", "yes", "y", "Y", "True")), *(("Flag", word, False) for word in ("f", "F", "No", "n", "N")),
+    ("Short", 2**32, 2**31 - 1), ("Short", -(2**40), -(2**31)), ("Short", 1e30, 2**31 - 1), ("Short", float("-inf"), -(2**31)),
+    ("Numbers", {"a": [{"Limit": float("inf")}]}, {"a": [{"Limit": 2**31 - 1}]}), ("Long", 1e3, 1000),
     ("Long", 2**63 - 1, 2**63 - 1), ("Long", -(2**63), -(2**63)), ("Short", 2**31 - 1, 2**31 - 1), ("Short", 2147483647.9, 2**31 - 1),
     ("Short", -(2**31), -(2**31)), ("Fraction", 1, 1.0), ("Fraction", 1e308, 1e308), ("Bytes", "", ""),
     ("Bytes", "AA==", "AA=="), ("Bytes", "AAA=", "AAA="), ("Bytes", "+/zz", "+/zz"), ("Names", {"a": None}, {}),

@@ -324,7 +324,8 @@ OPERATION = Operation(
             ("requestItems.{key}.member.keys", "min_length"): ConstraintWording(BATCH_GET_NO_KEYS),
             ("requestItems.{key}.member.keys", "max_length"): ConstraintWording(BATCH_GET_MANY_KEYS),
             ("requestItems", "keys"): ConstraintWording(is_json=True),
-        }
+        },
+        falls_back=frozenset(("converted",)),
     ),
     is_eventual=_is_eventual,
 )

@@ -6,6 +6,11 @@ from hashrange.wire.rules import ConstraintWording, ConstraintWordings
 TABLE_NAME: ConstraintWordings = {
     ("tableName", "min_length"): ConstraintWording(messages.TABLE_NAME_EMPTY, is_alone=True)
 }
+LIMIT: ConstraintWordings = {("limit", "minimum"): ConstraintWording(messages.LIMIT_TOO_SMALL)}
+UNKNOWN_OPERATORS: ConstraintWordings = {
+    (f"{member}.{{key}}.member.comparisonOperator", "enumeration"): ConstraintWording(is_later=True)
+    for member in ("keyConditions", "queryFilter", "scanFilter")
+}
 RETURN_VALUES: ConstraintWordings = {("returnValues", "enumeration"): ConstraintWording(messages.RETURN_VALUES_UNKNOWN)}
 CONDITIONAL_OPERATOR: ConstraintWordings = {
     ("conditionalOperator", "enumeration"): ConstraintWording(messages.CONDITIONAL_OPERATOR_UNKNOWN, is_bare=True)

@@ -1,11 +1,13 @@
 """DeleteItem: remove one item by its primary key; a missing item is no error.
 
-Order of checks: mixing of parameters → Key values → ReturnValues → Expected → expressions → table → key schema →
-the condition's paths into key attributes → condition.
+Order of checks: in the slow path ReturnValues, after the other constraints → mixing of parameters → Key values → Expected →
+expressions → table → key schema → the condition's paths into key attributes → condition.
+Source: service behaviour, captures to 23 October 2026 (observed-2026-11.md 5).
 """
 
 import msgspec
 
+from hashrange.messages.reads import RETURN_VALUES_OLD_ONLY
 from hashrange.operations import shapes
 from hashrange.operations.items import constraint_wordings
 from hashrange.operations.items.actions import check_by_key
@@ -16,7 +18,7 @@ from hashrange.operations.naming import by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.soon import Soon
-from hashrange.wire.rules import RequestRules
+from hashrange.wire.rules import ON_OTHER_FORMS_AND_DEPTH, RefusedWords, RequestRules
 
 
 class DeleteItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -41,7 +43,10 @@ RULES = RequestRules(
         **constraint_wordings.RETURN_VALUES,
         **constraint_wordings.CONDITIONAL_OPERATOR,
     },
-    falls_back=True,
+    refused_words=RefusedWords(
+        "ReturnValues", frozenset(("ALL_NEW", "UPDATED_OLD", "UPDATED_NEW")), RETURN_VALUES_OLD_ONLY
+    ),
+    falls_back=ON_OTHER_FORMS_AND_DEPTH,
 )
 
 

@@ -28,7 +28,7 @@ from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.soon import Soon, then
 from hashrange.tables.open_table import OpenTable
-from hashrange.wire.rules import RequestRules
+from hashrange.wire.rules import ON_OTHER_FORMS_AND_DEPTH, RequestRules
 
 
 class GetItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -43,7 +43,7 @@ class GetItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ExpressionAttributeNames: shapes.NameMap | None = None
 
 
-RULES = RequestRules(wordings=constraint_wordings.TABLE_NAME, falls_back=True)
+RULES = RequestRules(wordings=constraint_wordings.TABLE_NAME, falls_back=ON_OTHER_FORMS_AND_DEPTH)
 
 
 def get_item(scope: Scope, request: GetItemRequest, meter: Meter) -> Soon[Reply]:

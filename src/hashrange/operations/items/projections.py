@@ -19,8 +19,10 @@ from hashrange.messages.reads import (
     SELECT_SPECIFIC,
     SELECT_WITH_PROJECTION,
 )
-from hashrange.operations import shapes
+from hashrange.messages.requests import ONE_ERROR, SELECT_UNKNOWN
 from hashrange.tables.open_table import ReadSource
+
+_KNOWN_SELECTS = ("SPECIFIC_ATTRIBUTES", *SELECT_CHOICES)
 
 
 class ProjectedRequest(Protocol):
@@ -40,7 +42,7 @@ class SelectingRequest(ProjectedRequest, Protocol):
     @property
     def IndexName(self) -> str | None: ...  # noqa: N802
     @property
-    def Select(self) -> shapes.Select | None: ...  # noqa: N802
+    def Select(self) -> str | None: ...  # noqa: N802
 
 
 def check_attributes_to_get(names: list[str] | None) -> None:
@@ -103,24 +105,23 @@ def returned_projection(
     return project_attributes(sorted(source.projected_names))
 
 
-def check_select(request: SelectingRequest, prefix: str = "") -> None:
-    """Raise ValidationException if Select contradicts ProjectionExpression or AttributesToGet, or requests
+def check_select(request: SelectingRequest) -> None:
+    """Raise ValidationException if Select is unknown, contradicts ProjectionExpression or AttributesToGet, or requests
     ALL_PROJECTED_ATTRIBUTES without an index.
-
-    `prefix` precedes each message.
     """
     select = request.Select
     if select is None:
         return
+    if select not in _KNOWN_SELECTS:
+        raise ValidationException(ONE_ERROR.format(errors=SELECT_UNKNOWN.format(value=select)))
     has_projection = request.ProjectionExpression is not None or request.AttributesToGet is not None
     if select == "SPECIFIC_ATTRIBUTES":
         if not has_projection:
-            raise ValidationException(prefix + SELECT_SPECIFIC)
+            raise ValidationException(ONE_ERROR.format(errors=SELECT_SPECIFIC))
         return
     if has_projection:
         parameter = "AttributesToGet" if request.ProjectionExpression is None else "ProjectionExpression"
-        raise ValidationException(
-            prefix + SELECT_WITH_PROJECTION.format(parameter=parameter, chosen=SELECT_CHOICES[select])
-        )
+        message = SELECT_WITH_PROJECTION.format(parameter=parameter, chosen=SELECT_CHOICES[select])
+        raise ValidationException(ONE_ERROR.format(errors=message))
     if select == "ALL_PROJECTED_ATTRIBUTES" and request.IndexName is None:
-        raise ValidationException(prefix + SELECT_PROJECTED)
+        raise ValidationException(ONE_ERROR.format(errors=SELECT_PROJECTED))

@@ -17,7 +17,7 @@ from hashrange.operations.naming import by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.soon import Soon
-from hashrange.wire.rules import RequestRules
+from hashrange.wire.rules import ON_OTHER_FORMS_AND_DEPTH, RequestRules
 
 
 class PutItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -42,7 +42,7 @@ RULES = RequestRules(
         **constraint_wordings.RETURN_VALUES,
         **constraint_wordings.CONDITIONAL_OPERATOR,
     },
-    falls_back=True,
+    falls_back=ON_OTHER_FORMS_AND_DEPTH,
 )
 
 

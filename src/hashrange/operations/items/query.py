@@ -2,9 +2,10 @@
 
 Order of checks: mixing of parameters → QueryFilter and KeyConditions → AttributesToGet repeats → ExclusiveStartKey
 values → presence of a key condition → expressions (values, key condition parsed, filter, projection, unused names and
-values, shape of the key condition) → number of conditions (with IndexName: after the index) → table → index → start
-key → key conditions → start key inside their span → the filter's paths into keys → filter on keys → the projection's
-paths into keys → Select → projection of the index.
+values, shape of the key condition) → table → index → number of conditions → start key → key conditions → start key inside
+their span → the filter's paths into keys → filter on keys → the projection's paths into keys → Select → projection of
+the index.
+Source: service behaviour, captures to 23 October 2026 (observed-2026-11.md 4 and 5).
 """
 
 import msgspec
@@ -26,7 +27,6 @@ from hashrange.messages.reads import (
     TABLE_NOT_FOUND,
     TOO_MANY_KEY_CONDITIONS,
 )
-from hashrange.messages.requests import QUERY_LIMIT
 from hashrange.operations import shapes
 from hashrange.operations.items import constraint_wordings
 from hashrange.operations.items.compiled_expressions import (
@@ -54,7 +54,7 @@ from hashrange.operations.reply import Reply
 from hashrange.soon import Soon
 from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.read_spans import KeyTerm, continue_query, query_span, start_key
-from hashrange.wire.rules import ConstraintWording, RequestRules
+from hashrange.wire.rules import ON_OTHER_FORMS, RequestRules
 
 
 class QueryRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -80,7 +80,6 @@ class QueryRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 _KEY_ATTRIBUTES_MAX = 2
-_SELECT_PREFIX = "1 validation error detected: "
 
 
 class _Asked(msgspec.Struct, frozen=True, gc=False):
@@ -97,13 +96,11 @@ def query(scope: Scope, request: QueryRequest, meter: Meter) -> Soon[Reply]:
     """Return one page of the items that match key condition and filter; raises the first fault."""
     table = find_active_table(scope, request.TableName)
     asked = _compile(request)
-    if request.IndexName is None:
-        _check_count(asked.terms, _KEY_ATTRIBUTES_MAX)
     if table is None:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
     source = requested_source(table, request.IndexName, consistent=request.ConsistentRead is True)
 
-    if source.index is not None:
+    if len(asked.terms) > _KEY_ATTRIBUTES_MAX:
         maximum = max(_KEY_ATTRIBUTES_MAX, len(source.key_names))
         if maximum == _KEY_ATTRIBUTES_MAX and request.KeyConditions is not None:
             _check_legacy_count(asked.terms, maximum)
@@ -118,7 +115,7 @@ def query(scope: Scope, request: QueryRequest, meter: Meter) -> Soon[Reply]:
     if asked.projection is not None:
         check_key_paths(table, asked.projection.nested_attributes)
     if request.Select is not None:
-        check_select(request, _SELECT_PREFIX)
+        check_select(request)
 
     consistent = request.ConsistentRead is True
     is_count = request.Select == "COUNT"
@@ -244,8 +241,10 @@ OPERATION = Operation(
         wordings={
             **constraint_wordings.TABLE_NAME,
             **constraint_wordings.CONDITIONAL_OPERATOR,
-            ("limit", "minimum"): ConstraintWording(QUERY_LIMIT),
-        }
+            **constraint_wordings.LIMIT,
+            **constraint_wordings.UNKNOWN_OPERATORS,
+        },
+        falls_back=ON_OTHER_FORMS,
     ),
     is_eventual=lambda request: request.ConsistentRead is not True,
 )

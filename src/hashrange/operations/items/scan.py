@@ -1,8 +1,10 @@
 """Scan: all items of a table or index, or of one segment of it, in hash order.
 
-Order of checks: legacy combined with expression parameters → AttributesToGet repeats → ScanFilter →
-ExclusiveStartKey values → Segment and TotalSegments → expressions → table → index → start key → paths into keys →
-Select → projection of the index.
+Order of checks: in the slow path members that are required, numbers with an empty table name, the table's name with
+ReturnConsumedCapacity → legacy combined with expression parameters → AttributesToGet repeats → ScanFilter →
+ExclusiveStartKey values → expressions → Select → Segment and TotalSegments → table → index → projection of the index →
+start key → paths into keys.
+Source: the newer of Scan's two layers, captures to 23 October 2026 (observed-2026-11.md 5).
 """
 
 import msgspec
@@ -12,7 +14,13 @@ from hashrange.expressions.condition import CompiledCondition, compile_condition
 from hashrange.expressions.legacy_conditions import filter_condition
 from hashrange.expressions.parameters import check_unused
 from hashrange.items.values import check_values
-from hashrange.messages.reads import SEGMENT_MISSING, SEGMENT_TOO_LARGE, TABLE_NOT_FOUND, TOTAL_SEGMENTS_MISSING
+from hashrange.messages import requests as messages
+from hashrange.messages.reads import (
+    SEGMENT_MISSING,
+    SEGMENT_NOT_BELOW_TOTAL,
+    TABLE_NOT_FOUND,
+    TOTAL_SEGMENTS_MISSING,
+)
 from hashrange.operations import shapes
 from hashrange.operations.items import constraint_wordings
 from hashrange.operations.items.compiled_expressions import NO_VALUES
@@ -34,18 +42,18 @@ from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.soon import Soon
 from hashrange.tables.read_spans import continue_scan, scan_span, scan_start_key
-from hashrange.wire.rules import RequestRules
+from hashrange.wire.rules import ON_OTHER_FORMS, Constraint, ConstraintWording, ReportStage, RequestRules
 
 
 class ScanRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The request; members in the order in which their faults are reported."""
+    """The request; members in the order in which the older layer reports their faults."""
 
-    Select: shapes.Select | None = None
+    Select: shapes.UncheckedSelect | None = None
     IndexName: shapes.IndexName | None = None
     TotalSegments: shapes.TotalSegments | None = None
     ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
     TableName: shapes.TableName
-    ConditionalOperator: shapes.ConditionalOperator | None = None
+    ConditionalOperator: shapes.UncheckedConditionalOperator | None = None
     ScanFilter: shapes.FilterConditionMap | None = None
     Segment: shapes.Segment | None = None
     Limit: shapes.PositiveInteger | None = None
@@ -65,7 +73,6 @@ def scan(scope: Scope, request: ScanRequest, meter: Meter) -> Soon[Reply]:
     check_attributes_to_get(request.AttributesToGet)
     legacy_filter = _legacy_filter(request)
     start_item = check_start_values(request.ExclusiveStartKey)
-    _check_segments(request.Segment, request.TotalSegments)
     names = request.ExpressionAttributeNames
     values = NO_VALUES if request.ExpressionAttributeValues is None else check_values(request.ExpressionAttributeValues)
     condition = legacy_filter
@@ -73,10 +80,13 @@ def scan(scope: Scope, request: ScanRequest, meter: Meter) -> Soon[Reply]:
         condition = compile_condition("FilterExpression", request.FilterExpression, names, values)
     projection = requested_projection(request)
     check_unused(names, values, condition, projection)
+    check_select(request)
+    _check_segments(request.Segment, request.TotalSegments)
     if table is None:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
 
     source = requested_source(table, request.IndexName, consistent=request.ConsistentRead is True)
+    fetches = fetches_items(request, source, projection, condition)
     span = scan_span(request.Segment, request.TotalSegments)
     if start_item is not None:
         span = continue_scan(span, scan_start_key(table, source, start_item), request.Segment, request.TotalSegments)
@@ -84,11 +94,9 @@ def scan(scope: Scope, request: ScanRequest, meter: Meter) -> Soon[Reply]:
         check_key_paths(table, condition.nested_attributes)
     if projection is not None:
         check_key_paths(table, projection.nested_attributes)
-    check_select(request)
 
     consistent = request.ConsistentRead is True
     is_count = request.Select == "COUNT"
-    fetches = fetches_items(request, source, projection, condition)
     returned = returned_projection(request, source, projection, fetches=fetches)
     wanted = Wanted(condition, values, returned, is_count, fetches)
     return read_reply(
@@ -113,16 +121,38 @@ def _check_segments(segment: int | None, total_segments: int | None) -> None:
     if segment is None:
         raise ValidationException(SEGMENT_MISSING)
     if segment >= total_segments:
-        raise ValidationException(SEGMENT_TOO_LARGE.format(segment=segment, total=total_segments))
+        raise ValidationException(SEGMENT_NOT_BELOW_TOTAL)
 
 
+_SPECIAL_WORDINGS: dict[tuple[str, Constraint], str] = {
+    ("limit", "minimum"): messages.LIMIT_TOO_SMALL,
+    ("segment", "minimum"): messages.SEGMENT_TOO_SMALL,
+    ("segment", "maximum"): messages.SEGMENT_TOO_LARGE,
+    ("tableName", "min_length"): messages.TABLE_NAME_EMPTY,
+    ("totalSegments", "minimum"): messages.TOTAL_SEGMENTS_TOO_SMALL,
+    ("totalSegments", "maximum"): messages.TOTAL_SEGMENTS_TOO_LARGE,
+}
+_GENERAL_STAGE: ReportStage = (
+    ("tableName", "name_min_length"),
+    ("tableName", "max_length"),
+    ("tableName", "pattern"),
+    ("returnConsumedCapacity", "enumeration"),
+)
 OPERATION = Operation(
     name="Scan",
     request=ScanRequest,
     run=scan,
     capacity="one",
-    wording="older",
     tables=by_table_name,
-    rules=RequestRules(wordings=constraint_wordings.TABLE_NAME),
+    rules=RequestRules(
+        wordings={
+            **{rule: ConstraintWording(text) for rule, text in _SPECIAL_WORDINGS.items()},
+            **constraint_wordings.UNKNOWN_OPERATORS,
+            ("select", "enumeration"): ConstraintWording(is_later=True),
+            ("conditionalOperator", "enumeration"): ConstraintWording(is_later=True),
+        },
+        stages=(tuple(_SPECIAL_WORDINGS), _GENERAL_STAGE),
+        falls_back=ON_OTHER_FORMS,
+    ),
     is_eventual=lambda request: request.ConsistentRead is not True,
 )

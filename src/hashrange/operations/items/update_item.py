@@ -8,7 +8,7 @@ keys → key attributes among its targets → the condition's paths into key att
 
 import msgspec
 
-from hashrange.messages.requests import RETURN_VALUES_UNKNOWN
+from hashrange.messages.requests import ACTION_UNKNOWN, RETURN_VALUES_UNKNOWN
 from hashrange.operations import shapes
 from hashrange.operations.items import constraint_wordings
 from hashrange.operations.items.actions import check_update
@@ -19,7 +19,7 @@ from hashrange.operations.naming import by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.soon import Soon
-from hashrange.wire.rules import ConstraintWording, RequestRules
+from hashrange.wire.rules import ON_OTHER_FORMS_AND_DEPTH, ConstraintWording, RequestRules
 
 
 class UpdateItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -45,8 +45,9 @@ RULES = RequestRules(
         **constraint_wordings.TABLE_NAME,
         **constraint_wordings.CONDITIONAL_OPERATOR,
         ("returnValues", "enumeration"): ConstraintWording(RETURN_VALUES_UNKNOWN, is_alone=True),
+        ("attributeUpdates.{key}.member.action", "enumeration"): ConstraintWording(ACTION_UNKNOWN),
     },
-    falls_back=True,
+    falls_back=ON_OTHER_FORMS_AND_DEPTH,
 )
 
 

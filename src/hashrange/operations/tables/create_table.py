@@ -6,6 +6,8 @@ tables → its other quotas (`account_quotas`). The reply says CREATING; the tab
 already finds it ACTIVE.
 """
 
+from typing import Any
+
 import msgspec
 
 from hashrange import limits
@@ -70,9 +72,20 @@ async def create_table(scope: Scope, request: CreateTableRequest) -> Reply:
     table = opened.schema
     statistics = await scope.store.statistics(described_sources(table))
     description = table_description(table, now_seconds, statistics, "CREATING")
+    _show_warm(description, request)
+    return {"TableDescription": description}
+
+
+def _show_warm(description: dict[str, Any], request: CreateTableRequest) -> None:
+    """Show warm throughput that is requested as UPDATING, which it is in the reply only, and none that is not requested."""
     if request.WarmThroughput is None:
         del description["WarmThroughput"]
-    return {"TableDescription": description}
+    else:
+        description["WarmThroughput"]["Status"] = "UPDATING"
+    asked = {index.IndexName for index in request.GlobalSecondaryIndexes or () if index.WarmThroughput is not None}
+    for index in description.get("GlobalSecondaryIndexes", ()):
+        if index["IndexName"] in asked:
+            index["WarmThroughput"]["Status"] = "UPDATING"
 
 
 OPERATION = Operation(

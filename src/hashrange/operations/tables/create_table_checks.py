@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from hashrange import limits
 from hashrange.errors import Malformed, ValidationException
-from hashrange.items.steps import sort, walk
+from hashrange.items.hash_order import in_hash_order, text_hash
+from hashrange.items.steps import walk
 from hashrange.messages import tables as say
 from hashrange.operations.shapes import NAME_PATTERN
 from hashrange.operations.tables.index_members import GlobalSecondaryIndex, LocalSecondaryIndex
@@ -20,6 +21,8 @@ from hashrange.operations.tables.requests import CreateTableRequest
 from hashrange.operations.tables.settings_checks import check_encryption, check_stream, read_tags
 from hashrange.operations.tables.throughput_checks import check_creation_throughput
 
+_KEY_BUCKETS = 16
+"""How many buckets the service's set of key attributes begins with; that of definitions begins with their number."""
 _INDEX_NAME = re.compile(NAME_PATTERN).fullmatch
 
 AnyIndex = LocalSecondaryIndex | GlobalSecondaryIndex
@@ -175,13 +178,21 @@ def _check_duplicates(indexes: Collection[AnyIndex]) -> None:
 
 def _check_unused(keys: Sequence[KeySchemaElement], indexes: Collection[AnyIndex], defined: Defined) -> None:
     """Refuse attribute definitions that no key uses."""
-    used = set(_names(keys))
+    used: dict[str, None] = dict.fromkeys(_names(keys))
     for index in walk(indexes):
-        used.update(_names(index.KeySchema))
+        used.update(dict.fromkeys(_names(index.KeySchema)))
     if any(name not in used for name in walk(defined)):
+        definitions = _as_hash_set(defined, 1 << (len(defined) - 1).bit_length())
         raise ValidationException(
-            say.DEFINITIONS_NOT_USED.format(definitions=", ".join(sort(defined)), keys=", ".join(sort(used)))
+            say.DEFINITIONS_NOT_USED.format(
+                definitions=", ".join(definitions), keys=", ".join(_as_hash_set(used, _KEY_BUCKETS))
+            )
         )
+
+
+def _as_hash_set(names: Iterable[str], buckets: int) -> list[str]:
+    """The names in the order in which the service's message lists them."""
+    return in_hash_order({name: text_hash(name) for name in names}, buckets)
 
 
 def _check_limits(global_indexes: Sequence[GlobalSecondaryIndex], local_indexes: Sequence[LocalSecondaryIndex]) -> None:

@@ -63,11 +63,9 @@ def check_table_update(request: UpdateTableRequest) -> None:
         _refuse_index_units(subjects)
     elif request.BillingMode == "PROVISIONED" and throughput is None:
         raise ValidationException(say.SWITCH_WITHOUT_THROUGHPUT)
-    check_maximum(request.OnDemandThroughput, TABLE, may_end=True)
     check_warm_bounds(request.WarmThroughput, TABLE)
     for change in walk(subjects):
         check_bounds(change.ProvisionedThroughput, change.IndexName)
-        check_maximum(change.OnDemandThroughput, maximum_subject(change.IndexName), may_end=True)
         check_warm_bounds(change.WarmThroughput, warm_subject(change.IndexName))
     _check_index_updates(updates)
     _check_definitions_agree(request.AttributeDefinitions or [])
@@ -122,7 +120,8 @@ def _check_index_updates(updates: Sequence[GlobalSecondaryIndexUpdate]) -> None:
 def _check_mode(request: UpdateTableRequest, table: Table, updates: Sequence[GlobalSecondaryIndexUpdate]) -> None:
     """Refuse throughput that does not fit the requested billing mode (the current one if none is requested).
 
-    Also refuses provisioned throughput that the table already has, and a switch to provisioned that leaves a global
+    An on-demand maximum must be within its range, which is checked after the mode. Also refuses provisioned throughput that
+    the table already has, and a switch to provisioned that leaves a global
     index without throughput.
     """
     throughput = request.ProvisionedThroughput
@@ -130,6 +129,9 @@ def _check_mode(request: UpdateTableRequest, table: Table, updates: Sequence[Glo
     if (request.BillingMode or table.billing_mode) == "PAY_PER_REQUEST":
         check_on_demand(throughput, ())
         _refuse_index_units(changes)
+        check_maximum(request.OnDemandThroughput, TABLE, may_end=True)
+        for change in walk(changes):
+            check_maximum(change.OnDemandThroughput, maximum_subject(change.IndexName), may_end=True)
         return
     refuse_maximum(request.OnDemandThroughput, say.ON_DEMAND_MAXIMUM_PROVISIONED_UPDATE)
     for change in walk(changes):
