@@ -40,7 +40,7 @@ def test_a_read_may_have_a_projection_but_no_further_condition(table: DataTable)
     key = fresh_key()
     table.put(key | {"a": number(1)})
     named = statement(table, "SELECT a FROM {t} WHERE pk = ?", key["pk"]) | {"ConsistentRead": True}
-    conditions = ("attribute_exists(a)", "attribute_exists(a) = true", "a = 1", "a IS NUMBER", "NOT a = 2", "pk = 'x'")
+    conditions = ("attribute_exists(a)", "attribute_exists(a) = true", "a = 1", "a IS NUMERIC", "NOT a = 2", "pk = 'x'")
     replies = batch(table, named, *[select(table, fresh_key(), f"AND {each}") for each in conditions])["Responses"]
     assert replies[0] == {"TableName": table.name, "Item": {"a": number(1)}}
     assert replies[1:] == [{"Error": {"Code": "ValidationError", "Message": KEY_NOT_FIXED}}] * len(conditions)

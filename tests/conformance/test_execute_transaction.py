@@ -165,7 +165,7 @@ FAULTS = {
         "One or more parameter values were invalid: Input collection [x, x] contains duplicates."
     ),
     "SELECT * FROM {t} AS x": "Aliasing is not supported",
-    "SELECT * FROM {t} WHERE pk = 'a' AND a IS INT4": "Unsupported operation: IsType",
+    "UPDATE {t} SET a = b IS INT4 WHERE pk = 'a'": "Unsupported operation: IsType",
     "DELETE FROM {t} WHERE pk = 'a' AND a < true": (
         "Incorrect operand type for operator or function; operator or function: <, operand type: BOOL"
     ),

@@ -33,6 +33,14 @@ from hashrange.messages.expressions import (
     UNKNOWN_FUNCTION,
 )
 
+PARTIQL = ""
+"""The `kind` of a statement: its messages name no parameter."""
+_FUNCTION_TYPES = {
+    "size": "N", "list_append": "L", "attribute_exists": "BOOL", "attribute_not_exists": "BOOL", "attribute_type": "BOOL",
+    "begins_with": "BOOL", "contains": "BOOL",
+}  # fmt: skip
+"""Function → type of its value; only PartiQL allows those of type BOOL as operands."""
+
 
 class ParsedFacts(Protocol):
     """Facts that the parsers of expressions and PartiQL statements record for the static checks."""
@@ -137,7 +145,7 @@ def operand_type(operand: Node) -> str | None:
     if isinstance(operand, ValueToken):
         return operand.type_name
     if isinstance(operand, FunctionCall):
-        return {"size": "N", "list_append": "L"}.get(operand.function)
+        return _FUNCTION_TYPES.get(operand.function)
     return "N" if isinstance(operand, Arithmetic) else None
 
 

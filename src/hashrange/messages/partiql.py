@@ -39,6 +39,15 @@ UNSUPPORTED_OPERATION = "Unsupported operation: {operation}"
 
 `Plus` and `Minus` are also reported for a second operator in a SET value.
 """
+UNSUPPORTED_OPERATOR = "Unsupported operator in Condition Expression. Operator: {operator}"
+NO_BOOLEAN = "WHERE clause must contain an expression that resolves to a boolean"
+MISSING_COMPARED = "MISSING must be compared using IS operator"
+IS_LEFT = "The left hand side argument to IS must be a Variable Reference, Literal, or Path"
+IS_TYPE = (
+    "Unsupported data type for IS operator: {type_name}. Supported data types are"
+    " [MISSING, NULL, BOOLEAN, BLOB, STRING, NUMERIC, STRUCT, TUPLE, LIST] at {place}"
+)
+MEMBERS_COUNT = "The IN operator is provided with too many operands; number of operands: {count}"
 UNSUPPORTED_CLAUSE = "Unsupported clause: {clause} at {place}"  # wording (unconfirmed)
 UNEXPECTED_PATH_COMPONENT = "Unexpected path component at {place}"
 UNRECOGNIZED_FUNCTION = "Unrecognized function: {function} at {place}"
