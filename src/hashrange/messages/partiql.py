@@ -77,6 +77,9 @@ DELETE_RETURNING = (
 
 DUPLICATE_ITEM = "Duplicate primary key exists in table"
 KEY_NOT_FIXED = "Where clause does not contain a mandatory equality on all key attributes"
+KEY_FIXED_TWICE = "Multiple conditions on same key {name}. Only single item Update/Insert/Delete are supported"
+KEY_TYPE_UNKNOWN = "Key value must be of type S, N, or B. Key name: {name}, Key type: {type_name}"
+KEY_TYPE_OTHER = "Key attribute's data type should match its data type in table's schema: Key {name}"
 RANGE_OVERLAP = "Overlapping conditions with range keys are not supported in where clause"
 INDEX_NOT_FOUND = "The table does not have the specified index"
 GSI_CONSISTENT_READ = "Strongly consistent read is not supported on Global Secondary Indexes"
@@ -88,14 +91,13 @@ FILTER_NOT_PROJECTED = (
 MULTI_ATTRIBUTE_KEYS = (
     "PartiQL statements cannot be executed on tables with multi-attribute HASH keys or multi-attribute RANGE keys."
 )
-# (unconfirmed), from ORDER_WITHOUT_WHERE to ORDER_HASH_FIRST: no capture covers these messages.
 ORDER_WITHOUT_WHERE = "Must have WHERE clause in the statement when using ORDER BY clause."
 ORDER_WITHOUT_HASH = (
     "Must have at least one non-optional hash key condition in WHERE clause when using ORDER BY clause."
 )
-ORDER_NOT_KEY = "Variable reference {name} in ORDER BY clause must be part of the primary key"
-ORDER_HASH_FIRST = (
-    "When the WHERE clause has several hash key values, the hash key must come first in the ORDER BY clause."
+ORDER_NOT_KEY = "Attribute {name} in ORDER BY clause must be part of the primary key"
+ORDER_HASH_NEEDED = (
+    "Must have hash key in ORDER BY clause when more than one hash key condition specified in WHERE clause."
 )
 
 TOKEN_FOR_WRITE = "NextToken is only valid on a SELECT statement"  # noqa: S105 - no secret

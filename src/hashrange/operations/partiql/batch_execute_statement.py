@@ -15,22 +15,35 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from hashrange.errors import ApiError, InternalServerError, StorageBusy, ThrottlingException, ValidationException
+from hashrange.errors import (
+    ApiError,
+    InternalServerError,
+    KeyFault,
+    StorageBusy,
+    ThrottlingException,
+    ValidationException,
+)
 from hashrange.expressions.partiql.statement import Statement, compile_statement
 from hashrange.items.row_layout import row_json_bytes
 from hashrange.items.rows import part_row
-from hashrange.items.types import Row, Value
+from hashrange.items.types import Key, Row, Value
 from hashrange.limits import BATCH_STATEMENTS_MAX, REPLY_JSON_MAX_BYTES
 from hashrange.messages.http import INTERNAL_ERROR
 from hashrange.messages.partiql import BATCH_KEY_NOT_FIXED, BATCH_MIXED, BATCH_REPLY_FULL, EXISTS_ALONE
 from hashrange.messages.reads import BATCH_DUPLICATE_KEYS
 from hashrange.operations import shapes
-from hashrange.operations.items.actions import key_of_item, plan_action
+from hashrange.operations.items.actions import Action, key_of_item, plan_action
 from hashrange.operations.items.write_item import commit_write
 from hashrange.operations.meter import Meter, ReadUsage
 from hashrange.operations.operation import Operation, Scope
-from hashrange.operations.partiql.select_reads import bound_read, is_key_read, item_of, locate_read
-from hashrange.operations.partiql.statement_writes import StatementWrite, bind_write, check_write, returned_item
+from hashrange.operations.partiql.select_reads import bound_read, is_key_read, item_of, locate_item
+from hashrange.operations.partiql.statement_writes import (
+    StatementWrite,
+    bind_write,
+    check_write,
+    check_write_key,
+    returned_item,
+)
 from hashrange.operations.partiql.statements import (
     StatementParameters,
     StatementText,
@@ -41,6 +54,7 @@ from hashrange.operations.partiql.statements import (
 from hashrange.operations.reply import Items, Reply, Structure
 from hashrange.operations.transactions.reasons import CODES, item_member, message_of
 from hashrange.soon import settled
+from hashrange.tables.open_table import OpenTable
 
 _ERROR_CODES = CODES | {
     "ResourceNotFoundException": "ResourceNotFound",
@@ -48,7 +62,7 @@ _ERROR_CODES = CODES | {
     "RequestLimitExceeded": "RequestLimitExceeded",
 }
 _WITH_TABLE_NAME = ("ConditionalCheckFailed", "DuplicateItem")
-"""Codes of the errors with which a statement's response also holds the table's name."""
+"""Codes of the errors with which a statement's response also holds the table's name, as it does with a KeyFault."""
 
 
 class BatchStatementRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -149,9 +163,9 @@ def _located(scope: Scope, checked: list[CheckedStatement], replies: list[Struct
                 access = bound_read(table, statement)
                 if not is_key_read(access):
                     raise ValidationException(BATCH_KEY_NOT_FIXED)
-                key = locate_read(access, asked.values)
+                key = locate_item(access, asked.values)
             else:
-                key = key_of_item(table, bind_write(table, asked.write, None))
+                key = _written_key(table, bind_write(table, asked.write, None))
         except ApiError as refusal:
             replies[asked.position] = _error(refusal, statement)
             continue
@@ -162,13 +176,22 @@ def _located(scope: Scope, checked: list[CheckedStatement], replies: list[Struct
     return located
 
 
+def _written_key(table: OpenTable, action: Action) -> Key:
+    """Key of a write's item. Raises ValidationException in the words of PartiQL for a key that does not fit."""
+    try:
+        return key_of_item(table, action)
+    except ValidationException:
+        check_write_key(table, action)
+        raise
+
+
 async def _read(scope: Scope, asked: CheckedStatement, meter: Meter) -> Row | None:
     """Look up one item. Its table is looked up again, since it may have been changed or deleted after the checks."""
     table = find_statement_table(scope, asked.statement)
     access = bound_read(table, asked.statement)
     if not is_key_read(access):
         raise ValidationException(BATCH_KEY_NOT_FIXED)
-    key = locate_read(access, asked.values)
+    key = locate_item(access, asked.values)
     row = await settled(scope.store.get(access.source.source_id, key, consistent=asked.consistent))
     meter.append(ReadUsage(table, table.name, row, asked.consistent))
     return item_of(access, asked.values, row)
@@ -197,7 +220,7 @@ def _error(refusal: ApiError, statement: Statement | None) -> Structure:
     """The response of a failed statement; `statement` is None if it could not be parsed, so that its table is unknown."""
     code = _ERROR_CODES[refusal.code]
     reply = Structure(Error=Structure(Code=code, Message=message_of(refusal), **item_member(refusal)))
-    if statement is not None and code in _WITH_TABLE_NAME:
+    if statement is not None and (code in _WITH_TABLE_NAME or isinstance(refusal, KeyFault)):
         reply["TableName"] = _table_name(statement)
     return reply
 
