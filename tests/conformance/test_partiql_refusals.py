@@ -1,5 +1,6 @@
 """Refusals of PartiQL operations for faults of members and tables, and the order of their checks."""
 
+import re
 from typing import Any
 
 import pytest
@@ -32,6 +33,35 @@ DELETE = "DELETE FROM {t} WHERE pk = ?"
 )  # fmt: skip
 def test_constraints_of_members(raw: RawClient, members: dict[str, Any], message: str) -> None:
     assert validation(raw, "ExecuteStatement", members) == ONE + message
+
+
+@pytest.mark.parametrize(
+    ("operation", "members", "paths"),
+    [
+        (
+            "ExecuteStatement",
+            {"Statement": "", "Parameters": [], "Limit": 0, "ReturnConsumedCapacity": "X", "ReturnValuesOnConditionCheckFailure": "X"},
+            ["returnValuesOnConditionCheckFailure", "limit", "statement", "returnConsumedCapacity", "parameters"],
+        ),
+        (
+            "ExecuteTransaction",
+            {"TransactStatements": [{"Statement": ""}], "ClientRequestToken": "", "ReturnConsumedCapacity": "X"},
+            ["clientRequestToken", "transactStatements.1.member.statement", "returnConsumedCapacity"],
+        ),
+        (
+            "BatchExecuteStatement",
+            {"Statements": [{"Statement": "", "Parameters": [], "ReturnValuesOnConditionCheckFailure": "X"}], "ReturnConsumedCapacity": "X"},
+            [
+                "statements.1.member.statement", "statements.1.member.parameters",
+                "statements.1.member.returnValuesOnConditionCheckFailure", "returnConsumedCapacity",
+            ],
+        ),
+    ],
+)  # fmt: skip
+def test_faults_of_several_members(raw: RawClient, operation: str, members: dict[str, Any], paths: list[str]) -> None:
+    message = str(validation(raw, operation, members))
+    assert message.startswith(f"{len(paths)} validation errors detected: ")
+    assert re.findall(r"at '([^']*)' failed", message) == paths
 
 
 def test_a_statement_has_a_length(table: DataTable) -> None:
@@ -80,6 +110,29 @@ def test_parameters_are_worded_as_in_the_older_layer(
     table: DataTable, text_: str, parameter: Any, message: str
 ) -> None:
     assert refused(table, text_, parameter) == message
+
+
+def test_too_few_parameters_are_refused_before_anything_is_read(table: DataTable) -> None:
+    for said in ("SELECT * FROM nowhere WHERE pk = ?", "DELETE FROM nowhere WHERE pk = ? AND a = ? AND b < true"):
+        assert refused(table, said) == COUNT_REFUSED
+        assert refused(table, said.replace("pk = ?", "pk = ? AND c = ?"), number("x")) == COUNT_REFUSED
+
+
+@pytest.mark.parametrize("count", [1, 2, 300])
+def test_too_many_parameters_are_ignored(table: DataTable, count: int) -> None:
+    key = fresh_key()
+    more = [number(7)] * count
+    execute(table, "INSERT INTO {t} VALUE {'pk': ?}", key["pk"], *more)
+    assert items(table, "SELECT * FROM {t} WHERE pk = ?", key["pk"], *more) == [key]
+    assert items(table, f"SELECT * FROM {{t}} WHERE pk = '{key['pk']['S']}'", *more) == [key]
+    updated = items(table, "UPDATE {t} SET a = ? WHERE pk = ? RETURNING ALL NEW *", number(1), key["pk"], *more)
+    assert updated == [key | {"a": number(1)}]
+    read = statement(table, "SELECT a FROM {t} WHERE pk = ?", key["pk"], *more)
+    for operation, request in (
+        ("BatchExecuteStatement", {"Statements": [read | {"ConsistentRead": True}]}),
+        ("ExecuteTransaction", {"TransactStatements": [read]}),
+    ):
+        assert table.raw(operation, request).json()["Responses"][0]["Item"] == {"a": number(1)}
 
 
 # --- the table ----------------------------------------------------------------------------------
@@ -140,7 +193,7 @@ def test_updates_are_refused_as_expressions_are(table: DataTable) -> None:
 
 def test_exists_is_for_transactions(table: DataTable) -> None:
     exists = "EXISTS(SELECT * FROM {t} WHERE pk = 'a' AND b = 1)"
-    assert refused(table, exists) == "EXISTS is only supported in ExecuteTransaction"
+    assert refused(table, exists) == "EXISTS can only be used in ExecuteTransaction write requests."
     reply = table.raw("BatchExecuteStatement", {"Statements": [statement(table, exists)]}).json()
     assert reply["Responses"][0]["Error"]["Code"] == "ValidationError"
 
@@ -150,7 +203,7 @@ def test_exists_is_for_transactions(table: DataTable) -> None:
 ORDER: list[tuple[str, Any]] = [
     ("member", {"Limit": 0}),
     ("text", {"Statement": "DELETE FROM nowhere WHERE"}),
-    ("count", {"Parameters": [{"N": "x"}, text("a")]}),
+    ("count", {"Statement": "DELETE FROM nowhere WHERE pk = ? AND a = ?", "Parameters": [{"N": "x"}]}),
     ("value", {"Parameters": [{"N": "x"}]}),
     ("static", {"Statement": "DELETE FROM nowhere WHERE pk = ? AND a < true"}),
     ("token", {"NextToken": "AAAA"}),

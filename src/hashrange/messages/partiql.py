@@ -61,8 +61,8 @@ as `root`, `root.x`, `root[1]`; for nesting always `root`."""
 SOURCE_TOO_LONG = "A path may contain at most 2 components in the FROM clause"
 INSERT_INTO_INDEX = "FROM clause may only contain a single table name"
 PATH_COMPONENT_EMPTY = "Path component cannot be an empty string"
-PARAMETER_COUNT = "Number of parameters in request and statement don't match."  # wording (unconfirmed)
-EXISTS_ALONE = "EXISTS is only supported in ExecuteTransaction"  # wording (unconfirmed)
+PARAMETER_COUNT = "Number of parameters in request and statement don't match."
+EXISTS_ALONE = "EXISTS can only be used in ExecuteTransaction write requests."
 
 # --- updates ------------------------------------------------------------------------------------
 

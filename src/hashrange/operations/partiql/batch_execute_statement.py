@@ -2,8 +2,7 @@
 
 Order of checks: each statement by itself, in the order of the request → reads and writes mixed → each statement against
 its table → items named twice. A fault of one statement becomes its error, except `Malformed`; mixed reads and writes,
-and items named twice, refuse the whole request too. Reads must fix the primary key;
-ReturnValuesOnConditionCheckFailure has no effect.
+and items named twice, refuse the whole request too. Reads must fix the primary key.
 
 Our choices, unconfirmed: ConsumedCapacity has a member for each statement that took effect, in order;
 failed statements do not count in the two checks of the whole request; once the reply has more than 32 MB of JSON, a
@@ -90,6 +89,8 @@ class CheckedStatement(msgspec.Struct, frozen=True, gc=False):
     values: dict[str, Value]
     write: StatementWrite | None
     """The statement's write; None for a read."""
+    on_failure: str | None
+    """The statement's ReturnValuesOnConditionCheckFailure."""
 
 
 async def batch_execute_statement(scope: Scope, request: BatchExecuteStatementRequest, meter: Meter) -> Reply:
@@ -104,9 +105,10 @@ async def batch_execute_statement(scope: Scope, request: BatchExecuteStatementRe
         try:
             if json_bytes > REPLY_JSON_MAX_BYTES and _returns_item(asked):
                 raise ThrottlingException(BATCH_REPLY_FULL)
-            item = await (_read(scope, asked, meter) if asked.write is None else _write(scope, asked.write, meter))
+            item = await (_read if asked.write is None else _write)(scope, asked, meter)
         except ApiError as refusal:
             replies[asked.position] = _error(refusal, asked.statement)
+            json_bytes += _shown_bytes(refusal)
             continue
         except StorageBusy:
             if not any_done:
@@ -144,9 +146,10 @@ def _check(position: int, request: BatchStatementRequest) -> CheckedStatement:
         raise ValidationException(EXISTS_ALONE)
     consistent = request.ConsistentRead is True
     if statement.kind == "SELECT":
-        return CheckedStatement(position, consistent, statement, statement.values(request.Parameters), None)
+        return CheckedStatement(position, consistent, statement, statement.values(request.Parameters), None, None)
     write = check_write(statement, request.Parameters)
-    return CheckedStatement(position, consistent, statement, write.values, write)
+    on_failure = request.ReturnValuesOnConditionCheckFailure
+    return CheckedStatement(position, consistent, statement, write.values, write, on_failure)
 
 
 def _located(scope: Scope, checked: list[CheckedStatement], replies: list[Structure]) -> list[CheckedStatement]:
@@ -197,18 +200,25 @@ async def _read(scope: Scope, asked: CheckedStatement, meter: Meter) -> Row | No
     return item_of(access, asked.values, row)
 
 
-async def _write(scope: Scope, write: StatementWrite, meter: Meter) -> Row | None:
+async def _write(scope: Scope, asked: CheckedStatement, meter: Meter) -> Row | None:
     """Commit one write; looks its table up again. Returns what RETURNING requests, as a row to save memory, or None."""
-    table = find_statement_table(scope, write.statement)
-    key, plan = plan_action(table, bind_write(table, write, None))
+    assert asked.write is not None
+    table = find_statement_table(scope, asked.statement)
+    key, plan = plan_action(table, bind_write(table, asked.write, asked.on_failure))
     change = await settled(commit_write(scope, table, key, plan, table.name, meter))
-    item = returned_item(write.statement, change)
+    item = returned_item(asked.statement, change)
     return part_row(item) if isinstance(item, dict) else item
 
 
+def _shown_bytes(refusal: ApiError) -> int:
+    """Bytes of JSON of the item that a failed condition shows."""
+    row: Row | None = refusal.members.get("Item")  # type: ignore[assignment]  # members are declared as objects
+    return 0 if row is None else row_json_bytes(row)
+
+
 def _returns_item(asked: CheckedStatement) -> bool:
-    """True for reads, and for writes with RETURNING."""
-    return asked.write is None or asked.statement.returning is not None
+    """True for reads, and for writes with RETURNING or with ALL_OLD if their condition fails."""
+    return asked.write is None or asked.statement.returning is not None or asked.on_failure == "ALL_OLD"
 
 
 def _table_name(statement: Statement) -> str:

@@ -40,13 +40,13 @@ from hashrange.tables.change import Change
 class ExecuteStatementRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The request; members in the order in which their faults are reported."""
 
-    Statement: StatementText
-    Parameters: StatementParameters | None = None
-    ConsistentRead: bool | None = None
-    NextToken: Annotated[str, Meta(min_length=1, max_length=32_768)] | None = None
-    ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
-    Limit: shapes.PositiveInteger | None = None
     ReturnValuesOnConditionCheckFailure: shapes.ReturnValuesOnConditionCheckFailure | None = None
+    Limit: shapes.PositiveInteger | None = None
+    Statement: StatementText
+    ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
+    Parameters: StatementParameters | None = None
+    NextToken: Annotated[str, Meta(min_length=1, max_length=32_768)] | None = None
+    ConsistentRead: bool | None = None
 
 
 def execute_statement(scope: Scope, request: ExecuteStatementRequest, meter: Meter) -> Soon[Reply]:

@@ -63,10 +63,10 @@ class ParameterizedStatement(msgspec.Struct, frozen=True, kw_only=True, gc=False
 class ExecuteTransactionRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The request; members in the order in which their faults are reported."""
 
+    ClientRequestToken: shapes.ClientRequestToken | None = None
     TransactStatements: Annotated[
         list[ParameterizedStatement], Meta(min_length=1, max_length=TRANSACTION_STATEMENTS_MAX)
     ]
-    ClientRequestToken: shapes.ClientRequestToken | None = None
     ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
 
 
