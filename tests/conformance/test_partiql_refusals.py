@@ -198,6 +198,30 @@ def test_exists_is_for_transactions(table: DataTable) -> None:
     assert reply["Responses"][0]["Error"]["Code"] == "ValidationError"
 
 
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ("FOO", "Unsupported operation: Id"),
+        ("FOO.BAR;", "Unsupported operation: Path"),
+        ("?", "Unsupported operation: Parameter"),
+        ("FOO IS MISSING", "Unsupported operation: IsType"),
+        ("FOO = 1", "EXISTS can only be used in ExecuteTransaction write requests."),
+        ("EXISTS(SELECT * FROM t) OR FOO", "EXISTS can only be used in ExecuteTransaction write requests."),
+        ("INSRT INTO t VALUE {'pk': 1}", "Statement wasn't well formed, can't be processed: Unexpected token after expression"),
+        ("SLECT * FROM t", "Statement wasn't well formed, can't be processed: Expected data manipulation"),
+        ("FOO IS DOUBLE", "Statement wasn't well formed, can't be processed: Expected type name"),
+    ],
+)  # fmt: skip
+def test_text_without_a_verb_is_an_expression(table: DataTable, said: str, message: str) -> None:
+    for parameters in ([], [number(1)]):
+        assert refused(table, said, *parameters) == message
+        asked = statement(table, said, *parameters)
+        (reply,) = table.raw("BatchExecuteStatement", {"Statements": [asked]}).json()["Responses"]
+        assert reply == {"Error": {"Code": "ValidationError", "Message": message}}
+        told = validation(table.raw, "ExecuteTransaction", {"TransactStatements": [asked]})
+        assert told == f"Validation failed in TransactStatements[0]: {message}"
+
+
 # --- the order of checks --------------------------------------------------------------------------
 
 ORDER: list[tuple[str, Any]] = [

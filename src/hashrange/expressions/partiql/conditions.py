@@ -50,11 +50,6 @@ _SYMBOL_OPERATORS = dict.fromkeys(_COMPARISONS, _COMPARE) | {
     "||": _CONCAT, "+": _ADD, "-": _ADD, "*": _MULTIPLY, "/": _MULTIPLY, "%": _MULTIPLY,
 }  # fmt: skip
 _WORD_OPERATORS = {"OR": _OR, "AND": _AND, "BETWEEN": _COMPARE, "IN": _COMPARE, "IS": _COMPARE, "NOT": _COMPARE}
-_CALLABLE_KEYWORDS = frozenset(
-    """
-    AVG BIT_LENGTH CHARACTER_LENGTH CHAR_LENGTH COUNT EXISTS LOWER MAX MIN OCTET_LENGTH SIZE SUBSTRING SUM TRIM UPPER
-    """.split()  # noqa: SIM905 - a list literal would be as many lines
-)
 _LIKE = "Like"
 _ARITHMETIC = {"+": "Plus", "-": "Minus", "||": "Concat", "*": "Times", "/": "Divide", "%": "Modulo"}
 """Operator → its name in messages about SET values (unconfirmed)."""
@@ -126,7 +121,7 @@ def _read_prefix(reader: StatementReader, *, is_right_side: bool) -> Node:
         return node
     if begins_data(reader):
         return reader.add_value(read_data(reader))
-    if reader.is_call() and (kind == NAME or (kind == KEYWORD and text in _CALLABLE_KEYWORDS)):
+    if reader.is_function():
         return _read_call(reader)
     if kind not in (NAME, QUOTED):
         if reader.is_condition and reader.skip_word("MISSING"):

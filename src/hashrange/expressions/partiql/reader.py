@@ -9,7 +9,7 @@ from typing import NamedTuple, NoReturn, TypeVar
 from hashrange.errors import RequestFault
 from hashrange.expressions.checks import PARTIQL
 from hashrange.expressions.lexer import END, NAME, SYMBOL, Token, fault
-from hashrange.expressions.partiql.keywords import OPERATOR_WORDS, PREPOSITIONS
+from hashrange.expressions.partiql.keywords import CALLABLE_KEYWORDS, OPERATOR_WORDS, PREPOSITIONS
 from hashrange.expressions.partiql.lexer import (
     KEYWORD,
     NUMBER,
@@ -109,6 +109,11 @@ class StatementReader:
         """True if `(` follows the current token."""
         kind, text, _, _ = self.following
         return kind == SYMBOL and text == "("
+
+    def is_function(self) -> bool:
+        """True if the current token is the name of a function that is called."""
+        kind, text, _, _ = self.token
+        return self.is_call() and (kind == NAME or (kind == KEYWORD and text in CALLABLE_KEYWORDS))
 
     def fail(self, detail: str | None = None) -> NoReturn:
         """Raise a syntax error: `detail`, by default the message for the current token's kind."""
