@@ -280,3 +280,14 @@ def test_the_first_faulty_parameter_is_told(
     assert refused(table, text_, *parameters) == message
     sound: list[dict[str, str]] = [{"S": "sound"} if one.get("N") == "x" else one for one in parameters]
     assert refused(table, text_, *sound) not in (None, message)
+
+
+@pytest.mark.parametrize(
+    ("opener", "closer"), [("(", ")"), ("[", "]"), ("<<", ">>"), ("{'a': ", "}"), ("f(", ")"), ("x[", "]")]
+)
+def test_nested_expressions_are_bounded(table: DataTable, opener: str, closer: str) -> None:
+    assert str(refused(table, opener * 100 + "FOO" + closer * 100)).startswith(
+        ("Unsupported operation: ", "EXISTS can only")
+    )
+    for count in (101, 1000):
+        assert "too many operators" in str(refused(table, opener * count + "FOO" + closer * count))
