@@ -67,6 +67,7 @@ def reasons(table: DataTable, said: str, *parameters: Value) -> Any:
         ("SELECT * FROM {t} WHERE pk = 'a' AND sk IN ['a', ?]", [LONG_SORT], RANGE_TOO_LARGE),
         ("SELECT * FROM {t} WHERE pk = 'a' AND (sk = 'a' OR sk = ?)", [LONG_SORT], RANGE_TOO_LARGE),
         ("SELECT * FROM {t} WHERE pk = 'a' AND sk > 'a' AND sk < ?", [LONG_SORT], RANGE_TOO_LARGE),
+        ("SELECT * FROM {t} WHERE pk = 'a' AND sk = 'a' AND sk < ?", [LONG_SORT], RANGE_TOO_LARGE),
         ("SELECT * FROM {t} WHERE pk = 'a' AND NOT sk = ?", [LONG_SORT], RANGE_TOO_LARGE),
         ("SELECT * FROM {t} WHERE pk = 'a' AND sk <> ?", [LONG_SORT], RANGE_TOO_LARGE),
         ("SELECT * FROM {t} WHERE pk IN ['a', 'b'] AND sk = ?", [LONG_SORT], RANGE_TOO_LARGE),

@@ -13,7 +13,7 @@ from hashrange.errors import RequestFault
 from hashrange.expressions.lexer import fault
 from hashrange.expressions.parser import ExpressionParser
 from hashrange.expressions.reserved import RESERVED_WORDS
-from hashrange.expressions.tree import Arithmetic, ConditionNode, DocumentPath, FunctionCall, Node, Operand, ValueToken
+from hashrange.expressions.tree import Arithmetic, DocumentPath, FunctionCall, Node, Operand, ValueToken
 from hashrange.limits import EXPRESSION_OPERATORS_MAX, LIST_INDEX_MAX, PATH_DEPTH_MAX
 from hashrange.messages.expressions import (
     FUNCTION_MISUSED,
@@ -47,7 +47,6 @@ class ParsedFacts(Protocol):
 
     kind: str
     paths: list[DocumentPath]
-    conditions: list[ConditionNode]
     operator_count: int
 
 

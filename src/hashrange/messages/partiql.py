@@ -1,6 +1,6 @@
 """Which error messages concern PartiQL statements? The service's, except for one of our own; each is defined once.
 
-Source: service behaviour, captures to Oct 2026; fields in braces are filled in where the error is raised. `{place}` is
+Source: service behaviour, captures to 23 October 2026; fields in braces are filled in where the error is raised. `{place}` is
 `line:column:length` of a part of the statement. `(unconfirmed)` marks wording that no capture covers.
 """
 
@@ -14,6 +14,8 @@ UNEXPECTED_KEYWORD = "Unexpected keyword"
 UNEXPECTED_OPERATOR = "Unexpected operator"
 MISSING_RIGHT_SIDE = "Missing right-hand side expression of infix operator"
 EXPECTED_TYPE_NAME = "Expected type name"
+EXPECTED_AFTER_AND = "Expected expression after AND"
+SECOND_STATEMENT = "Unexpected token after semicolon. (Only one query is allowed.)"
 EXPECTED_IDENTIFIER = "Expected identifier for simple path"
 INVALID_DOT_COMPONENT = "Invalid path dot component"
 UNREADABLE = ""
@@ -23,11 +25,9 @@ beyond 32 bits."""
 # (unconfirmed) From EXPECTED_MARK to EXPECTED_ROW: no capture shows these; they are worded as PartiQL's reference grammar does.
 EXPECTED_MARK = "Expected {mark}"
 EXPECTED_KEYWORD = "Expected {word} keyword"
-EXPECTED_AFTER_AND = "Expected expression after AND"
 EXPECTED_FROM = "Expected FROM after {clause}"
 EXPECTED_EQUALS = "Expected '='"
 EXPECTED_ALIAS = "Expected identifier for {word}-alias"
-SECOND_STATEMENT = "Unexpected token after semicolon. (Only one query is allowed.)"
 EXPECTED_RETURNING = "Expected ( MODIFIED | ALL ) ( NEW | OLD ) in each returning element."
 EXPECTED_ROW = "Expected LEFT_PAREN for row value constructor"
 
@@ -35,7 +35,7 @@ EXPECTED_ROW = "Expected LEFT_PAREN for row value constructor"
 
 ALIAS = "Aliasing is not supported"
 UNSUPPORTED_OPERATION = "Unsupported operation: {operation}"
-"""Captured for the operation IsType; the names of other operations are unconfirmed.
+"""Captured for the parts of an expression that is no statement; the names of other operations are unconfirmed.
 
 `Plus` and `Minus` are also reported for a second operator in a SET value.
 """

@@ -76,6 +76,8 @@ def locate_read(access: AccessPath, values: dict[str, Value]) -> Key:
 
 def locate_item(access: AccessPath, values: dict[str, Value]) -> Key:
     """As `locate_read`; values of a wrong type are refused in the words of PartiQL, as outside transactions."""
+    if not access.is_one_span:
+        _check_values(access, values)
     try:
         return locate_read(access, values)
     except ValidationException:
