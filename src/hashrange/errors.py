@@ -4,7 +4,8 @@
     ├── ApiError              sent to the client; the class name is the code, except below ValidationException
     │   ├── ValidationException
     │   │   ├── RequestFault  worded per operation, in one of two layers' words, with or without a prefix
-    │   │   └── WholeRequestFault   refuses a whole transaction, instead of being one action's cancellation reason
+    │   │   ├── WholeRequestFault   refuses a whole transaction, instead of being one action's cancellation reason
+    │   │   └── KeyFault      a batch of statements reports it with the table's name
     │   └── …
     ├── StorageError          for the operator; the client gets InternalServerError
     ├── Abandoned             internal: the client has left
@@ -129,6 +130,14 @@ class ValidationException(ApiError):
 
 class WholeRequestFault(ValidationException):
     """A fault of one action; in a transaction, it refuses the whole request instead of being a cancellation reason."""
+
+    @property
+    def code(self) -> str:
+        return "ValidationException"
+
+
+class KeyFault(ValidationException):
+    """A key that is too long, or an update of a key attribute; BatchExecuteStatement reports it with the table's name."""
 
     @property
     def code(self) -> str:

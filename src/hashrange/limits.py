@@ -228,7 +228,7 @@ STATEMENT_LENGTH_MAX = 8_192
 STATEMENT_PARTITIONS_MAX = 50
 """Partition key values that one WHERE clause may name."""
 STATEMENT_NESTING_MAX = 100
-"""Levels of nested brackets and NOTs in one statement: our own bound, far beyond anything written by hand."""
+"""Levels of nested brackets in one statement: our own bound, far beyond anything written by hand."""
 BATCH_STATEMENTS_MAX = 25
 TRANSACTION_STATEMENTS_MAX = 100
 

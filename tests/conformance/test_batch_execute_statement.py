@@ -40,7 +40,7 @@ def test_a_read_may_have_a_projection_but_no_further_condition(table: DataTable)
     key = fresh_key()
     table.put(key | {"a": number(1)})
     named = statement(table, "SELECT a FROM {t} WHERE pk = ?", key["pk"]) | {"ConsistentRead": True}
-    conditions = ("attribute_exists(a)", "attribute_exists(a) = true", "a = 1", "a IS NUMBER", "NOT a = 2", "pk = 'x'")
+    conditions = ("attribute_exists(a)", "attribute_exists(a) = true", "a = 1", "a IS NUMERIC", "NOT a = 2", "pk = 'x'")
     replies = batch(table, named, *[select(table, fresh_key(), f"AND {each}") for each in conditions])["Responses"]
     assert replies[0] == {"TableName": table.name, "Item": {"a": number(1)}}
     assert replies[1:] == [{"Error": {"Code": "ValidationError", "Message": KEY_NOT_FIXED}}] * len(conditions)
@@ -95,12 +95,35 @@ def test_text_that_does_not_read_is_told_without_a_number(table: DataTable) -> N
     assert replies[0] == {"Error": {"Code": "ValidationError", "Message": message}}
 
 
-def test_a_failed_condition_does_not_show_its_item(table: DataTable) -> None:
-    key = fresh_key()
+def test_a_failed_condition_shows_its_item_when_asked(table: DataTable) -> None:
+    key, missing = fresh_key(), fresh_key()
     table.put(key | {"a": number(1)})
-    update = statement(table, "UPDATE {t} SET a = 2 WHERE pk = ? AND a = 3", key["pk"])
-    (reply,) = batch(table, update | {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"})["Responses"]
-    assert reply["Error"] == {"Code": "ConditionalCheckFailed", "Message": "The conditional request failed"}
+    update = "UPDATE {t} SET a = 2 WHERE pk = ? AND a = 3"
+    shown = {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
+    failed = {"Code": "ConditionalCheckFailed", "Message": "The conditional request failed"}
+    for asked, item, expected in (
+        (shown, key, failed | {"Item": key | {"a": number(1)}}),
+        ({}, key, failed),
+        ({"ReturnValuesOnConditionCheckFailure": "NONE"}, key, failed),
+        (shown, missing, failed),
+    ):
+        (reply,) = batch(table, statement(table, update, item["pk"]) | asked)["Responses"]
+        assert reply == {"Error": expected, "TableName": table.name}
+    (reply,) = batch(table, statement(table, "DELETE FROM {t} WHERE pk = ? AND a = 3", key["pk"]) | shown)["Responses"]
+    assert reply["Error"]["Item"] == key | {"a": number(1)}
+    (reply,) = batch(table, statement(table, "INSERT INTO {t} VALUE {'pk': ?}", key["pk"]) | shown)["Responses"]
+    error = {"Code": "DuplicateItem", "Message": "Duplicate primary key exists in table"}
+    assert reply == {"Error": error, "TableName": table.name}
+
+
+def test_a_statement_with_too_few_parameters_is_no_read_or_write(table: DataTable) -> None:
+    key = fresh_key()
+    error = {"Code": "ValidationError", "Message": "Number of parameters in request and statement don't match."}
+    insert = statement(table, "INSERT INTO {t} VALUE {'pk': ?}", key["pk"])
+    replies = batch(table, statement(table, "SELECT * FROM {t} WHERE pk = ?"), insert)["Responses"]
+    assert replies == [{"Error": error}, {"TableName": table.name}]
+    replies = batch(table, select(table, key), statement(table, "DELETE FROM {t} WHERE pk = ?"))["Responses"]
+    assert replies == [{"TableName": table.name, "Item": key}, {"Error": error}]
 
 
 def test_a_write_may_return_what_it_changed(table: DataTable) -> None:

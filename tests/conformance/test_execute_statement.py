@@ -121,7 +121,7 @@ def test_delete_removes_an_item_and_may_return_it(table: DataTable) -> None:
 
 def test_a_missing_item_is_deleted_whatever_its_conditions(table: DataTable) -> None:
     key = fresh_key()
-    for condition in ("a = 1", "attribute_exists(a)", "a IS MISSING", "NOT a = 1", "pk = 'other'"):
+    for condition in ("a = 1", "attribute_exists(a)", "a IS MISSING", "NOT a = 1", "pk > 'other'"):
         assert items(table, f"DELETE FROM {{t}} WHERE pk = ? AND {condition} RETURNING ALL OLD *", key["pk"]) == []
         assert failure(table, f"UPDATE {{t}} SET b = 1 WHERE pk = ? AND {condition}", key["pk"])[0] == (
             "ConditionalCheckFailedException"
@@ -167,7 +167,7 @@ def test_what_is_missing_cannot_be_assigned(table: DataTable) -> None:
 def test_further_conditions_on_a_key_are_conditions_of_a_write(sorted_table: DataTable) -> None:
     key = fresh_key()["pk"]
     sorted_table.put({"pk": key, "sk": text("b")})
-    for condition in ("sk < 'a'", "sk = 'c'", "pk = 'x'", "NOT sk = 'b'", "sk > 'a' AND sk < 'b'"):
+    for condition in ("sk < 'a'", "sk IN ['c']", "pk > 'x'", "NOT sk = 'b'", "sk > 'a' AND sk < 'b'"):
         for statement in ("UPDATE {t} SET a = 1", "DELETE FROM {t}"):
             found = failure(sorted_table, f"{statement} WHERE pk = ? AND sk = 'b' AND {condition}", key)
             assert found[0] == "ConditionalCheckFailedException", (statement, condition)
@@ -187,8 +187,8 @@ VALUES: dict[str, Value] = {
 @pytest.mark.parametrize(
     ("words", "names"),
     [
-        ("STRING", "s"), ("BOOL BOOLEAN", "t"), ("NULL", "z"), ("NUMBER NUMERIC DECIMAL", "n"), ("BINARY BLOB", "b"),
-        ("LIST", "l"), ("MAP STRUCT TUPLE", "m"), ("SET BAG", "ss ns bs"),
+        ("STRING", "s"), ("BOOL BOOLEAN", "t"), ("NULL", "z"), ("NUMERIC NUMERIC(10,2)", "n"), ("BLOB", "b"),
+        ("LIST", "l"), ("STRUCT TUPLE", "m"),
     ],
 )  # fmt: skip
 def test_is_asks_for_a_type(table: DataTable, words: str, names: str) -> None:

@@ -85,6 +85,21 @@ def test_a_missing_item_is_deleted_whatever_its_conditions(table: DataTable) -> 
     assert reasons(table, delete) == [FAILED]
 
 
+def test_a_conditional_delete_of_a_missing_item_is_a_reason_if_another_statement_cancels(table: DataTable) -> None:
+    present, one, two, three = fresh_key(), fresh_key(), fresh_key(), fresh_key()
+    table.put(present)
+    delete = on(table, "DELETE FROM {t} WHERE pk = ? AND a = 1", one)
+    met = on(table, "DELETE FROM {t} WHERE pk = ? AND a IS MISSING", two)
+    plain = on(table, "DELETE FROM {t} WHERE pk = ?", three)
+    assert transact(table, delete, met, plain) == {"Responses": []}
+    duplicate = {"Code": "DuplicateItem", "Message": "Duplicate primary key exists in table"}
+    insert = on(table, INSERT, present)
+    assert reasons(table, delete, insert, plain, met) == [FAILED, duplicate, NONE, FAILED]
+    assert reasons(table, insert, delete) == [duplicate, FAILED]
+    shown = delete | {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
+    assert reasons(table, insert, shown) == [duplicate, FAILED]
+
+
 def test_exists_may_ask_by_a_function(table: DataTable) -> None:
     key, other = fresh_key(), fresh_key()
     table.put(key | {"a": number(1)})
@@ -165,7 +180,7 @@ FAULTS = {
         "One or more parameter values were invalid: Input collection [x, x] contains duplicates."
     ),
     "SELECT * FROM {t} AS x": "Aliasing is not supported",
-    "SELECT * FROM {t} WHERE pk = 'a' AND a IS INT4": "Unsupported operation: IsType",
+    "UPDATE {t} SET a = b IS INT4 WHERE pk = 'a'": "Unsupported operation: IsType",
     "DELETE FROM {t} WHERE pk = 'a' AND a < true": (
         "Incorrect operand type for operator or function; operator or function: <, operand type: BOOL"
     ),

@@ -35,17 +35,24 @@ def partitions(sorted_table: DataTable) -> tuple[Value, Value]:
     "where",
     [
         "pk = {a} AND x = '1' OR pk = {a} AND sk = '2'",
+        "pk = {a} AND x <> '1' OR pk = {a} AND sk = '2'",
+        "pk = {a} AND x = '1' OR pk = {a} AND x = '2'",
         "pk = {a} AND sk = '1' OR pk = {a}",
-        "pk = {a} AND sk = '1' OR pk = {a} AND sk = '2'",
-        "pk = {a} AND sk < '2' OR pk = {b} OR pk = {a} AND sk > '2'",
+        "pk = {a} OR pk = {b} OR pk = {a}",
+        "pk = {a} AND sk = '1' OR pk = {a} AND sk = '1'",
+        "pk = {a} AND sk < '2' OR pk = {b} OR pk = {a} AND '1' >= sk",
+        "pk = {a} AND sk BETWEEN '1' AND '2' OR pk = {a} AND sk >= '2'",
+        "pk = {a} AND begins_with(sk, '1') OR pk = {a} AND sk = '10'",
         "pk = {a} AND sk IN ['1'] OR pk = {a} AND x = '2'",
+        "pk = {a} AND sk IN ['3', '1'] OR pk = {a} AND sk < '2'",
+        "pk = {a} AND (sk = '1' OR sk > '2') OR pk = {a} AND sk = '3'",
+        "pk = {a} AND sk > '1' AND '1' < sk OR pk = {a} AND sk = '2'",
         "pk IN [{a}, {b}] AND x = '1' OR pk = {b} AND begins_with(sk, '2')",
         "(pk = {a} OR pk = {b} AND x = '1') OR pk = {a} AND sk BETWEEN '1' AND '2'",
-        "pk = {a} AND sk > '1' AND sk < '3' OR pk = {b}",
-        "(pk = {a} AND sk > '1' OR pk = {b} AND x = '1') AND sk < '3'",
+        "(pk = {a} OR pk = {a} AND x = '1') AND sk = '2'",
     ],
 )
-def test_branches_of_one_partition_overlap_with_conditions_on_the_sort_key(
+def test_branches_that_share_a_key_overlap(
     sorted_table: DataTable, partitions: tuple[Value, Value], where: str
 ) -> None:
     one, two = (partition["S"] for partition in partitions)
@@ -62,7 +69,29 @@ def test_parameters_overlap_as_literals_do(sorted_table: DataTable, partitions: 
 @pytest.mark.parametrize(
     ("where", "expected"),
     [
-        ("pk = {a} AND x = '1' OR pk = {a} AND x = '2'", ["a1", "a2"]),
+        ("pk = {a} AND (sk = '3' OR sk = '1')", ["a1", "a3"]),
+        ("pk = {a} AND (sk < '2' OR sk = '1')", ["a1"]),
+        ("pk = {a} AND (sk = '1' OR sk = '1')", ["a1"]),
+        ("pk IN [{a}, {a}]", ["a1", "a2", "a3"]),
+        ("pk = {a} AND sk = '3' OR pk = {a} AND sk = '1'", ["a1", "a3"]),
+        ("pk = {a} AND sk < '2' OR pk = {b} OR pk = {a} AND sk > '2'", ["a1", "a3", "b1", "b2", "b3"]),
+        ("pk = {a} AND (sk = '1' OR sk > '2') OR pk = {a} AND sk = '2'", ["a1", "a2", "a3"]),
+        ("pk = {a} AND (sk < '2' OR sk = '1' OR sk = '1') OR pk = {a} AND sk = '2'", ["a1", "a2"]),
+        ("pk = {a} AND NOT sk = '1' OR pk = {a} AND sk = '2'", ["a2", "a3"]),
+        ("pk = {a} AND sk <> '1' OR pk = {a} AND sk = '2'", ["a2", "a3"]),
+        ("pk = {a} AND NOT begins_with(sk, '1') OR pk = {a} AND sk = '2'", ["a2", "a3"]),
+        ("pk = {a} AND sk NOT IN ['1'] OR pk = {a} AND sk = '2'", ["a2", "a3"]),
+        ("pk = {a} AND NOT (x = '1' OR sk = '3') OR pk = {a} AND sk = '2'", ["a2"]),
+        ("(pk = {a} AND x = '1' OR pk = {a}) AND sk <> '2'", ["a1", "a3"]),
+        ("pk = {a} AND sk > '1' AND sk < '3' OR pk = {a} AND sk = '2'", ["a2"]),
+        ("pk = {a} AND sk > '1' AND sk < '3' OR pk = {b}", ["a2", "b1", "b2", "b3"]),
+        ("(pk = {a} AND sk > '1' OR pk = {b} AND x = '1') AND sk < '3'", ["a2", "b1"]),
+        ("(pk = {a} OR pk = {b}) AND sk > '1' AND sk < '3'", ["a2", "b2"]),
+        ("(pk = {a} OR pk = {a}) AND sk > '1' AND sk < '3'", ["a2"]),
+        ("(pk = {b} OR pk = {a}) AND sk IN ['3', '1'] AND sk < '2'", ["b1", "a1"]),
+        ("pk = {a} AND sk > '1' AND sk < '3'", ["a2"]),
+        ("pk = {a} AND sk = '1' AND sk = '2'", []),
+        ("pk = {a} AND '3' = sk AND sk > '1'", ["a3"]),
         ("pk = {a} AND sk = '1' OR pk = {b}", ["a1", "b1", "b2", "b3"]),
         ("pk = {a} AND sk = '1' OR pk = {b} AND sk >= '2'", ["a1", "b2", "b3"]),
         ("pk = {b} AND sk IN ['3', '1'] OR pk = {a} AND sk BETWEEN '2' AND '3'", ["b1", "b3", "a2", "a3"]),
@@ -82,10 +111,42 @@ def test_other_branches_are_read(
     assert [names[item["pk"]["S"]] + item["sk"]["S"] for item in found] == expected
 
 
+def test_overlap_is_told_after_the_table(sorted_table: DataTable) -> None:
+    where = "WHERE pk = 'a' AND x = '1' OR pk = 'a' AND sk = '2'"
+    assert failure(sorted_table, f"SELECT * FROM nowhere {where}")[0] == "ResourceNotFoundException"
+    assert refused(sorted_table, f"SELECT * FROM nowhere {where} AND sk = sk") != OVERLAP
+    assert refused(sorted_table, f"SELECT * FROM {{t}} {where}") == OVERLAP
+
+
+def test_a_table_without_a_sort_key_has_no_ranges(table: DataTable) -> None:
+    key = fresh_key()
+    table.put(key | {"x": text("1")})
+    found = items(table, "SELECT * FROM {t} WHERE pk = ? AND x = '1' OR pk = ? AND x = '2'", key["pk"], key["pk"])
+    assert found == [key | {"x": text("1")}]
+
+
+def test_the_ranges_of_one_partition_are_read_in_the_order_of_keys(
+    sorted_table: DataTable, partitions: tuple[Value, Value]
+) -> None:
+    one, two = partitions
+    select = "SELECT * FROM {t} WHERE pk = ? AND sk = '2' OR pk = ? AND sk <= '3' OR pk = ? AND sk IN ['3', '1']"
+    assert sort_keys(items(sorted_table, select, one, two, one)) == ["1", "2", "3", "1", "2", "3"]
+    backwards = f"{select} ORDER BY pk, sk DESC"
+    assert sort_keys(items(sorted_table, backwards, one, two, one)) == ["3", "2", "1", "3", "2", "1"]
+    assert sort_keys(
+        items(
+            sorted_table,
+            "SELECT * FROM {t} WHERE pk = ? AND sk = '2' OR pk = ? AND sk = '1' ORDER BY pk, sk DESC",
+            one,
+            one,
+        )
+    ) == ["2", "1"]
+
+
 def test_branches_are_paged(sorted_table: DataTable, partitions: tuple[Value, Value]) -> None:
     one, two = partitions
-    select = "SELECT * FROM {t} WHERE pk = ? AND sk > '1' OR pk = ? AND sk < '3'"
-    request = {"Statement": select.replace("{t}", f'"{sorted_table.name}"'), "Parameters": [one, two], "Limit": 1}
+    select = "SELECT * FROM {t} WHERE pk = ? AND sk > '1' OR pk = ? AND sk = '2' OR pk = ? AND sk < '2'"
+    request = {"Statement": select.replace("{t}", f'"{sorted_table.name}"'), "Parameters": [one, two, two], "Limit": 1}
     found, token = [], None
     while True:
         reply = sorted_table.raw("ExecuteStatement", request | ({} if token is None else {"NextToken": token})).json()

@@ -147,6 +147,45 @@ def test_a_token_belongs_to_statement_and_parameters(pages: DataTable, token: st
         assert refused(pages, statement, *parameters, NextToken=token) == MISMATCH, statement
 
 
+@pytest.mark.parametrize(
+    ("first", "then", "fits"),
+    [
+        (number("1e2"), number("1E2"), True),
+        (number("-0"), number("0"), True),
+        (number("1.5E1"), number("15"), True),
+        (number("007"), number("+7"), True),
+        (number("1.0"), number("1"), False),
+        (number("1"), number("1.00"), False),
+        (number("100"), number("1E2"), False),
+        (number("1"), number("-1"), False),
+        (number("0"), number("0.0"), False),
+        ({"NS": ["1", "2"]}, {"NS": ["2", "1.0"]}, True),
+        ({"NS": ["100"]}, {"NS": ["1E2"]}, True),
+        ({"NS": ["1", "2"]}, {"NS": ["1", "3"]}, False),
+        ({"SS": ["a", "b"]}, {"SS": ["b", "a"]}, True),
+        ({"BS": ["YQ==", "Yg=="]}, {"BS": ["Yg==", "YQ=="]}, True),
+        ({"L": [text("a")]}, {"L": [text("a")]}, False),
+        ({"L": []}, {"L": []}, False),
+        ({"M": {"a": text("a")}}, {"M": {"a": text("a")}}, False),
+        (text("x"), text("x"), True),
+        (text("1"), number("1"), False),
+        ({"BOOL": True}, {"BOOL": True}, True),
+        ({"NULL": True}, {"NULL": True}, True),
+        ({"B": "YQ=="}, {"B": "YQ=="}, True),
+    ],
+)
+def test_a_token_fits_parameters_of_equal_value_and_scale(
+    pages: DataTable, first: Value, then: Value, fits: bool
+) -> None:
+    select = "SELECT * FROM {t} WHERE pk = ? AND n <> ?"
+    page = execute(pages, select, text("a"), first, Limit=1)
+    if not fits:
+        assert refused(pages, select, text("a"), then, NextToken=page["NextToken"]) == MISMATCH
+        return
+    (found,) = items(pages, select, text("a"), then, Limit=1, NextToken=page["NextToken"])
+    assert found["sk"] == number(1)
+
+
 def test_a_token_belongs_to_its_table(pages: DataTable, raw: RawClient) -> None:
     other = make_table(raw, "S", "N")
     other.put({"pk": text("a"), "sk": number(0)})

@@ -1,5 +1,6 @@
 """Refusals of PartiQL operations for faults of members and tables, and the order of their checks."""
 
+import re
 from typing import Any
 
 import pytest
@@ -32,6 +33,35 @@ DELETE = "DELETE FROM {t} WHERE pk = ?"
 )  # fmt: skip
 def test_constraints_of_members(raw: RawClient, members: dict[str, Any], message: str) -> None:
     assert validation(raw, "ExecuteStatement", members) == ONE + message
+
+
+@pytest.mark.parametrize(
+    ("operation", "members", "paths"),
+    [
+        (
+            "ExecuteStatement",
+            {"Statement": "", "Parameters": [], "Limit": 0, "ReturnConsumedCapacity": "X", "ReturnValuesOnConditionCheckFailure": "X"},
+            ["returnValuesOnConditionCheckFailure", "limit", "statement", "returnConsumedCapacity", "parameters"],
+        ),
+        (
+            "ExecuteTransaction",
+            {"TransactStatements": [{"Statement": ""}], "ClientRequestToken": "", "ReturnConsumedCapacity": "X"},
+            ["clientRequestToken", "transactStatements.1.member.statement", "returnConsumedCapacity"],
+        ),
+        (
+            "BatchExecuteStatement",
+            {"Statements": [{"Statement": "", "Parameters": [], "ReturnValuesOnConditionCheckFailure": "X"}], "ReturnConsumedCapacity": "X"},
+            [
+                "statements.1.member.statement", "statements.1.member.parameters",
+                "statements.1.member.returnValuesOnConditionCheckFailure", "returnConsumedCapacity",
+            ],
+        ),
+    ],
+)  # fmt: skip
+def test_faults_of_several_members(raw: RawClient, operation: str, members: dict[str, Any], paths: list[str]) -> None:
+    message = str(validation(raw, operation, members))
+    assert message.startswith(f"{len(paths)} validation errors detected: ")
+    assert re.findall(r"at '([^']*)' failed", message) == paths
 
 
 def test_a_statement_has_a_length(table: DataTable) -> None:
@@ -82,6 +112,29 @@ def test_parameters_are_worded_as_in_the_older_layer(
     assert refused(table, text_, parameter) == message
 
 
+def test_too_few_parameters_are_refused_before_anything_is_read(table: DataTable) -> None:
+    for said in ("SELECT * FROM nowhere WHERE pk = ?", "DELETE FROM nowhere WHERE pk = ? AND a = ? AND b < true"):
+        assert refused(table, said) == COUNT_REFUSED
+        assert refused(table, said.replace("pk = ?", "pk = ? AND c = ?"), number("x")) == COUNT_REFUSED
+
+
+@pytest.mark.parametrize("count", [1, 2, 300])
+def test_too_many_parameters_are_ignored(table: DataTable, count: int) -> None:
+    key = fresh_key()
+    more = [number(7)] * count
+    execute(table, "INSERT INTO {t} VALUE {'pk': ?}", key["pk"], *more)
+    assert items(table, "SELECT * FROM {t} WHERE pk = ?", key["pk"], *more) == [key]
+    assert items(table, f"SELECT * FROM {{t}} WHERE pk = '{key['pk']['S']}'", *more) == [key]
+    updated = items(table, "UPDATE {t} SET a = ? WHERE pk = ? RETURNING ALL NEW *", number(1), key["pk"], *more)
+    assert updated == [key | {"a": number(1)}]
+    read = statement(table, "SELECT a FROM {t} WHERE pk = ?", key["pk"], *more)
+    for operation, request in (
+        ("BatchExecuteStatement", {"Statements": [read | {"ConsistentRead": True}]}),
+        ("ExecuteTransaction", {"TransactStatements": [read]}),
+    ):
+        assert table.raw(operation, request).json()["Responses"][0]["Item"] == {"a": number(1)}
+
+
 # --- the table ----------------------------------------------------------------------------------
 
 
@@ -100,22 +153,17 @@ def test_an_index_must_be_there_and_can_be_read_only(indexed: DataTable) -> None
 def test_items_must_fit_the_table(indexed: DataTable) -> None:
     invalid = "One or more parameter values were invalid: "
     assert refused(indexed, "INSERT INTO {t} VALUE {'x': 1}") == invalid + "Missing the key pk in the item"
-    assert (
-        refused(indexed, "INSERT INTO {t} VALUE {'pk': 1}")
-        == invalid + "Type mismatch for key pk expected: S actual: N"
-    )
+    other_type = "Key attribute's data type should match its data type in table's schema: Key "
+    assert refused(indexed, "INSERT INTO {t} VALUE {'pk': 1}") == other_type + "pk"
     assert "Type mismatch for Index Key g" in str(refused(indexed, "INSERT INTO {t} VALUE {'pk': 'a', 'g': 1}"))
     assert "empty string value" in str(refused(indexed, "INSERT INTO {t} VALUE {'pk': ''}"))
     assert refused(indexed, "UPDATE {t} SET pk = 'b' WHERE pk = 'a'") == (
         invalid + "Cannot update attribute pk. This attribute is part of the key"
     )
     assert "Type mismatch for Index Key g" in str(refused(indexed, "UPDATE {t} SET g = 1 WHERE pk = 'a'"))
-    schema = "The provided key element does not match the schema"
-    assert refused(indexed, "DELETE FROM {t} WHERE pk = 1") == schema
-    assert refused(indexed, "SELECT * FROM {t} WHERE pk = 1") == schema
-    assert refused(indexed, 'SELECT * FROM {t}."by-g" WHERE g = 1') == (
-        invalid + "Condition parameter type does not match schema type"
-    )
+    assert refused(indexed, "DELETE FROM {t} WHERE pk = 1") == other_type + "pk"
+    assert refused(indexed, "SELECT * FROM {t} WHERE pk = 1") == other_type + "pk"
+    assert refused(indexed, 'SELECT * FROM {t}."by-g" WHERE g = 1') == other_type + "g"
 
 
 def test_only_the_item_itself_has_a_size(table: DataTable) -> None:
@@ -145,9 +193,33 @@ def test_updates_are_refused_as_expressions_are(table: DataTable) -> None:
 
 def test_exists_is_for_transactions(table: DataTable) -> None:
     exists = "EXISTS(SELECT * FROM {t} WHERE pk = 'a' AND b = 1)"
-    assert refused(table, exists) == "EXISTS is only supported in ExecuteTransaction"
+    assert refused(table, exists) == "EXISTS can only be used in ExecuteTransaction write requests."
     reply = table.raw("BatchExecuteStatement", {"Statements": [statement(table, exists)]}).json()
     assert reply["Responses"][0]["Error"]["Code"] == "ValidationError"
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ("FOO", "Unsupported operation: Id"),
+        ("FOO.BAR;", "Unsupported operation: Path"),
+        ("?", "Unsupported operation: Parameter"),
+        ("FOO IS MISSING", "Unsupported operation: IsType"),
+        ("FOO = 1", "EXISTS can only be used in ExecuteTransaction write requests."),
+        ("EXISTS(SELECT * FROM t) OR FOO", "EXISTS can only be used in ExecuteTransaction write requests."),
+        ("INSRT INTO t VALUE {'pk': 1}", "Statement wasn't well formed, can't be processed: Unexpected token after expression"),
+        ("SLECT * FROM t", "Statement wasn't well formed, can't be processed: Expected data manipulation"),
+        ("FOO IS DOUBLE", "Statement wasn't well formed, can't be processed: Expected type name"),
+    ],
+)  # fmt: skip
+def test_text_without_a_verb_is_an_expression(table: DataTable, said: str, message: str) -> None:
+    for parameters in ([], [number(1)]):
+        assert refused(table, said, *parameters) == message
+        asked = statement(table, said, *parameters)
+        (reply,) = table.raw("BatchExecuteStatement", {"Statements": [asked]}).json()["Responses"]
+        assert reply == {"Error": {"Code": "ValidationError", "Message": message}}
+        told = validation(table.raw, "ExecuteTransaction", {"TransactStatements": [asked]})
+        assert told == f"Validation failed in TransactStatements[0]: {message}"
 
 
 # --- the order of checks --------------------------------------------------------------------------
@@ -155,7 +227,7 @@ def test_exists_is_for_transactions(table: DataTable) -> None:
 ORDER: list[tuple[str, Any]] = [
     ("member", {"Limit": 0}),
     ("text", {"Statement": "DELETE FROM nowhere WHERE"}),
-    ("count", {"Parameters": [{"N": "x"}, text("a")]}),
+    ("count", {"Statement": "DELETE FROM nowhere WHERE pk = ? AND a = ?", "Parameters": [{"N": "x"}]}),
     ("value", {"Parameters": [{"N": "x"}]}),
     ("static", {"Statement": "DELETE FROM nowhere WHERE pk = ? AND a < true"}),
     ("token", {"NextToken": "AAAA"}),
@@ -208,3 +280,14 @@ def test_the_first_faulty_parameter_is_told(
     assert refused(table, text_, *parameters) == message
     sound: list[dict[str, str]] = [{"S": "sound"} if one.get("N") == "x" else one for one in parameters]
     assert refused(table, text_, *sound) not in (None, message)
+
+
+@pytest.mark.parametrize(
+    ("opener", "closer"), [("(", ")"), ("[", "]"), ("<<", ">>"), ("{'a': ", "}"), ("f(", ")"), ("x[", "]")]
+)
+def test_nested_expressions_are_bounded(table: DataTable, opener: str, closer: str) -> None:
+    assert str(refused(table, opener * 100 + "FOO" + closer * 100)).startswith(
+        ("Unsupported operation: ", "EXISTS can only")
+    )
+    for count in (101, 1000):
+        assert "too many operators" in str(refused(table, opener * count + "FOO" + closer * count))

@@ -97,6 +97,9 @@ def check(twins: Twins, said: Said) -> None:
             return
         members["ExclusiveStartKey"] = expected["LastEvaluatedKey"]
         request["NextToken"] = heard["NextToken"]
+        if any("L" in parameter or "M" in parameter for parameter in said.parameters):
+            assert twins.outcome("ExecuteStatement", request) == "NextToken does not match request"
+            return
 
 
 def items_of(said: Said, reply: dict[str, Any]) -> list[Any]:
@@ -164,6 +167,9 @@ def check_transaction(twins: Twins, group: list[Said]) -> None:
         for said, reason in zip(group, expected, strict=True):
             if said.operation == "PutItem" and reason["Code"] == "ConditionalCheckFailed":
                 reason |= {"Code": "DuplicateItem", "Message": DUPLICATE}
+            if said.operation == "DeleteItem" and "ConditionExpression" in said.members and reason["Code"] == "None":
+                found = twins.ask("GetItem", {"TableName": ORDINARY, "Key": said.members["Key"]})
+                reason |= {} if "Item" in found else {"Code": "ConditionalCheckFailed", "Message": CONDITION_FAILED}
         assert heard == expected, group
     elif isinstance(expected, dict):
         assert [figure | {"TableName": ORDINARY} for figure in heard["ConsumedCapacity"]] == expected[

@@ -60,3 +60,5 @@ def show_source(source: TableOrIndex) -> str:
 
 test_grammar = case_test("partiql_grammar.case", statements_of(evaluate))
 test_refusals = case_test("partiql_refusals.case", statements_of(evaluate))
+test_conditions = case_test("partiql_conditions.case", statements_of(evaluate))
+test_expressions = case_test("partiql_expressions.case", statements_of(evaluate))

@@ -10,7 +10,8 @@ from hashrange.expressions.condition import CompiledCondition
 from hashrange.expressions.keycondition import Term
 from hashrange.expressions.partiql.statement import Statement, compile_statement
 from hashrange.expressions.partiql.tree import Constant, Data, Parameter
-from hashrange.operations.partiql.access_path import AccessPath, KeyBranch, choose_access_path
+from hashrange.operations.partiql.access_path import AccessPath, choose_access_path
+from hashrange.operations.partiql.key_ranges import KeyBranch
 from hashrange.operations.partiql.statement_writes import WHERES, bind_write, check_write
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Index, IndexProjection, KeySchema, Table
@@ -73,6 +74,8 @@ def show_read(plan: AccessPath, data: dict[str, Data]) -> str:
         shown.append(f"{keys.sort_names[0]} = {' | '.join([show_data(data[token]) for token in plan.sort_choices])}")
     if plan.partition_order != "written":
         shown.append(f"partitions {plan.partition_order}")
+    if plan.lacks_partition_order:
+        shown.append("not in order")
     if plan.is_reverse:
         shown.append("backwards")
     if plan.fetches_items:
@@ -83,10 +86,10 @@ def show_read(plan: AccessPath, data: dict[str, Data]) -> str:
 
 
 def show_branch(branch: KeyBranch, data: dict[str, Data]) -> str:
-    shown = show_data(data[branch.partition])
-    if branch.sort_term is not None:
-        return f"{shown} with {show_term(branch.sort_term, data)}"
-    return f"{shown} with a range" if branch.has_range else shown
+    shown = ", ".join([show_data(data[token]) for token in branch.partitions])
+    for terms in branch.ranges:
+        shown += f" with {' or '.join([show_term(term, data) for term in terms])}"
+    return shown + " with a negation" * branch.is_negated
 
 
 def show_term(term: Term, data: dict[str, Data]) -> str:

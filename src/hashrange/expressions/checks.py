@@ -13,7 +13,7 @@ from hashrange.errors import RequestFault
 from hashrange.expressions.lexer import fault
 from hashrange.expressions.parser import ExpressionParser
 from hashrange.expressions.reserved import RESERVED_WORDS
-from hashrange.expressions.tree import Arithmetic, ConditionNode, DocumentPath, FunctionCall, Node, Operand, ValueToken
+from hashrange.expressions.tree import Arithmetic, DocumentPath, FunctionCall, Node, Operand, ValueToken
 from hashrange.limits import EXPRESSION_OPERATORS_MAX, LIST_INDEX_MAX, PATH_DEPTH_MAX
 from hashrange.messages.expressions import (
     FUNCTION_MISUSED,
@@ -33,13 +33,20 @@ from hashrange.messages.expressions import (
     UNKNOWN_FUNCTION,
 )
 
+PARTIQL = ""
+"""The `kind` of a statement: its messages name no parameter."""
+_FUNCTION_TYPES = {
+    "size": "N", "list_append": "L", "attribute_exists": "BOOL", "attribute_not_exists": "BOOL", "attribute_type": "BOOL",
+    "begins_with": "BOOL", "contains": "BOOL",
+}  # fmt: skip
+"""Function → type of its value; only PartiQL allows those of type BOOL as operands."""
+
 
 class ParsedFacts(Protocol):
     """Facts that the parsers of expressions and PartiQL statements record for the static checks."""
 
     kind: str
     paths: list[DocumentPath]
-    conditions: list[ConditionNode]
     operator_count: int
 
 
@@ -137,7 +144,7 @@ def operand_type(operand: Node) -> str | None:
     if isinstance(operand, ValueToken):
         return operand.type_name
     if isinstance(operand, FunctionCall):
-        return {"size": "N", "list_append": "L"}.get(operand.function)
+        return _FUNCTION_TYPES.get(operand.function)
     return "N" if isinstance(operand, Arithmetic) else None
 
 

@@ -91,7 +91,7 @@ def read_checked_condition(
     _check_placement(parser)
     check_reserved(parser)
     check_paths(parser)
-    return parser, root, check_terms(parser, values)
+    return parser, root, check_terms(parser.kind, parser.conditions, values)
 
 
 def _check_placement(parser: ExpressionParser) -> None:

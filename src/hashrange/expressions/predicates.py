@@ -30,18 +30,22 @@ from hashrange.limits import MEMBERSHIP_OPERANDS_MAX
 Test = Callable[[Item, Values], bool]
 Getter = Callable[[Item, Values], Value | None]
 Holds = Callable[[Value, Value], bool]
+Tests = dict[int, Test]
+"""id() of a condition → its test, for the conditions that are compiled so far."""
 
 UNHASHED_CONTAINS_MAX = 2
 """A condition with at most this many contains() calls searches without hash tables."""
 _SCALAR_TYPES = frozenset(("S", "N", "B", "BOOL", "NULL"))
 """Types whose values are compared without giving way (`look`) first; other values may have very many members."""
+_TRUE: Value = {"BOOL": True}
+_FALSE: Value = {"BOOL": False}
 _MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def compile_conditions(conditions: Iterable[ConditionNode], root: ConditionNode) -> Test:
     """Compile `root` to a test; `conditions` contains `root` and all nodes inside it, inner nodes first."""
     conditions = list(conditions)
-    tests: dict[int, Test] = {}
+    tests: Tests = {}
     is_repeated = (
         sum([isinstance(node, FunctionCall) and node.function == "contains" for node in conditions])
         > UNHASHED_CONTAINS_MAX
@@ -66,15 +70,15 @@ def _forgetting(test: Test, memberships: Memberships) -> Test:
     return test_and_forget
 
 
-def _compile_node(node: ConditionNode, tests: dict[int, Test], holds_member: Holds) -> Test:
+def _compile_node(node: ConditionNode, tests: Tests, holds_member: Holds) -> Test:
     if isinstance(node, Comparison):
-        return _compile_comparison(node)
+        return _compile_comparison(node, tests)
     if isinstance(node, Between):
-        return _compile_between(node)
+        return _compile_between(node, tests)
     if isinstance(node, Membership):
-        return _compile_membership(node)
+        return _compile_membership(node, tests)
     if isinstance(node, FunctionCall):
-        return _compile_call(node, holds_member)
+        return _compile_call(node, tests, holds_member)
     if isinstance(node, Not):
         test = tests[id(node.condition)]
         return lambda item, values: not test(item, values)
@@ -122,8 +126,11 @@ def _top_level_name(operand: Operand) -> str | None:
     return None
 
 
-def compile_operand(operand: Operand) -> Getter:
-    """Compile a path, `:value` or size() to a function that returns its value, or None if it is missing."""
+def compile_operand(operand: Operand, tests: Tests) -> Getter:
+    """Compile an operand to a function that returns its value, or None if it is missing.
+
+    The operand is a path, `:value` or size(), or a function of conditions, whose value is true or false.
+    """
     if isinstance(operand, ValueToken):
         token = operand.token
         return lambda _item, values: values[token]
@@ -134,8 +141,11 @@ def compile_operand(operand: Operand) -> Getter:
         elements = operand.elements
         return lambda item, _values: resolve_path(item, elements)
     assert isinstance(operand, FunctionCall)
-    assert operand.function == "size", f"{operand.function} is no function of operands"
-    sized = compile_operand(operand.operands[0])
+    if operand.function != "size":
+        assert operand.function in CONDITION_COMPILERS, f"{operand.function} is no function of operands"
+        test = tests[id(operand)]
+        return lambda item, values: _TRUE if test(item, values) else _FALSE
+    sized = compile_operand(operand.operands[0], tests)
 
     def get_size(item: Item, values: Values) -> Value | None:
         value = sized(item, values)
@@ -148,30 +158,30 @@ def compile_operand(operand: Operand) -> Getter:
 # --- comparisons --------------------------------------------------------------------------------
 
 
-def _compile_comparison(node: Comparison) -> Test:
+def _compile_comparison(node: Comparison, tests: Tests) -> Test:
     operator, left, right = node
     if isinstance(left, ValueToken) and not isinstance(right, ValueToken):
         operator, left, right = _MIRRORED[operator], right, left
     if operator == "=":
-        return _compile_equality(left, right)
+        return _compile_equality(left, right, tests)
     if operator == "<>":
-        equals = _compile_equality(left, right)
-        sizes = [compile_operand(operand) for operand in (left, right) if isinstance(operand, FunctionCall)]
+        equals = _compile_equality(left, right, tests)
+        sizes = [compile_operand(operand, tests) for operand in (left, right) if isinstance(operand, FunctionCall)]
         if sizes:  # a size() without a value makes any comparison false
             return lambda item, values: not equals(item, values) and None not in [size(item, values) for size in sizes]
         return lambda item, values: not equals(item, values)
-    return _compile_order(operator, left, right)
+    return _compile_order(operator, left, right, tests)
 
 
-def _compile_equality(left: Operand, right: Operand) -> Test:
+def _compile_equality(left: Operand, right: Operand, tests: Tests) -> Test:
     name = _top_level_name(left)
     if isinstance(right, ValueToken) and right.type_name in _SCALAR_TYPES:
         token = right.token
         if name is not None:
             return lambda item, values: item.get(name) == values[token]
-        get = compile_operand(left)
+        get = compile_operand(left, tests)
         return lambda item, values: get(item, values) == values[token]
-    get_left, get_right = compile_operand(left), compile_operand(right)
+    get_left, get_right = compile_operand(left, tests), compile_operand(right, tests)
 
     def test_equal(item: Item, values: Values) -> bool:
         look()  # may give way, because comparing two large lists takes some ms
@@ -181,11 +191,11 @@ def _compile_equality(left: Operand, right: Operand) -> Test:
     return test_equal
 
 
-def _compile_order(operator: str, left: Operand, right: Operand) -> Test:
+def _compile_order(operator: str, left: Operand, right: Operand, tests: Tests) -> Test:
     """Compile `left operator right` for < <= > >=."""
     if isinstance(right, ValueToken) and right.type_name in ORDERED_TYPES:
-        return _compile_order_with_value(operator, left, right.token, right.type_name)
-    get_left, get_right = compile_operand(left), compile_operand(right)
+        return _compile_order_with_value(operator, left, right.token, right.type_name, tests)
+    get_left, get_right = compile_operand(left, tests), compile_operand(right, tests)
 
     def test_order(item: Item, values: Values) -> bool:
         one, two = get_left(item, values), get_right(item, values)
@@ -194,7 +204,7 @@ def _compile_order(operator: str, left: Operand, right: Operand) -> Test:
     return test_order
 
 
-def _compile_order_with_value(operator: str, left: Operand, token: str, type_name: str) -> Test:
+def _compile_order_with_value(operator: str, left: Operand, token: str, type_name: str, tests: Tests) -> Test:
     """Compile `left operator :token` for < <= > >= and a known value type."""
     compare = ORDERS[operator, type_name]
     name = _top_level_name(left)
@@ -208,7 +218,7 @@ def _compile_order_with_value(operator: str, left: Operand, token: str, type_nam
             return scalar is not None and compare(scalar, values[token][type_name])
 
         return test_attribute
-    get = compile_operand(left)
+    get = compile_operand(left, tests)
 
     def test_operand(item: Item, values: Values) -> bool:
         value = get(item, values)
@@ -220,12 +230,12 @@ def _compile_order_with_value(operator: str, left: Operand, token: str, type_nam
     return test_operand
 
 
-def _compile_between(node: Between) -> Test:
-    above = _compile_order(">=", node.operand, node.lower)
-    below = _compile_order("<=", node.operand, node.upper)
+def _compile_between(node: Between, tests: Tests) -> Test:
+    above = _compile_order(">=", node.operand, node.lower, tests)
+    below = _compile_order("<=", node.operand, node.upper, tests)
     if isinstance(node.lower, ValueToken) and isinstance(node.upper, ValueToken):
         return lambda item, values: above(item, values) and below(item, values)
-    get_lower, get_upper = compile_operand(node.lower), compile_operand(node.upper)
+    get_lower, get_upper = compile_operand(node.lower, tests), compile_operand(node.upper, tests)
 
     def test_between(item: Item, values: Values) -> bool:
         lower, upper = get_lower(item, values), get_upper(item, values)
@@ -236,11 +246,11 @@ def _compile_between(node: Between) -> Test:
     return test_between
 
 
-def _compile_membership(node: Membership) -> Test:
-    get = compile_operand(node.operand)
+def _compile_membership(node: Membership, tests: Tests) -> Test:
+    get = compile_operand(node.operand, tests)
     if all(isinstance(option, ValueToken) for option in walk(node.options)):
         if len(node.options) > MEMBERSHIP_OPERANDS_MAX:
-            return _compile_long_membership(node)
+            return _compile_long_membership(node, tests)
         tokens = [option.token for option in node.options if isinstance(option, ValueToken)]
         has_containers = any(
             option.type_name not in _SCALAR_TYPES for option in node.options if isinstance(option, ValueToken)
@@ -257,7 +267,7 @@ def _compile_membership(node: Membership) -> Test:
             return False
 
         return test_tokens
-    options = [compile_operand(option) for option in node.options]
+    options = [compile_operand(option, tests) for option in node.options]
 
     def test_options(item: Item, values: Values) -> bool:
         value = get(item, values)
@@ -271,12 +281,12 @@ def _compile_membership(node: Membership) -> Test:
     return test_options
 
 
-def _compile_long_membership(node: Membership) -> Test:
+def _compile_long_membership(node: Membership, tests: Tests) -> Test:
     """Compile IN with more options than expressions allow, as one set look-up.
 
     Only an IN of legacy parameters has as many options; all of them are scalars.
     """
-    get = compile_operand(node.operand)
+    get = compile_operand(node.operand, tests)
     tokens = [option.token for option in walk(node.options) if isinstance(option, ValueToken)]
     kept: tuple[Values | None, frozenset[Any]] = (None, frozenset())
 
@@ -296,30 +306,30 @@ def _compile_long_membership(node: Membership) -> Test:
 # --- functions ----------------------------------------------------------------------------------
 
 
-def _compile_call(call: FunctionCall, holds_member: Holds) -> Test:
+def _compile_call(call: FunctionCall, tests: Tests, holds_member: Holds) -> Test:
     compile_function = CONDITION_COMPILERS.get(call.function)
     assert compile_function is not None, f"{call.function} is a function of conditions that has no meaning"
-    return compile_function(call, holds_member)
+    return compile_function(call, tests, holds_member)
 
 
-def _compile_exists(call: FunctionCall, _holds_member: Holds) -> Test:
+def _compile_exists(call: FunctionCall, tests: Tests, _holds_member: Holds) -> Test:
     name = _top_level_name(call.operands[0])
     if name is not None:
         return lambda item, _values: name in item
-    get = compile_operand(call.operands[0])
+    get = compile_operand(call.operands[0], tests)
     return lambda item, values: get(item, values) is not None
 
 
-def _compile_not_exists(call: FunctionCall, _holds_member: Holds) -> Test:
+def _compile_not_exists(call: FunctionCall, tests: Tests, _holds_member: Holds) -> Test:
     name = _top_level_name(call.operands[0])
     if name is not None:
         return lambda item, _values: name not in item
-    get = compile_operand(call.operands[0])
+    get = compile_operand(call.operands[0], tests)
     return lambda item, values: get(item, values) is None
 
 
-def _compile_type(call: FunctionCall, _holds_member: Holds) -> Test:
-    get, second = compile_operand(call.operands[0]), call.operands[1]
+def _compile_type(call: FunctionCall, tests: Tests, _holds_member: Holds) -> Test:
+    get, second = compile_operand(call.operands[0], tests), call.operands[1]
     assert isinstance(second, ValueToken)
     token = second.token
 
@@ -330,17 +340,17 @@ def _compile_type(call: FunctionCall, _holds_member: Holds) -> Test:
     return test_type
 
 
-def _compile_begins_with(call: FunctionCall, _holds_member: Holds) -> Test:
-    return _compile_pair(call, has_prefix)
+def _compile_begins_with(call: FunctionCall, tests: Tests, _holds_member: Holds) -> Test:
+    return _compile_pair(call, tests, has_prefix)
 
 
-def _compile_contains(call: FunctionCall, holds_member: Holds) -> Test:
-    return _compile_pair(call, holds_member)
+def _compile_contains(call: FunctionCall, tests: Tests, holds_member: Holds) -> Test:
+    return _compile_pair(call, tests, holds_member)
 
 
-def _compile_pair(call: FunctionCall, holds: Holds) -> Test:
+def _compile_pair(call: FunctionCall, tests: Tests, holds: Holds) -> Test:
     """Compile a call of two operands to a test that calls `holds` on their values; false if a value is missing."""
-    get_first, get_second = compile_operand(call.operands[0]), compile_operand(call.operands[1])
+    get_first, get_second = compile_operand(call.operands[0], tests), compile_operand(call.operands[1], tests)
 
     def test_function(item: Item, values: Values) -> bool:
         one, two = get_first(item, values), get_second(item, values)
@@ -349,7 +359,7 @@ def _compile_pair(call: FunctionCall, holds: Holds) -> Test:
     return test_function
 
 
-CONDITION_COMPILERS: dict[str, Callable[[FunctionCall, Holds], Test]] = {
+CONDITION_COMPILERS: dict[str, Callable[[FunctionCall, Tests, Holds], Test]] = {
     "attribute_exists": _compile_exists,
     "attribute_not_exists": _compile_not_exists,
     "attribute_type": _compile_type,

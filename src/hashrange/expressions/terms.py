@@ -1,17 +1,19 @@
 """Are a condition's terms (comparisons and calls) valid? Checks per term: names and values; number, repetition and types of operands.
 
-Source: service behaviour, captures to Oct 2026.
+A statement of PartiQL differs in IN and attribute_type. Source: service behaviour, captures to 23 October 2026.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from hashrange.errors import RequestFault
 from hashrange.expressions.checks import (
-    ParsedFacts,
+    PARTIQL,
     check_distinct,
     check_operand_count,
     check_operand_type,
     check_operands_defined,
+    operand_type,
     path_required_fault,
 )
 from hashrange.expressions.lexer import fault
@@ -36,6 +38,7 @@ from hashrange.messages.expressions import (
     OPERAND_TYPE,
     TYPE_NAME_UNKNOWN,
 )
+from hashrange.messages.partiql import MEMBERS_COUNT
 
 CONDITION_FUNCTIONS = {
     "attribute_exists": 1,
@@ -58,11 +61,13 @@ class ValueCheck(NamedTuple):
     upper: str | None
 
 
-def check_terms(parser: ParsedFacts, values: dict[str, Value]) -> tuple[ValueCheck, ...]:
-    """Check each term in turn; returns the checks that depend on values, which have also run on `values`."""
-    kind = parser.kind
+def check_terms(kind: str, conditions: Iterable[ConditionNode], values: dict[str, Value]) -> tuple[ValueCheck, ...]:
+    """Check each term in turn; returns the checks that depend on values, which have also run on `values`.
+
+    `kind` is the parameter's name, PARTIQL for a statement.
+    """
     checks: list[ValueCheck] = []
-    for node in parser.conditions:
+    for node in conditions:
         added = _check_term(kind, node)
         if added is not None:
             run_value_checks(kind, (added,), values)
@@ -107,12 +112,23 @@ def _check_term(kind: str, node: ConditionNode) -> ValueCheck | None:
         return _check_between(kind, node)
     elif isinstance(node, Membership):
         _check_operands(kind, (node.operand, *node.options))
-        if len(node.options) > MEMBERSHIP_OPERANDS_MAX:
-            raise fault(kind, OPERAND_COUNT.format(operator="IN", count=len(node.options)))
-        check_distinct(kind, "IN", node.operand, node.options)
+        _check_membership(kind, node)
     elif isinstance(node, FunctionCall):
         return _check_call(kind, node)
     return None
+
+
+def _check_membership(kind: str, node: Membership) -> None:
+    """Refuse IN with too many options, or with an option that is the operand itself; PartiQL checks the latter first."""
+    count = len(node.options)
+    if kind == PARTIQL:
+        check_distinct(kind, "IN", node.operand, node.options)
+        if count > MEMBERSHIP_OPERANDS_MAX:
+            raise fault(kind, MEMBERS_COUNT.format(count=count))
+        return
+    if count > MEMBERSHIP_OPERANDS_MAX:
+        raise fault(kind, OPERAND_COUNT.format(operator="IN", count=count))
+    check_distinct(kind, "IN", node.operand, node.options)
 
 
 def _check_between(kind: str, node: Between) -> ValueCheck | None:
@@ -129,7 +145,7 @@ def _check_operands(kind: str, operands: tuple[Operand, ...]) -> None:
     """Refuse undefined `#tokens` and `:tokens`, then invalid size() calls, in the operands of a term."""
     check_operands_defined(kind, operands)
     for operand in operands:
-        if isinstance(operand, FunctionCall):
+        if isinstance(operand, FunctionCall) and operand.function == "size":
             _check_size(kind, operand)
 
 
@@ -147,12 +163,14 @@ def _check_call(kind: str, call: FunctionCall) -> ValueCheck | None:
     check_operands_defined(kind, call.operands)
     check_operand_count(kind, call, CONDITION_FUNCTIONS[function])
     first, second = call.operands[0], call.operands[-1]
-    if function in _PATH_FUNCTIONS:
+    if function in _PATH_FUNCTIONS and not (function == "attribute_type" and kind == PARTIQL):
         if not isinstance(first, DocumentPath):
             raise path_required_fault(kind, function)
     else:
         _check_operands(kind, call.operands)
     if function == "attribute_type":
+        if kind == PARTIQL:
+            check_distinct(kind, function, first, (second,))
         return _check_type_operand(kind, second)
     if function in ("begins_with", "contains"):
         check_distinct(kind, function, first, (second,))
@@ -165,6 +183,7 @@ def _check_call(kind: str, call: FunctionCall) -> ValueCheck | None:
 def _check_type_operand(kind: str, operand: Operand) -> ValueCheck:
     """Check attribute_type's second operand: a value of type S."""
     if not isinstance(operand, ValueToken):
-        raise fault(kind, OPERAND_TYPE.format(operator="attribute_type", type_name=ANY_TYPE))
+        type_name = (operand_type(operand) if kind == PARTIQL else None) or ANY_TYPE
+        raise fault(kind, OPERAND_TYPE.format(operator="attribute_type", type_name=type_name))
     check_operand_type(kind, "attribute_type", operand, ("S",))
     return ValueCheck(operand.token, None)

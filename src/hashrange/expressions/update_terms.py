@@ -3,7 +3,13 @@
 Source: service behaviour, captures to 23 October 2026 (observed-2026-11.md 4).
 """
 
-from hashrange.expressions.checks import check_operand_count, check_operand_type, misuse_fault, path_required_fault
+from hashrange.expressions.checks import (
+    check_operand_count,
+    check_operand_type,
+    misuse_fault,
+    operand_type,
+    path_required_fault,
+)
 from hashrange.expressions.lexer import fault
 from hashrange.expressions.terms import CONDITION_FUNCTIONS
 from hashrange.expressions.tree import Arithmetic, DocumentPath, FunctionCall, Operand, SetAction, ValueAction
@@ -42,7 +48,7 @@ def _check_set_value(kind: str, value: Operand) -> None:
         operand, around = pending.pop()
         if isinstance(operand, Arithmetic):
             for part in (operand.left, operand.right):
-                check_operand_type(kind, operand.operator, part, ("N",))
+                _check_type(kind, operand.operator, part, "N")
             pending += [(operand.right, "+"), (operand.left, "+")]
         elif isinstance(operand, FunctionCall):
             _check_call(kind, operand, around)
@@ -60,4 +66,10 @@ def _check_call(kind: str, call: FunctionCall, around: str) -> None:
             raise path_required_fault(kind, function)
     else:
         for operand in call.operands:
-            check_operand_type(kind, function, operand, ("L",))
+            _check_type(kind, function, operand, "L")
+
+
+def _check_type(kind: str, operator: str, operand: Operand, allowed: str) -> None:
+    """Refuse an operand of another type, except a function that is true or false: `_check_call` refuses that itself."""
+    if operand_type(operand) != "BOOL" or not isinstance(operand, FunctionCall):
+        check_operand_type(kind, operator, operand, (allowed,))

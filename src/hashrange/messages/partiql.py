@@ -1,6 +1,6 @@
 """Which error messages concern PartiQL statements? The service's, except for one of our own; each is defined once.
 
-Source: service behaviour, captures to Oct 2026; fields in braces are filled in where the error is raised. `{place}` is
+Source: service behaviour, captures to 23 October 2026; fields in braces are filled in where the error is raised. `{place}` is
 `line:column:length` of a part of the statement. `(unconfirmed)` marks wording that no capture covers.
 """
 
@@ -14,6 +14,8 @@ UNEXPECTED_KEYWORD = "Unexpected keyword"
 UNEXPECTED_OPERATOR = "Unexpected operator"
 MISSING_RIGHT_SIDE = "Missing right-hand side expression of infix operator"
 EXPECTED_TYPE_NAME = "Expected type name"
+EXPECTED_AFTER_AND = "Expected expression after AND"
+SECOND_STATEMENT = "Unexpected token after semicolon. (Only one query is allowed.)"
 EXPECTED_IDENTIFIER = "Expected identifier for simple path"
 INVALID_DOT_COMPONENT = "Invalid path dot component"
 UNREADABLE = ""
@@ -23,11 +25,9 @@ beyond 32 bits."""
 # (unconfirmed) From EXPECTED_MARK to EXPECTED_ROW: no capture shows these; they are worded as PartiQL's reference grammar does.
 EXPECTED_MARK = "Expected {mark}"
 EXPECTED_KEYWORD = "Expected {word} keyword"
-EXPECTED_AFTER_AND = "Expected expression after AND"
 EXPECTED_FROM = "Expected FROM after {clause}"
 EXPECTED_EQUALS = "Expected '='"
 EXPECTED_ALIAS = "Expected identifier for {word}-alias"
-SECOND_STATEMENT = "Unexpected token after semicolon. (Only one query is allowed.)"
 EXPECTED_RETURNING = "Expected ( MODIFIED | ALL ) ( NEW | OLD ) in each returning element."
 EXPECTED_ROW = "Expected LEFT_PAREN for row value constructor"
 
@@ -35,10 +35,19 @@ EXPECTED_ROW = "Expected LEFT_PAREN for row value constructor"
 
 ALIAS = "Aliasing is not supported"
 UNSUPPORTED_OPERATION = "Unsupported operation: {operation}"
-"""Captured for the operation IsType; the names of other operations are unconfirmed.
+"""Captured for the parts of an expression that is no statement; the names of other operations are unconfirmed.
 
 `Plus` and `Minus` are also reported for a second operator in a SET value.
 """
+UNSUPPORTED_OPERATOR = "Unsupported operator in Condition Expression. Operator: {operator}"
+NO_BOOLEAN = "WHERE clause must contain an expression that resolves to a boolean"
+MISSING_COMPARED = "MISSING must be compared using IS operator"
+IS_LEFT = "The left hand side argument to IS must be a Variable Reference, Literal, or Path"
+IS_TYPE = (
+    "Unsupported data type for IS operator: {type_name}. Supported data types are"
+    " [MISSING, NULL, BOOLEAN, BLOB, STRING, NUMERIC, STRUCT, TUPLE, LIST] at {place}"
+)
+MEMBERS_COUNT = "The IN operator is provided with too many operands; number of operands: {count}"
 UNSUPPORTED_CLAUSE = "Unsupported clause: {clause} at {place}"  # wording (unconfirmed)
 UNEXPECTED_PATH_COMPONENT = "Unexpected path component at {place}"
 UNRECOGNIZED_FUNCTION = "Unrecognized function: {function} at {place}"
@@ -52,8 +61,8 @@ as `root`, `root.x`, `root[1]`; for nesting always `root`."""
 SOURCE_TOO_LONG = "A path may contain at most 2 components in the FROM clause"
 INSERT_INTO_INDEX = "FROM clause may only contain a single table name"
 PATH_COMPONENT_EMPTY = "Path component cannot be an empty string"
-PARAMETER_COUNT = "Number of parameters in request and statement don't match."  # wording (unconfirmed)
-EXISTS_ALONE = "EXISTS is only supported in ExecuteTransaction"  # wording (unconfirmed)
+PARAMETER_COUNT = "Number of parameters in request and statement don't match."
+EXISTS_ALONE = "EXISTS can only be used in ExecuteTransaction write requests."
 
 # --- updates ------------------------------------------------------------------------------------
 
@@ -68,6 +77,9 @@ DELETE_RETURNING = (
 
 DUPLICATE_ITEM = "Duplicate primary key exists in table"
 KEY_NOT_FIXED = "Where clause does not contain a mandatory equality on all key attributes"
+KEY_FIXED_TWICE = "Multiple conditions on same key {name}. Only single item Update/Insert/Delete are supported"
+KEY_TYPE_UNKNOWN = "Key value must be of type S, N, or B. Key name: {name}, Key type: {type_name}"
+KEY_TYPE_OTHER = "Key attribute's data type should match its data type in table's schema: Key {name}"
 RANGE_OVERLAP = "Overlapping conditions with range keys are not supported in where clause"
 INDEX_NOT_FOUND = "The table does not have the specified index"
 GSI_CONSISTENT_READ = "Strongly consistent read is not supported on Global Secondary Indexes"
@@ -79,14 +91,13 @@ FILTER_NOT_PROJECTED = (
 MULTI_ATTRIBUTE_KEYS = (
     "PartiQL statements cannot be executed on tables with multi-attribute HASH keys or multi-attribute RANGE keys."
 )
-# (unconfirmed), from ORDER_WITHOUT_WHERE to ORDER_HASH_FIRST: no capture covers these messages.
 ORDER_WITHOUT_WHERE = "Must have WHERE clause in the statement when using ORDER BY clause."
 ORDER_WITHOUT_HASH = (
     "Must have at least one non-optional hash key condition in WHERE clause when using ORDER BY clause."
 )
-ORDER_NOT_KEY = "Variable reference {name} in ORDER BY clause must be part of the primary key"
-ORDER_HASH_FIRST = (
-    "When the WHERE clause has several hash key values, the hash key must come first in the ORDER BY clause."
+ORDER_NOT_KEY = "Attribute {name} in ORDER BY clause must be part of the primary key"
+ORDER_HASH_NEEDED = (
+    "Must have hash key in ORDER BY clause when more than one hash key condition specified in WHERE clause."
 )
 
 TOKEN_FOR_WRITE = "NextToken is only valid on a SELECT statement"  # noqa: S105 - no secret

@@ -52,7 +52,7 @@ def plan_steps(
                 if told_bytes > TRANSACTION_SIZE_MAX_BYTES or told_json_bytes > REPLY_JSON_MAX_BYTES:
                     raise ValidationException(TRANSACTION_TOO_LARGE) from None
             continue
-        reasons.append(None)
+        reasons.append(planned.reason if isinstance(planned, Planned) else None)
         if isinstance(planned, Planned):
             new, old_item, new_item = planned.new, planned.old_item, planned.new_item
         else:

@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from hashrange.errors import ApiError
 from hashrange.items.types import Item, Key, Row
 from hashrange.tables.entries import EntryWrite
 from hashrange.tables.open_table import OpenTable
@@ -47,6 +48,8 @@ class Planned(msgspec.Struct, frozen=True, gc=False):
     old_item: Item | None = None
     """The item of the old row, if the plan decoded it."""
     new_item: Item | None = None
+    reason: ApiError | None = None
+    """The step's reason if another step cancels the transaction, although this one refuses nothing."""
 
 
 Plan = Callable[[Row | None], Planned | Row | None]

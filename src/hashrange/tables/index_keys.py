@@ -6,7 +6,7 @@ local. Messages never begin with "1 validation error detected: ". Source: servic
 of several faults comes first, and the wording for sizes in whole items, are unconfirmed.
 """
 
-from hashrange.errors import ValidationException, WholeRequestFault
+from hashrange.errors import KeyFault, ValidationException, WholeRequestFault
 from hashrange.items.sizes import value_size_bytes
 from hashrange.items.types import Item
 from hashrange.items.values import type_of
@@ -46,9 +46,9 @@ def check_item_index_keys(table: OpenTable, item: Item) -> None:
             length += len(scalar)
         if length > _SURELY_SHORT:
             if _size_bytes(item, index.keys.partition_names) > PARTITION_KEY_MAX_BYTES:
-                raise ValidationException(PARTITION_KEY_TOO_LONG)
+                raise KeyFault(PARTITION_KEY_TOO_LONG)
             if _size_bytes(item, index.keys.sort_names) > SORT_KEY_MAX_BYTES:
-                raise ValidationException(SORT_KEY_TOO_LONG)
+                raise KeyFault(SORT_KEY_TOO_LONG)
 
 
 def check_assigned_index_keys(table: OpenTable, assigned_types: dict[str, str]) -> None:

@@ -10,7 +10,7 @@ Source: service behaviour, captures to Oct 2026.
 from collections.abc import Callable
 from typing import NamedTuple
 
-from hashrange.errors import ValidationException, WholeRequestFault
+from hashrange.errors import KeyFault, ValidationException, WholeRequestFault
 from hashrange.items.keys import encode_component, encode_partition_key, encode_texts
 from hashrange.items.sizes import binary_size_bytes, text_size_bytes
 from hashrange.items.types import Item, Key
@@ -62,7 +62,7 @@ def key_of(keys: KeySchema, item: Item) -> Item:
 def check_key_value(name: str, key_type: KeyType, scalar: str, *, is_partition: bool) -> None:
     """Refuse the scalar of a key attribute if it is empty or too long; a number is neither.
 
-    Raises WholeRequestFault for an empty scalar, ValidationException for one that is too long.
+    Raises WholeRequestFault for an empty scalar, KeyFault for one that is too long.
     """
     if key_type == "N":
         return
@@ -70,9 +70,9 @@ def check_key_value(name: str, key_type: KeyType, scalar: str, *, is_partition: 
     if not size_bytes:
         raise WholeRequestFault(EMPTY_KEY[key_type].format(name=name))
     if is_partition and size_bytes > PARTITION_KEY_MAX_BYTES:
-        raise ValidationException(PARTITION_KEY_TOO_LONG)
+        raise KeyFault(PARTITION_KEY_TOO_LONG)
     if not is_partition and size_bytes > SORT_KEY_MAX_BYTES:
-        raise ValidationException(SORT_KEY_TOO_LONG)
+        raise KeyFault(SORT_KEY_TOO_LONG)
 
 
 def _one_attribute(keys: KeySchema) -> KeyFunctions:

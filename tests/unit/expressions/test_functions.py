@@ -31,11 +31,11 @@ def test_a_function_of_conditions_that_only_the_checks_know_fails(text: str, mon
         compile_condition("FilterExpression", text, None, VALUES)
 
 
-def test_an_operand_that_is_no_size_fails() -> None:
+def test_an_operand_whose_function_is_unknown_fails() -> None:
     from hashrange.expressions.predicates import compile_operand
 
     with pytest.raises(AssertionError, match="length"):
-        compile_operand(FunctionCall("length", (DocumentPath(("s",)),)))
+        compile_operand(FunctionCall("length", (DocumentPath(("s",)),)), {})
 
 
 def test_a_function_of_updates_that_only_the_checks_know_fails(monkeypatch: pytest.MonkeyPatch) -> None:

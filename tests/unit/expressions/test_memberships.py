@@ -7,6 +7,7 @@ import pytest
 
 from hashrange.expressions.condition import compile_condition
 from hashrange.expressions.memberships import MEMBERS_MIN, Memberships
+from hashrange.expressions.partiql.statement import compile_statement
 from hashrange.expressions.values import contains
 from hashrange.items.types import Value
 
@@ -68,6 +69,19 @@ def test_many_questions_do_not_go_through_the_list_each_time() -> None:
         assert not condition.test(item, {":a": {"N": "-1"}})
     assert Counted.comparisons == 3 * 1_000
     assert condition.test(item, {":a": {"N": "999"}})
+
+
+def test_questions_that_are_operands_of_a_statement_do_not_either() -> None:
+    Counted.comparisons = 0
+    item = {"l": {"L": [Counted(N=str(number)) for number in range(1_000)]}}
+    where = " OR ".join(["contains(l, -1) = true"] * 70)
+    statement = compile_statement(f"SELECT * FROM t WHERE {where}", None)
+    assert statement.where is not None
+    condition = statement.condition([statement.where])
+    assert condition is not None
+    for _ in range(3):
+        assert not condition.test(item, statement.values(None))
+    assert Counted.comparisons == 3 * 1_000
 
 
 def test_nothing_is_kept_for_the_next_item() -> None:

@@ -191,6 +191,15 @@ def test_a_statement_that_did_not_fit_has_done_nothing(scope: Scope) -> None:
     assert found == list(range(FILLING, ITEMS - 1))
 
 
+def test_items_of_failed_conditions_count_too(scope: Scope) -> None:
+    texts = [f"DELETE FROM orders WHERE pk='a' AND sk='{place:02}' AND x = 1" for place in range(ITEMS)]
+    shown = {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
+    statements = [{"Statement": text} | shown for text in texts]
+    reply = ask(scope, batch_execute_statement.OPERATION, {"Statements": statements})
+    assert ["Item" in one["Error"] for one in reply["Responses"]] == [place < FILLING for place in range(ITEMS)]
+    assert {one["Error"]["Code"] for one in reply["Responses"][FILLING:]} == {"ThrottlingError"}
+
+
 def read(scope: Scope, place: int) -> Any:
     body = {"TransactItems": [{"Get": {"TableName": "orders", "Key": key(place)}}]}
     return ask(scope, transact_get_items.OPERATION, body)["Responses"][0]

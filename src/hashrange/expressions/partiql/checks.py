@@ -1,8 +1,8 @@
 """Is a parsed statement valid? Static checks of functions, paths, operands and actions, without the table.
 
-Checks and order are those of conditions, then those of updates, but reserved words and redundant parentheses are
-allowed; some messages are PartiQL's own. Source: service behaviour, captures to Oct 2026; the order among several
-faults is unconfirmed.
+Order: MISSING that is compared → number of operators → unknown functions → misplaced functions of SET values → paths →
+conditions, in the order of the text → updates. Source: service behaviour, captures to 23 October 2026; the order is
+certain for MISSING and among conditions.
 """
 
 from hashrange.errors import RequestFault
@@ -10,10 +10,9 @@ from hashrange.expressions.checks import check_disjoint, check_operator_count, c
 from hashrange.expressions.partiql.reader import PlacedCall, StatementReader
 from hashrange.expressions.partiql.tree import Tree, UpdateStatement
 from hashrange.expressions.terms import CONDITION_FUNCTIONS, ValueCheck, check_terms
-from hashrange.expressions.tree import FunctionCall
 from hashrange.expressions.update_terms import check_actions
 from hashrange.items.types import Value
-from hashrange.messages.partiql import UNRECOGNIZED_FUNCTION
+from hashrange.messages.partiql import MISSING_COMPARED, UNRECOGNIZED_FUNCTION
 
 _UPDATE_FUNCTIONS = ("list_append",)
 
@@ -23,12 +22,18 @@ def check_statement(reader: StatementReader, tree: Tree, constants: dict[str, Va
 
     Returns the checks to repeat on the values of each later request.
     """
+    if reader.compares_missing:
+        raise RequestFault(MISSING_COMPARED)
     check_operator_count(reader)
     for placed in reader.calls:
         _check_known(placed)
     _check_placement(reader)
     check_paths(reader)
-    checks = check_terms(reader, constants)
+    first_refusal = reader.first_refusal
+    if first_refusal is not None:
+        check_terms(reader.kind, reader.conditions[: first_refusal[0]], constants)
+        raise first_refusal[1]
+    checks = check_terms(reader.kind, reader.conditions, constants)
     if isinstance(tree, UpdateStatement):
         check_disjoint(reader.kind, tree.targets)
         check_actions(reader.kind, tree.sets, tree.additions, tree.deletions)
@@ -42,16 +47,8 @@ def _check_known(placed: PlacedCall) -> None:
 
 
 def _check_placement(reader: StatementReader) -> None:
-    """Refuse size() and list_append as conditions, and calls except size() as operands of conditions or calls.
-
-    If several calls are misplaced, the one whose `)` comes first is reported.
-    """
+    """Refuse calls except size() as arguments in a SET value; reports the call whose `)` comes first."""
     wrong = {id(call) for call in reader.operand_calls if call.function != "size"}
-    wrong |= {
-        id(node)
-        for node in reader.conditions
-        if isinstance(node, FunctionCall) and node.function in ("size", "list_append")
-    }
     for call, _ in reader.calls:
         if id(call) in wrong:
             raise misuse_fault(reader.kind, call.function)

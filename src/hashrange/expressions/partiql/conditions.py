@@ -2,65 +2,75 @@
 
 From loose to tight:
 
-    OR    AND    NOT    = <> != < <= > >= BETWEEN IN IS    + -
+    OR    AND    NOT    = <> != < <= > >= BETWEEN IN IS    ||    + -    * / %
 
-`= MISSING` is attribute_not_exists, `!=` is `<>`. Operators that the service lacks (LIKE, ||, arithmetic in conditions
-…) are refused by name. Source: service behaviour, captures to Oct 2026; for expected tokens and their messages
-PartiQL's reference grammar, which agrees with the captures.
+`!=` is `<>`. Faults that are not of the syntax, such as arithmetic in a condition, are recorded (`refuse_later`) and
+raised by `checks.py`; in a SET value they are raised at once. Source: service behaviour, captures to 23 October 2026;
+for expected tokens and their messages PartiQL's reference grammar, which agrees with the captures.
 """
 
 from hashrange.errors import RequestFault
+from hashrange.expressions.checks import misuse_fault, operand_type
 from hashrange.expressions.lexer import END, NAME, SYMBOL
 from hashrange.expressions.partiql.lexer import KEYWORD, QUOTED
 from hashrange.expressions.partiql.literals import begins_data, read_data
 from hashrange.expressions.partiql.reader import PlacedCall, StatementReader
-from hashrange.expressions.partiql.type_conditions import read_boolean_comparison, read_type_test
+from hashrange.expressions.partiql.tree import Constant
+from hashrange.expressions.partiql.type_conditions import MISSING, read_type_test
 from hashrange.expressions.tree import (
     And,
     Arithmetic,
     Between,
     Comparison,
     ConditionNode,
-    DocumentPath,
     FunctionCall,
     Membership,
     Node,
     Not,
     Operand,
     Or,
+    ValueToken,
 )
 from hashrange.items.steps import spend
+from hashrange.messages.expressions import ANY_TYPE, OPERAND_TYPE
 from hashrange.messages.partiql import (
     EXPECTED_AFTER_AND,
     EXPECTED_KEYWORD,
     MISSING_RIGHT_SIDE,
+    NO_BOOLEAN,
     UNEXPECTED_OPERATOR,
     UNEXPECTED_TERM,
     UNSUPPORTED_OPERATION,
+    UNSUPPORTED_OPERATOR,
 )
 
-_OR, _AND, _NOT, _COMPARE, _ADD = 1, 2, 3, 4, 5
+_OR, _AND, _NOT, _COMPARE, _CONCAT, _ADD, _MULTIPLY = 1, 2, 3, 4, 5, 6, 7
 _COMPARISONS = frozenset(("=", "<>", "!=", "<", "<=", ">", ">="))
+_SYMBOL_OPERATORS = dict.fromkeys(_COMPARISONS, _COMPARE) | {
+    "||": _CONCAT, "+": _ADD, "-": _ADD, "*": _MULTIPLY, "/": _MULTIPLY, "%": _MULTIPLY,
+}  # fmt: skip
 _WORD_OPERATORS = {"OR": _OR, "AND": _AND, "BETWEEN": _COMPARE, "IN": _COMPARE, "IS": _COMPARE, "NOT": _COMPARE}
-_CALLABLE_KEYWORDS = frozenset(
-    """
-    AVG BIT_LENGTH CHARACTER_LENGTH CHAR_LENGTH COUNT EXISTS LOWER MAX MIN OCTET_LENGTH SIZE SUBSTRING SUM TRIM UPPER
-    """.split()  # noqa: SIM905 - a list literal would be as many lines
-)
-_UNSUPPORTED = {"LIKE": "Like", "||": "Concat", "*": "Times", "/": "Divide", "%": "Modulo"}
-"""Operators of PartiQL that the service lacks → their names in messages (unconfirmed)."""
+_LIKE = "Like"
+_ARITHMETIC = {"+": "Plus", "-": "Minus", "||": "Concat", "*": "Times", "/": "Divide", "%": "Modulo"}
+"""Operator → its name in messages about SET values (unconfirmed)."""
 _OPERAND_STEPS = 5
 _CONDITIONS = (Comparison, Between, Membership, Not, And, Or)
 
 
 def read_condition(reader: StatementReader) -> ConditionNode:
     """Read the whole condition that begins at the current token."""
-    return _as_condition(reader, _read(reader, _OR))
+    reader.is_condition = True
+    condition = _as_condition(reader, _read(reader, _OR), None)
+    reader.is_condition = False
+    return condition
 
 
 def read_operand(reader: StatementReader) -> Operand:
     """Read a SET value: arithmetic is allowed, conditions are not."""
-    return _as_operand(reader, _read(reader, _ADD), in_condition=False)
+    operand = _read(reader, _CONCAT)
+    if isinstance(operand, _CONDITIONS):
+        reader.fail(UNEXPECTED_TERM)
+    return operand
 
 
 def _read(reader: StatementReader, floor: int, *, is_right_side: bool = False) -> Node:
@@ -69,6 +79,7 @@ def _read(reader: StatementReader, floor: int, *, is_right_side: bool = False) -
     `is_right_side`: an operator precedes the expression; if the text ends there, the missing right side is reported.
     """
     spend(_OPERAND_STEPS)
+    first = reader.position
     node = _read_prefix(reader, is_right_side=is_right_side)
     while True:
         precedence = _precedence_at_hand(reader)
@@ -77,33 +88,21 @@ def _read(reader: StatementReader, floor: int, *, is_right_side: bool = False) -
         if precedence in (_OR, _AND):
             node = _read_chain(reader, node, precedence)
         elif precedence == _COMPARE:
-            node = _read_comparison(reader, node)
+            node = _read_comparison(reader, node, first)
         else:
-            operator = reader.token.text
-            reader.position += 1
-            reader.operator_count += 1
-            right = _read(reader, _ADD + 1, is_right_side=True)
-            if isinstance(node, Arithmetic) or isinstance(right, Arithmetic):  # a SET value may have one operator
-                raise _arithmetic_fault(reader, operator)
-            node = Arithmetic(operator, _as_operand(reader, node, False), _as_operand(reader, right, False))
+            node = _read_arithmetic(reader, node, precedence)
 
 
 def _precedence_at_hand(reader: StatementReader) -> int:
-    """Precedence of the operator at the current token, 0 if there is none; refuses operators that the service lacks."""
+    """Precedence of the operator at the current token, 0 if there is none; refuses LIKE, which the service lacks."""
     kind, text, _, _ = reader.tokens[reader.position]
     if kind == SYMBOL:
-        if text in _COMPARISONS:
-            return _COMPARE
-        if text in ("+", "-"):
-            return _ADD
-    elif kind == KEYWORD:
-        if text in _WORD_OPERATORS:
-            return _WORD_OPERATORS[text]
-    else:
+        return _SYMBOL_OPERATORS.get(text, 0)
+    if kind != KEYWORD:
         return 0
-    if text in _UNSUPPORTED:
-        raise reader.refuse(UNSUPPORTED_OPERATION.format(operation=_UNSUPPORTED[text]))
-    return 0
+    if text == "LIKE":
+        raise reader.refuse(UNSUPPORTED_OPERATION.format(operation=_LIKE))
+    return _WORD_OPERATORS.get(text, 0)
 
 
 # --- operands, brackets and NOT -----------------------------------------------------------------------
@@ -112,12 +111,7 @@ def _precedence_at_hand(reader: StatementReader) -> int:
 def _read_prefix(reader: StatementReader, *, is_right_side: bool) -> Node:
     kind, text, _, _ = reader.tokens[reader.position]
     if kind == KEYWORD and text == "NOT":
-        reader.enter()
-        reader.position += 1
-        reader.operator_count += 1
-        node: Node = reader.note(Not(_as_condition(reader, _read(reader, _NOT))))
-        reader.depth -= 1
-        return node
+        return _read_negation(reader)
     if kind == SYMBOL and text == "(":
         reader.enter()
         reader.position += 1
@@ -127,11 +121,27 @@ def _read_prefix(reader: StatementReader, *, is_right_side: bool) -> Node:
         return node
     if begins_data(reader):
         return reader.add_value(read_data(reader))
-    if reader.is_call() and (kind == NAME or (kind == KEYWORD and text in _CALLABLE_KEYWORDS)):
+    if reader.is_function():
         return _read_call(reader)
     if kind not in (NAME, QUOTED):
+        if reader.is_condition and reader.skip_word("MISSING"):
+            return MISSING
         reader.fail(MISSING_RIGHT_SIDE if is_right_side and kind == END else None)
     return reader.read_path()
+
+
+def _read_negation(reader: StatementReader) -> Node:
+    """Read any number of NOTs and the condition after them."""
+    first = reader.position
+    while reader.skip_word("NOT"):
+        reader.operator_count += 1
+    count = reader.position - first
+    reader.enter()
+    node: ConditionNode = _as_condition(reader, _read(reader, _NOT), "NOT")
+    reader.depth -= 1
+    for _ in range(count):
+        node = reader.note(Not(node))
+    return node
 
 
 def _read_call(reader: StatementReader) -> FunctionCall:
@@ -159,30 +169,45 @@ def _read_call(reader: StatementReader) -> FunctionCall:
 # --- operators ----------------------------------------------------------------------------------
 
 
+def _read_arithmetic(reader: StatementReader, left: Node, precedence: int) -> Arithmetic:
+    """Read an operator and its right side. A condition may have none; a SET value may have one, + or -."""
+    operator = reader.token.text
+    reader.position += 1
+    reader.operator_count += 1
+    if reader.is_condition:
+        reader.refuse_later(reader.refuse(UNSUPPORTED_OPERATOR.format(operator=operator)))
+    elif precedence != _ADD:
+        raise _arithmetic_fault(reader, operator)
+    right = _read(reader, precedence + 1, is_right_side=True)
+    if not reader.is_condition and (isinstance(left, Arithmetic) or isinstance(right, Arithmetic)):
+        raise _arithmetic_fault(reader, operator)
+    return Arithmetic(operator, _as_part(reader, left), _as_part(reader, right))
+
+
 def _read_chain(reader: StatementReader, first: Node, precedence: int) -> ConditionNode:
     """Read the rest of a chain of AND, or of OR, that begins with `first`; returns one node for the chain."""
     word = "AND" if precedence == _AND else "OR"
-    parts = [_as_condition(reader, first)]
+    parts = [_as_condition(reader, first, word)]
     while reader.skip_word(word):
         reader.operator_count += 1
-        parts.append(_as_condition(reader, _read(reader, precedence + 1, is_right_side=True)))
+        parts.append(_as_condition(reader, _read(reader, precedence + 1, is_right_side=True), word))
     return reader.note(And(tuple(parts)) if word == "AND" else Or(tuple(parts)))
 
 
-def _read_comparison(reader: StatementReader, left: Node) -> ConditionNode:
-    """Read a comparison, BETWEEN, IN or IS after its left operand."""
+def _read_comparison(reader: StatementReader, left: Node, first: int) -> ConditionNode:
+    """Read a comparison, BETWEEN, IN or IS after its left operand, which begins at the position `first`."""
     if isinstance(left, _CONDITIONS):
         reader.fail(UNEXPECTED_OPERATOR)
     word = reader.token.text
     reader.position += 1
     reader.operator_count += 1
     if word == "IS":
-        return read_type_test(reader, left)
+        return read_type_test(reader, left, first)
     is_negated = word == "NOT"
     if is_negated:
         word = reader.token.text
         if reader.token.kind == KEYWORD and word == "LIKE":
-            raise reader.refuse(UNSUPPORTED_OPERATION.format(operation=_UNSUPPORTED[word]))
+            raise reader.refuse(UNSUPPORTED_OPERATION.format(operation=_LIKE))
         if reader.token.kind != KEYWORD or word not in ("BETWEEN", "IN"):
             reader.fail()
         reader.position += 1
@@ -192,24 +217,31 @@ def _read_comparison(reader: StatementReader, left: Node) -> ConditionNode:
         node = _read_between(reader, left)
     elif word == "IN":
         node = _read_in(reader, left)
-    elif word in ("=", "<>", "!=") and isinstance(left, DocumentPath) and reader.skip_word("MISSING"):
-        return FunctionCall("attribute_not_exists" if word == "=" else "attribute_exists", (left,))
     else:
-        right = _read(reader, _ADD, is_right_side=True)
-        truth = read_boolean_comparison(reader, word, left, right)
-        if truth is not None:
-            return truth
-        node = Comparison("<>" if word == "!=" else word, _as_operand(reader, left), _as_operand(reader, right))
+        node = _read_order(reader, word, left)
+        if isinstance(node, Not):
+            return node
     node = reader.note(node)
     return reader.note(Not(node)) if is_negated else node
 
 
+def _read_order(reader: StatementReader, operator: str, left: Node) -> Comparison | Not:
+    """Read a comparison's right side. `<>` beside size() is the negation of `=`, true if size() has no value."""
+    right = _read(reader, _CONCAT, is_right_side=True)
+    one, other = _as_operand(reader, left), _as_operand(reader, right)
+    if operator not in ("<>", "!="):
+        return Comparison(operator, one, other)
+    if any(isinstance(operand, FunctionCall) and operand.function == "size" for operand in (one, other)):
+        return reader.note(Not(reader.note(Comparison("=", one, other))))
+    return Comparison("<>", one, other)
+
+
 def _read_between(reader: StatementReader, operand: Node) -> Between:
-    lower = _as_operand(reader, _read(reader, _ADD, is_right_side=True))
+    lower = _as_operand(reader, _read(reader, _CONCAT, is_right_side=True))
     reader.take_word("AND", EXPECTED_KEYWORD.format(word="AND"))
     if reader.token.kind == END:
         reader.fail(EXPECTED_AFTER_AND)
-    upper = _as_operand(reader, _read(reader, _ADD, is_right_side=True))
+    upper = _as_operand(reader, _read(reader, _CONCAT, is_right_side=True))
     return Between(_as_operand(reader, operand), lower, upper)
 
 
@@ -219,39 +251,72 @@ def _read_in(reader: StatementReader, operand: Node) -> Membership:
     if closer is None:
         reader.fail(MISSING_RIGHT_SIDE if reader.token.kind == END else None)
     reader.position += 1
-    options = [_as_operand(reader, _read(reader, _ADD))]
+    options = [_as_operand(reader, _read(reader, _CONCAT))]
     while not reader.skip_symbol(closer):
         reader.take_symbol(",", closer)
-        options.append(_as_operand(reader, _read(reader, _ADD)))
+        options.append(_as_operand(reader, _read(reader, _CONCAT)))
     return Membership(_as_operand(reader, operand), tuple(options))
 
 
 # --- nodes as conditions or operands ------------------------------------------------------------------
 
 
-def _as_condition(reader: StatementReader, node: Node) -> ConditionNode:
-    """Return `node` as a condition, and record it if it is a call; refuses an operand."""
-    if isinstance(node, FunctionCall):
-        return reader.note(node)
-    if not isinstance(node, _CONDITIONS):
-        reader.fail(UNEXPECTED_TERM)
-    return node
+def _as_condition(reader: StatementReader, node: Node, operator: str | None) -> ConditionNode:
+    """Return `node` as a condition, and record it if it is a call; refuses an operand.
 
-
-def _as_operand(reader: StatementReader, node: Node, in_condition: bool = True) -> Operand:
-    """Return `node` as an operand; refuses conditions.
-
-    `in_condition` (also true for arguments of calls): refuse arithmetic, and append a call to `reader.operand_calls`.
+    `operator` (AND, OR or NOT) holds the condition; None if the whole WHERE is this condition.
     """
     if isinstance(node, _CONDITIONS):
+        return node
+    if isinstance(node, FunctionCall) and operand_type(node) == "BOOL":
+        return reader.note(node)
+    if isinstance(node, ValueToken) and node.type_name == "BOOL":
+        return reader.note(Comparison("=", node, reader.add_value(Constant({"BOOL": True}))))
+    if isinstance(node, FunctionCall) and node.function != "size":
+        if node.function == "list_append":
+            reader.refuse_later(misuse_fault(reader.kind, node.function))
+    elif not _refuse_missing(reader, node):
+        message = NO_BOOLEAN
+        if operator is not None:
+            message = OPERAND_TYPE.format(operator=operator, type_name=operand_type(node) or ANY_TYPE)
+        reader.refuse_later(reader.refuse(message))
+    return Comparison("=", MISSING, MISSING)  # in place of what is refused
+
+
+def _as_operand(reader: StatementReader, node: Node) -> Operand:
+    """Return `node` as an operand of a condition or an argument of a call; refuses conditions.
+
+    A call of a function of conditions is recorded, since it is a condition as well; in a SET value, each call is.
+    """
+    operand = _as_part(reader, node)
+    if isinstance(operand, FunctionCall):
+        if not reader.is_condition:
+            reader.operand_calls.append(operand)
+        elif operand.function == "list_append":
+            reader.refuse_later(misuse_fault(reader.kind, operand.function))
+        elif operand_type(operand) == "BOOL":
+            reader.note(operand)
+    elif isinstance(operand, Arithmetic) and not reader.is_condition:
+        raise _arithmetic_fault(reader, operand.operator)
+    return operand
+
+
+def _as_part(reader: StatementReader, node: Node) -> Operand:
+    """Return `node` as an operand, of arithmetic too; refuses conditions and MISSING."""
+    if isinstance(node, _CONDITIONS):
         reader.fail(UNEXPECTED_TERM)
-    if isinstance(node, Arithmetic) and in_condition:
-        raise _arithmetic_fault(reader, node.operator)
-    if isinstance(node, FunctionCall) and in_condition:
-        reader.operand_calls.append(node)
+    _refuse_missing(reader, node)
     return node
+
+
+def _refuse_missing(reader: StatementReader, node: Node) -> bool:
+    """True if `node` is MISSING, which is refused everywhere except beside IS."""
+    if node is MISSING:
+        reader.compares_missing = True
+        return True
+    return False
 
 
 def _arithmetic_fault(reader: StatementReader, operator: str) -> RequestFault:
-    """Return the fault of a + or - where the service does not support arithmetic."""
-    return reader.refuse(UNSUPPORTED_OPERATION.format(operation="Plus" if operator == "+" else "Minus"))
+    """Return the fault of an operator that a SET value may not have in this place."""
+    return reader.refuse(UNSUPPORTED_OPERATION.format(operation=_ARITHMETIC[operator]))

@@ -26,3 +26,9 @@ OPERATOR_WORDS = frozenset(("AND", "BETWEEN", "EXCEPT", "IN", "INTERSECT", "IS",
 """Keywords that are operators: in a wrong place they are reported as unexpected operators, not keywords."""
 PREPOSITIONS = frozenset(("AS", "AT", "BY", "FOR"))
 """Keywords that are reported as unexpected terms in a wrong place: PartiQL's grammar gives each its own token type."""
+CALLABLE_KEYWORDS = frozenset(
+    """
+    AVG BIT_LENGTH CHARACTER_LENGTH CHAR_LENGTH COUNT EXISTS LOWER MAX MIN OCTET_LENGTH SIZE SUBSTRING SUM TRIM UPPER
+    """.split()  # noqa: SIM905 - a list literal would be as many lines
+)
+"""Keywords that are functions."""

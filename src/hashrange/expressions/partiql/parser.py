@@ -8,11 +8,9 @@
     exists = EXISTS(select)
     source = table | table.index
 
-Source: service behaviour, captures to Oct 2026; for expected tokens and their messages PartiQL's reference grammar,
-which agrees with the captures.
+Other text is refused (`whole_expressions.py`). Source: service behaviour, captures to 23 October 2026; for expected
+tokens and their messages PartiQL's reference grammar, which agrees with the captures.
 """
-
-from typing import NoReturn
 
 from hashrange.errors import RequestFault
 from hashrange.expressions.lexer import END, NAME, SYMBOL
@@ -33,6 +31,7 @@ from hashrange.expressions.partiql.tree import (
     UpdateStatement,
 )
 from hashrange.expressions.partiql.type_conditions import refuse_type_test
+from hashrange.expressions.partiql.whole_expressions import refuse_expression
 from hashrange.expressions.tree import ConditionNode, DocumentPath
 from hashrange.items.steps import spend
 from hashrange.messages.partiql import (
@@ -66,34 +65,37 @@ _JOINS = frozenset(("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL"
 
 def read_statement(reader: StatementReader) -> Tree:
     """Parse a whole statement; raises the first fault of its text."""
-    tree: Tree
-    if reader.skip_word("SELECT"):
-        tree = _read_select(reader)
-    elif reader.skip_word("INSERT"):
-        tree = _read_insert(reader)
-    elif reader.skip_word("UPDATE"):
-        tree = _read_update(reader)
-    elif reader.skip_word("DELETE"):
-        tree = _read_delete(reader)
-    elif reader.skip_word("FROM"):
-        tree = _read_update_from_first(reader)
-    elif reader.is_word("EXISTS"):
-        tree = _read_exists(reader)
-    else:
-        _refuse_start(reader)
+    tree = _read_verb(reader)
+    if tree is None:
+        if reader.is_word("EXISTS"):
+            tree = _read_exists(reader)
+            if reader.is_operator() or reader.is_symbol("*"):  # EXISTS(…) is only the beginning of an expression
+                reader.position = 0
+                refuse_expression(reader, _skip_verb)
+        elif reader.token.kind == KEYWORD and reader.token.text in _OTHER_STATEMENTS:
+            reader.fail(EXPECTED_STATEMENT)
+        else:
+            refuse_expression(reader, _skip_verb)
     reader.expect_end()
     return tree
 
 
-def _refuse_start(reader: StatementReader) -> NoReturn:
-    """Refuse text that begins no statement; the messages differ for text that begins an expression."""
-    kind, text, _, _ = reader.token
-    if kind in (END, SYMBOL) or (kind == KEYWORD and text not in _OTHER_STATEMENTS):
-        reader.fail()
-    following = reader.following.kind
-    reader.position += following != END
-    is_trailing = following not in (END, SYMBOL) and not reader.is_operator() and kind != KEYWORD
-    reader.fail(TRAILING_TEXT if is_trailing else EXPECTED_STATEMENT)
+def _read_verb(reader: StatementReader) -> Tree | None:
+    """Read a statement that begins with a verb or FROM; None if the current token is neither."""
+    if reader.skip_word("SELECT"):
+        return _read_select(reader)
+    if reader.skip_word("INSERT"):
+        return _read_insert(reader)
+    if reader.skip_word("UPDATE"):
+        return _read_update(reader)
+    if reader.skip_word("DELETE"):
+        return _read_delete(reader)
+    return _read_update_from_first(reader) if reader.skip_word("FROM") else None
+
+
+def _skip_verb(reader: StatementReader) -> bool:
+    """Read a statement inside an expression; False if none begins at the current token."""
+    return _read_verb(reader) is not None
 
 
 # --- SELECT -------------------------------------------------------------------------------------

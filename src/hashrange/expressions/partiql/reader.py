@@ -7,8 +7,9 @@ the stack.
 from typing import NamedTuple, NoReturn, TypeVar
 
 from hashrange.errors import RequestFault
+from hashrange.expressions.checks import PARTIQL
 from hashrange.expressions.lexer import END, NAME, SYMBOL, Token, fault
-from hashrange.expressions.partiql.keywords import OPERATOR_WORDS, PREPOSITIONS
+from hashrange.expressions.partiql.keywords import CALLABLE_KEYWORDS, OPERATOR_WORDS, PREPOSITIONS
 from hashrange.expressions.partiql.lexer import (
     KEYWORD,
     NUMBER,
@@ -66,8 +67,7 @@ class PlacedCall(NamedTuple):
 class StatementReader:
     """Reads one statement's tokens; its attributes keep facts for the static checks."""
 
-    kind = ""
-    """Parameter that messages name, as in `Invalid UpdateExpression: …`; empty, as PartiQL's messages name none."""
+    kind = PARTIQL
 
     def __init__(self, text: str, types: tuple[str, ...]) -> None:
         self.text = text
@@ -82,7 +82,13 @@ class StatementReader:
         self.paths: list[DocumentPath] = []
         self.calls: list[PlacedCall] = []
         self.operand_calls: list[FunctionCall] = []
-        """Calls found as operands of conditions or arguments of other calls."""
+        """Calls found as arguments of calls in SET values."""
+        self.is_condition = False
+        """True while a WHERE clause is read."""
+        self.compares_missing = False
+        """True if a condition has MISSING in another place than beside IS."""
+        self.first_refusal: tuple[int, RequestFault] | None = None
+        """The first of `refuse_later`, and the number of conditions recorded before it."""
         self.conditions: list[ConditionNode] = []
         """Every condition in the text, each after the conditions that it consists of."""
         self.operator_count = 0
@@ -103,6 +109,11 @@ class StatementReader:
         """True if `(` follows the current token."""
         kind, text, _, _ = self.following
         return kind == SYMBOL and text == "("
+
+    def is_function(self) -> bool:
+        """True if the current token is the name of a function that is called."""
+        kind, text, _, _ = self.token
+        return self.is_call() and (kind == NAME or (kind == KEYWORD and text in CALLABLE_KEYWORDS))
 
     def fail(self, detail: str | None = None) -> NoReturn:
         """Raise a syntax error: `detail`, by default the message for the current token's kind."""
@@ -168,6 +179,11 @@ class StatementReader:
     def refuse(self, message: str) -> RequestFault:
         """Return the RequestFault with this message, which the caller raises; `fail` is for syntax errors."""
         return fault(self.kind, message)
+
+    def refuse_later(self, refusal: RequestFault) -> None:
+        """Record a fault of a condition, which the static checks raise, in the order of the text."""
+        if self.first_refusal is None:
+            self.first_refusal = len(self.conditions), refusal
 
     def enter(self) -> None:
         """Enter one more level of brackets or NOT; refuses too many levels."""

@@ -1,8 +1,8 @@
 """How is a PartiQL statement compiled? Text and types of parameters become a Statement, which is cached.
 
-Order of checks: no more parameters than characters → no lone surrogates in the text → one type per parameter → syntax →
-number of parameters → their values → static checks. Tables are unknown here: operations find out which conditions fix a
-key. Source: service behaviour, captures to Oct 2026; the order is partly unconfirmed.
+Order of checks: no lone surrogates in the text → one type per parameter → syntax → not too few parameters → their values
+→ static checks. Further parameters than the text has `?` are ignored. Tables are unknown here: operations find out which
+conditions fix a key. Source: service behaviour, captures to 23 October 2026; the order is partly unconfirmed.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -184,7 +184,7 @@ def compile_statement(text: str, parameters: RawParameters | None) -> Statement:
     request; the caller must call `check_item` on the item of an INSERT. Cached: a hit costs about 0.5 µs.
     """
     if parameters is not None and len(parameters) > len(text):
-        raise RequestFault(PARAMETER_COUNT)  # before a walk over very many parameters
+        parameters = parameters[: len(text)]  # no walk over very many parameters that the text cannot use
     key: tuple[object, ...] = (text,) if parameters is None else (text, *map(tuple, parameters))
     statement = _cached(key)
     if statement is None:
@@ -209,7 +209,7 @@ def _compile(text: str, parameters: RawParameters) -> Statement:
         types.append(type_name)
     reader = StatementReader(text, tuple(types))
     tree = read_statement(reader)
-    if reader.parameter_count != len(parameters):
+    if reader.parameter_count > len(parameters):
         raise RequestFault(PARAMETER_COUNT)
     table = ValueTable(reader.data)
     return Statement(tree, reader, table, check_statement(reader, tree, table.fill(parameters)))

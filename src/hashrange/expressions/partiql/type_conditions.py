@@ -1,106 +1,97 @@
-"""How are `path IS type` and `function(…) = true` (or false) read, which expressions lack? They become nodes of expressions.
+"""How is `x IS type` read? It becomes nodes of expressions: `a IS STRING` is attribute_type, `a IS MISSING` attribute_not_exists.
 
-`a IS STRING` is attribute_type, `begins_with(a, 'x') = false` is NOT begins_with.
-Source: service behaviour, captures to Oct 2026; the types STRING, BOOL, NULL and MISSING are confirmed.
+The types are those of PartiQL; only a few of them can be tested. Source: service behaviour, captures to 23 October 2026;
+the language's reference grammar (names of types).
 """
 
 from typing import NoReturn
 
 from hashrange.expressions.lexer import NAME
-from hashrange.expressions.partiql.lexer import KEYWORD
+from hashrange.expressions.partiql.lexer import KEYWORD, NUMBER
 from hashrange.expressions.partiql.reader import StatementReader
 from hashrange.expressions.partiql.tree import Constant
-from hashrange.expressions.tree import (
-    And,
-    Comparison,
-    ConditionNode,
-    DocumentPath,
-    FunctionCall,
-    Node,
-    Not,
-    Or,
-    ValueToken,
-)
-from hashrange.items.types import SET_TYPES
-from hashrange.messages.partiql import EXPECTED_TYPE_NAME, UNSUPPORTED_OPERATION
+from hashrange.expressions.tree import Comparison, ConditionNode, DocumentPath, FunctionCall, Node, Not, ValueToken
+from hashrange.messages.partiql import EXPECTED_TYPE_NAME, IS_LEFT, IS_TYPE, UNSUPPORTED_OPERATION
 
+MISSING = DocumentPath(("",))
+"""The operand MISSING: the path of an attribute that no item has."""
 _TESTED_TYPES = {
-    "NULL": ("NULL",), "BOOL": ("BOOL",), "BOOLEAN": ("BOOL",), "STRING": ("S",), "NUMBER": ("N",), "NUMERIC": ("N",),
-    "DECIMAL": ("N",), "BINARY": ("B",), "BLOB": ("B",), "LIST": ("L",), "MAP": ("M",), "STRUCT": ("M",), "TUPLE": ("M",),
-    "SET": SET_TYPES, "BAG": SET_TYPES,
+    "NullType": "NULL", "BooleanType": "BOOL", "StringType": "S", "NumericType": "N", "BlobType": "B", "ListType": "L",
+    "StructType": "M", "TupleType": "M",
 }  # fmt: skip
-"""Type name after IS (the service's or PartiQL's) → the service's types."""
-_UNTESTED_TYPES = frozenset(
+"""Type of PartiQL → the service's type. Beside these, IS tests only for MISSING."""
+_MISSING_TYPE = "MissingType"
+_TYPES = {
+    "ANY": "AnyType", "BAG": "BagType", "BIGINT": "Integer8Type", "BLOB": "BlobType", "BOOL": "BooleanType",
+    "BOOLEAN": "BooleanType", "CHAR": "CharacterType", "CHARACTER": "CharacterType", "CLOB": "ClobType", "DATE": "DateType",
+    "DEC": "DecimalType", "DECIMAL": "DecimalType", "FLOAT": "FloatType", "INT": "IntegerType", "INT2": "SmallintType",
+    "INT4": "Integer4Type", "INT8": "Integer8Type", "INTEGER": "IntegerType", "INTEGER2": "SmallintType",
+    "INTEGER4": "Integer4Type", "INTEGER8": "Integer8Type", "LIST": "ListType", "MISSING": _MISSING_TYPE,
+    "NULL": "NullType", "NUMERIC": "NumericType", "REAL": "RealType", "SEXP": "SexpType", "SMALLINT": "SmallintType",
+    "STRING": "StringType", "STRUCT": "StructType", "SYMBOL": "SymbolType", "TIME": "TimeType",
+    "TIMESTAMP": "TimestampType", "TUPLE": "TupleType", "VARCHAR": "CharacterVaryingType",
+}  # fmt: skip
+"""Word after IS → type of PartiQL."""
+_TWO_WORDS = {
+    ("CHARACTER", "VARYING"): "CharacterVaryingType",
+    ("DOUBLE", "PRECISION"): "DoublePrecisionType",
+}
+_ARGUMENTS = {
+    "CharacterType": 1, "CharacterVaryingType": 1, "FloatType": 1, "TimeType": 1, "DecimalType": 2, "NumericType": 2,
+}  # fmt: skip
+"""Type of PartiQL → numbers that it may have in parentheses, at most."""
+
+
+def read_type_test(reader: StatementReader, left: Node, first: int) -> ConditionNode:
+    """Read `[NOT] type` after `left IS`; `first` is the position of the first token of `left`.
+
+    Refuses, later, a `left` that is computed, and types that no value of the service has.
     """
-    BIGINT CHAR CHARACTER CLOB DATE DEC FLOAT INT INT2 INT4 INT8 INTEGER INTEGER2 INTEGER4 INTEGER8 REAL SEXP SMALLINT SYMBOL
-    TIME TIMESTAMP VARCHAR
-    """.split()  # noqa: SIM905 - a list literal would be as many lines
-)
-"""Types of PartiQL that no value of the service has; a test for them is refused."""
-_TRUTH_FUNCTIONS = ("attribute_exists", "attribute_not_exists", "attribute_type", "begins_with", "contains")
-_TRUE, _FALSE = Constant({"BOOL": True}), Constant({"BOOL": False})
-
-
-def read_type_test(reader: StatementReader, left: Node) -> ConditionNode:
-    """Read `[NOT] type` after `left IS`; refuses a `left` that is no path, and types that the service lacks."""
     is_negated = reader.skip_word("NOT")
-    word = _read_type_name(reader)
-    if not isinstance(left, DocumentPath) or (word != "MISSING" and word not in _TESTED_TYPES):
-        raise reader.refuse(UNSUPPORTED_OPERATION.format(operation="IsType"))
-    if word == "MISSING":
+    reader.operator_count += is_negated
+    type_name = read_type(reader)
+    if not isinstance(left, DocumentPath | ValueToken):
+        reader.refuse_later(reader.refuse(IS_LEFT))
+    elif type_name in _TESTED_TYPES:
+        test = FunctionCall("attribute_type", (left, reader.add_value(Constant({"S": _TESTED_TYPES[type_name]}))))
+        return reader.note(Not(reader.note(test))) if is_negated else test
+    elif type_name != _MISSING_TYPE:
+        while reader.tokens[first].text == "(":
+            first += 1
+        reader.refuse_later(reader.refuse(IS_TYPE.format(type_name=type_name, place=reader.place(first))))
+    elif isinstance(left, DocumentPath):
         return FunctionCall("attribute_exists" if is_negated else "attribute_not_exists", (left,))
-    tests = [
-        FunctionCall("attribute_type", (left, reader.add_value(Constant({"S": name})))) for name in _TESTED_TYPES[word]
-    ]
-    if len(tests) == 1 and not is_negated:
-        return tests[0]
-    for test in tests:
-        reader.note(test)
-    condition: ConditionNode = tests[0] if len(tests) == 1 else reader.note(Or(tuple(tests)))
-    return reader.note(Not(condition)) if is_negated else condition
+    else:  # a literal is never missing
+        return reader.note(Comparison("<>" if is_negated else "=", left, MISSING))
+    return Comparison("=", MISSING, MISSING)  # in place of what is refused
 
 
 def refuse_type_test(reader: StatementReader) -> NoReturn:
     """Refuse `IS [NOT] type` outside conditions, after reading the type; raises syntax errors in it first."""
     reader.skip_word("NOT")
-    _read_type_name(reader)
+    read_type(reader)
     raise reader.refuse(UNSUPPORTED_OPERATION.format(operation="IsType"))
 
 
-def _read_type_name(reader: StatementReader) -> str:
+def read_type(reader: StatementReader) -> str:
+    """Read the name of a type, with its numbers in parentheses; returns the type of PartiQL."""
     kind, text, _, _ = reader.token
     word = text.upper()
-    if kind not in (KEYWORD, NAME):
+    type_name = _TWO_WORDS.get((word, reader.following.text.upper()))
+    words = 1 if type_name is None else 2
+    type_name = type_name or _TYPES.get(word)
+    if kind not in (KEYWORD, NAME) or type_name is None:
         reader.fail(EXPECTED_TYPE_NAME)
-    if word == "DOUBLE" and reader.following.text.upper() == "PRECISION":
-        reader.position += 2
-        return "DOUBLE PRECISION"
-    if word != "MISSING" and word not in _TESTED_TYPES and word not in _UNTESTED_TYPES:
-        reader.fail(EXPECTED_TYPE_NAME)
+    reader.position += words
+    if type_name in _ARGUMENTS and reader.skip_symbol("("):
+        _read_number(reader)
+        if _ARGUMENTS[type_name] == 2 and reader.skip_symbol(","):
+            _read_number(reader)
+        reader.take_symbol(")")
+    return type_name
+
+
+def _read_number(reader: StatementReader) -> None:
+    if reader.token.kind != NUMBER:
+        reader.fail()
     reader.position += 1
-    return word
-
-
-def read_boolean_comparison(reader: StatementReader, operator: str, left: Node, right: Node) -> ConditionNode | None:
-    """The condition equivalent to a comparison such as `function(…) = true`; None for comparisons of other kinds.
-
-    The operands may be swapped, the operator `<>` or `!=`, and the value `false` or a parameter of type BOOL.
-    """
-    if operator not in ("=", "<>", "!="):
-        return None
-    call, value = (left, right) if isinstance(left, FunctionCall) else (right, left)
-    if not isinstance(call, FunctionCall) or call.function not in _TRUTH_FUNCTIONS:
-        return None
-    if not isinstance(value, ValueToken) or value.type_name != "BOOL":
-        return None
-    if reader.data[value.token] in (_TRUE, _FALSE):
-        if (reader.data[value.token] == _TRUE) == (operator == "="):
-            return call
-        return reader.note(Not(reader.note(call)))
-    wanted, unwanted = (_TRUE, _FALSE) if operator == "=" else (_FALSE, _TRUE)
-    reader.note(call)
-    if_true = reader.note(Comparison("=", value, reader.add_value(wanted)))
-    if_false = reader.note(Comparison("=", value, reader.add_value(unwanted)))
-    fits = reader.note(And((if_true, call)))
-    fits_not = reader.note(And((if_false, reader.note(Not(call)))))
-    return reader.note(Or((fits, fits_not)))

@@ -5,7 +5,13 @@ Each public function returns a Plan: a pure function from the old row to the new
 
 from __future__ import annotations  # otherwise making a plan evaluates annotations: 1 µs
 
-from hashrange.errors import DuplicateItemException, RequestFault, ValidationException, WholeRequestFault
+from hashrange.errors import (
+    ConditionalCheckFailedException,
+    DuplicateItemException,
+    RequestFault,
+    ValidationException,
+    WholeRequestFault,
+)
 from hashrange.expressions.condition import CompiledCondition
 from hashrange.expressions.update import CompiledUpdate
 from hashrange.items.row_layout import row_size_bytes
@@ -16,7 +22,7 @@ from hashrange.items.types import Item, Row, Value
 from hashrange.items.values import check_item
 from hashrange.limits import ITEM_SIZE_MAX_BYTES
 from hashrange.messages.partiql import DUPLICATE_ITEM
-from hashrange.messages.reads import UPDATED_ITEM_TOO_LARGE
+from hashrange.messages.reads import CONDITION_FAILED, UPDATED_ITEM_TOO_LARGE
 from hashrange.operations.items.conditions import NO_ITEM, check_condition
 from hashrange.tables.change import Plan, Planned
 from hashrange.tables.index_keys import check_updated_index_keys
@@ -68,8 +74,12 @@ def plan_delete(condition: CompiledCondition | None, values: dict[str, Value], o
 
 
 def plan_delete_of_present(delete: Plan) -> Plan:
-    """The plan `delete`, except that it does nothing if the item is missing, without testing the condition."""
-    return lambda old: None if old is None else delete(old)
+    """The plan `delete`, except that it does nothing if the item is missing, without testing the condition.
+
+    If another step cancels its transaction, the missing item counts as a condition that fails.
+    """
+    missing = Planned(None, reason=ConditionalCheckFailedException(CONDITION_FAILED))
+    return lambda old: missing if old is None else delete(old)
 
 
 def plan_refusal(fault: ValidationException) -> Plan:

@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from hashrange.errors import ValidationException
+from hashrange.errors import KeyFault, ValidationException
 from hashrange.expressions.condition import CompiledCondition
 from hashrange.expressions.update import CompiledUpdate
 from hashrange.items.rows import encode_row
@@ -239,7 +239,7 @@ def check_fit(table: OpenTable, action: Action) -> None:
             check_assigned_index_keys(table, update.assigned_types)
         for name in (table.partition_name, table.sort_name):
             if name in update.attributes:
-                raise ValidationException(CANNOT_UPDATE_KEY.format(name=name))
+                raise KeyFault(CANNOT_UPDATE_KEY.format(name=name))
     if condition is not None:
         check_key_paths(table, condition.nested_attributes)
 

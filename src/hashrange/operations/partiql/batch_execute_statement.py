@@ -2,8 +2,7 @@
 
 Order of checks: each statement by itself, in the order of the request → reads and writes mixed → each statement against
 its table → items named twice. A fault of one statement becomes its error, except `Malformed`; mixed reads and writes,
-and items named twice, refuse the whole request too. Reads must fix the primary key;
-ReturnValuesOnConditionCheckFailure has no effect.
+and items named twice, refuse the whole request too. Reads must fix the primary key.
 
 Our choices, unconfirmed: ConsumedCapacity has a member for each statement that took effect, in order;
 failed statements do not count in the two checks of the whole request; once the reply has more than 32 MB of JSON, a
@@ -15,22 +14,35 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from hashrange.errors import ApiError, InternalServerError, StorageBusy, ThrottlingException, ValidationException
+from hashrange.errors import (
+    ApiError,
+    InternalServerError,
+    KeyFault,
+    StorageBusy,
+    ThrottlingException,
+    ValidationException,
+)
 from hashrange.expressions.partiql.statement import Statement, compile_statement
 from hashrange.items.row_layout import row_json_bytes
 from hashrange.items.rows import part_row
-from hashrange.items.types import Row, Value
+from hashrange.items.types import Key, Row, Value
 from hashrange.limits import BATCH_STATEMENTS_MAX, REPLY_JSON_MAX_BYTES
 from hashrange.messages.http import INTERNAL_ERROR
 from hashrange.messages.partiql import BATCH_KEY_NOT_FIXED, BATCH_MIXED, BATCH_REPLY_FULL, EXISTS_ALONE
 from hashrange.messages.reads import BATCH_DUPLICATE_KEYS
 from hashrange.operations import shapes
-from hashrange.operations.items.actions import key_of_item, plan_action
+from hashrange.operations.items.actions import Action, key_of_item, plan_action
 from hashrange.operations.items.write_item import commit_write
 from hashrange.operations.meter import Meter, ReadUsage
 from hashrange.operations.operation import Operation, Scope
-from hashrange.operations.partiql.select_reads import bound_read, is_key_read, item_of, locate_read
-from hashrange.operations.partiql.statement_writes import StatementWrite, bind_write, check_write, returned_item
+from hashrange.operations.partiql.select_reads import bound_read, is_key_read, item_of, locate_item
+from hashrange.operations.partiql.statement_writes import (
+    StatementWrite,
+    bind_write,
+    check_write,
+    check_write_key,
+    returned_item,
+)
 from hashrange.operations.partiql.statements import (
     StatementParameters,
     StatementText,
@@ -41,6 +53,7 @@ from hashrange.operations.partiql.statements import (
 from hashrange.operations.reply import Items, Reply, Structure
 from hashrange.operations.transactions.reasons import CODES, item_member, message_of
 from hashrange.soon import settled
+from hashrange.tables.open_table import OpenTable
 
 _ERROR_CODES = CODES | {
     "ResourceNotFoundException": "ResourceNotFound",
@@ -48,7 +61,7 @@ _ERROR_CODES = CODES | {
     "RequestLimitExceeded": "RequestLimitExceeded",
 }
 _WITH_TABLE_NAME = ("ConditionalCheckFailed", "DuplicateItem")
-"""Codes of the errors with which a statement's response also holds the table's name."""
+"""Codes of the errors with which a statement's response also holds the table's name, as it does with a KeyFault."""
 
 
 class BatchStatementRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -76,6 +89,8 @@ class CheckedStatement(msgspec.Struct, frozen=True, gc=False):
     values: dict[str, Value]
     write: StatementWrite | None
     """The statement's write; None for a read."""
+    on_failure: str | None
+    """The statement's ReturnValuesOnConditionCheckFailure."""
 
 
 async def batch_execute_statement(scope: Scope, request: BatchExecuteStatementRequest, meter: Meter) -> Reply:
@@ -90,9 +105,10 @@ async def batch_execute_statement(scope: Scope, request: BatchExecuteStatementRe
         try:
             if json_bytes > REPLY_JSON_MAX_BYTES and _returns_item(asked):
                 raise ThrottlingException(BATCH_REPLY_FULL)
-            item = await (_read(scope, asked, meter) if asked.write is None else _write(scope, asked.write, meter))
+            item = await (_read if asked.write is None else _write)(scope, asked, meter)
         except ApiError as refusal:
             replies[asked.position] = _error(refusal, asked.statement)
+            json_bytes += _shown_bytes(refusal)
             continue
         except StorageBusy:
             if not any_done:
@@ -130,9 +146,10 @@ def _check(position: int, request: BatchStatementRequest) -> CheckedStatement:
         raise ValidationException(EXISTS_ALONE)
     consistent = request.ConsistentRead is True
     if statement.kind == "SELECT":
-        return CheckedStatement(position, consistent, statement, statement.values(request.Parameters), None)
+        return CheckedStatement(position, consistent, statement, statement.values(request.Parameters), None, None)
     write = check_write(statement, request.Parameters)
-    return CheckedStatement(position, consistent, statement, write.values, write)
+    on_failure = request.ReturnValuesOnConditionCheckFailure
+    return CheckedStatement(position, consistent, statement, write.values, write, on_failure)
 
 
 def _located(scope: Scope, checked: list[CheckedStatement], replies: list[Structure]) -> list[CheckedStatement]:
@@ -149,9 +166,9 @@ def _located(scope: Scope, checked: list[CheckedStatement], replies: list[Struct
                 access = bound_read(table, statement)
                 if not is_key_read(access):
                     raise ValidationException(BATCH_KEY_NOT_FIXED)
-                key = locate_read(access, asked.values)
+                key = locate_item(access, asked.values)
             else:
-                key = key_of_item(table, bind_write(table, asked.write, None))
+                key = _written_key(table, bind_write(table, asked.write, None))
         except ApiError as refusal:
             replies[asked.position] = _error(refusal, statement)
             continue
@@ -162,30 +179,46 @@ def _located(scope: Scope, checked: list[CheckedStatement], replies: list[Struct
     return located
 
 
+def _written_key(table: OpenTable, action: Action) -> Key:
+    """Key of a write's item. Raises ValidationException in the words of PartiQL for a key that does not fit."""
+    try:
+        return key_of_item(table, action)
+    except ValidationException:
+        check_write_key(table, action)
+        raise
+
+
 async def _read(scope: Scope, asked: CheckedStatement, meter: Meter) -> Row | None:
     """Look up one item. Its table is looked up again, since it may have been changed or deleted after the checks."""
     table = find_statement_table(scope, asked.statement)
     access = bound_read(table, asked.statement)
     if not is_key_read(access):
         raise ValidationException(BATCH_KEY_NOT_FIXED)
-    key = locate_read(access, asked.values)
+    key = locate_item(access, asked.values)
     row = await settled(scope.store.get(access.source.source_id, key, consistent=asked.consistent))
     meter.append(ReadUsage(table, table.name, row, asked.consistent))
     return item_of(access, asked.values, row)
 
 
-async def _write(scope: Scope, write: StatementWrite, meter: Meter) -> Row | None:
+async def _write(scope: Scope, asked: CheckedStatement, meter: Meter) -> Row | None:
     """Commit one write; looks its table up again. Returns what RETURNING requests, as a row to save memory, or None."""
-    table = find_statement_table(scope, write.statement)
-    key, plan = plan_action(table, bind_write(table, write, None))
+    assert asked.write is not None
+    table = find_statement_table(scope, asked.statement)
+    key, plan = plan_action(table, bind_write(table, asked.write, asked.on_failure))
     change = await settled(commit_write(scope, table, key, plan, table.name, meter))
-    item = returned_item(write.statement, change)
+    item = returned_item(asked.statement, change)
     return part_row(item) if isinstance(item, dict) else item
 
 
+def _shown_bytes(refusal: ApiError) -> int:
+    """Bytes of JSON of the item that a failed condition shows."""
+    row: Row | None = refusal.members.get("Item")  # type: ignore[assignment]  # members are declared as objects
+    return 0 if row is None else row_json_bytes(row)
+
+
 def _returns_item(asked: CheckedStatement) -> bool:
-    """True for reads, and for writes with RETURNING."""
-    return asked.write is None or asked.statement.returning is not None
+    """True for reads, and for writes with RETURNING or with ALL_OLD if their condition fails."""
+    return asked.write is None or asked.statement.returning is not None or asked.on_failure == "ALL_OLD"
 
 
 def _table_name(statement: Statement) -> str:
@@ -197,7 +230,7 @@ def _error(refusal: ApiError, statement: Statement | None) -> Structure:
     """The response of a failed statement; `statement` is None if it could not be parsed, so that its table is unknown."""
     code = _ERROR_CODES[refusal.code]
     reply = Structure(Error=Structure(Code=code, Message=message_of(refusal), **item_member(refusal)))
-    if statement is not None and code in _WITH_TABLE_NAME:
+    if statement is not None and (code in _WITH_TABLE_NAME or isinstance(refusal, KeyFault)):
         reply["TableName"] = _table_name(statement)
     return reply
 

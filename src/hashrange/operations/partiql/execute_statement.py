@@ -23,8 +23,8 @@ from hashrange.operations.meter import Meter, ReadUsage
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.partiql.access_path import AccessPath
 from hashrange.operations.partiql.next_token import make_token, read_token
-from hashrange.operations.partiql.select_reads import bound_read, item_of, locate_read, read_spans
-from hashrange.operations.partiql.statement_writes import bind_write, check_write, returned_item
+from hashrange.operations.partiql.select_reads import bound_read, item_of, locate_item, read_spans
+from hashrange.operations.partiql.statement_writes import bind_write, check_write, check_write_key, returned_item
 from hashrange.operations.partiql.statements import (
     StatementParameters,
     StatementText,
@@ -40,13 +40,13 @@ from hashrange.tables.change import Change
 class ExecuteStatementRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The request; members in the order in which their faults are reported."""
 
-    Statement: StatementText
-    Parameters: StatementParameters | None = None
-    ConsistentRead: bool | None = None
-    NextToken: Annotated[str, Meta(min_length=1, max_length=32_768)] | None = None
-    ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
-    Limit: shapes.PositiveInteger | None = None
     ReturnValuesOnConditionCheckFailure: shapes.ReturnValuesOnConditionCheckFailure | None = None
+    Limit: shapes.PositiveInteger | None = None
+    Statement: StatementText
+    ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
+    Parameters: StatementParameters | None = None
+    NextToken: Annotated[str, Meta(min_length=1, max_length=32_768)] | None = None
+    ConsistentRead: bool | None = None
 
 
 def execute_statement(scope: Scope, request: ExecuteStatementRequest, meter: Meter) -> Soon[Reply]:
@@ -66,7 +66,7 @@ def execute_statement(scope: Scope, request: ExecuteStatementRequest, meter: Met
     if request.NextToken is not None:
         raise ValidationException(TOKEN_MISMATCH)
     consistent = request.ConsistentRead is True
-    row = scope.store.get(access.source.source_id, locate_read(access, values), consistent=consistent)
+    row = scope.store.get(access.source.source_id, locate_item(access, values), consistent=consistent)
     if row is not None and not isinstance(row, bytes):
         return then(row, partial(_item_reply, access, values, request, meter))
     return _item_reply(access, values, request, meter, row)
@@ -105,7 +105,11 @@ def _write(scope: Scope, request: ExecuteStatementRequest, statement: Statement,
         raise ValidationException(TOKEN_FOR_WRITE)
     table = find_statement_table(scope, statement)
     action = bind_write(table, write, request.ReturnValuesOnConditionCheckFailure)
-    key, plan = plan_action(table, action)
+    try:
+        key, plan = plan_action(table, action)
+    except ValidationException:
+        check_write_key(table, action)
+        raise
     change = commit_write(scope, table, key, plan, table.name, meter)
     return _returned(statement, change) if isinstance(change, Change) else then(change, partial(_returned, statement))
 

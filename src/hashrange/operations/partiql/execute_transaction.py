@@ -33,8 +33,9 @@ from hashrange.operations.items.actions import Action
 from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.partiql.access_path import AccessPath
+from hashrange.operations.partiql.key_faults import has_no_key_type
 from hashrange.operations.partiql.select_reads import bound_read, is_key_read, item_of, locate_read
-from hashrange.operations.partiql.statement_writes import StatementWrite, bind_write, check_write
+from hashrange.operations.partiql.statement_writes import StatementWrite, bind_write, check_write, check_write_key
 from hashrange.operations.partiql.statements import (
     StatementParameters,
     StatementText,
@@ -62,10 +63,10 @@ class ParameterizedStatement(msgspec.Struct, frozen=True, kw_only=True, gc=False
 class ExecuteTransactionRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The request; members in the order in which their faults are reported."""
 
+    ClientRequestToken: shapes.ClientRequestToken | None = None
     TransactStatements: Annotated[
         list[ParameterizedStatement], Meta(min_length=1, max_length=TRANSACTION_STATEMENTS_MAX)
     ]
-    ClientRequestToken: shapes.ClientRequestToken | None = None
     ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
 
 
@@ -208,12 +209,26 @@ def _planned_steps(
     for position, (write, request) in enumerate(zip(writes, requests, strict=True)):
         table, action = _bound(scope, position, write, request.ReturnValuesOnConditionCheckFailure)
         step = step_of(table, action)
+        if step.key is None:
+            _check_refused_key(position, table, action)
         steps.append(step)
         if step.key is not None:
             places.append(table.source_id + step.key)
     if len(set(places)) < len(places):
         raise ValidationException(SAME_ITEM_TWICE)
     return steps
+
+
+def _check_refused_key(position: int, table: OpenTable, action: Action) -> None:
+    """Refuse the transaction for a key of a wrong type in an INSERT, or of a type that no key has in another write.
+
+    Other faults of a key are cancellation reasons.
+    """
+    if action.kind == "put" or any(map(has_no_key_type, action.item.values())):
+        try:
+            check_write_key(table, action)
+        except ValidationException as refusal:
+            raise _fault(position, refusal.message or "") from None
 
 
 def _bound(scope: Scope, position: int, write: StatementWrite, on_failure: str | None) -> tuple[OpenTable, Action]:

@@ -5,20 +5,23 @@ order of the text unless ORDER BY names the partition key; a repeated value is r
 like a Query of its own.
 """
 
+from collections.abc import Sequence
+
 import msgspec
 
 from hashrange.errors import ValidationException
-from hashrange.expressions.keycondition import Term
 from hashrange.expressions.partiql.statement import Statement
 from hashrange.items.keys import encode_component
 from hashrange.items.rows import decode_attributes, decode_for, part_row
 from hashrange.items.types import Item, Key, Row, Value
 from hashrange.limits import PAGE_SIZE_MAX_BYTES, REPLY_JSON_MAX_BYTES
-from hashrange.messages.partiql import GSI_CONSISTENT_READ, RANGE_OVERLAP, TOKEN_MISMATCH
+from hashrange.messages.partiql import GSI_CONSISTENT_READ, ORDER_HASH_NEEDED, TOKEN_MISMATCH
 from hashrange.operations.items.read_page import ReadPage, Wanted, needed_attributes, read_page
 from hashrange.operations.meter import PageUsage
 from hashrange.operations.operation import Scope
 from hashrange.operations.partiql.access_path import AccessPath, choose_access_path
+from hashrange.operations.partiql.key_faults import check_read_values, is_too_long, surely_fit
+from hashrange.operations.partiql.key_ranges import branch_spans, valued_term
 from hashrange.operations.partiql.last_table_cache import LastTableCache
 from hashrange.operations.partiql.next_token import Continuation
 from hashrange.operations.reply import Rows
@@ -29,6 +32,7 @@ from hashrange.tables.read_spans import (
     KeyTerm,
     continue_query,
     continue_scan,
+    narrow,
     query_span,
     scan_span,
     scan_start_key,
@@ -70,6 +74,23 @@ def locate_read(access: AccessPath, values: dict[str, Value]) -> Key:
     return access.table.lookup_key(key_item)
 
 
+def locate_item(access: AccessPath, values: dict[str, Value]) -> Key:
+    """As `locate_read`; values of a wrong type are refused in the words of PartiQL, as outside transactions."""
+    if not access.is_one_span:
+        _check_values(access, values)
+    try:
+        return locate_read(access, values)
+    except ValidationException:
+        _check_values(access, values)
+        raise
+
+
+def _check_values(access: AccessPath, values: dict[str, Value]) -> None:
+    """Raise ValidationException if a value that WHERE gives for a key attribute does not fit it."""
+    partitions = [values[token] for token in access.partitions]
+    check_read_values(access.source.keys, partitions, [values[token] for token in access.sort_tokens])
+
+
 def item_of(access: AccessPath, values: dict[str, Value], row: Row | None) -> Row | None:
     """The attributes of a row that a SELECT returns, EMPTY_PART if the projection selects none.
 
@@ -95,14 +116,16 @@ async def read_spans(
 ) -> SelectPage:
     """Read one page: spans one after the other, until `limit` evaluated items, 1 MB of them or 32 MB of their JSON.
 
-    Raises ValidationException for a strongly consistent read of a global index, values that do not fit the keys,
-    branches of an OR that overlap (`_branch_terms`), or a `start` that does not fit the spans.
+    Raises ValidationException for a strongly consistent read of a global index, the faults of `_choices`, and a `start`
+    that does not fit the spans.
     """
     if consistent and access.is_global:
         raise ValidationException(GSI_CONSISTENT_READ)
     source = access.source
     choices = _choices(access, values)
     number, last_key = (0, None) if start is None else start
+    if not choices:
+        return SelectPage(Rows(), _usage(access.table, source, 0.0, 0.0), None)
     if not 0 <= number < len(choices):
         raise ValidationException(TOKEN_MISMATCH)
     wanted = Wanted(access.condition, values, access.projection, False, access.fetches_items)
@@ -115,7 +138,7 @@ async def read_spans(
             scope,
             access.table,
             source,
-            _span(access, choices[number], last_key),
+            _span(access, values, choices[number], last_key),
             limit,
             wanted,
             consistent=consistent,
@@ -154,56 +177,64 @@ def _usage(table: OpenTable, source: ReadSource, own_units: float, fetched_units
 # --- spans --------------------------------------------------------------------------------------
 
 
-def _choices(access: AccessPath, values: dict[str, Value]) -> list[list[KeyTerm] | None]:
-    """Key conditions of each span, in reading order; None for the only span of a scan."""
+def _choices(access: AccessPath, values: dict[str, Value]) -> Sequence[list[KeyTerm] | Span | None]:
+    """Key conditions of each span, or the span itself, in reading order; None for the only span of a scan.
+
+    Raises ValidationException for values that do not fit the keys, then for branches of an OR that share a key, then
+    for ORDER BY without the partition key. The values of a single span are checked only when it is made.
+    """
     if not access.partitions:
         return [None]
+    keys = access.source.keys
+    partitions = _partition_values(access, values)
+    if not access.is_one_span and not surely_fit(keys, partitions, [values[token] for token in access.sort_tokens]):
+        _check_values(access, values)
+        if len(access.partitions) > 1:
+            partitions = [value for value in partitions if not is_too_long(keys, value)]
+    spans: list[list[KeyTerm] | Span] = []
+    if access.branches:
+        spans = branch_spans(access.branches, values, partitions, access.source, is_reverse=access.is_reverse)
+    if access.lacks_partition_order:
+        raise ValidationException(ORDER_HASH_NEEDED)
+    if access.branches:
+        return spans
     partition_name = access.source.keys.partition_names[0]
     sorts = _sort_terms(access, values)
     return [
-        [KeyTerm(partition_name, "=", (partition,)), *sort_terms]
-        for partition in _partition_values(access, values)
-        for sort_terms in (_branch_terms(access, values, partition) or sorts)
+        [KeyTerm(partition_name, "=", (partition,)), *sort_terms] for partition in partitions for sort_terms in sorts
     ]
 
 
-def _branch_terms(access: AccessPath, values: dict[str, Value], partition: Value) -> list[list[KeyTerm]] | None:
-    """The sort key condition in the OR's branch with this partition key value, as `_sort_terms` returns it: `[[condition]]`.
-
-    None if no branch with this value has a sort key condition that a Query allows.
-
-    Raises ValidationException if several branches have this value and one of them a condition on the sort key.
-    """
-    branches = [branch for branch in access.branches if values[branch.partition] == partition]
-    if not any(branch.has_range for branch in branches):
-        return None
-    if len({branch.number for branch in branches}) > 1:
-        raise ValidationException(RANGE_OVERLAP)
-    term = branches[0].sort_term
-    return None if term is None else [[_valued(term, values)]]
-
-
-def _valued(term: Term, values: dict[str, Value]) -> KeyTerm:
-    return KeyTerm(term.attribute, term.operator, tuple([values[token] for token in term.tokens]))
-
-
-def _span(access: AccessPath, terms: list[KeyTerm] | None, last_key: Item | None) -> Span:
-    """The span of keys that satisfy `terms` (None: all keys); if an item's key attributes are given as `last_key`, only
-    the keys after this item.
+def _span(
+    access: AccessPath, values: dict[str, Value], choice: list[KeyTerm] | Span | None, last_key: Item | None
+) -> Span:
+    """The span of keys of one of `_choices`; if an item's key attributes are given as `last_key`, only the keys after
+    this item.
     """
     source = access.source
-    if terms is None:
+    if choice is None:
         span = scan_span(None, None)
         return (
             span
             if last_key is None
             else continue_scan(span, scan_start_key(access.table, source, last_key), None, None)
         )
-    span = query_span(source, terms, is_reverse=access.is_reverse)
+    if isinstance(choice, Span):
+        if last_key is None:
+            return choice
+        start = start_key(access.table, source, last_key)
+        if not choice.lower <= start < choice.upper:
+            raise ValidationException(TOKEN_MISMATCH)
+        return narrow(choice, start)
+    try:
+        span = query_span(source, choice, is_reverse=access.is_reverse)
+    except ValidationException:
+        _check_values(access, values)
+        raise
     return (
         span
         if last_key is None
-        else continue_query(source, terms, span, start_key(access.table, source, last_key), last_key)
+        else continue_query(source, choice, span, start_key(access.table, source, last_key), last_key)
     )
 
 
@@ -225,7 +256,7 @@ def _sort_terms(access: AccessPath, values: dict[str, Value]) -> list[list[KeyTe
     for each value of `sort key IN […]`, in ascending order of the values, or descending if `access.is_reverse`.
     """
     if access.sort_term is not None:
-        return [[_valued(access.sort_term, values)]]
+        return [[valued_term(access.sort_term, values)]]
     if not access.sort_choices:
         return [[]]
     choices: list[Value] = []

@@ -15,13 +15,14 @@ from hashrange.expressions.partiql.statement import RawParameters, Statement, St
 from hashrange.expressions.tree import DocumentPath, FunctionCall
 from hashrange.items.rows import decode_row
 from hashrange.items.types import Item, Row, Value
-from hashrange.messages.partiql import KEY_NOT_FIXED, WRITE_ON_INDEX
+from hashrange.messages.partiql import KEY_FIXED_TWICE, KEY_NOT_FIXED, WRITE_ON_INDEX
 from hashrange.operations.items import actions
 from hashrange.operations.items.actions import Action, unconditional_put
 from hashrange.operations.items.compiled_expressions import NO_VALUES
 from hashrange.operations.items.write_item import returned_attributes
+from hashrange.operations.partiql.key_faults import check_inserted_types, check_key_types
 from hashrange.operations.partiql.last_table_cache import LastTableCache
-from hashrange.operations.partiql.where_keys import split_conditions, take_equality
+from hashrange.operations.partiql.where_keys import split_conditions, take_equalities
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
 
@@ -82,12 +83,22 @@ def bind_write(table: OpenTable, write: StatementWrite, on_failure: str | None) 
     )
 
 
+def check_write_key(table: OpenTable, action: Action) -> None:
+    """Raise ValidationException if the key of a write has a wrong type, in the words of PartiQL. For refused keys only."""
+    (check_inserted_types if action.kind == "put" else check_key_types)(table, action.item)
+
+
 def _split_where(table: OpenTable, statement: Statement) -> SplitWhere:
     if statement.projection_fault is not None:  # the fault of the SELECT inside an EXISTS
         raise statement.projection_fault
     parts = split_conditions(statement.where)
-    partition = take_equality(parts, table.partition_name)
-    sort = None if table.sort_name is None else take_equality(parts, table.sort_name)
+    tokens = []
+    for name in (table.partition_name, table.sort_name):
+        found = [] if name is None else take_equalities(parts, name)
+        if len(found) > 1:
+            raise ValidationException(KEY_FIXED_TWICE.format(name=name))
+        tokens.append(found[0] if found else None)
+    partition, sort = tokens
     if partition is None or (sort is None and table.sort_name is not None):
         raise ValidationException(KEY_NOT_FIXED)
     if statement.kind == "UPDATE":

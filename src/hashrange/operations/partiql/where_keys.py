@@ -1,11 +1,11 @@
 """Which conditions of a WHERE clause fix or limit a key? Equalities, IN and OR on key attributes, and ranges of sort keys, split from the others.
 
 Works on the condition tree alone, in which tokens such as `?0` stand for values. Source: service behaviour, captures to
-Oct 2026.
+23 October 2026.
 """
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from hashrange.expressions.keycondition import Term
 from hashrange.expressions.tree import (
@@ -45,91 +45,96 @@ def split_conditions(where: ConditionNode | None) -> list[ConditionNode]:
     return parts
 
 
-def take_equality(parts: list[ConditionNode], name: str) -> str | None:
-    """Remove from `parts` the first condition that limits the attribute `name` to one value.
+def take_equalities(parts: list[ConditionNode], name: str) -> list[str]:
+    """Remove from `parts` all conditions `name = value`; returns the tokens of their values."""
+    tokens = []
+    others = []
+    for part in parts:
+        token = _equal_value(part, name)
+        if token is None:
+            others.append(part)
+        else:
+            tokens.append(token)
+    parts[:] = others
+    return tokens
 
-    Returns the value's token; None if there is no such condition.
+
+def take_choices(parts: list[ConditionNode], name: str) -> tuple[str, ...]:
+    """Remove from `parts` the first condition `name IN […]`, or OR of equalities; returns the tokens of the values.
+
+    Empty if there is no such condition.
     """
     for position, part in enumerate(parts):
-        tokens = _alternatives(part, name)
-        if tokens is not None and len(tokens) == 1:
-            del parts[position]
-            return tokens[0]
-    return None
-
-
-def take_alternatives(parts: list[ConditionNode], name: str) -> tuple[str, ...] | None:
-    """Remove from `parts` the first condition that limits the attribute `name` to listed values.
-
-    Returns the tokens of the values; None if there is no such condition.
-    """
-    for position, part in enumerate(parts):
-        tokens = _alternatives(part, name)
+        tokens = _choices(part, name)
         if tokens is not None:
             del parts[position]
             return tokens
-    return None
+    return ()
 
 
 def find_branches(parts: list[ConditionNode], name: str) -> tuple[int, list[Branch]] | None:
-    """Index in `parts` and branches of the first OR of which every branch fixes the attribute `name`; else None.
+    """Index in `parts` of the first condition that fixes the attribute `name`, and its branches; None if there is none.
 
-    A branch may have other conditions too.
+    `=` and IN come before OR, and have one branch; an OR has several, of which each must fix the attribute and may have
+    other conditions too.
     """
     for position, part in enumerate(parts):
-        branches = _branches(part, name)
+        tokens = _listed_values(part, name)
+        if tokens is not None:
+            return position, [Branch(tokens, ())]
+    for position, part in enumerate(parts):
+        branches = _branches(part, name) if isinstance(part, Or) else None
         if branches is not None:
             return position, branches
     return None
 
 
-def _alternatives(node: ConditionNode, name: str) -> tuple[str, ...] | None:
-    """Value tokens of `name = a`, `name IN [a, b]` or an OR of these; None for other conditions."""
-    if isinstance(node, Comparison):
-        if node.operator != "=":
+def _branches(node: Or, name: str) -> list[Branch] | None:
+    """The branches of an OR if each fixes the attribute `name`; else None."""
+    branches: list[Branch] = []
+    for condition in node.conditions:
+        parts = split_conditions(condition)
+        found = find_branches(parts, name)
+        if found is None:
             return None
-        token = _value_against(node.left, node.right, name) or _value_against(node.right, node.left, name)
-        return None if token is None else (token,)
+        position, inner = found
+        rest = (*parts[:position], *parts[position + 1 :])
+        branches += [Branch(branch.tokens, branch.parts + rest) for branch in inner]
+    return branches
+
+
+def _equal_value(node: ConditionNode, name: str) -> str | None:
+    """The token of the value in `name = value`; None for other conditions."""
+    if not isinstance(node, Comparison) or node.operator != "=":
+        return None
+    return _value_against(node.left, node.right, name) or _value_against(node.right, node.left, name)
+
+
+def _listed_values(node: ConditionNode, name: str) -> tuple[str, ...] | None:
+    """Tokens of the values in `name = value` or `name IN [value, …]`; None for other conditions."""
     if isinstance(node, Membership):
         if not _is_attribute(node.operand, name):
             return None
         tokens = tuple([option.token for option in node.options if isinstance(option, ValueToken)])
         return tokens if len(tokens) == len(node.options) else None
-    if isinstance(node, Or):
-        return _join([_alternatives(branch, name) for branch in node.conditions])
-    return None
+    token = _equal_value(node, name)
+    return None if token is None else (token,)
 
 
-def _branches(node: ConditionNode, name: str) -> list[Branch] | None:
-    """The branches of a condition if each fixes the attribute `name`, perhaps among other conditions; else None."""
-    if isinstance(node, Or):
-        branches: list[Branch] = []
-        for condition in node.conditions:
-            found = _branches(condition, name)
-            if found is None:
-                return None
-            branches += found
-        return branches
-    parts = split_conditions(node)
-    tokens = take_alternatives(parts, name)
-    if tokens is not None:
-        return [Branch(tokens, tuple(parts))]
-    inner = find_branches(parts, name) if len(parts) > 1 else None
-    if inner is None:
-        return None
-    position, branches = inner
-    rest = (*parts[:position], *parts[position + 1 :])
-    return [Branch(branch.tokens, branch.parts + rest) for branch in branches]
-
-
-def _join(branches: list[tuple[str, ...] | None]) -> tuple[str, ...] | None:
-    """The tokens of all branches in one tuple; None if a branch is None."""
+def _choices(node: ConditionNode, name: str) -> tuple[str, ...] | None:
+    """Tokens of the values in `name = value`, `name IN [value, …]` or an OR of these; None for other conditions."""
+    if not isinstance(node, Or):
+        return _listed_values(node, name)
     tokens: list[str] = []
-    for branch in branches:
-        if branch is None:
+    for condition in node.conditions:
+        found = _choices(condition, name)
+        if found is None:
             return None
-        tokens += branch
+        tokens += found
     return tuple(tokens)
+
+
+# --- sort keys ------------------------------------------------------------------------------------
 
 
 def take_sort_term(parts: list[ConditionNode], name: str) -> Term | None:
@@ -140,6 +145,56 @@ def take_sort_term(parts: list[ConditionNode], name: str) -> Term | None:
             del parts[position]
             return term
     return None
+
+
+def sort_ranges(part: ConditionNode, name: str) -> tuple[Term, ...] | None:
+    """The ranges that a condition allows for the sort key `name`: one, or for IN and OR several; None for other conditions."""
+    if isinstance(part, Or):
+        inner = [sort_ranges(condition, name) for condition in part.conditions]
+        return None if None in inner else tuple([term for terms in inner for term in terms or ()])
+    tokens = _listed_values(part, name)
+    if tokens is not None:
+        return tuple([Term(name, "=", (token,)) for token in tokens])
+    term = _sort_term(part, name)
+    return None if term is None else (term,)
+
+
+def negates_sort_key(part: ConditionNode, name: str) -> bool:
+    """True if a condition is, or contains, a negation of a condition on the sort key `name`: `<>`, or NOT."""
+    pending: list[tuple[ConditionNode, bool]] = [(part, False)]
+    while pending:
+        node, is_negated = pending.pop()
+        if isinstance(node, And | Or):
+            pending += [(condition, is_negated) for condition in node.conditions]
+        elif isinstance(node, Not):
+            pending.append((node.condition, True))
+        elif _sort_tokens(node, name) and (is_negated or (isinstance(node, Comparison) and node.operator == "<>")):
+            return True
+    return False
+
+
+def find_sort_tokens(parts: Iterable[ConditionNode], name: str) -> tuple[str, ...]:
+    """Tokens of all values with which conditions in `parts`, at any depth, compare the sort key `name`."""
+    tokens: list[str] = []
+    pending = list(parts)[::-1]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, And | Or):
+            pending.extend(node.conditions[::-1])
+        elif isinstance(node, Not):
+            pending.append(node.condition)
+        else:
+            tokens += _sort_tokens(node, name)
+    return tuple(tokens)
+
+
+def _sort_tokens(node: ConditionNode, name: str) -> tuple[str, ...]:
+    """Tokens of the values with which one condition, perhaps `<>`, compares the sort key; empty for other conditions."""
+    if isinstance(node, Comparison):
+        token = _value_against(node.left, node.right, name) or _value_against(node.right, node.left, name)
+        return () if token is None else (token,)
+    term = _sort_term(node, name)
+    return term.tokens if term is not None else _listed_values(node, name) or ()
 
 
 def _sort_term(node: ConditionNode, name: str) -> Term | None:
@@ -159,22 +214,6 @@ def _sort_term(node: ConditionNode, name: str) -> Term | None:
     if not _is_attribute(operands[0], name) or len(tokens) < len(operands) - 1:
         return None
     return Term(name, operator, tokens)
-
-
-def count_range_conditions(parts: Iterable[Any], name: str) -> int:
-    """Number of conditions in `parts`, at any depth, that compare the sort key `name` with values.
-
-    BETWEEN, IN and begins_with count too; `<>`, other functions and negated conditions do not.
-    """
-    count = 0
-    pending = list(parts)
-    while pending:
-        node = pending.pop()
-        if isinstance(node, And | Or):
-            pending.extend(node.conditions)
-        elif not isinstance(node, Not):
-            count += _sort_term(node, name) is not None or _alternatives(node, name) is not None
-    return count
 
 
 def _value_against(one: Operand, other: Operand, name: str) -> str | None:
