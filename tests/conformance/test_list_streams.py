@@ -42,16 +42,32 @@ def test_a_table_without_streams_and_one_that_is_not_there_have_none(raw: RawCli
 def test_pages_are_in_order_and_end(raw: RawClient) -> None:
     tables = [make_stream_table(raw) for _ in range(3)]
     arns = [one["StreamArn"] for page in all_pages(raw, Limit=1) for one in page]
-    assert arns == sorted(arns)
+    names = [one.split("/")[1] for one in arns]
+    assert names == sorted(names)
     assert {one.arn for one in tables} <= set(arns)
     assert all(len(page) == 1 for page in all_pages(raw, Limit=1))
+
+
+def test_the_newest_stream_of_a_table_comes_first(raw: RawClient) -> None:
+    table = make_stream_table(raw)
+    for is_on in (False, True, False, True):
+        specification: dict[str, Any] = {"StreamEnabled": is_on}
+        if is_on:
+            specification["StreamViewType"] = "KEYS_ONLY"
+        raw("UpdateTable", {"TableName": table.name, "StreamSpecification": specification})
+    newest = raw("DescribeTable", {"TableName": table.name}).json()["Table"]["LatestStreamArn"]
+    listed = [one["StreamArn"] for one in streams(raw, TableName=table.name)["Streams"]]
+    assert listed[0] == newest
+    assert listed == sorted(listed, reverse=True)
+    assert (len(listed), listed[-1]) == (3, table.arn)
+    assert [page[0]["StreamArn"] for page in all_pages(raw, TableName=table.name, Limit=1)] == listed
 
 
 def test_a_page_goes_on_behind_a_table_that_is_gone(raw: RawClient) -> None:
     table = make_stream_table(raw)
     raw("DeleteTable", {"TableName": table.name})
     behind = streams(raw, ExclusiveStartStreamArn=table.arn)["Streams"]
-    assert all(one["StreamArn"] > table.arn for one in behind)
+    assert all(one["TableName"] > table.name for one in behind)
     assert streams(raw, TableName=table.name)["Streams"][0]["StreamArn"] == table.arn
 
 

@@ -84,7 +84,9 @@ def throttling_error(
     resource = table.schema.arn if index_name is None else f"{table.schema.arn}/index/{index_name}"
     member = "throttlingReasons" if code == "ThrottlingException" else "ThrottlingReasons"
     message = _message(code, limit, is_index=index_name is not None, is_write=is_write)
-    return EXCEPTIONS[code](message, **{member: [{"reason": reason, "resource": resource}]})
+    return EXCEPTIONS[code](
+        message, **{member: [{"__type": "ThrottlingReason", "reason": reason, "resource": resource}]}
+    )
 
 
 def _message(code: ThrottlingCode, limit: ThroughputLimit, *, is_index: bool, is_write: bool) -> str:

@@ -1,5 +1,6 @@
 """Throttled requests: exception, message, reason and resource, for each kind of request, table and index."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +22,7 @@ from tests.unit.faults.kit import (
     song,
     songs,
 )
+from tests.unit.faults.sockets import connected, one_reply, request
 
 Request = Callable[[Any], Any]
 PROVISIONED = {"ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}}
@@ -118,6 +120,17 @@ INDEX_READS: dict[str, Request] = {
     "Scan": lambda client: client.scan(**BY_AUTHOR),
     "select": lambda client: client.execute_statement(Statement="SELECT * FROM chat.by_author WHERE author = 'a'"),
 }
+
+
+@pytest.mark.parametrize("exception", ["ThrottlingException", "ProvisionedThroughputExceededException"])
+def test_on_the_wire_a_reason_begins_with_its_type(database: Database, exception: Any) -> None:
+    """Old clients of .NET misread it, so an application's test should meet it."""
+    database.faults.use(Fault("throttle", exception=exception))
+    with connected(database.endpoint) as client:
+        client.sendall(request("GetItem", TableName="music", Key=song("a")))
+        status, body = one_reply(client)
+    assert status == 400
+    assert re.search(rb'"[Tt]hrottlingReasons":\[\{"__type":"ThrottlingReason","reason":"TableRead', body)
 
 
 @pytest.mark.parametrize("read", list(INDEX_READS))
