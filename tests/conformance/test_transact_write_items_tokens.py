@@ -8,7 +8,7 @@ import pytest
 
 from tests.conformance.item_tables import DataTable, fresh_key, number, text
 from tests.conformance.tables import fault, validation
-from tests.conformance.transactions import FAILED, put, reasons, update, write
+from tests.conformance.transactions import FAILED, delete, put, reasons, update, write
 from tests.support.raw_client import RawClient
 
 _numbers = count(1)
@@ -51,6 +51,43 @@ def test_the_order_of_json_keys_does_not_count(raw: RawClient, table: DataTable)
     assert raw("TransactWriteItems", json.dumps(other).encode()).status == 200
 
 
+def test_the_order_of_sets_does_not_count(raw: RawClient, table: DataTable) -> None:
+    """boto3 sends Python's sets in the order of their hashes, which differs between processes."""
+    key, other, token = fresh_key(), fresh_key(), fresh_token()
+    sets = {"s": {"SS": ["a", "b", "c"]}, "n": {"NS": ["1", "2", "10"]}, "b": {"BS": ["AQ==", "Ag=="]}}
+    turned = {name: {kind: members[::-1] for kind, members in one.items()} for name, one in sets.items()}
+    for attributes in (sets, turned):
+        values = {":one": number(1), ":v": {"L": [{"M": attributes}]}}
+        action = update(table, key, "ADD n :one SET v = :v", ExpressionAttributeValues=values)
+        write(raw, action, put(table, other | attributes), ClientRequestToken=token)
+    assert (table.get(key) or {})["n"] == number(1)
+    longer = {"TransactItems": [put(table, other | {"s": {"SS": ["a", "b"]}})], "ClientRequestToken": token}
+    assert fault(raw, "TransactWriteItems", longer)[0] == "IdempotentParameterMismatchException"
+
+
+def test_a_list_in_another_order_is_another_content(raw: RawClient, table: DataTable) -> None:
+    key, token = fresh_key(), fresh_token()
+    for name, members in (("SS", [text("a"), text("b")]), ("l", [text("a"), text("b")])):
+        write(raw, put(table, key | {"m": {"M": {name: {"L": members}}}}), ClientRequestToken=token + name)
+        turned = put(table, key | {"m": {"M": {name: {"L": members[::-1]}}}})
+        body = {"TransactItems": [turned], "ClientRequestToken": token + name}
+        assert fault(raw, "TransactWriteItems", body)[0] == "IdempotentParameterMismatchException"
+
+
+def test_a_token_counts_for_one_operation(raw: RawClient, table: DataTable) -> None:
+    key, token = fresh_key(), fresh_token()
+    statement = {
+        "Statement": f'UPDATE "{table.name}" SET n = n + 1 WHERE pk = ?',
+        "Parameters": list(key.values()),
+    }
+    write(raw, add_one(table, key), ClientRequestToken=token)
+    for _ in range(2):
+        body = {"TransactStatements": [statement], "ClientRequestToken": token}
+        assert raw("ExecuteTransaction", body).status == 200
+        write(raw, add_one(table, key), ClientRequestToken=token)
+    assert (table.get(key) or {})["n"] == number(2)
+
+
 def test_another_content_is_refused(raw: RawClient, table: DataTable) -> None:
     key, token = fresh_key(), fresh_token()
     write(raw, put(table, key), ClientRequestToken=token)
@@ -84,6 +121,17 @@ def test_a_replay_is_charged_as_reads(raw: RawClient, table: DataTable) -> None:
             "Table": {"CapacityUnits": 6.0, "ReadCapacityUnits": 6.0},
         }
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("action", ["delete", "put", "update"])
+def test_a_replay_is_charged_for_the_larger_image(raw: RawClient, table: DataTable, action: str) -> None:
+    key = fresh_key()
+    table.put(key | {"a": text("x" * 8_900)})
+    shrinking = {"delete": delete(table, key), "put": put(table, key), "update": update(table, key, "REMOVE a")}[action]
+    members = {"ClientRequestToken": fresh_token(), "ReturnConsumedCapacity": "TOTAL"}
+    write(raw, shrinking, **members)
+    (read,) = write(raw, shrinking, **members)["ConsumedCapacity"]
+    assert (read["CapacityUnits"], read["ReadCapacityUnits"]) == (6.0, 6.0)
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ LONG_DOCUMENT_PREFIX = _SYSTEM + b"\x00\x0e"
 PIECE_PREFIX = _SYSTEM + b"\x00\x0f"
 """Prefix ‖ id of the pieces, 8 bytes ‖ number of the piece, 4 bytes → a piece of a long document."""
 TOKEN_PREFIX = _SYSTEM + b"\x00\x10"
-"""Prefix ‖ account, Region and idempotency token → expiry in milliseconds of service time, 8 bytes ‖ digest of the
+"""Prefix ‖ account, Region and idempotency token, and what names the operation if it has statements → expiry in milliseconds of service time, 8 bytes ‖ digest of the
 request, 16 bytes ‖ result of `IdempotencyToken.report`, for the reply to a later request with the same token.
 """
 TOKEN_EXPIRY_PREFIX = _SYSTEM + b"\x00\x11"
