@@ -44,7 +44,7 @@ CAPACITY = {"ReturnConsumedCapacity": "x"}
 WRITE_STEPS = [
     Fault("JSON types", [put(FRESH | {"bad": {"S": 5}})], "NUMBER_VALUE cannot be converted to String", "SerializationException"),
     Fault("constraints", [], "at 'returnConsumedCapacity' failed to satisfy constraint", members=CAPACITY),
-    Fault("shape", [{}], "should contain Delete or Put or Update or ConditionCheck"),
+    Fault("shape", [{}], "should contain Delete or Put or Update request"),
     Fault("size", [put({"pk": text(f"large-{n}"), "a": text("x" * 400_000)}) for n in range(11)], TOO_LARGE),
     Fault("named twice", [put(SAME), put(SAME)], TWICE),
     Fault("table", [put({"pk": text("m")}, TableName=MISSING)], "Requested resource not found", "ResourceNotFoundException"),

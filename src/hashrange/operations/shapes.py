@@ -72,6 +72,8 @@ TotalSegments = Annotated[int, Meta(ge=1, le=1_000_000, extra={"shape": "Integer
 Segment = Annotated[int, Meta(ge=0, le=999_999, extra={"shape": "Integer"})]
 PositiveLong = Annotated[int, Meta(ge=1)]
 """Capacity units, and dimensions of vectors: a Long of Java in the API model, like every `int` without a `shape`."""
+Long = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+"""A number whose range the operation checks, after other faults: so the fast decoder refuses what is no Long."""
 
 # --- legacy parameters --------------------------------------------------------------------------
 

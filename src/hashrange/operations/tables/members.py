@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from hashrange.operations.shapes import PositiveLong
+from hashrange.operations.shapes import Long, PositiveLong
 
 BillingMode = Literal["PROVISIONED", "PAY_PER_REQUEST"]
 TableClass = Literal["STANDARD", "STANDARD_INFREQUENT_ACCESS"]
@@ -55,15 +55,15 @@ class ProvisionedThroughput(msgspec.Struct, frozen=True, kw_only=True, gc=False)
 class OnDemandThroughput(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Maximum request units per second; -1: no maximum."""
 
-    MaxReadRequestUnits: int | None = None
-    MaxWriteRequestUnits: int | None = None
+    MaxReadRequestUnits: Long | None = None
+    MaxWriteRequestUnits: Long | None = None
 
 
 class WarmThroughput(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Units per second that are available immediately."""
 
-    ReadUnitsPerSecond: int | None = None
-    WriteUnitsPerSecond: int | None = None
+    ReadUnitsPerSecond: Long | None = None
+    WriteUnitsPerSecond: Long | None = None
 
 
 class StreamSpecification(msgspec.Struct, frozen=True, kw_only=True, gc=False):

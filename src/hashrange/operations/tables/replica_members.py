@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.operations.shapes import IndexName as Name
-from hashrange.operations.shapes import PositiveLong
+from hashrange.operations.shapes import Long, PositiveLong
 from hashrange.operations.tables import members
 
 MultiRegionConsistency = Literal["EVENTUAL", "STRONG"]
@@ -24,7 +24,7 @@ class ProvisionedThroughputOverride(msgspec.Struct, frozen=True, kw_only=True, g
 class OnDemandThroughputOverride(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Maximum read request units of one replica, or of a global index in it."""
 
-    MaxReadRequestUnits: int | None = None
+    MaxReadRequestUnits: Long | None = None
 
 
 _ProvisionedOverride = ProvisionedThroughputOverride
