@@ -58,10 +58,10 @@ def test_the_refusal_has_lambdas_form(method: str, path: str, length_bytes: int,
 
 
 @pytest.mark.parametrize("path", ["/", "/2015-03-31/functions/f/g/h"])
-def test_other_requests_are_refused_as_before(path: str) -> None:
+def test_other_requests_are_refused_in_json_too(path: str) -> None:
     with server(Settings(data_dir=None, port=0, functions=True)) as database:
         response, _ = announce(database.endpoint, "POST", path, 10**9)
-    assert (response.status, response.headers["Content-Type"]) == (413, "text/plain")
+    assert (response.status, response.headers["Content-Type"]) == (413, "application/json")
 
 
 def test_an_sdk_reads_it() -> None:

@@ -79,9 +79,18 @@ def test_the_admin_api(raw: RawClient) -> None:
 
 
 @pytest.mark.parametrize(("method", "path"), [("POST", "/nothing"), ("GET", "/metrics"), ("PUT", "/")])
-def test_what_is_for_no_service_is_refused_plainly(raw: RawClient, method: str, path: str) -> None:
+def test_what_is_for_no_service_is_refused_in_json(raw: RawClient, method: str, path: str) -> None:
     reply = raw.send(method, path, {"Host": "x", "Content-Length": str(10**9)}, b"")
-    assert (reply.status, reply.headers["content-type"]) == (413, "text/plain")
+    assert (reply.status, reply.headers["content-type"]) == (413, "application/json")
+    assert reply.json() == {"message": SENTENCE}
+
+
+@pytest.mark.parametrize("content_type", ["application/x-amz-json-1.1", "application/x-amz-json-1.0"])
+@pytest.mark.parametrize("target", ["AnyScaleFrontendService.X", "GraniteServiceVersion20100801.X", "AmazonDAXV3.X"])
+def test_a_target_of_another_service_has_its_form(raw: RawClient, target: str, content_type: str) -> None:
+    headers = {"Content-Type": content_type, "X-Amz-Target": target, "Content-Length": str(10**9)}
+    reply = raw.send("POST", "/", headers, b"")
+    assert (reply.status, reply.json()) == (413, {"__type": "RequestEntityTooLargeException", "message": SENTENCE})
 
 
 def test_a_body_without_a_length(raw: RawClient) -> None:

@@ -11,8 +11,8 @@ from hashrange.messages.http import BODY_OVER_LIMIT
 from hashrange.server.protocols.dynamodb_json.errors import error_body
 from hashrange.server.protocols.dynamodb_json.protocol import SIGNING_NAME
 from hashrange.server.protocols.unserved.refusals import FormedRefusal, ServiceRefusal, formed
-from hashrange.server.protocols.unserved.services import ErrorForm, service_of
-from hashrange.server.refusals import BODY_TOO_LARGE, Refusal
+from hashrange.server.protocols.unserved.services import UNNAMED, ErrorForm, UnservedService, service_of
+from hashrange.server.refusals import Refusal
 from hashrange.wire.http import REQUEST_ID, HttpRequest, is_json_content_type, mirrored_content_type
 from hashrange.wire.identifiers import request_id_of
 
@@ -33,14 +33,12 @@ class LongBodyRefusals:
     def __call__(self, request: HttpRequest) -> Refusal:
         """The refusal of a request, which has no body."""
         reply = self._reply(request)
-        if reply is None:
-            return BODY_TOO_LARGE
         request_id = b"%b: %b\r\n" % (REQUEST_ID, request_id_of(request.number))
         lines = b"Content-Type: %b\r\n%b%b" % (reply.content_type, request_id, reply.header_lines)
         return Refusal(reply.status, reply.body, lines)
 
-    def _reply(self, request: HttpRequest) -> FormedRefusal | None:
-        """The reply in the form of the request's service; None if nothing shows which one that is."""
+    def _reply(self, request: HttpRequest) -> FormedRefusal:
+        """The reply in the form of the request's service, or in JSON if nothing shows which one that is."""
         message = BODY_OVER_LIMIT.format(most=BODY_BYTES_MAX)
         if self._has_admin and request.url.startswith(_ADMIN_PATH):
             return FormedRefusal(413, msgspec.json.encode({"error": message}), b"application/json")
@@ -52,11 +50,13 @@ class LongBodyRefusals:
             request = msgspec.structs.replace(request, body=b"Action=")
         service = service_of(request)
         is_json = request.method == b"POST" and is_json_content_type(content_type)
-        if is_json and (service is None or service.name == SIGNING_NAME):
+        target = request.header(b"x-amz-target")
+        is_ours = target is None or target.startswith(b"DynamoDB")
+        if is_json and is_ours and (service is None or service.name == SIGNING_NAME):
             body = error_body(RequestEntityTooLargeException(message))
             return FormedRefusal(413, body, mirrored_content_type(content_type))
         if service is None:
-            return None
+            service = UnservedService(UNNAMED, "rest-json" if target is None else "json")
         return formed(request, service.form, ServiceRefusal(413, CODES.get(service.form, CODE), message))
 
     def _refused_by_lambda(self, request: HttpRequest) -> FormedRefusal | None:
