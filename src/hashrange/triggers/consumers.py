@@ -133,6 +133,7 @@ class Consumer:
         stream = self.stream
         deleted, children = self._lineage.drop_deleted(lambda number: streams.shard(stream, number) is not None)
         found = [self._read(one) for one in walk([*readable, *children])]
+        found += [self._read_on(self.shards[one]) for one in deleted if one in self.shards]
         gone = {one for one in [*lost, *deleted] if one in self.saved and one not in self.shards}
         for number in gone:
             del self.saved[number]
@@ -146,6 +147,12 @@ class Consumer:
             consumed = self.shards[shard.number] = self._begin(shard)
         consumed.shard = shard
         return consumed
+
+    def _read_on(self, deleted: ConsumedShard) -> ConsumedShard:
+        """The deleted shard, which is drained once the records that have been read from it are handled."""
+        if deleted.shard.last is None:
+            deleted.shard = deleted.shard._replace(last=self.seen)
+        return deleted
 
     def _begin(self, shard: Shard) -> ConsumedShard:
         saved = self.saved.get(shard.number)

@@ -40,6 +40,8 @@ class Lineage:
         """(time of its end, number) of the shards that have ended and are not known to be deleted, as a heap: the store deletes them in
         this order. A shard may be in it twice.
         """
+        self._open: list[tuple[SequenceNumber, int]] = []
+        """(first sequence number, number) of the shards that were open when they were seen first, as a heap."""
 
     def see(self, changed: Sequence[Shard]) -> list[Shard]:
         """Take in shards that are new, or have changed; returns those of them that may be read now, and children that no longer wait."""
@@ -52,6 +54,8 @@ class Lineage:
             if shard.last is not None and shard.last < self._first:
                 over.append(shard.number)
             else:
+                if shard.last is None and shard.number not in self._waiting:
+                    heappush(self._open, (shard.first, shard.number))
                 self._waiting[shard.number] = shard
         readable: list[Shard] = []
         for number in over:
@@ -71,15 +75,27 @@ class Lineage:
         return self._end(shard.number)
 
     def drop_deleted(self, is_there: Callable[[int], bool]) -> tuple[list[int], list[Shard]]:
-        """Forget deleted shards; returns their numbers, and their children that may be read now. `is_there`: False for a deleted shard."""
+        """Forget deleted shards; returns their numbers, and their children that may be read now. `is_there`: False for a deleted shard.
+
+        An open shard may have ended and been deleted since the last look; so had all that began before it, and are no longer open.
+        """
         numbers: list[int] = []
-        readable: list[Shard] = []
         while self._ended and not is_there(self._ended[0][1]):
-            number = heappop(self._ended)[1]
-            numbers.append(number)
+            numbers.append(heappop(self._ended)[1])
+        while self._open and not (self._is_open(self._open[0][1]) and is_there(self._open[0][1])):
+            number = heappop(self._open)[1]
+            if self._is_open(number):
+                numbers.append(number)
+        readable: list[Shard] = []
+        for number in numbers:
             readable += self._end(number)
             self._drained.discard(number)
         return numbers, readable
+
+    def _is_open(self, number: int) -> bool:
+        """True if the shard was open when it was seen last."""
+        shard = self._waiting.get(number)
+        return shard is not None and shard.last is None
 
     def _await_deletion(self, shard: Shard) -> None:
         assert shard.last is not None

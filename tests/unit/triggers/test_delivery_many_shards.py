@@ -8,8 +8,8 @@ import pytest
 
 from hashrange.items import steps
 from hashrange.store.embedded import streams as embedded_streams
-from hashrange.triggers.consumers import Consumer, News
 from hashrange.tables.streams import sequence_text
+from hashrange.triggers.consumers import Consumer, News
 from tests.support.working import give_way_always
 from tests.unit.jobs.streaming import DAY, ROLL, is_open, pass_time, shards
 from tests.unit.jobs.world import drive
@@ -141,9 +141,7 @@ def test_the_first_look_at_many_shards_gives_way(monkeypatch: pytest.MonkeyPatch
 
     ways, found = give_way_always(look())
     assert len(found.shards) == 1, "the shard of all others' ancestor"
-    latest = world.mapping(
-        starting_position="LATEST", starting_sequence=sequence_text(world.store.streams.last() + 1)
-    )
+    latest = world.mapping(starting_position="LATEST", starting_sequence=sequence_text(world.store.streams.last() + 1))
     again = Consumer(latest, consumer.stream, {}, "", world.clock, None)
     ways, found = give_way_always(look())
     assert len(found.shards) == count
