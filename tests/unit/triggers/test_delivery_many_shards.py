@@ -166,3 +166,18 @@ def test_every_lane_has_its_turn_of_the_loop(monkeypatch: pytest.MonkeyPatch) ->
     pass_time(world, ROLL)
     asyncio.run(deliver_beside_others())
     assert turns >= count
+
+
+def test_shards_that_came_and_went_between_two_looks_hold_nothing_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, count = crowd(monkeypatch)
+    (consumer,) = world.delivery._roster.consumers.values()
+    before = set(consumer.shards)
+    pass_time(world, ROLL)
+    pass_time(world, DAY + ROLL)
+    world.write(3, key=7)
+    world.deliver()
+    assert world.taken() == [[3]]
+    world.deliver()
+    assert before.isdisjoint(consumer.shards)
+    assert len(consumer.shards) == count
+    assert len(world.checkpoints()) == 1

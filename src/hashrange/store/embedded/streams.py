@@ -197,9 +197,7 @@ class EmbeddedStreams:
         self.last = sequence
         for prefix, state in written.items():
             state.last = sequence
-            last_of_shards = state.news.last
-            last_of_shards[prefix] = sequence
-            last_of_shards.move_to_end(prefix)
+            state.news.fresh[prefix] = sequence
         if self.wake is not None:
             self.wake()
 
