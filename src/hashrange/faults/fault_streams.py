@@ -24,6 +24,7 @@ class FaultStreams:
         self._names: dict[int, str] = {}
         """Stream id → name of its table, for the streams whose shards were looked at last; the oldest first."""
         self.last, self.of, self.last_of = inner.last, inner.of, inner.last_of
+        self.changed_shards, self.last_of_shard = inner.changed_shards, inner.last_of_shard
         self.find, self.follow, self.feeds = inner.find, inner.follow, inner.feeds
 
     def shards(self, stream: Stream) -> Sequence[Shard]:

@@ -42,6 +42,13 @@ class Streams(Protocol):
         """The shard of the stream with this number; None if there is none, or it has been deleted."""
         ...
 
+    def changed_shards(self, stream: Stream, since: SequenceNumber) -> Sequence[Shard]:
+        """The shards that have begun, ended or got records behind this sequence number, and are not deleted yet, in any order.
+
+        Takes time for these alone. May give way; what changes meanwhile may be missing, and is behind `last_of` before the call.
+        """
+        ...
+
     def last(self) -> SequenceNumber:
         """The sequence number that the store assigned last; every later record has a greater one."""
         ...
@@ -52,6 +59,10 @@ class Streams(Protocol):
         It is 0 for a deleted stream, and grows with each commit that changes the stream or writes records of it. So whoever has
         read up to it need not look again before it has grown.
         """
+        ...
+
+    def last_of_shard(self, shard: Shard) -> SequenceNumber:
+        """No record of the shard has a greater sequence number, and it has not begun or ended later; 0 if it has been deleted."""
         ...
 
     async def records(self, shard: Shard, first: SequenceNumber, limit_records: int, limit_bytes: int) -> RecordPage:

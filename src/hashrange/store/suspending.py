@@ -113,6 +113,7 @@ class SuspendingStreams:
         self._records = inner.records
         self.find, self.of, self.shards, self.last = inner.find, inner.of, inner.shards, inner.last
         self.follow, self.feeds, self.last_of, self.shard = inner.follow, inner.feeds, inner.last_of, inner.shard
+        self.changed_shards, self.last_of_shard = inner.changed_shards, inner.last_of_shard
 
     async def records(self, shard: Shard, first: SequenceNumber, limit_records: int, limit_bytes: int) -> RecordPage:
         """Read records between two pauses."""

@@ -1,8 +1,10 @@
 """Which lanes have something to do now, and when is the next one due? Marked lanes in the order in which they were marked, and times."""
 
+from collections import OrderedDict
 from heapq import heapify, heappop, heappush
 from itertools import count
 
+from hashrange.items.steps import walk
 from hashrange.triggers.consumers import ConsumedShard, Consumer
 from hashrange.triggers.lanes import Lane
 
@@ -14,7 +16,7 @@ class Agenda:
     """Lanes to look at, now or later. Times are service time."""
 
     def __init__(self) -> None:
-        self._marked: dict[Lane, ConsumedShard] = {}
+        self._marked: OrderedDict[Lane, ConsumedShard] = OrderedDict()
         self._times: dict[Lane, tuple[float, ConsumedShard]] = {}
         self._queue: list[tuple[float, int, Lane]] = []
         """(time, a number that decides between equal times, lane); entries that `_times` does not confirm are out of date."""
@@ -22,11 +24,11 @@ class Agenda:
 
     def clear(self) -> None:
         """Forget everything."""
-        self._marked, self._times, self._queue = {}, {}, []
+        self._marked, self._times, self._queue = OrderedDict(), {}, []
 
     def forget(self, consumer: Consumer) -> None:
         """Look at none of the consumer's lanes."""
-        for shard in consumer.shards.values():
+        for shard in walk(consumer.shards.values()):
             for lane in shard.lanes:
                 self._marked.pop(lane, None)
                 self._times.pop(lane, None)
@@ -42,8 +44,8 @@ class Agenda:
 
     def take(self) -> tuple[ConsumedShard, Lane]:
         """The lane that was marked first; it is no longer marked."""
-        lane = next(iter(self._marked))
-        return self._marked.pop(lane), lane
+        lane, shard = self._marked.popitem(last=False)
+        return shard, lane
 
     def set_time(self, shard: ConsumedShard, lane: Lane, due_seconds: float | None) -> None:
         """Look at the lane at this time, instead of the one set before; None: at no time."""

@@ -4,10 +4,12 @@ Everything here is memory. What must not be lost is in the mapping's document an
 """
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from hashrange.clock import Clock
+from hashrange.items.steps import spend, walk
 from hashrange.store.streams import Streams
 from hashrange.tables.stream_records import event_template_of, record_json
 from hashrange.tables.streams import Sequence as SequenceNumber
@@ -16,10 +18,12 @@ from hashrange.triggers.batches import Batch, Disturb
 from hashrange.triggers.checkpoints import ShardPosition, checkpoint_name, encode_checkpoint, lane_positions
 from hashrange.triggers.events import record_filter
 from hashrange.triggers.lanes import BatchTerms, Lane, ReadAhead
-from hashrange.triggers.lineage import shards_to_read
+from hashrange.triggers.lineage import Lineage
 from hashrange.triggers.mapping import EventSourceMapping
 from hashrange.triggers.windows import TumblingWindow
 
+STEPS_TO_READ = 4
+"""Steps of beginning to read a shard."""
 SHARED_PAGES_MAX = 32
 """Pages kept for lanes that are behind: ten lanes with batches of 100 records, which come from 1,000 of the shard, use 16."""
 
@@ -27,12 +31,14 @@ SHARED_PAGES_MAX = 32
 class ConsumedShard:
     """A shard that a consumer reads."""
 
-    __slots__ = ("consumer", "lanes", "shard", "shared")
+    __slots__ = ("consumer", "is_drained", "lanes", "shard", "shared")
 
     def __init__(self, consumer: "Consumer", shard: Shard, lanes: list[Lane]) -> None:
         self.consumer = consumer
         self.shard = shard
         self.lanes = lanes
+        self.is_drained = False
+        """True if the shard has ended, and nothing of it is left to be read."""
         self.shared: deque[ReadAhead] = deque(maxlen=SHARED_PAGES_MAX)
         """The pages that one of several lanes has read last, for the others."""
 
@@ -47,6 +53,15 @@ class ConsumedShard:
             lane.passed, lane.save_seconds = 0, None
         self.consumer.saved.setdefault(self.shard.number, None)
         return encode_checkpoint(self.lanes)
+
+
+class News(NamedTuple):
+    """What a look for shards has found."""
+
+    shards: list[ConsumedShard]
+    """Shards that are read, and of which there may be something new."""
+    deleted: list[str]
+    """Names of checkpoints of deleted shards."""
 
 
 class Consumer:
@@ -72,9 +87,8 @@ class Consumer:
         """Numbers of the shards that have a checkpoint, and what it said when the consumer was made."""
         self.result = result
         self.shards: dict[int, ConsumedShard] = {}
-        """Shards that may be read now, by number."""
-        self.drained: set[int] = set()
-        """Numbers of the shards of which nothing is left to be read."""
+        """Shards that may be read now, by number; also deleted ones whose records are still at the function."""
+        self._lineage = Lineage(mapping.first)
         self.is_retired = False
         """True if nothing more is to be begun: the mapping was changed, disabled or deleted."""
         self.is_deleted = False
@@ -102,28 +116,43 @@ class Consumer:
         """True if the stream has ended, and nothing of it is left to be read."""
         return not self.stream.is_on and not self.shards
 
-    def look_for_shards(self, streams: Streams) -> list[str]:
-        """Find shards that are new, have ended or may be read from now on; returns names of checkpoints of deleted shards."""
-        mapping, old = self.mapping, self.stream
+    def look_for_shards(self, streams: Streams, since: SequenceNumber) -> News:
+        """Find shards that have begun, ended or got records behind `since`, which is 0 at the first look."""
+        old = self.stream
         self.stream = streams.find(old.account, old.region, old.table_name, old.label) or old
-        present = streams.shards(self.stream)
-        readable, self.drained = shards_to_read(present, mapping.first, self.drained)
-        for shard in readable:
-            consumed = self.shards.get(shard.number)
-            if consumed is None:
-                self.shards[shard.number] = self._begin(shard)
-            else:
-                consumed.shard = shard
-        numbers = {one.number for one in present}
-        self.shards = {
-            number: one
-            for number, one in self.shards.items()
-            if number not in self.drained and (number in numbers or any(lane.is_busy for lane in one.lanes))
-        }
-        gone = [number for number in self.saved if number not in numbers and number not in self.shards]
+        lost = [] if since else [one for one in self.saved if streams.shard(self.stream, one) is None]
+        return self._news(streams, self._lineage.see(streams.changed_shards(self.stream, since)), lost)
+
+    def end(self, shard: ConsumedShard, streams: Streams) -> News:
+        """Stop reading a drained shard; finds the children that have waited for that."""
+        self.shards.pop(shard.shard.number, None)
+        return self._news(streams, self._lineage.drain(shard.shard))
+
+    def _news(self, streams: Streams, readable: list[Shard], lost: Sequence[int] = ()) -> News:
+        """`lost`: numbers of deleted shards of which only a checkpoint is known."""
+        stream = self.stream
+        deleted, children = self._lineage.drop_deleted(lambda number: streams.shard(stream, number) is not None)
+        found = [self._read(one) for one in walk([*readable, *children])]
+        found += [self._read_on(self.shards[one]) for one in deleted if one in self.shards]
+        gone = {one for one in [*lost, *deleted] if one in self.saved and one not in self.shards}
         for number in gone:
             del self.saved[number]
-        return [checkpoint_name(mapping.uuid, number) for number in gone]
+        return News(found, [checkpoint_name(self.mapping.uuid, one) for one in gone])
+
+    def _read(self, shard: Shard) -> ConsumedShard:
+        """The shard as it is read from now on."""
+        consumed = self.shards.get(shard.number)
+        if consumed is None:
+            spend(STEPS_TO_READ)
+            consumed = self.shards[shard.number] = self._begin(shard)
+        consumed.shard = shard
+        return consumed
+
+    def _read_on(self, deleted: ConsumedShard) -> ConsumedShard:
+        """The deleted shard, which is drained once the records that have been read from it are handled."""
+        if deleted.shard.last is None:
+            deleted.shard = deleted.shard._replace(last=self.seen)
+        return deleted
 
     def _begin(self, shard: Shard) -> ConsumedShard:
         saved = self.saved.get(shard.number)
@@ -140,7 +169,7 @@ class Consumer:
 
     def passed_over(self) -> Iterator[ConsumedShard]:
         """The shards of which records were passed over since the last checkpoint."""
-        return (one for one in self.shards.values() if any(lane.passed for lane in one.lanes))
+        return (one for one in walk(self.shards.values()) if any(lane.passed for lane in one.lanes))
 
 
 def _open_batch(mapping: EventSourceMapping, clock: Clock, disturb: Disturb | None) -> Batch:

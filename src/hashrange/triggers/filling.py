@@ -33,7 +33,7 @@ class EndOfRecords(NamedTuple):
     sequence: SequenceNumber
     """The last durable sequence number."""
     has_all: bool
-    """True if all records of the stream that were written before this object was made are durable."""
+    """True if all records of the shard that were written before this object was made are durable."""
     at_seconds: float
 
 
@@ -43,10 +43,10 @@ async def fill_batch(
     """Put durable records into the lane's last batch; returns True if it is complete.
 
     Otherwise all durable records have been looked at, and `lane.due_seconds` is the time at which the batch will be complete, or
-    None if only a new record changes anything. If the shard has been read to its end, it is among the consumer's drained ones then.
+    None if only a new record changes anything. If the shard has been read to its end, it is drained then.
     Raises StorageError.
     """
-    end = EndOfRecords(durable.last, durable.last >= streams.last_of(shard.consumer.stream), now_seconds)
+    end = EndOfRecords(durable.last, durable.last >= streams.last_of_shard(shard.shard), now_seconds)
     while True:
         if lane.batches and lane.batches[-1].is_complete:
             return True
@@ -90,7 +90,7 @@ def _is_complete_now(shard: ConsumedShard, lane: Lane, end: EndOfRecords) -> boo
     elif last is not None and has_shard_ended:
         lane.position = max(lane.position, last + 1)
         if not any(one.batches or one.window or one.position <= last for one in shard.lanes):
-            shard.consumer.drained.add(shard.shard.number)
+            shard.is_drained = True
     return False
 
 

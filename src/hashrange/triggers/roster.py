@@ -3,11 +3,11 @@
 A changed mapping gets another consumer, which begins at the checkpoints of the former one, once nothing of that one runs any more.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from hashrange.clock import Clock
 from hashrange.errors import ValidationException
-from hashrange.items.steps import spend
+from hashrange.items.steps import spend, walk
 from hashrange.messages import triggers as messages
 from hashrange.operations.streams.stream import parse_stream_arn
 from hashrange.store.interface import WholeStore
@@ -82,7 +82,7 @@ class Roster:
             self._note(mapping, result, messages.STREAM_MISSING)
             self.unsaved |= {name: None for name, _ in documents}
             return None
-        saved = {shard_number_of(name): decode_checkpoint(name, document) for name, document in documents}
+        saved = {shard_number_of(name): decode_checkpoint(name, document) for name, document in walk(documents)}
         try:
             consumer = Consumer(mapping, stream, saved, result, self._clock, self._disturb)
         except InvalidPattern:
@@ -91,7 +91,7 @@ class Roster:
         self.consumers[mapping.uuid] = consumer
         return consumer
 
-    def documents_of(self, mapping: EventSourceMapping) -> Iterable[tuple[str, bytes]]:
+    def documents_of(self, mapping: EventSourceMapping) -> Sequence[tuple[str, bytes]]:
         """The checkpoints of a mapping, also those that are not stored yet."""
         prefix = f"{CHECKPOINT_PREFIX}{mapping.uuid}/"
         found: dict[str, bytes | None] = dict(self._store.documents.below(prefix))

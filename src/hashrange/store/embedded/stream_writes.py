@@ -56,17 +56,17 @@ class StreamRecords(Participant):
         """Add a record for each change of an item, except by imports and restores. 2 µs each, plus engine time."""
         streams, put = self._streams, draft.batch.put
         last, now, on = streams.last, sequence_at(draft.at_seconds), streams.on[self.purpose]
-        states = set()
+        written = {}
         for change in changes:
             if change.origin in UNRECORDED:
                 continue
             state = on[change.table.table_id]
-            states.add(state)
             last = now if now > last else last + 1
             places = state.places
             prefix = state.record_prefixes[bisect_right(places, change.key[:HASH_BYTES]) if places else 0]
+            written[prefix] = state
             put(prefix + last.to_bytes(SEQUENCE_BYTES, "big"), state.encode(change))
-        draft.afterwards.append(partial(streams.written_up_to, last, states))
+        draft.afterwards.append(partial(streams.written_up_to, last, written))
 
     def table_changes(
         self, draft: Draft, old: Table | None, new: Table | None, partitions: Sequence[Partition]

@@ -19,6 +19,7 @@ from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.reading import Cursor, scan_prefix
+from hashrange.store.embedded.shard_news import ShardNews
 from hashrange.tables import streams as rules
 from hashrange.tables.partitions import Partition
 from hashrange.tables.schema import Table
@@ -47,6 +48,7 @@ class StreamState:
         "due_seconds",
         "encode",
         "last",
+        "news",
         "open",
         "places",
         "record_prefixes",
@@ -73,6 +75,7 @@ class StreamState:
         """Earliest service time at which a shard is to be closed or deleted."""
         self.last: rules.Sequence = 0
         """No record has a greater sequence number, and no shard has begun or ended later."""
+        self.news = ShardNews()
         self.set(shards)
 
     def set(self, shards: Iterable[Shard]) -> None:
@@ -92,10 +95,11 @@ class StreamState:
         self.places = self._firsts[1:]
         self._see_due()
 
-    def forget(self, shards: Iterable[Shard]) -> None:
+    def forget(self, shards: Sequence[Shard]) -> None:
         """Remove `shards`, which have ended."""
         for shard in shards:
             del self.shards[shard.number]
+        self.news.forget(shards)
         self._see_due()
 
     def due(self, now_seconds: float, shards_max: int) -> list[Shard]:
@@ -182,22 +186,26 @@ class EmbeddedStreams:
         self.last = max(self.last, shown)
         for state in self.by_id.values():
             state.last = self.last
+            state.news.note(state.shards.values(), self.last)
 
     def keep_last(self, draft: Draft) -> None:
         """Add to the draft which sequence number was given out last, so that a restart after a restore finds it."""
         draft.batch.put(layout.SEQUENCE_KEY, layout.encode_sequence(self.last))
 
-    def written_up_to(self, sequence: rules.Sequence, states: Iterable[StreamState]) -> None:
-        """Note that a commit with records of these streams up to `sequence` has been written."""
+    def written_up_to(self, sequence: rules.Sequence, written: Mapping[bytes, StreamState]) -> None:
+        """Note that a commit with records up to `sequence` has been written. `written`: prefix of a shard's records → its stream."""
         self.last = sequence
-        for state in states:
+        for prefix, state in written.items():
             state.last = sequence
+            state.news.fresh[prefix] = sequence
         if self.wake is not None:
             self.wake()
 
-    def _changed(self, last: rules.Sequence, state: StreamState) -> None:
-        """Note that a commit has begun or ended a stream or shard at sequence number `last`."""
-        self.written_up_to(max(self.last, last), (state,))
+    def _changed(self, last: rules.Sequence, state: StreamState, shards: Iterable[Shard] = ()) -> None:
+        """Note that a commit has begun or ended a stream, or these shards of it, at sequence number `last`."""
+        last = state.last = max(self.last, last)
+        state.news.note(shards, last)
+        self.written_up_to(last, {})
 
     def missing(self, engine: Engine) -> Iterator[int]:
         """Ids of the tables whose stored description says that a stream for clients is on, but which have none."""
@@ -225,7 +233,7 @@ class EmbeddedStreams:
         self._next_id = stream.stream_id + 1
         self.by_id[stream.stream_id] = self.by_name[name_of(stream)] = state
         self.on[stream.purpose][stream.table_id] = state
-        self._changed(first, state)
+        self._changed(first, state, state.shards.values())
 
     def retarget(self, draft: Draft, state: StreamState, table: Table) -> None:
         """Add to the draft where a feed's records go after this change of its table, if that differs."""
@@ -251,7 +259,7 @@ class EmbeddedStreams:
         state.stream = stream
         state.set(closed)
         del self.on[stream.purpose][stream.table_id]
-        self._changed(last, state)
+        self._changed(last, state, closed)
 
     def succeed(self, draft: Draft, state: StreamState, successors: Mapping[Shard, Sequence[Partition]]) -> None:
         """Close the open shards in `successors`, and open a child of each shard for every partition given for it."""
@@ -269,7 +277,7 @@ class EmbeddedStreams:
 
     def _succeeded(self, state: StreamState, changed: Sequence[Shard], first: rules.Sequence) -> None:
         state.set(changed)
-        self._changed(first, state)
+        self._changed(first, state, changed)
 
     # --- shards that are due -----------------------------------------------------------------------
 
