@@ -25,7 +25,7 @@ from hashrange.server.dax.node import DaxNode, Method
 from hashrange.server.dax.single_items import cached_item, keep_written
 from hashrange.server.dax.tables import TableShape
 from hashrange.wire.dax.keys import read_dax_item
-from hashrange.wire.dax.reading import BadBytes
+from hashrange.wire.dax.reading import BadBytes, ValueBudget
 from hashrange.wire.dax.writing import ARRAY, head
 
 
@@ -144,6 +144,7 @@ def answer_batch_write_item(node: DaxNode, scope: Scope, arguments: list[Any], a
     """Puts and deletes of several tables."""
     node.caches.counts["BatchWriteItemRequestCount"] += 1
     shapes, requests, deleted = {}, {}, []
+    budget = ValueBudget()
     for raw_name, elements in map_of(arguments[0]).items():
         name = text_of(raw_name)
         shape = shapes[name] = node.shapes.find(scope, name)
@@ -151,7 +152,8 @@ def answer_batch_write_item(node: DaxNode, scope: Scope, arguments: list[Any], a
         if len(pairs) % 2:
             raise BadBytes("a key without a value")
         requests[name] = [
-            _write_request(node, shape, bytes_of(pairs[place]), pairs[place + 1]) for place in range(0, len(pairs), 2)
+            _write_request(node, shape, budget, bytes_of(pairs[place]), pairs[place + 1])
+            for place in range(0, len(pairs), 2)
         ]
         deleted += [
             node.item_key(scope, name, shape.canonical(pairs[place]))
@@ -171,10 +173,12 @@ def answer_batch_write_item(node: DaxNode, scope: Scope, arguments: list[Any], a
     node.ask(scope, "BatchWriteItem", members, answer, write)
 
 
-def _write_request(node: DaxNode, shape: TableShape, raw_key: bytes, raw_item: Any) -> OperationMembers:
+def _write_request(
+    node: DaxNode, shape: TableShape, budget: ValueBudget, raw_key: bytes, raw_item: Any
+) -> OperationMembers:
     if raw_item is None:
         return {"DeleteRequest": {"Key": shape.key_item(raw_key)}}
-    item = {**read_dax_item(bytes_of(raw_item), node.lists.names_of), **shape.key_item(raw_key)}
+    item = {**read_dax_item(bytes_of(raw_item), node.lists.names_of, budget), **shape.key_item(raw_key)}
     return {"PutRequest": {"Item": item}}
 
 

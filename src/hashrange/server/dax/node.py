@@ -94,16 +94,24 @@ class DaxNode:
         else:
             connection.scope, connection.refusal = self.service.scope(*found), None
 
+    def run_long(self, work: Callable[..., None], *arguments: Any) -> None:
+        """Call `work` in a worker."""
+        self.service.workers.run(work, *arguments)
+
+    def refusal_of(self, connection: DaxConnection) -> bytes:
+        """The reply to a client that is not let in, or has not said who it is."""
+        counts = self.caches.counts
+        for name in ("TotalRequestCount", "ErrorRequestCount", "FailedRequestCount"):
+            counts[name] += 1
+        return unauthorized(connection.refusal)
+
     def begin(self, connection: DaxConnection, request: DaxRequest) -> None:
         """Answer a request, now or later."""
-        counts = self.caches.counts
-        counts["TotalRequestCount"] += 1
         scope = connection.scope
         if scope is None:
-            counts["ErrorRequestCount"] += 1
-            counts["FailedRequestCount"] += 1
-            connection.send(unauthorized(connection.refusal))
+            connection.send(self.refusal_of(connection))
             return
+        self.caches.counts["TotalRequestCount"] += 1
         try:
             if request.method == "endpoints":
                 connection.send(_endpoints_reply(self._endpoints(), connection.local_host))
