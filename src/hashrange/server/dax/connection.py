@@ -8,6 +8,7 @@ from typing import Any, Protocol, cast
 from hashrange.dax.node_caches import NodeCaches
 from hashrange.operations.operation import Scope
 from hashrange.server.dax.authorization import DaxRefusal
+from hashrange.server.known_keys import KnownKey
 from hashrange.wire.dax.reading import BadBytes
 from hashrange.wire.dax.requests import DaxRequest, Frames, StrangersRequest, framed
 
@@ -113,6 +114,8 @@ class DaxConnection(asyncio.Protocol):
         """True if there are too many connections."""
         self.scope: Scope | None = None
         """Whose tables the client sees; None: it has not been authorized."""
+        self.temporary_key: KnownKey | None = None
+        """The key that the client has signed with, if there is a time from which it is refused."""
         self.refusal: DaxRefusal | None = None
         """Why it was not; its next request gets it."""
         self.late_turns = 0

@@ -15,7 +15,7 @@ from hashrange.items.types import Item
 from hashrange.operations.operation import Scope
 from hashrange.server.dax import results
 from hashrange.server.dax.arguments import list_of, text_of
-from hashrange.server.dax.authorization import DaxRefusal, authorize
+from hashrange.server.dax.authorization import EXPIRED, Authorized, DaxRefusal, authorize
 from hashrange.server.dax.call import WriteReply, run
 from hashrange.server.dax.connection import DaxAnswer, DaxConnection
 from hashrange.server.dax.errors import WriteItem, dax_error, unauthorized
@@ -84,15 +84,14 @@ class DaxNode:
     def authorize(self, connection: DaxConnection, request: DaxRequest) -> None:
         """Set the connection's scope, or why its next request is refused."""
         found = authorize(request.arguments, self._shared.known_keys, self.service.clock.wall_time)
+        if isinstance(found, Authorized) and self._owner not in (None, found[:2]):
+            found = DaxRefusal("AccessDeniedException", "This cluster belongs to another account or Region.")
+        connection.temporary_key = None
         if isinstance(found, DaxRefusal):
             connection.scope, connection.refusal = None, found
-        elif self._owner is not None and tuple(found) != self._owner:
-            connection.scope, connection.refusal = (
-                None,
-                DaxRefusal("AccessDeniedException", "This cluster belongs to another account or Region."),
-            )
         else:
-            connection.scope, connection.refusal = self.service.scope(*found), None
+            connection.scope, connection.refusal = self.service.scope(*found[:2]), None
+            connection.temporary_key = found.temporary
 
     def run_long(self, work: Callable[..., None], *arguments: Any) -> None:
         """Call `work` in a worker."""
@@ -107,6 +106,9 @@ class DaxNode:
 
     def begin(self, connection: DaxConnection, request: DaxRequest) -> None:
         """Answer a request, now or later."""
+        key = connection.temporary_key
+        if key is not None and self._shared.known_keys is not None and self._shared.known_keys.is_expired(key):
+            connection.scope, connection.refusal, connection.temporary_key = None, EXPIRED, None
         scope = connection.scope
         if scope is None:
             connection.send(self.refusal_of(connection))

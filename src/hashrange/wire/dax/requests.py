@@ -121,7 +121,8 @@ class Frames:
         reader, begin = CborReader(data), 0
         try:
             while begin < len(data):
-                reader.values_left = self._values_max()
+                if begin or not self.is_trusted or not self.is_open:
+                    reader.values_left = self._values_max()
                 if self.is_open:
                     requests.append(_request(reader))
                 else:
