@@ -59,7 +59,7 @@ def answer_transact_get_items(node: DaxNode, scope: Scope, arguments: list[Any],
             elif own_paths is not None:
                 elements.append(results.projected(item, own_paths))
             else:
-                elements.append(results.as_bytes(node.content_of(place.shape, item)))
+                elements.append(results.as_bytes(node.content_of(scope, place.shape, item)))
         consumed = [results.capacity_map(one) for one in reply.get("ConsumedCapacity", ())]
         return results.SUCCESS + head(ARRAY, 2) + results.array(elements) + results.array(consumed)
 
@@ -88,7 +88,7 @@ def answer_transact_write_items(node: DaxNode, scope: Scope, arguments: list[Any
     options = options_of(raw_options)
     budget = ValueBudget()
     members: OperationMembers = {
-        "TransactItems": [_action(node, budget, *row) for row in zip(places, *columns, strict=True)]
+        "TransactItems": [_action(node, scope, budget, *row) for row in zip(places, *columns, strict=True)]
     }
     if options.get(TOKEN) is not None:
         members["ClientRequestToken"] = text_of(options[TOKEN])
@@ -109,13 +109,14 @@ def answer_transact_write_items(node: DaxNode, scope: Scope, arguments: list[Any
         return results.SUCCESS + head(ARRAY, 3) + results.array([]) + results.array(consumed) + collections
 
     def write_item(place: int, item: Mapping[str, Any]) -> bytes:
-        return results.as_bytes(node.content_of(places[place].shape, dict(item)))
+        return results.as_bytes(node.content_of(scope, places[place].shape, dict(item)))
 
     node.ask(scope, "TransactWriteItems", members, answer, write, write_item)
 
 
 def _action(
     node: DaxNode,
+    scope: Scope,
     budget: ValueBudget,
     place: _Place,
     operation: Any,
@@ -129,7 +130,7 @@ def _action(
         raise BadBytes("an unknown action of a transaction")
     action: OperationMembers = {"TableName": place.table}
     if kind == "Put":
-        values = read_dax_item(bytes_of(raw_item), node.lists.names_of, budget)
+        values = read_dax_item(bytes_of(raw_item), node.lists.of(scope.account).names_of, budget)
         action["Item"] = {**values, **place.shape.key_item(place.key)}
     else:
         action["Key"] = place.shape.key_item(place.key)
@@ -153,7 +154,7 @@ def _keep_again(node: DaxNode, scope: Scope, places: list[_Place]) -> None:
         del meter
         for key, place, response in zip(keys, places, reply["Responses"], strict=True):
             item = plain_values(response["Item"]) if "Item" in response else None
-            content = None if item is None else node.content_of(place.shape, item)
+            content = None if item is None else node.content_of(scope, place.shape, item)
             node.caches.written(key, content)
         return b""
 
