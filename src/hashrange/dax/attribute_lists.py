@@ -1,33 +1,126 @@
 """Which attributes does an item have? DAX's protocol names them once, as an attribute list with an id; the ids are equal on all nodes, and survive restarts.
 
-    dax-attribute-list/{id}    → the list's names
+    dax-attribute-list/{account}/{id}    → the list's names
 
-A client keeps ids as long as it runs. So an id is sent only once its document is durable, and a list that was ever known stays known,
-also when the store's content is replaced: no other list may get its id. Ids follow from the names, so that a server that has lost its
-lists, such as one in memory after a restart, refuses an id from before and does not take it for another list. Source: dax.md 1.
+Each account has its own lists. A client keeps ids as long as it runs. So an id is sent only once its document is durable, and a list
+stays known while clients of its account are connected, also when the store's content is replaced. Ids follow from the names, so that a
+server that has lost its lists, such as one in memory after a restart, refuses an id from before and does not take it for another list.
+
+An account whose lists take too much memory makes no further ones. Its replies still name items' lists: those are *passing*, known until
+some others have followed, and what names them is not cached. Source: dax.md 1.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Hashable, Sequence
 from hashlib import sha256
 
 import msgspec
 
 from hashrange.errors import HashrangeError
+from hashrange.items.steps import spend_decoding, walk
 from hashrange.store.interface import WholeStore
 from hashrange.wire.dax.reading import BadBytes
 
 PREFIX = "dax-attribute-list/"
 EMPTY_ID = 1
 """The id of the list without names, which no client asks for."""
-LISTS_BYTES_MAX = 64 * 1024 * 1024
-"""Memory of all lists: as many as come from a client that names its attributes at random."""
-_LIST_BYTES = 200
+LISTS_BYTES_MAX = 32 * 1024 * 1024
+"""Memory of all lists of an account: as many as come from a client that names its attributes at random."""
+PASSING_LISTS_MAX, PASSING_BYTES_MAX = 1_000, 4 * 1024 * 1024
+"""Passing lists of an account that are known; the newest one in any case."""
+NAME_BYTES_MAX = 65_535
+NAMES_BYTES_MAX = 400 * 1024
+"""Names of a list, with a byte for the value of each: an item has no more."""
+LAYOUTS_MAX = 1_000
+"""Layouts of items of an account that are kept; see `AccountLists.layouts`."""
+_LIST_BYTES, _NAME_BYTES = 200, 60
 _IDS = 2**30
 """So many ids are given; clients take an id for a signed integer of 32 bits at least."""
+_OLD_PARTS = 2
+"""Parts of the name of a document that an earlier version has written, for all accounts together. Such a list is not known any more."""
 
 
 class TooManyLists(HashrangeError):
-    """There is no memory for another attribute list."""
+    """There is no memory for another attribute list of this account."""
+
+
+class AccountLists:
+    """The attribute lists of one account."""
+
+    def __init__(self, account: str, unwritten: dict[tuple[str, int], tuple[str, ...]]) -> None:
+        """`unwritten`: takes new lists, by account and id."""
+        self._account, self._unwritten = account, unwritten
+        self._names: dict[int, tuple[str, ...]] = {EMPTY_ID: ()}
+        self._ids: dict[tuple[str, ...], int] = {(): EMPTY_ID}
+        self._size_bytes = self._passing_bytes = 0
+        self._passing: dict[int, tuple[str, ...]] = {}
+        """The oldest first."""
+        self.passing_uses = 0
+        """How many ids of passing lists have been given."""
+        self.layouts: dict[Hashable, tuple[bytes, list[str]]] = {}
+        """Table, and names of an item in its order → its attribute list's id as CBOR, and the names of that."""
+
+    @property
+    def is_full(self) -> bool:
+        """True if no further list is made."""
+        return self._size_bytes > LISTS_BYTES_MAX
+
+    @property
+    def known(self) -> dict[int, tuple[str, ...]]:
+        """All lists that stay, by id."""
+        return self._names
+
+    def names_of(self, list_id: int) -> Sequence[str]:
+        """The names of a list, in order. Raises BadBytes for an unknown id."""
+        found = self._names.get(list_id)
+        if found is None:
+            found = self._passing.get(list_id)
+        if found is None:
+            raise BadBytes("an unknown attribute list")
+        return found
+
+    def define(self, names: tuple[str, ...]) -> int:
+        """The id of the list of these names, for a client. Raises TooManyLists, and BadBytes for names that no item has."""
+        if names not in self._ids:
+            size_bytes = 0
+            for name in walk(names):
+                own_bytes = len(name.encode("utf-8", "surrogatepass"))
+                size_bytes += own_bytes + 1
+                if own_bytes > NAME_BYTES_MAX or size_bytes > NAMES_BYTES_MAX:
+                    raise BadBytes("an attribute list that no item can have")
+            if self.is_full:
+                raise TooManyLists
+        return self.id_of(names)
+
+    def id_of(self, names: tuple[str, ...]) -> int:
+        """The id of the list of these names, which is made if there is none; see `AttributeLists.write`."""
+        found = self._ids.get(names)
+        if found is not None:
+            return found
+        spend_decoding(16 * len(names))
+        list_id = _first_id(names)
+        while list_id in self._names or self._passing.get(list_id, names) != names:
+            list_id += 1
+        if self.is_full:
+            self._pass(list_id, names)
+        else:
+            self.add(list_id, names)
+            self._unwritten[self._account, list_id] = names
+        return list_id
+
+    def add(self, list_id: int, names: tuple[str, ...]) -> None:
+        """Take over a list."""
+        self._names[list_id] = names
+        self._ids[names] = list_id
+        self._size_bytes += _size_bytes(names)
+
+    def _pass(self, list_id: int, names: tuple[str, ...]) -> None:
+        self.passing_uses += 1
+        passing = self._passing
+        if passing.pop(list_id, None) is None:
+            self._passing_bytes += _size_bytes(names)
+        passing[list_id] = names
+        while len(passing) > 1 and (len(passing) > PASSING_LISTS_MAX or self._passing_bytes > PASSING_BYTES_MAX):
+            self._passing_bytes -= _size_bytes(passing.pop(next(iter(passing))))
 
 
 class AttributeLists:
@@ -36,34 +129,33 @@ class AttributeLists:
     def __init__(self, store: WholeStore) -> None:
         """Reads the known lists. Raises StorageError."""
         self._store = store
-        self._names: dict[int, tuple[str, ...]] = {EMPTY_ID: ()}
-        self._ids: dict[tuple[str, ...], int] = {(): EMPTY_ID}
-        self._size_bytes = 0
+        self._accounts: dict[str, AccountLists] = {}
         self._generation = store.documents.generation
-        self._unwritten: dict[int, tuple[str, ...]] = {}
+        self._unwritten: dict[tuple[str, int], tuple[str, ...]] = {}
+        self._gone: list[str] = []
+        """Names of documents that the next `write` deletes."""
         for name, content in store.documents.below(PREFIX):
-            self._add(int(name.removeprefix(PREFIX)), tuple(msgspec.json.decode(content, type=list[str])))
+            parts = name.split("/")
+            if len(parts) == _OLD_PARTS:
+                self._gone.append(name)
+            else:
+                self.of(parts[1]).add(int(parts[2]), tuple(msgspec.json.decode(content, type=list[str])))
 
-    def names_of(self, list_id: int) -> Sequence[str]:
-        """The names of a list, in order. Raises BadBytes for an unknown id."""
-        try:
-            return self._names[list_id]
-        except KeyError:
-            raise BadBytes("an unknown attribute list") from None
+    def of(self, account: str) -> AccountLists:
+        """The lists of an account."""
+        found = self._accounts.get(account)
+        if found is None:
+            found = self._accounts[account] = AccountLists(account, self._unwritten)
+        return found
 
-    def id_of(self, names: tuple[str, ...]) -> int:
-        """The id of the list of these names, which is made if there is none; see `write`. Raises TooManyLists."""
-        found = self._ids.get(names)
-        if found is not None:
-            return found
-        if self._size_bytes > LISTS_BYTES_MAX:
-            raise TooManyLists
-        list_id = _first_id(names)
-        while list_id in self._names:
-            list_id += 1
-        self._add(list_id, names)
-        self._unwritten[list_id] = names
-        return list_id
+    def forget(self, connected: Collection[str]) -> None:
+        """Drop the lists of all accounts but those that have clients, `connected`, and room for further lists: the store's content has been replaced."""
+        for account, lists in list(self._accounts.items()):
+            lists.layouts.clear()
+            if account not in connected or lists.is_full:
+                del self._accounts[account]
+                for place in [one for one in self._unwritten if one[0] == account]:
+                    del self._unwritten[place]
 
     @property
     def is_durable(self) -> bool:
@@ -73,18 +165,24 @@ class AttributeLists:
     async def write(self) -> None:
         """Write the lists that are not written yet. Their ids may be sent once the store's position after this is durable. Raises StorageError."""
         documents = self._store.documents
+        changes: dict[str, bytes | None] = dict.fromkeys(self._gone)
         if self._generation != documents.generation:
             self._generation = documents.generation
-            self._unwritten = dict(self._names)
+            changes = {name: None for name, _ in documents.below(PREFIX)}
+            self._unwritten.clear()
+            for account, lists in self._accounts.items():
+                self._unwritten.update({(account, list_id): names for list_id, names in lists.known.items() if names})
         written = dict(self._unwritten)
-        await documents.write({f"{PREFIX}{list_id}": msgspec.json.encode(names) for list_id, names in written.items()})
-        for list_id in written:
-            self._unwritten.pop(list_id, None)
+        for (account, list_id), names in written.items():
+            changes[f"{PREFIX}{account}/{list_id}"] = msgspec.json.encode(names)
+        await documents.write(changes)
+        self._gone.clear()
+        for place in written:
+            self._unwritten.pop(place, None)
 
-    def _add(self, list_id: int, names: tuple[str, ...]) -> None:
-        self._names[list_id] = names
-        self._ids[names] = list_id
-        self._size_bytes += _LIST_BYTES + sum([len(name) + 60 for name in names])
+
+def _size_bytes(names: tuple[str, ...]) -> int:
+    return _LIST_BYTES + sum([len(name) + _NAME_BYTES for name in names])
 
 
 def _first_id(names: tuple[str, ...]) -> int:

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from hashrange.items.paths import Path
+from hashrange.items.steps import walk
 from hashrange.items.types import Value
 from hashrange.wire.dax.attribute_values import attribute_value_of
-from hashrange.wire.dax.reading import TAG_LIST_INDEX, BadBytes, CborReader, CutOff, Tagged
+from hashrange.wire.dax.reading import TAG_LIST_INDEX, VALUES_MAX, BadBytes, CborReader, CutOff, Tagged
 
 _COMPARISONS = {0: "=", 1: "<>", 2: "<", 3: ">=", 4: ">", 5: "<="}
 _AND, _OR, _NOT, _BETWEEN, _IN = 6, 7, 8, 9, 10
@@ -29,6 +30,8 @@ _ARITHMETIC = {25: "+", 26: "-"}
 _FORMAT = 1
 REMEMBERED_MAX, REMEMBERED_BYTES_MAX = 1_000, 4_096
 """Expressions that are remembered, and the length of the longest of them."""
+TREE_VALUES_MAX = 16_384
+"""Operators, names and places of an expression. Its text may have 4 KB, and each of them is a letter at least."""
 ENDS_MAX = 64
 """Different lengths that are looked for."""
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -112,7 +115,9 @@ def _read(raw: bytes) -> tuple[Any, int, list[Any]]:
     try:
         if not 2 <= reader.head(4) <= 3 or reader.value() != _FORMAT:
             raise BadBytes("an expression of an unknown format")
+        reader.values_left = TREE_VALUES_MAX
         tree = reader.value()
+        reader.values_left = VALUES_MAX
     except CutOff:
         raise BadBytes("an expression that is cut off") from None
     except RecursionError:
@@ -136,7 +141,7 @@ def _values(reader: CborReader) -> list[Any]:
 
 
 def _tokens(letter: str, values: list[Any]) -> dict[str, Value]:
-    return {_token(":", letter, place): attribute_value_of(value) for place, value in enumerate(values)}
+    return {_token(":", letter, place): attribute_value_of(value) for place, value in enumerate(walk(values))}
 
 
 def _token(sign: str, letter: str, place: int) -> str:

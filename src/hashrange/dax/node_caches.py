@@ -37,6 +37,10 @@ class _Replicated(NamedTuple):
     """None: deleted."""
 
 
+class PassingContent(bytes):
+    """An item whose attribute list may soon be unknown."""
+
+
 class NodeCaches:
     """The caches of one node since it was started or rebooted."""
 
@@ -92,7 +96,10 @@ class NodeCaches:
         return CachedItem(entry.content)
 
     def keep_item(self, key: ItemKey, content: bytes | None) -> None:
-        """Keep an item that was read; None: there is none."""
+        """Keep an item that was read; None: there is none. Of PassingContent, nothing is known afterwards."""
+        if content.__class__ is PassingContent:
+            self._lru.drop(key)
+            return
         self._lru.put(key, content, _item_size_bytes(key, content), self._item_life_seconds)
 
     def written(self, key: ItemKey, content: bytes | None) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import cbor2
 import pytest
 
+from hashrange.clock import MovableClock, SystemClock
 from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.server.dax import nodes
 from hashrange.settings import Settings
@@ -112,6 +113,48 @@ def test_the_keys_of_a_session_are_let_in_until_it_ends(strict: str) -> None:
             "UnrecognizedClientException",
             "InvalidSignatureException",
         ]
+
+
+def test_a_connection_ends_with_its_key(tmp_path: Path) -> None:
+    """A session by service time, a key of the file by the machine's."""
+    file = tmp_path / "credentials.toml"
+    file.write_text(
+        f'{CREDENTIALS_FILE}\n[[credential]]\naccess_key = "AKIDLATER"\nsecret_key = "later"\n'
+        'account = "111122223333"\nexpires = "2100-01-01T00:00:00Z"\n'
+    )
+    ahead_seconds: list[float] = []
+
+    class Ahead(SystemClock):
+        def wall_time(self) -> float:
+            return super().wall_time() + sum(ahead_seconds)
+
+    clock = MovableClock(Ahead())
+    settings = Settings(data_dir=None, port=0, dax_port=0, credentials=str(file))
+    running = ThreadServer(make_store, ALL_OPERATIONS, settings=settings, clock=clock)
+    try:
+        endpoint = str(running.server.dax_endpoint)
+        role = AssumedRole("aws", "deploy", "AROAEXAMPLE", "anna", None)
+        session = RoleSession("ASIA111122223333ABCD", "111122223333", "AKIDEXAMPLE", clock.service_time() + 900, role)
+        access_key, secret, token = session_keys(session, "secret")
+        with (
+            DaxClient(endpoint, authorize=authorization(access_key, secret, token=token)) as of_session,
+            DaxClient(endpoint, authorize=authorization("AKIDLATER", "later")) as of_key,
+            DaxClient(endpoint, authorize=authorization(token="token")) as of_all_times,
+        ):
+            for client in (of_session, of_key, of_all_times):
+                assert client.call("endpoints")
+            clock.advance(1_000)
+            ahead_seconds.append(3e9)
+            for client in (of_session, of_key):
+                with pytest.raises(DaxError, match="ExpiredTokenException") as caught:
+                    client.call("endpoints")
+                assert caught.value.codes == AUTHENTICATION
+            assert of_all_times.call("endpoints")
+            ahead_seconds.clear()
+            of_session.socket.sendall(authorization("AKIDLATER", "later"))
+            assert of_session.call("endpoints")
+    finally:
+        running.stop()
 
 
 def test_a_client_may_sign_again_and_is_out_if_that_is_refused(strict: str) -> None:

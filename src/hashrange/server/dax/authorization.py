@@ -28,11 +28,16 @@ class DaxRefusal(NamedTuple):
     message: str
 
 
+EXPIRED = DaxRefusal("ExpiredTokenException", sentences.EXPIRED_SESSION_TOKEN)
+
+
 class Authorized(NamedTuple):
     """Who a client is."""
 
     account: str
     region: str
+    temporary: KnownKey | None = None
+    """The key, if there is a time from which it is refused."""
 
 
 def authorize(
@@ -71,8 +76,8 @@ def authorize(
         return DaxRefusal("UnrecognizedClientException", sentences.UNKNOWN_KEY)
     refusal = _refusal(known, lines, signature, token)
     if refusal is None and known_keys.is_expired(known):
-        refusal = DaxRefusal("ExpiredTokenException", sentences.EXPIRED_SESSION_TOKEN)
-    return refusal or Authorized(known.credential.account, region)
+        refusal = EXPIRED
+    return refusal or Authorized(known.credential.account, region, known if known.is_temporary else None)
 
 
 def _refusal(known: KnownKey, lines: list[str], signature: str, token: Any) -> DaxRefusal | None:

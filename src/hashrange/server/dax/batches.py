@@ -25,7 +25,7 @@ from hashrange.server.dax.node import DaxNode, Method
 from hashrange.server.dax.single_items import cached_item, keep_written
 from hashrange.server.dax.tables import TableShape
 from hashrange.wire.dax.keys import read_dax_item
-from hashrange.wire.dax.reading import BadBytes
+from hashrange.wire.dax.reading import BadBytes, ValueBudget
 from hashrange.wire.dax.writing import ARRAY, head
 
 
@@ -58,7 +58,7 @@ def answer_batch_get_item(node: DaxNode, scope: Scope, arguments: list[Any], ans
     }
     add_reporting(members, options)
     if reads and not members["RequestItems"]:
-        answer.send(_items_reply(node, reads, {}))
+        answer.send(_items_reply(node, scope, reads, {}))
         return
     writes = node.caches.writes
 
@@ -66,7 +66,7 @@ def answer_batch_get_item(node: DaxNode, scope: Scope, arguments: list[Any], ans
         del meter
         may_keep = node.caches.writes == writes
         _take_over(node, scope, reads, reply, may_keep=may_keep)
-        return _items_reply(node, reads, reply)
+        return _items_reply(node, scope, reads, reply)
 
     node.ask(scope, "BatchGetItem", members, answer, write)
 
@@ -105,7 +105,7 @@ def _take_over(
         shape = read.shape
         left = {shape.key_of(key) for key in _left_keys(reply, name)}
         found = {
-            shape.key_of(item): node.content_of(shape, item)
+            shape.key_of(item): node.content_of(scope, shape, item)
             for item in map(decode_row, reply["Responses"].get(name, ()))
         }
         for key in read.keys:
@@ -121,13 +121,14 @@ def _left_keys(reply: Mapping[str, Any], name: str) -> list[Any]:
     return [check_item(key)[0] for key in keys]
 
 
-def _items_reply(node: DaxNode, reads: Mapping[str, _TableRead], reply: Mapping[str, Any]) -> bytes:
+def _items_reply(node: DaxNode, scope: Scope, reads: Mapping[str, _TableRead], reply: Mapping[str, Any]) -> bytes:
     responses, left = {}, {}
     for name, read in reads.items():
         found = [(key, content) for key in read.keys if (content := read.known.get(key)) is not None]
         if read.paths is not None:
             elements = [
-                results.projected(cached_item(node, read.shape, key, content), read.paths) for key, content in found
+                results.projected(cached_item(node, scope, read.shape, key, content), read.paths)
+                for key, content in found
             ]
         else:
             elements = [results.as_bytes(part) for pair in found for part in pair]
@@ -144,6 +145,7 @@ def answer_batch_write_item(node: DaxNode, scope: Scope, arguments: list[Any], a
     """Puts and deletes of several tables."""
     node.caches.counts["BatchWriteItemRequestCount"] += 1
     shapes, requests, deleted = {}, {}, []
+    budget = ValueBudget()
     for raw_name, elements in map_of(arguments[0]).items():
         name = text_of(raw_name)
         shape = shapes[name] = node.shapes.find(scope, name)
@@ -151,7 +153,8 @@ def answer_batch_write_item(node: DaxNode, scope: Scope, arguments: list[Any], a
         if len(pairs) % 2:
             raise BadBytes("a key without a value")
         requests[name] = [
-            _write_request(node, shape, bytes_of(pairs[place]), pairs[place + 1]) for place in range(0, len(pairs), 2)
+            _write_request(node, scope, shape, budget, bytes_of(pairs[place]), pairs[place + 1])
+            for place in range(0, len(pairs), 2)
         ]
         deleted += [
             node.item_key(scope, name, shape.canonical(pairs[place]))
@@ -163,7 +166,7 @@ def answer_batch_write_item(node: DaxNode, scope: Scope, arguments: list[Any], a
 
     def write(reply: dict[str, Any], meter: Meter) -> bytes:
         keep_written(node, scope, meter, deleted)
-        left = {name: _left_writes(node, shapes[name], own) for name, own in reply["UnprocessedItems"].items()}
+        left = {name: _left_writes(node, scope, shapes[name], own) for name, own in reply["UnprocessedItems"].items()}
         consumed = [results.capacity(one) for one in reply.get("ConsumedCapacity", ())]
         collections = results.collections_by_table(reply.get("ItemCollectionMetrics", {}))
         return results.SUCCESS + results.by_table(left) + results.array(consumed) + collections
@@ -171,14 +174,19 @@ def answer_batch_write_item(node: DaxNode, scope: Scope, arguments: list[Any], a
     node.ask(scope, "BatchWriteItem", members, answer, write)
 
 
-def _write_request(node: DaxNode, shape: TableShape, raw_key: bytes, raw_item: Any) -> OperationMembers:
+def _write_request(
+    node: DaxNode, scope: Scope, shape: TableShape, budget: ValueBudget, raw_key: bytes, raw_item: Any
+) -> OperationMembers:
     if raw_item is None:
         return {"DeleteRequest": {"Key": shape.key_item(raw_key)}}
-    item = {**read_dax_item(bytes_of(raw_item), node.lists.names_of), **shape.key_item(raw_key)}
+    item = {
+        **read_dax_item(bytes_of(raw_item), node.lists.of(scope.account).names_of, budget),
+        **shape.key_item(raw_key),
+    }
     return {"PutRequest": {"Item": item}}
 
 
-def _left_writes(node: DaxNode, shape: TableShape, requests: list[Any]) -> bytes:
+def _left_writes(node: DaxNode, scope: Scope, shape: TableShape, requests: list[Any]) -> bytes:
     elements = []
     for request in requests:
         if "DeleteRequest" in request:
@@ -186,7 +194,7 @@ def _left_writes(node: DaxNode, shape: TableShape, requests: list[Any]) -> bytes
             elements += [results.as_bytes(shape.key_of(key)), b"\xf6"]
         else:
             item = check_item(request["PutRequest"]["Item"])[0]
-            elements += [results.as_bytes(shape.key_of(item)), results.as_bytes(node.content_of(shape, item))]
+            elements += [results.as_bytes(shape.key_of(item)), results.as_bytes(node.content_of(scope, shape, item))]
     return results.array(elements)
 
 

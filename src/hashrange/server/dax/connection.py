@@ -3,16 +3,20 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from hashrange.dax.node_caches import NodeCaches
 from hashrange.operations.operation import Scope
 from hashrange.server.dax.authorization import DaxRefusal
+from hashrange.server.known_keys import KnownKey
 from hashrange.wire.dax.reading import BadBytes
-from hashrange.wire.dax.requests import DaxRequest, Frames, framed
+from hashrange.wire.dax.requests import DaxRequest, Frames, StrangersRequest, framed
 
 WRITE_BUFFER_BYTES_MAX = 1024 * 1024
 """Once so much has not been read by the client, its next request waits."""
+
+SHORT_BYTES = 8 * 1024
+"""Bytes that are read and whose requests are begun at once; longer ones in a worker, which gives way."""
 
 
 class DaxAnswer(Protocol):
@@ -52,6 +56,14 @@ class DaxRequestHandler(Protocol):
         """The node's caches, which count what it receives and sends."""
         ...
 
+    def run_long(self, work: Callable[..., None], *arguments: Any) -> None:
+        """Call `work` in a worker."""
+        ...
+
+    def refusal_of(self, connection: "DaxConnection") -> bytes:
+        """The reply to a client that is not let in, or has not said who it is."""
+        ...
+
     def authorize(self, connection: "DaxConnection", request: DaxRequest) -> None:
         """Set the connection's `scope` or `refusal`."""
         ...
@@ -84,7 +96,10 @@ class DaxConnection(asyncio.Protocol):
         self._handler = handler
         self._begun = begun
         self._closed = closed
-        self._frames = Frames()
+        self._frames = Frames(is_trusted=False)
+        self._arrived: deque[bytes] = deque()
+        """Received bytes that have not been read."""
+        self._is_reading = self._is_refused = False
         self._requests: deque[DaxRequest] = deque()
         """Requests that have come and not begun."""
         self._is_waiting = False
@@ -99,6 +114,8 @@ class DaxConnection(asyncio.Protocol):
         """True if there are too many connections."""
         self.scope: Scope | None = None
         """Whose tables the client sees; None: it has not been authorized."""
+        self.temporary_key: KnownKey | None = None
+        """The key that the client has signed with, if there is a time from which it is refused."""
         self.refusal: DaxRefusal | None = None
         """Why it was not; its next request gets it."""
         self.late_turns = 0
@@ -107,7 +124,7 @@ class DaxConnection(asyncio.Protocol):
     @property
     def is_slow(self) -> bool:
         """True if the client has begun a request, or the handshake, and not completed it."""
-        return bool(self._own_begun_bytes) or not self._frames.is_open
+        return bool(self._own_begun_bytes) or self._is_refused or not self._frames.is_open
 
     @property
     def local_host(self) -> str:
@@ -126,21 +143,64 @@ class DaxConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Called by the loop."""
-        if self.is_over:
+        if self.is_over or self._is_refused:
             return
-        frames = self._frames
         self._handler.caches.received_bytes += len(data)
+        if self._is_reading:
+            self._arrived.append(data)
+        elif len(data) <= SHORT_BYTES and not self._own_begun_bytes:
+            self._read(data)
+        else:
+            self._is_reading = True
+            self._arrived.append(data)
+            self._handler.run_long(self._read_long)
+            self._hold()
+
+    def _read_long(self) -> None:
+        """Read what has arrived, in a worker."""
+        while self._arrived and not self.is_over:
+            self._read(self._arrived.popleft())
+        self._is_reading = False
+        self._hold()
+
+    def _read(self, data: bytes) -> None:
+        """Read requests, and begin them."""
+        frames = self._frames
         try:
             requests = frames.feed(data)
+        except StrangersRequest:
+            self._refuse()
+            return
         except BadBytes:
             self.abort()
             return
+        if self.is_over:
+            return  # the client has left while this gave way
         if self._own_begun_bytes or frames.begun_bytes:
             self._count_begun(frames.begun_bytes)
         if requests:
             self.late_turns = 0
             self._requests += requests
             self._go_on()
+            if not frames.is_trusted or self.scope is None:
+                frames.is_trusted = self.scope is not None
+                left = frames.take_left()
+                if left and not self.is_over:
+                    self._read(left)
+
+    def _refuse(self) -> None:
+        """Tell a stranger that it must say who it is, and end the connection once it has read that."""
+        self._is_refused = True
+        self._arrived.clear()
+        transport = self._transport
+        if transport is None or self.is_over:
+            return
+        content = self._handler.refusal_of(self)
+        transport.write(framed(content) if self._frames.wants_frames else content)
+        if transport.can_write_eof():
+            transport.write_eof()  # what still comes is dropped: closing now could take the reply from the client
+        else:
+            transport.close()
 
     def pause_writing(self) -> None:
         """Called by the loop when the client reads too slowly."""
@@ -149,7 +209,7 @@ class DaxConnection(asyncio.Protocol):
     def resume_writing(self) -> None:
         """Called by the loop when the client has read."""
         self._is_writing_held = False
-        self._go_on()
+        self._handler.run_long(self._go_on)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Called by the loop."""
@@ -180,12 +240,13 @@ class DaxConnection(asyncio.Protocol):
                 self._handler.begin(self, request)
         self._is_going_on = False
         if bool(requests) != self._is_held:
-            self._hold(is_held=bool(requests))
+            self._hold()
 
-    def _hold(self, *, is_held: bool) -> None:
-        """Stop reading, or go on."""
+    def _hold(self) -> None:
+        """Stop receiving while there is something that has not begun; otherwise go on."""
         transport = self._transport
-        if transport is not None and not self.is_over:
+        is_held = bool(self._requests) or self._is_reading
+        if transport is not None and not self.is_over and is_held != self._is_held:
             self._is_held = is_held
             if is_held:
                 transport.pause_reading()
@@ -203,7 +264,8 @@ class DaxConnection(asyncio.Protocol):
             if caches.latencies_seconds is not None:
                 caches.latencies_seconds.append(self._now() - self._began_seconds)
             self._transport.write(content)
-            self._go_on()
+            if self._requests:
+                self._handler.run_long(self._go_on)
 
     def cut(self, content: bytes) -> None:
         """Send only the begin of a reply, and end the connection."""

@@ -7,15 +7,16 @@ import socket
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from hashrange.dax.attribute_lists import AttributeLists, TooManyLists
+from hashrange.dax.attribute_lists import LAYOUTS_MAX, AttributeLists, TooManyLists
 from hashrange.dax.hot_keys import ItemKey
-from hashrange.dax.node_caches import NodeCaches
+from hashrange.dax.node_caches import NodeCaches, PassingContent
 from hashrange.errors import THROTTLED, ApiError
+from hashrange.items.steps import walk
 from hashrange.items.types import Item
 from hashrange.operations.operation import Scope
 from hashrange.server.dax import results
 from hashrange.server.dax.arguments import list_of, text_of
-from hashrange.server.dax.authorization import DaxRefusal, authorize
+from hashrange.server.dax.authorization import EXPIRED, Authorized, DaxRefusal, authorize
 from hashrange.server.dax.call import WriteReply, run
 from hashrange.server.dax.connection import DaxAnswer, DaxConnection
 from hashrange.server.dax.errors import WriteItem, dax_error, unauthorized
@@ -29,8 +30,6 @@ from hashrange.wire.dax.requests import DaxRequest
 from hashrange.wire.dax.writing import MAP, head, write_bytes, write_integer, write_text
 
 FAULT_STATUS = 500
-LAYOUTS_MAX = 1_000
-"""Layouts of the items of a table that are kept; see `TableShape.layouts`."""
 
 
 class NodeEndpoint(NamedTuple):
@@ -84,26 +83,36 @@ class DaxNode:
     def authorize(self, connection: DaxConnection, request: DaxRequest) -> None:
         """Set the connection's scope, or why its next request is refused."""
         found = authorize(request.arguments, self._shared.known_keys, self.service.clock.wall_time)
+        if isinstance(found, Authorized) and self._owner not in (None, found[:2]):
+            found = DaxRefusal("AccessDeniedException", "This cluster belongs to another account or Region.")
+        connection.temporary_key = None
         if isinstance(found, DaxRefusal):
             connection.scope, connection.refusal = None, found
-        elif self._owner is not None and tuple(found) != self._owner:
-            connection.scope, connection.refusal = (
-                None,
-                DaxRefusal("AccessDeniedException", "This cluster belongs to another account or Region."),
-            )
         else:
-            connection.scope, connection.refusal = self.service.scope(*found), None
+            connection.scope, connection.refusal = self.service.scope(*found[:2]), None
+            connection.temporary_key = found.temporary
+
+    def run_long(self, work: Callable[..., None], *arguments: Any) -> None:
+        """Call `work` in a worker."""
+        self.service.workers.run(work, *arguments)
+
+    def refusal_of(self, connection: DaxConnection) -> bytes:
+        """The reply to a client that is not let in, or has not said who it is."""
+        counts = self.caches.counts
+        for name in ("TotalRequestCount", "ErrorRequestCount", "FailedRequestCount"):
+            counts[name] += 1
+        return unauthorized(connection.refusal)
 
     def begin(self, connection: DaxConnection, request: DaxRequest) -> None:
         """Answer a request, now or later."""
-        counts = self.caches.counts
-        counts["TotalRequestCount"] += 1
+        key = connection.temporary_key
+        if key is not None and self._shared.known_keys is not None and self._shared.known_keys.is_expired(key):
+            connection.scope, connection.refusal, connection.temporary_key = None, EXPIRED, None
         scope = connection.scope
         if scope is None:
-            counts["ErrorRequestCount"] += 1
-            counts["FailedRequestCount"] += 1
-            connection.send(unauthorized(connection.refusal))
+            connection.send(self.refusal_of(connection))
             return
+        self.caches.counts["TotalRequestCount"] += 1
         try:
             if request.method == "endpoints":
                 connection.send(_endpoints_reply(self._endpoints(), connection.local_host))
@@ -173,18 +182,22 @@ class DaxNode:
         """The name of an item in caches."""
         return (scope.account, scope.region, table, key)
 
-    def content_of(self, shape: TableShape, item: Item) -> bytes:
-        """An item as caches keep it."""
-        names = tuple(item)
-        layout = shape.layouts.get(names)
+    def content_of(self, scope: Scope, shape: TableShape, item: Item) -> bytes:
+        """An item as caches keep it, or as `PassingContent`, which they do not keep."""
+        lists, names, is_passing = self.lists.of(scope.account), tuple(item), False
+        layout = lists.layouts.get((shape, names))
         if layout is None:
-            if len(shape.layouts) >= LAYOUTS_MAX:
-                shape.layouts.clear()
-            layout = shape.layouts[names] = item_layout(shape.schema, names, self.lists.id_of)
+            uses = lists.passing_uses
+            layout = item_layout(shape.schema, names, lists.id_of)
+            is_passing = lists.passing_uses != uses
+            if not is_passing:
+                if len(lists.layouts) >= LAYOUTS_MAX:
+                    lists.layouts.clear()
+                lists.layouts[shape, names] = layout
         out = bytearray(layout[0])
         for name in layout[1]:
             write_attribute_value(out, item[name])
-        return bytes(out)
+        return PassingContent(out) if is_passing else bytes(out)
 
 
 def _kind_of(error: BaseException) -> str:
@@ -213,11 +226,10 @@ def define_key_schema(node: DaxNode, scope: Scope, arguments: list[Any], answer:
 
 def define_attribute_list(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
     """The names of an attribute list."""
-    del scope
     if arguments[0].__class__ is not int:
         raise BadBytes("an id was expected")
     elements = []
-    for name in node.lists.names_of(arguments[0]):
+    for name in walk(node.lists.of(scope.account).names_of(arguments[0])):
         out = bytearray()
         write_text(out, name)
         elements.append(bytes(out))
@@ -226,13 +238,12 @@ def define_attribute_list(node: DaxNode, scope: Scope, arguments: list[Any], ans
 
 def define_attribute_list_id(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
     """The id of an attribute list."""
-    del scope
     listed = arguments[0]
     if listed.__class__ is Tagged and listed.tag == TAG_STRING_SET:
         listed = listed.value  # so the client for Java writes it
-    names = tuple([text_of(name) for name in list_of(listed)])
+    names = tuple([text_of(name) for name in walk(list_of(listed))])
     out = bytearray(results.SUCCESS)
-    write_integer(out, node.lists.id_of(names))
+    write_integer(out, node.lists.of(scope.account).define(names))
     node.deliver(answer, bytes(out))
 
 

@@ -119,6 +119,8 @@ class DaxNodes:
         """Implements `NodeHost.forget`."""
         for running in self._running.values():
             running.caches.clear()
+        connections = [one for running in self._running.values() for one in running.connections]
+        self._shared.lists.forget({one.scope.account for one in connections if one.scope is not None})
 
     def address(self) -> str:
         """Implements `NodeHost.address`."""

@@ -84,7 +84,7 @@ def _page(
         operation,
         members,
         answer,
-        partial(_write_page, node, shape, paths, cache_key, is_index=INDEX_NAME in options),
+        partial(_write_page, node, scope, shape, paths, cache_key, is_index=INDEX_NAME in options),
     )
 
 
@@ -116,6 +116,7 @@ def _is_global(shape: TableShape, index_name: str | None) -> bool:
 
 def _write_page(
     node: DaxNode,
+    scope: Scope,
     shape: TableShape,
     paths: list[Path] | None,
     cache_key: Any,
@@ -126,14 +127,17 @@ def _write_page(
 ) -> bytes:
     del meter
     parts: results.Parts = {}
+    uses = node.lists.of(scope.account).passing_uses
     if "Items" in reply:
-        parts[results.ITEMS] = results.found_items(shape, map(decode_row, reply["Items"]), paths, node.content_of)
+        parts[results.ITEMS] = results.found_items(
+            shape, map(decode_row, reply["Items"]), paths, partial(node.content_of, scope)
+        )
     parts[results.COUNT] = results.as_integer(reply["Count"])
     parts[results.SCANNED_COUNT] = results.as_integer(reply["ScannedCount"])
     if "LastEvaluatedKey" in reply:
         parts[results.LAST_KEY] = results.last_key(shape, reply["LastEvaluatedKey"], is_index=is_index)
     content = results.result(parts)
-    if cache_key is not None:
+    if cache_key is not None and node.lists.of(scope.account).passing_uses == uses:
         node.caches.keep_reply(cache_key, len(repr(cache_key)), content)
     consumed = reply.get("ConsumedCapacity")
     return _with_capacity(content, None if consumed is None else results.capacity(consumed))

@@ -59,7 +59,7 @@ def answer_get_item(node: DaxNode, scope: Scope, arguments: list[Any], answer: D
         if known is not None:
             parts: results.Parts = {}
             if known.content is not None:
-                parts[results.ITEM] = _item_part(node, shape, raw_key, known.content, paths)
+                parts[results.ITEM] = _item_part(node, scope, shape, raw_key, known.content, paths)
             if wants_capacity(options):
                 parts[results.CAPACITY] = results.capacity({"TableName": name, "CapacityUnits": 0.0})
             answer.send(results.result(parts))
@@ -74,7 +74,7 @@ def answer_get_item(node: DaxNode, scope: Scope, arguments: list[Any], answer: D
         del meter
         row = reply.get("Item")
         item = None if row is None else decode_row(row)
-        content = None if item is None else node.content_of(shape, item)
+        content = None if item is None else node.content_of(scope, shape, item)
         if not is_consistent and caches.writes == writes:
             caches.keep_item(key, content)
         parts: results.Parts = {}
@@ -87,16 +87,16 @@ def answer_get_item(node: DaxNode, scope: Scope, arguments: list[Any], answer: D
     node.ask(scope, "GetItem", members, answer, write)
 
 
-def _item_part(node: DaxNode, shape: TableShape, raw_key: bytes, content: bytes, paths: Any) -> bytes:
+def _item_part(node: DaxNode, scope: Scope, shape: TableShape, raw_key: bytes, content: bytes, paths: Any) -> bytes:
     """A cached item for a client: as it is, or its values at paths."""
     if paths is None:
         return results.as_bytes(content)
-    return results.projected(cached_item(node, shape, raw_key, content), paths)
+    return results.projected(cached_item(node, scope, shape, raw_key, content), paths)
 
 
-def cached_item(node: DaxNode, shape: TableShape, raw_key: bytes, content: bytes) -> Item:
+def cached_item(node: DaxNode, scope: Scope, shape: TableShape, raw_key: bytes, content: bytes) -> Item:
     """A cached item with its key, canonical."""
-    return check_item({**shape.key_item(raw_key), **read_dax_item(content, node.lists.names_of)})[0]
+    return check_item({**shape.key_item(raw_key), **read_dax_item(content, node.lists.of(scope.account).names_of)})[0]
 
 
 def answer_put_item(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
@@ -109,7 +109,7 @@ def answer_put_item(node: DaxNode, scope: Scope, arguments: list[Any], answer: D
     )
     node.caches.counts["PutItemRequestCount"] += 1
     shape = node.shapes.find(scope, name)
-    item = {**read_dax_item(bytes_of(raw_item), node.lists.names_of), **shape.key_item(raw_key)}
+    item = {**read_dax_item(bytes_of(raw_item), node.lists.of(scope.account).names_of), **shape.key_item(raw_key)}
     _write(node, scope, "PutItem", shape, {"TableName": name, "Item": item}, options, answer)
 
 
@@ -154,9 +154,9 @@ def _write(
         if "Attributes" in reply:
             attributes = plain_values(reply["Attributes"])
             if return_values in ("UPDATED_OLD", "UPDATED_NEW"):
-                parts[results.ATTRIBUTES] = results.updated(attributes, node.lists.id_of)
+                parts[results.ATTRIBUTES] = results.updated(attributes, node.lists.of(scope.account).id_of)
             else:
-                parts[results.ATTRIBUTES] = results.as_bytes(node.content_of(shape, attributes))
+                parts[results.ATTRIBUTES] = results.as_bytes(node.content_of(scope, shape, attributes))
         _add_reported(parts, reply)
         return results.result(parts)
 
@@ -178,7 +178,9 @@ def keep_written(node: DaxNode, scope: Scope, meter: Meter, deleted: Iterable[It
         if isinstance(usage, ChangeUsage) and usage.change.new is not None:
             shape = node.shapes.of(usage.change.table)
             item = decode_row(usage.change.new)
-            node.caches.written(node.item_key(scope, usage.name, shape.key_of(item)), node.content_of(shape, item))
+            node.caches.written(
+                node.item_key(scope, usage.name, shape.key_of(item)), node.content_of(scope, shape, item)
+            )
 
 
 METHODS: Mapping[str, Method] = {

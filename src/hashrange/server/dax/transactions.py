@@ -23,7 +23,7 @@ from hashrange.server.dax.connection import DaxAnswer, Silence
 from hashrange.server.dax.node import DaxNode, Method
 from hashrange.server.dax.tables import TableShape
 from hashrange.wire.dax.keys import read_dax_item
-from hashrange.wire.dax.reading import BadBytes
+from hashrange.wire.dax.reading import BadBytes, ValueBudget
 from hashrange.wire.dax.writing import ARRAY, NULL, head
 
 _ACTIONS = {2: "Put", 7: "Delete", 9: "Update", 12: "ConditionCheck"}
@@ -59,7 +59,7 @@ def answer_transact_get_items(node: DaxNode, scope: Scope, arguments: list[Any],
             elif own_paths is not None:
                 elements.append(results.projected(item, own_paths))
             else:
-                elements.append(results.as_bytes(node.content_of(place.shape, item)))
+                elements.append(results.as_bytes(node.content_of(scope, place.shape, item)))
         consumed = [results.capacity_map(one) for one in reply.get("ConsumedCapacity", ())]
         return results.SUCCESS + head(ARRAY, 2) + results.array(elements) + results.array(consumed)
 
@@ -86,7 +86,10 @@ def answer_transact_write_items(node: DaxNode, scope: Scope, arguments: list[Any
     if any(len(column) != len(places) for column in columns):
         raise BadBytes("arrays of different lengths")
     options = options_of(raw_options)
-    members: OperationMembers = {"TransactItems": [_action(node, *row) for row in zip(places, *columns, strict=True)]}
+    budget = ValueBudget()
+    members: OperationMembers = {
+        "TransactItems": [_action(node, scope, budget, *row) for row in zip(places, *columns, strict=True)]
+    }
     if options.get(TOKEN) is not None:
         members["ClientRequestToken"] = text_of(options[TOKEN])
     add_reporting(members, options)
@@ -106,26 +109,36 @@ def answer_transact_write_items(node: DaxNode, scope: Scope, arguments: list[Any
         return results.SUCCESS + head(ARRAY, 3) + results.array([]) + results.array(consumed) + collections
 
     def write_item(place: int, item: Mapping[str, Any]) -> bytes:
-        return results.as_bytes(node.content_of(places[place].shape, dict(item)))
+        return results.as_bytes(node.content_of(scope, places[place].shape, dict(item)))
 
     node.ask(scope, "TransactWriteItems", members, answer, write, write_item)
 
 
 def _action(
-    node: DaxNode, place: _Place, operation: Any, raw_item: Any, on_failure: Any, condition: Any, update: Any
+    node: DaxNode,
+    scope: Scope,
+    budget: ValueBudget,
+    place: _Place,
+    operation: Any,
+    raw_item: Any,
+    on_failure: Any,
+    condition: Any,
+    update: Any,
 ) -> OperationMembers:
-    kind = _ACTIONS.get(operation)
+    kind = _ACTIONS.get(operation) if operation.__class__ is int else None
     if kind is None:
         raise BadBytes("an unknown action of a transaction")
     action: OperationMembers = {"TableName": place.table}
     if kind == "Put":
-        values = read_dax_item(bytes_of(raw_item), node.lists.names_of)
+        values = read_dax_item(bytes_of(raw_item), node.lists.of(scope.account).names_of, budget)
         action["Item"] = {**values, **place.shape.key_item(place.key)}
     else:
         action["Key"] = place.shape.key_item(place.key)
     if kind == "Update":
         add_update(action, update)
     add_condition(action, "ConditionExpression", condition, "c")
+    if on_failure is not None and on_failure.__class__ is not int:
+        raise BadBytes("an unknown choice")
     if on_failure in _ON_FAILURE:
         action["ReturnValuesOnConditionCheckFailure"] = _ON_FAILURE[on_failure]
     return {kind: action}
@@ -141,7 +154,7 @@ def _keep_again(node: DaxNode, scope: Scope, places: list[_Place]) -> None:
         del meter
         for key, place, response in zip(keys, places, reply["Responses"], strict=True):
             item = plain_values(response["Item"]) if "Item" in response else None
-            content = None if item is None else node.content_of(place.shape, item)
+            content = None if item is None else node.content_of(scope, place.shape, item)
             node.caches.written(key, content)
         return b""
 

@@ -3,6 +3,7 @@
 from base64 import b64decode, b64encode
 from typing import Any
 
+from hashrange.items.steps import walk
 from hashrange.items.types import Item, Value
 from hashrange.wire.dax.reading import (
     TAG_BINARY_SET,
@@ -43,19 +44,19 @@ def attribute_value_of(value: Any) -> Value:
     if value is None:
         return {"NULL": True}
     if kind is list:
-        return {"L": [attribute_value_of(one) for one in value]}
+        return {"L": [attribute_value_of(one) for one in walk(value)]}
     if kind is dict:
         return {"M": attributes_of(value)}
     if kind is Tagged and value.tag in _SETS:
         name = _SETS[value.tag]
-        return {name: [_member_of(name, one) for one in value.value]}
+        return {name: [_member_of(name, one) for one in walk(value.value)]}
     raise BadBytes("no attribute value")
 
 
 def attributes_of(values: dict[Any, Any]) -> Item:
     """A map of `CborReader` as attributes by name. Raises BadBytes."""
     attributes: Item = {}
-    for name, value in values.items():
+    for name, value in walk(values.items()):
         if name.__class__ is not str:
             raise BadBytes("an attribute whose name is no text")
         attributes[name] = attribute_value_of(value)

@@ -4,10 +4,11 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from hashrange.items.steps import walk
 from hashrange.items.types import Item, Value
 from hashrange.wire.dax.attribute_values import attribute_value_of, attributes_of, number_text, write_attribute_value
 from hashrange.wire.dax.lex_decimal import read_lex_decimal, write_lex_decimal
-from hashrange.wire.dax.reading import BadBytes, CborReader, CutOff
+from hashrange.wire.dax.reading import VALUES_MAX, BadBytes, CborReader, CutOff, ValueBudget
 from hashrange.wire.dax.writing import BREAK, OPEN_MAP, write_integer, write_number, write_text
 
 
@@ -103,14 +104,18 @@ def index_key_bytes(attributes: Item) -> bytes:
     return bytes(out + BREAK)
 
 
-def read_dax_item(raw: bytes, names_of: NamesOf) -> Item:
-    """An item's attributes beside its key, unchecked. Raises BadBytes."""
+def read_dax_item(raw: bytes, names_of: NamesOf, budget: ValueBudget | None = None) -> Item:
+    """An item's attributes beside its key, unchecked. Raises BadBytes. `budget`: of a request with several items."""
     reader = CborReader(raw)
+    if budget is not None:
+        allowed = reader.values_left = min(VALUES_MAX, budget.left)
     try:
         names = names_of(reader.integer())
-        item = {name: attribute_value_of(reader.value()) for name in names}
+        item = {name: attribute_value_of(reader.value()) for name in walk(names)}
     except CutOff:
         raise BadBytes("an item that is cut off") from None
+    if budget is not None:
+        budget.left -= allowed - reader.values_left
     if not reader.is_at_end:
         raise BadBytes("an item with more values than its attribute list")
     return item

@@ -8,11 +8,18 @@ import struct
 from typing import Any, NamedTuple
 
 from hashrange.errors import HashrangeError
+from hashrange.items.steps import spend
 
 BIGNUM_BYTES_MAX = 1_024
 """A number with more bytes is refused: DynamoDB's have 38 digits."""
 NESTED_MAX = 400
 """Containers in each other. An expression has at most 300 operators, and an item 32 levels."""
+VALUES_MAX = 409_600
+"""Values in containers that one reader reads: of an item of 400 KB, each takes a byte at least."""
+REQUEST_VALUES_MAX = 1_000_000
+"""Values of all items of a request: our own bound. In JSON, as many take 16 MB with 16 bytes for each."""
+PIECE_VALUES = 64
+"""Values that are read between two calls of `spend`."""
 
 TAG_BIGNUM, TAG_NEGATIVE_BIGNUM, TAG_DECIMAL = 2, 3, 4
 TAG_STRING_SET, TAG_NUMBER_SET, TAG_BINARY_SET, TAG_LIST_INDEX = 3321, 3322, 3323, 3324
@@ -31,6 +38,22 @@ class BadBytes(HashrangeError):
     """The bytes are no values of DAX's clients; nothing behind them can be read."""
 
 
+class TooManyValues(BadBytes):
+    """There are more values than a request can have."""
+
+    def __init__(self) -> None:
+        super().__init__("it has more values than a request can have")
+
+
+class ValueBudget:
+    """Values that all items of one request may have together."""
+
+    __slots__ = ("left",)
+
+    def __init__(self) -> None:
+        self.left = REQUEST_VALUES_MAX
+
+
 class CborNumber(NamedTuple):
     """A bignum or a decimal fraction: `mantissa` × 10 ** `exponent`."""
 
@@ -46,13 +69,15 @@ class Tagged(NamedTuple):
 
 
 class CborReader:
-    """Reads values from `data`, from `at` on. All methods raise CutOff, or BadBytes."""
+    """Reads values from `data`, from `at` on; gives way. All methods raise CutOff, or BadBytes."""
 
-    __slots__ = ("at", "data")
+    __slots__ = ("at", "data", "values_left")
 
-    def __init__(self, data: bytes | bytearray, at: int = 0) -> None:
+    def __init__(self, data: bytes | bytearray, at: int = 0, values_left: int = VALUES_MAX) -> None:
         self.data = data
         self.at = at
+        self.values_left = values_left
+        """So many values may follow in containers."""
 
     @property
     def is_at_end(self) -> bool:
@@ -154,17 +179,41 @@ class CborReader:
             chunks.append(self._take(length))
         return b"".join(chunks)
 
+    def _expect(self, count: int) -> None:
+        """Count the values of a container; -1 or less: their number is not known."""
+        if count > 0:
+            self.values_left -= count
+            if self.values_left < 0:
+                raise TooManyValues
+
+    def _count(self, length: int) -> None:
+        """Count the next value of a container of indefinite length, or give way before the next ones of another."""
+        if length >= 0:
+            spend(PIECE_VALUES >> 2)
+            return
+        self.values_left -= 1
+        if self.values_left < 0:
+            raise TooManyValues
+        spend(1)
+
     def _list(self, length: int, depth: int) -> list[Any]:
         if length > len(self.data) - self.at:
             raise CutOff  # each element takes a byte at least
         values: list[Any] = []
+        self._expect(length)
         while len(values) < length if length >= 0 else not self.is_break():
+            if length < 0 or not len(values) % PIECE_VALUES:
+                self._count(length)
             values.append(self.value(depth + 1))  # not a comprehension, which would nest calls deeper
         return values
 
     def _map(self, length: int, depth: int) -> dict[Any, Any]:
         values = {}
+        self._expect(length * 2)
         while length if length >= 0 else not self.is_break():
+            if length < 0 or not length % PIECE_VALUES:
+                self._count(length)
+                self.values_left -= length < 0
             name = self.value(depth + 1)
             if name.__class__ is not int and name.__class__ is not str and name.__class__ is not bytes:
                 raise BadBytes("a key of a map that is neither number nor text")

@@ -6,12 +6,17 @@ no more than a quick one. Source: dax.md 1.
 
 from typing import Any, NamedTuple
 
-from hashrange.wire.dax.reading import BadBytes, CborReader, CutOff
+from hashrange.items.steps import spend, spend_decoding
+from hashrange.wire.dax.reading import PIECE_VALUES, VALUES_MAX, BadBytes, CborReader, CutOff, TooManyValues
 
 MAGIC = "J7yne5G"
 FRAME_BYTES_MAX = 17 * 1024 * 1024
 """Length of a request: DynamoDB's own have 16 MB."""
 HANDSHAKE_BYTES_MAX = 16 * 1024
+STRANGER_BYTES_MAX = 16 * 1024
+"""Length of a request of a client that has not said who it is; authorizeConnection has up to 3 KB."""
+STRANGER_VALUES_MAX = 256
+"""Values in containers of such a request, or of a handshake."""
 FRAME_HEAD_BYTES = 8
 _HANDSHAKE_VALUES = 5
 _FIRST_BYTES = b"\x67" + MAGIC.encode()
@@ -55,17 +60,24 @@ class DaxRequest(NamedTuple):
     arguments: list[Any]
 
 
+class StrangersRequest(BadBytes):
+    """A request that only a client may send that has said who it is."""
+
+
 class Frames:
-    """What one client sends. After BadBytes, nothing more can be read."""
+    """What one client sends. After BadBytes, nothing more can be read. Gives way."""
 
-    __slots__ = ("_begun", "_skim", "is_open", "wants_frames")
+    __slots__ = ("_begun", "_left", "_skim", "is_open", "is_trusted", "wants_frames")
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_trusted: bool = True) -> None:
+        """`is_trusted`: the client may send more than a short request; until then, requests end with each authorizeConnection."""
+        self.is_trusted = is_trusted
+        self._left = b""
         self.is_open = False
         """True once the handshake is over."""
         self._begun: bytearray | None = None
         """The bytes of a frame that is not complete."""
-        self._skim = Skim(_HANDSHAKE_VALUES)
+        self._skim = Skim(_HANDSHAKE_VALUES, STRANGER_VALUES_MAX)
         self.wants_frames = False
         """True if the client reads replies in frames (`framed`), as that for Java does."""
 
@@ -74,34 +86,69 @@ class Frames:
         """Bytes held of a frame that is not complete."""
         return 0 if self._begun is None else len(self._begun)
 
+    def take_left(self) -> bytes:
+        """Bytes of the last `feed` that are to be passed to it again, as they follow an authorizeConnection."""
+        left, self._left = self._left, b""
+        return left
+
     def feed(self, data: bytes) -> list[DaxRequest]:
-        """Take received bytes; returns the requests that they complete. Raises BadBytes, also if a request before it was good."""
+        """Take received bytes; returns the requests that they complete. Raises BadBytes, also if a request before it was good.
+
+        If the client is not trusted, stops after an authorizeConnection, see `take_left`, and raises StrangersRequest
+        for a long request.
+        """
+        try:
+            return self._feed(data)
+        except RecursionError:
+            raise BadBytes("containers are nested too deep") from None
+        except TooManyValues:
+            if self.is_trusted or not self.is_open:
+                raise
+            raise StrangersRequest("a long request") from None
+
+    def _feed(self, data: bytes) -> list[DaxRequest]:
         begun = self._begun
         if not self.is_open and not _FIRST_BYTES.startswith(bytes(((begun or b"")[:8] + data[:8])[:8])):
             raise BadBytes("no handshake of DAX")
         if begun is not None:
             begun += data
             if not self._is_complete(begun):
-                if len(begun) > (FRAME_BYTES_MAX if self.is_open else HANDSHAKE_BYTES_MAX):
-                    raise BadBytes("a request that is too long")
+                self._check_length(len(begun))
                 return []
+            spend_decoding(len(begun))
             data, self._begun = bytes(begun), None
         requests: list[DaxRequest] = []
         reader, begin = CborReader(data), 0
         try:
             while begin < len(data):
+                if begin or not self.is_trusted or not self.is_open:
+                    reader.values_left = self._values_max()
                 if self.is_open:
                     requests.append(_request(reader))
                 else:
                     self._shake_hands(reader)
-                begin = reader.at
+                length, begin = reader.at - begin, reader.at
+                if not self.is_trusted and requests:
+                    self._check_length(length)
+                    if requests[-1].method == "authorizeConnection":
+                        self._left = data[begin:]
+                        break
         except CutOff:
             self._begun = bytearray(memoryview(data)[begin:])
-            self._skim = Skim(2 if self.is_open else _HANDSHAKE_VALUES)
+            self._skim = Skim(2 if self.is_open else _HANDSHAKE_VALUES, self._values_max())
             self._is_complete(self._begun)
-        except RecursionError:
-            raise BadBytes("containers are nested too deep") from None
+            self._check_length(len(self._begun))
         return requests
+
+    def _values_max(self) -> int:
+        return VALUES_MAX if self.is_trusted and self.is_open else STRANGER_VALUES_MAX
+
+    def _check_length(self, length: int) -> None:
+        if not self.is_open:
+            if length > HANDSHAKE_BYTES_MAX:
+                raise BadBytes("a handshake that is too long")
+        elif length > (FRAME_BYTES_MAX if self.is_trusted else STRANGER_BYTES_MAX):
+            raise BadBytes("a request that is too long") if self.is_trusted else StrangersRequest("a long request")
 
     def _is_complete(self, begun: bytearray) -> bool:
         """True if a frame of which this is the begin is complete."""
@@ -147,12 +194,14 @@ def framed(reply: bytes) -> bytes:
 
 
 class Skim:
-    """Finds the end of values in bytes that grow. Each byte is looked at once at most."""
+    """Finds the end of values in bytes that grow. Each byte is looked at once at most. Gives way."""
 
-    __slots__ = ("_at", "_left", "has_arguments")
+    __slots__ = ("_at", "_left", "_values_left", "has_arguments")
 
-    def __init__(self, values: int) -> None:
+    def __init__(self, values: int, values_max: int = VALUES_MAX) -> None:
+        """`values_max`: so many values there may be, with those in containers."""
         self._at = 0
+        self._values_left = values_max + values
         self._left = [values]
         """For each container that is open: how many values it still lacks; -1 until a break."""
         self.has_arguments = False
@@ -160,6 +209,7 @@ class Skim:
     def add_arguments(self, count: int) -> None:
         """Let so many values more be complete."""
         self.has_arguments = True
+        self._values_left += count
         self._left = [count]
 
     def goes_on(self, data: bytearray) -> bool:
@@ -189,6 +239,11 @@ class Skim:
             argument = info if info < 24 else int.from_bytes(data[at + 1 : at + 1 + size], "big")
             at += 1 + size
             left[-1] -= left[-1] > 0
+            self._values_left -= 1
+            if not self._values_left % PIECE_VALUES:
+                if self._values_left <= 0:
+                    raise TooManyValues
+                spend(PIECE_VALUES >> 1)
             at += self._enter(major, -1 if info == 31 else argument)
         self._at = at
         return False
@@ -200,6 +255,8 @@ class Skim:
                 return argument
             self._left.append(-1)
         elif major in (4, 5):
+            if argument * (major - 3) > self._values_left:
+                raise TooManyValues
             self._left.append(argument * (major - 3) if argument >= 0 else -1)
         elif major == 6:
             self._left.append(1)

@@ -9,7 +9,7 @@ import pytest
 
 from hashrange.items.numbers import normalize_number
 from hashrange.wire.dax.attribute_values import attribute_value_of, write_attribute_value
-from hashrange.wire.dax.reading import BadBytes, CborNumber, CborReader, CutOff, Tagged
+from hashrange.wire.dax.reading import BadBytes, CborNumber, CborReader, CutOff, Tagged, TooManyValues
 from hashrange.wire.dax.writing import write_bytes, write_float, write_integer, write_number, write_text
 
 
@@ -109,7 +109,7 @@ def test_long_lengths_take_no_memory() -> None:
     for head in (b"\x9b", b"\x5b", b"\x7b"):
         with pytest.raises(CutOff):
             read(head + b"\xff" * 8 + b"\x00")
-    with pytest.raises(CutOff):
+    with pytest.raises(TooManyValues):
         read(b"\xbb" + b"\xff" * 8 + b"\x00\x00")
 
 

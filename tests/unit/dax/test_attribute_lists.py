@@ -1,0 +1,77 @@
+"""Attribute lists belong to one account, and one that has too many of them harms nobody, and loses nothing."""
+
+from typing import Any
+
+import cbor2
+import pytest
+
+from hashrange.dax import attribute_lists
+from hashrange.testing import Database
+from tests.support.dax_client import DaxClient, DaxError, authorization, expression, path, value
+
+KEY = cbor2.dumps("Nina") + b"\xc1\x1c\x00\x00"
+
+
+def other(database: Database) -> DaxClient:
+    return DaxClient(str(database.dax_endpoint), authorize=authorization("444455556666"))
+
+
+def test_lists_of_other_accounts_are_not_known(database: Database, dax: DaxClient) -> None:
+    list_id = dax.call("defineAttributeListId", ["secret"])
+    with other(database) as stranger:
+        with pytest.raises(DaxError, match="an unknown attribute list"):
+            stranger.call("defineAttributeList", list_id)
+        assert stranger.call("defineAttributeListId", ["secret"]) == list_id
+        assert stranger.call("defineAttributeList", list_id) == ["secret"]
+
+
+@pytest.mark.parametrize("names", [["x" * 65_536], ["x" * 65_535] * 7, [f"{place:04}" for place in range(99_999)]])
+def test_lists_that_no_item_can_have_are_refused(dax: DaxClient, names: list[str]) -> None:
+    with pytest.raises(DaxError, match="an attribute list that no item can have"):
+        dax.call("defineAttributeListId", names)
+    assert dax.call("defineAttributeListId", ["x" * 65_535] * 6)
+
+
+def test_an_account_with_too_many_lists(
+    database: Database, dax: DaxClient, direct: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = dax.item_bytes(known=1)
+    monkeypatch.setattr(attribute_lists, "LISTS_BYTES_MAX", 0)
+    monkeypatch.setattr(attribute_lists, "PASSING_LISTS_MAX", 2)
+    with pytest.raises(DaxError, match="LimitExceededException"):
+        dax.call("defineAttributeListId", ["more"])
+    dax.call("putItem", b"music", KEY, known, None)
+    for place in range(5):
+        tree = expression([[19, path(f"new{place}"), value(0)]], "v")
+        reply = dax.call("updateItem", b"music", KEY, {8: tree, 7: 4})
+        new = {"known": 1} | {f"new{one}": "v" for one in range(place + 1)}
+        assert dax.item_of(reply[2]) == new, "a write is told to be one"
+        for _ in range(2):
+            assert dax.item_of(dax.call("getItem", b"music", KEY, None)[0]) == new
+            page = dax.call("scan", b"music", None)
+            assert dax.item_of(page[7][0][1]) == new
+        batch = dax.call("batchGetItem", {b"music": [False, None, [KEY]]}, None)
+        assert dax.item_of(batch[0][0]["music"][1]) == new
+    assert dax.item_bytes(known=1) == known, "a list that a client knows stays known"
+    with other(database) as free:
+        monkeypatch.setattr(attribute_lists, "LISTS_BYTES_MAX", 1)
+        assert free.call("defineAttributeListId", ["own"])
+
+
+@pytest.mark.parametrize("is_connected", [False, True])
+def test_a_reset_drops_the_lists_of_accounts_without_clients(
+    database: Database, dax: DaxClient, is_connected: bool
+) -> None:
+    list_id = dax.call("defineAttributeListId", ["one"])
+    with other(database) as client:
+        other_id = client.call("defineAttributeListId", ["two"])
+        if is_connected:
+            database.reset()
+            assert client.call("defineAttributeList", other_id) == ["two"]
+    nodes: Any = database._process._server.dax  # type: ignore[union-attr]
+    while database._process.run(lambda: sum(len(one.connections) for one in nodes._running.values())) > 1:
+        dax.call("endpoints")
+    database.reset()
+    assert dax.call("defineAttributeList", list_id) == ["one"]
+    with other(database) as client, pytest.raises(DaxError, match="an unknown attribute list"):
+        client.call("defineAttributeList", other_id)
