@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import gzip
 import json
 import re
 import urllib.error
@@ -126,6 +127,17 @@ def test_openmetrics_is_returned_to_who_asks_for_it(database: Database) -> None:
     content_type, text = read(database, Accept="application/openmetrics-text; version=1.0.0")
     assert content_type.startswith("application/openmetrics-text")
     assert {"hashrange_commits", "hashrange_connections"} <= {family.name for family in read_openmetrics(text)}  # type: ignore[no-untyped-call]
+
+
+def test_the_text_is_compressed_for_who_asks(database: Database) -> None:
+    client = database.client()
+    create(client)
+    client.get_item(TableName="music", Key={"pk": {"S": "a"}})
+    client.put_item(TableName="music", Item={"pk": {"S": "a"}})
+    request = urllib.request.Request(f"{database.endpoint}/metrics", headers={"Accept-Encoding": "gzip"})
+    with urllib.request.urlopen(request) as reply:
+        assert reply.headers.get_all("Content-Encoding") == ["gzip"]
+        assert "hashrange_tables 1.0" in gzip.decompress(reply.read()).decode()
 
 
 def test_other_methods_and_paths_are_not_the_metrics(database: Database) -> None:
