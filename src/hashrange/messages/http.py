@@ -17,6 +17,7 @@ REQUEST_TOO_SLOW = b"Request Timeout\n"
 
 # Our own: /metrics knows nothing of signatures.
 METRICS_UNAUTHORIZED = b"Give an access key and its secret key as user and password (HTTP basic authentication).\n"
+METRICS_NOT_AWAITED = b"The metrics are not made for a client that ends its input before it has read them. Keep the connection open in both directions.\n"
 NO_METRICS_KEY = "--metrics-from names {key}, which is no access key of the credentials file. Name keys of the file with commas between them, or everyone."
 
 # Our own: the service has no pages, and no loopback.

@@ -1,15 +1,15 @@
 """How does a connection handle its client? Bytes in, requests to the front one at a time, replies out in order.
 
-One `Connection` per socket, without a task; `incoming.py` calls it. `connection_states.py` decides what is done next,
-this file does it. `reading.py` parses requests, `deadlines.py` ends slow connections. While complete requests, or part
-of a long read (at least `PIECE_BYTES`), wait behind the request being answered, the client is not read.
-This file must not know what a request means. Source of limits: operations.md 1.1.
+One `Connection` per socket, without a task; `incoming.py` calls it. `connection_states.py` decides what is done next, this file does it.
+`reading.py` parses requests, `deadlines.py` ends slow connections. While complete requests, or part of a long read (at least `PIECE_BYTES`), wait
+behind the request being answered, the client is not read. This file must not know what a request means. Source of limits: operations.md 1.1.
 """
 
 import asyncio
 import logging
 from typing import cast
 
+from hashrange.errors import Abandoned
 from hashrange.items.steps import look
 from hashrange.server import connection_states as states
 from hashrange.server.access_log import Peer
@@ -21,7 +21,7 @@ from hashrange.server.outgoing import LARGE_BYTES
 from hashrange.server.reading import OFFER, PIECE_BYTES, Reading
 from hashrange.server.receive_budget import Share
 from hashrange.server.refusals import MALFORMED, SPEAKS_TLS, TOO_MANY_CONNECTIONS, TOO_MUCH_UNFINISHED, Refusal
-from hashrange.wire.http import CONTINUE, HttpRequest
+from hashrange.wire.http import CONTINUE, HttpRequest, note_end
 
 _log = logging.getLogger("hashrange.server")
 
@@ -138,8 +138,7 @@ class Connection(asyncio.Protocol):
 
     def receive(self, data: bytes) -> None:
         """Parse bytes from the client; `incoming.py` then calls `take` for a request."""
-        is_long = len(data) >= PIECE_BYTES
-        if is_long:
+        if is_long := len(data) >= PIECE_BYTES:
             self.unparsed_bytes -= len(data)
             self.connections.receive_budget.end(len(data))
         receiving = self.receiving
@@ -162,6 +161,7 @@ class Connection(asyncio.Protocol):
     def reach_end(self) -> None:
         """Note the end of input, queued behind all earlier bytes; `incoming.py` calls `take` next."""
         self.input = states.REACH_END[self.input]
+        note_end(self.request, *self.ready)
 
     def read_on(self) -> None:
         """Parse more of the bytes `reading.rest`, unless a body waits for memory. Refuses the client after a fault."""
@@ -185,8 +185,7 @@ class Connection(asyncio.Protocol):
 
     def look_inside(self) -> None:
         """Received bytes end inside a request: start the request's deadline, and limit its size and memory."""
-        reading = self.reading
-        share = self.share
+        reading, share = self.reading, self.share
         if self.receiving is BETWEEN:
             self.receiving = states.BEGIN[self.receiving]
             self.since_seconds = self.connections.tick_seconds
@@ -373,8 +372,9 @@ class Connection(asyncio.Protocol):
             self.share.answer()
 
     def lose(self, error: Exception) -> None:
-        """Log an internal error, and end this connection only."""
-        _log.error("a connection met an error of ours; please report it", exc_info=error)
+        """Log an internal error (unless Abandoned), and end this connection only."""
+        if not isinstance(error, Abandoned):
+            _log.error("a connection met an error of ours; please report it", exc_info=error)
         self.cut_off()
 
     def close(self) -> None:

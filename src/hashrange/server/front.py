@@ -18,6 +18,7 @@ from typing import Protocol
 
 import msgspec
 
+from hashrange.errors import Abandoned
 from hashrange.server.gate import Gate, Guard
 from hashrange.server.incoming import Respond
 from hashrange.server.protocols.plain import answer_plainly
@@ -64,7 +65,8 @@ class WireProtocol(Protocol):
     def prepare(self, request: HttpRequest, respond: Respond) -> Call | None:
         """Return the call that a request of this protocol becomes; None if it is answered without a call, now or later.
 
-        May give way. Raises only if code that it loads when it is first needed cannot be loaded, or StillLoading; the request is not answered then.
+        May give way. Raises only if code that it loads when it is first needed cannot be loaded, StillLoading, or Abandoned; the request is not
+        answered then.
         """
 
 
@@ -296,6 +298,10 @@ class Front:
             except StillLoading as loading:
                 call = None
                 loading.then(partial(self.handle, [(request, respond)]))
+            except Abandoned:
+                call = None
+                workers.running = None  # the reply may give way
+                respond(500, b"")  # the client has left: this only ends the request
             except Exception as error:  # noqa: BLE001 - whatever it is, the request gets an answer
                 call = None
                 refuse_unserved(request, respond, error)

@@ -125,6 +125,8 @@ class HttpRequest(msgspec.Struct, gc=False):
     """Number of the request; `request_id_of` turns it into the request's id."""
     is_abandoned: bool = False
     """True if the client has disconnected: the request is skipped if it has not begun, or may end with Abandoned."""
+    is_input_over: bool = False
+    """True if the client has ended what it sends, because it has left, or because it only waits for its replies."""
     lacks_host: bool = False
     """True if there is not one Host, though HTTP/1.1 requires it."""
     shares_reply: bool | None = None
@@ -152,6 +154,13 @@ class HttpRequest(msgspec.Struct, gc=False):
         headers = zip(self.layout.names, self.values, strict=False)
         lines = (b"%b: %b\r\n" % (name, value) for name, value in headers if name != unwanted and value is not None)
         return b"%b %b HTTP/1.1\r\n%b\r\n" % (self.method, self.url, b"".join(lines))
+
+
+def note_end(*requests: HttpRequest | None) -> None:
+    """The client has ended what it sends; these requests of it are not answered yet."""
+    for request in requests:
+        if request is not None:
+            request.is_input_over = True
 
 
 def query_pairs(url: bytes) -> list[tuple[str, str]]:
@@ -219,7 +228,7 @@ class ReplyWriter:
             request.method == b"POST" if request.shares_reply is None else request.shares_reply
         ):
             extra += CORS_LINES
-        if len(body) > COMPRESS_FROM_BYTES:
+        if len(body) > COMPRESS_FROM_BYTES and b"Content-Encoding: " not in extra:
             coding = accepted_coding(request.header(b"accept-encoding"))
             if coding is not None:
                 body = compress(body, coding)

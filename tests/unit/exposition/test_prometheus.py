@@ -2,17 +2,20 @@
 
 import asyncio
 import base64
+import gzip
 import json
 import re
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client.exposition import choose_encoder
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as read_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as read_text
+from prometheus_client.registry import Collector
 
 from hashrange.clock import SystemClock
 from hashrange.cloudwatch.metric_id import MetricId
@@ -126,6 +129,17 @@ def test_openmetrics_is_returned_to_who_asks_for_it(database: Database) -> None:
     assert {"hashrange_commits", "hashrange_connections"} <= {family.name for family in read_openmetrics(text)}  # type: ignore[no-untyped-call]
 
 
+def test_the_text_is_compressed_for_who_asks(database: Database) -> None:
+    client = database.client()
+    create(client)
+    client.get_item(TableName="music", Key={"pk": {"S": "a"}})
+    client.put_item(TableName="music", Item={"pk": {"S": "a"}})
+    request = urllib.request.Request(f"{database.endpoint}/metrics", headers={"Accept-Encoding": "gzip"})
+    with urllib.request.urlopen(request) as reply:
+        assert reply.headers.get_all("Content-Encoding") == ["gzip"]
+        assert "hashrange_tables 1.0" in gzip.decompress(reply.read()).decode()
+
+
 def test_other_methods_and_paths_are_not_the_metrics(database: Database) -> None:
     for method, path in (("POST", "/metrics"), ("GET", "/metrics/more")):
         request = urllib.request.Request(database.endpoint + path, method=method)
@@ -202,9 +216,7 @@ def test_the_dashboard_names_metrics_that_exist(database: Database) -> None:
     }
 
 
-@pytest.mark.parametrize("accept", ["text/plain", "application/openmetrics-text; version=1.0.0"])
-def test_the_metrics_of_many_tables_are_written_in_pieces(accept: str) -> None:
-    """With 2,500 tables a scrape held up all clients for 1.6 s."""
+def _exposition_of_many_tables() -> Exposition:
     totals = MetricTotals()
     for number in range(100):
         table = ("TableName", f"table-{number}")
@@ -213,6 +225,40 @@ def test_the_metrics_of_many_tables_are_written_in_pieces(accept: str) -> None:
         latency = MetricId(*place, "SuccessfulRequestLatency", (("Operation", "GetItem"), table))
         totals.add(latency, "Milliseconds", of_value(1.0), {bucket_of(value): 1.0 for value in (0.5, 1.0, 20.0)})
     state = ServerState(0.0, 100, 1, 1, 1, totals.all(), {})
-    exposition = Exposition(lambda _: state)
-    assert exposition.text(accept)[0].count(b"\n") > 100 * 19
+    return Exposition(lambda _: state)
+
+
+@pytest.mark.parametrize("accept", ["text/plain", "application/openmetrics-text; version=1.0.0"])
+def test_the_metrics_of_many_tables_are_written_in_pieces(accept: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With 2,500 tables a scrape held up all clients for 1.6 s; later only its end did, which joined, encoded and freed all, for 0.2 s."""
+    exposition = _exposition_of_many_tables()
+    text = exposition.text(accept)[0]
+    assert text.count(b"\n") > 100 * 19
     assert lines_between_looks(lambda: exposition.text(accept)) < 20_000
+    pieces: list[bytes] = []
+
+    def choose(accepted: str) -> tuple[Callable[[Collector], bytes], str]:
+        encode, content_type = choose_encoder(accepted)
+
+        def note(collector: Collector) -> bytes:
+            pieces.append(encode(collector))
+            return pieces[-1]
+
+        return note, content_type
+
+    monkeypatch.setattr("hashrange.server.exposition.prometheus.choose_encoder", choose)
+    exposition.text(accept)
+    assert max(map(len, pieces)) < len(text) / 20
+
+
+@pytest.mark.parametrize("accept", ["text/plain", "application/openmetrics-text; version=1.0.0"])
+def test_pieces_make_the_text_that_the_library_makes_in_one_go(accept: str) -> None:
+    text = _exposition_of_many_tables().text(accept)[0].decode()
+    heads = [line for line in text.splitlines() if line.startswith("# HELP")]
+    assert len(heads) == len(set(heads))
+    assert text.count("# EOF") == accept.startswith("application")
+    read: Any = read_openmetrics if accept.startswith("application") else read_text
+    samples = {family.name: len(family.samples) for family in read(text)}
+    assert samples["hashrange_successful_request_latency_seconds"] == 100 * 19
+    assert samples["hashrange_consumed_read_capacity_units"] == 100
+    assert any(name.startswith("process_") for name in samples)

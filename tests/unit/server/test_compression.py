@@ -13,6 +13,7 @@ from hashrange.limits import BODY_BYTES_MAX
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.service.workers import Workers
+from hashrange.wire.http import HttpRequest, ReplyWriter, layout_of
 from tests.support.working import HurriedClock, Turns
 from tests.unit.server.harness import EchoRequest, FrontEnd, replies, reply
 
@@ -133,3 +134,11 @@ def test_a_large_reply_gives_way_while_it_is_compressed(monkeypatch: pytest.Monk
     first, second = replies(transport.written)
     assert json.loads(gzip.decompress(first.body)) == {"text": text}
     assert json.loads(second.body) == {"text": "short"}
+
+
+def test_a_reply_that_is_compressed_already_is_sent_as_it_is() -> None:
+    body = gzip.compress(random.Random(1).randbytes(10_000))
+    request = HttpRequest(b"GET", b"/", layout_of((b"accept-encoding",)), [b"gzip", None], b"", True)
+    head, sent = ReplyWriter().reply(request, 200, body, 0.0, b"text/plain", b"Content-Encoding: gzip\r\n")
+    assert sent == body
+    assert head.count(b"Content-Encoding: gzip") == 1

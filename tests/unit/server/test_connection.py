@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from hashrange.errors import Abandoned
 from hashrange.limits import BODY_BYTES_MAX
 from hashrange.server import slow_clients
 from hashrange.server.descriptors import TURNED_AWAY_MAX
@@ -316,6 +317,33 @@ def test_a_client_that_has_sent_all_still_gets_its_reply(front: FrontEnd) -> Non
     front.store.sync()
     assert reply(transport.take()).status == 200
     assert transport.is_closed
+
+
+def test_requests_tell_that_their_clients_input_is_over(front: FrontEnd) -> None:
+    taken: list[HttpRequest] = []
+    front.connections.incoming._handle = lambda group: taken.extend(request for request, _ in group)
+    connection, _ = front.connect()
+    connection.data_received(front.request() * 2)
+    assert [request.is_input_over for request in (*taken, *connection.ready)] == [False, False]
+    connection.eof_received()
+    assert [request.is_input_over for request in (*taken, *connection.ready)] == [True, True]
+
+
+def test_a_client_that_leaves_while_its_reply_is_handed_on_is_no_error(
+    front: FrontEnd, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    connection, transport = front.connect()
+
+    def leave() -> None:
+        transport.abort()
+        connection.connection_lost(None)
+        raise Abandoned
+
+    monkeypatch.setattr("hashrange.server.connection.look", leave)
+    connection.data_received(front.request(b'{"TableName":"large"}'))
+    assert not transport.written
+    assert not front.connections.open
+    assert not caplog.records
 
 
 def test_a_finished_client_is_closed_at_once(front: FrontEnd) -> None:

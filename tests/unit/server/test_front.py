@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from hashrange.errors import Abandoned
 from hashrange.items import steps
 from hashrange.items.steps import look
 from hashrange.operations.operation import Operation, Scope
@@ -13,6 +14,7 @@ from hashrange.operations.reply import Reply
 from hashrange.server.connection_states import IDLE
 from hashrange.server.front import CROWD, IN_WORK_MAX, PREPARED_TOGETHER, QUICK_BYTES, QUICKEST_BYTES
 from hashrange.server.incoming import GROUP_MAX
+from hashrange.server.protocols.metrics_path import MetricsPath
 from hashrange.server.reading import Reading
 from hashrange.service.workers import SLICE_SECONDS
 from tests.unit.server.harness import EchoRequest, FrontEnd, Turns, echo, replies
@@ -228,6 +230,20 @@ def test_what_waits_is_not_begun_once_its_client_has_gone(served: Served) -> Non
     assert served.ran == [f"heavy-{place:02}" for place in range(20)]
     assert [len(replies(transport.written)) for _, transport in clients] == [1] * 20 + [0] * 20
     assert all(connection.answering is IDLE for connection, _ in clients)
+
+
+def test_a_client_that_leaves_while_its_request_is_read_is_no_error(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def leave(*_: object) -> None:
+        raise Abandoned
+
+    monkeypatch.setattr(MetricsPath, "prepare", leave)
+    front = FrontEnd()
+    (answer,) = replies(front.ask(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"))
+    assert answer.status == 500
+    assert not caplog.records
+    assert front.service.workers.running is None
 
 
 class Answering:

@@ -1,17 +1,18 @@
 """How do metrics look to Prometheus? As families of prometheus-client, in its text form or in that of OpenMetrics, as the scraper asks.
 
-The text of 2,500 tables has 22 MB and takes more than a second. So the samples that the library writes give way between them.
+The text of 2,500 tables has 42 MB and takes seconds. The library writes, joins and frees a whole registry in one go, so it is
+given a few samples at a time, and the work gives way in between, outside the library.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import inf, isinf
 
-from prometheus_client import CollectorRegistry, ProcessCollector
+from prometheus_client import ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
-from prometheus_client.samples import Sample as WrittenSample
 
+from hashrange.items.growing_bytes import GrowingBytes
 from hashrange.items.steps import spend, walk
 from hashrange.server.exposition.families import (
     HISTOGRAM_STEPS,
@@ -23,40 +24,49 @@ from hashrange.server.exposition.families import (
 )
 from hashrange.server.exposition.server_state import LookAtServer, Viewer
 
-WRITTEN_AT_ONCE = 10
-"""Samples that are written between two steps that may give way."""
-WRITTEN_STEPS = 50
-"""Steps that writing so many samples takes."""
+SAMPLES_AT_ONCE = 10
+"""Samples of a counter or gauge that are written in one piece; histograms, of 19 lines each, are written one by one."""
+PIECE_STEPS = 100
+"""Steps that writing one piece takes."""
+Encode = Callable[[Collector], bytes]
 
 
-class _PacedSamples(list[WrittenSample]):
-    """Samples that give way while they are gone through."""
+class _Piece(Collector):
+    """What the library writes in one call: one metric with some of its samples, or nothing."""
 
-    def __iter__(self) -> Iterator[WrittenSample]:
-        for place in range(0, len(self), WRITTEN_AT_ONCE):
-            spend(WRITTEN_STEPS)
-            yield from self[place : place + WRITTEN_AT_ONCE]
-
-
-class ServerCollector(Collector):
-    """Shows the server's families to prometheus-client, as they are when it asks."""
-
-    def __init__(self, look: LookAtServer, viewer: Viewer | None) -> None:
-        self._look, self._viewer = look, viewer
+    def __init__(self, *metrics: Metric) -> None:
+        self._metrics = metrics
 
     def collect(self) -> Iterable[Metric]:
-        """All families with their samples; may give way."""
-        for family in families_of(self._look(self._viewer)):
-            metric = _metric(family)
-            metric.samples = _PacedSamples(metric.samples)
-            yield metric
+        """The metric."""
+        return self._metrics
 
 
-def _metric(family: Family) -> Metric:
-    names = sorted({label for sample in family.samples for label in sample.labels})
+def _write(family: Family, encode: Encode, tail_bytes: bytes, text: GrowingBytes) -> None:
+    """Write a family, piece by piece, and free its samples as they are written; may give way."""
+    names = sorted({label for sample in walk(family.samples) for label in sample.labels})
+    head = encode(_Piece(_metric(family, names, ()))).removesuffix(tail_bytes)
+    text.write(head)
+    at_once = 1 if family.kind == "histogram" else SAMPLES_AT_ONCE
+    for samples in _taken(family.samples, at_once):
+        spend(PIECE_STEPS)
+        text.write(encode(_Piece(_metric(family, names, samples))).removesuffix(tail_bytes).removeprefix(head))
+
+
+def _taken(samples: list[Sample], at_once: int) -> Iterator[list[Sample]]:
+    """The samples, a few at a time, which are taken out of the list: to free all in one call would take long."""
+    samples.reverse()
+    while samples:
+        some = samples[-at_once:]
+        some.reverse()
+        del samples[-at_once:]
+        yield some
+
+
+def _metric(family: Family, names: Sequence[str], samples: Iterable[Sample]) -> Metric:
     if family.kind == "histogram":
         histogram = HistogramMetricFamily(family.name, family.documentation, labels=names)
-        for sample in family.samples:
+        for sample in samples:
             spend(HISTOGRAM_STEPS)
             assert isinstance(sample.value, HistogramValue)
             histogram.add_metric(_values(sample, names), _buckets(sample.value), sample.value.sum)
@@ -65,7 +75,7 @@ def _metric(family: Family) -> Metric:
         CounterMetricFamily if family.kind == "counter" else GaugeMetricFamily
     )
     metric = made(family.name, family.documentation, labels=names)
-    for sample in walk(family.samples):
+    for sample in samples:
         assert isinstance(sample.value, float)
         metric.add_metric(_values(sample, names), sample.value)
     return metric
@@ -94,7 +104,9 @@ class Exposition:
     def text(self, accept: str, viewer: Viewer | None = None) -> tuple[bytes, bytes]:
         """Body and content type of a reply to a request with this header Accept; may give way. `viewer` None: who sees all accounts."""
         encode, content_type = choose_encoder(accept)
-        registry = CollectorRegistry()
-        registry.register(ServerCollector(self._look, viewer))
-        registry.register(self._process)
-        return encode(registry), content_type.encode()
+        tail_bytes = encode(_Piece())
+        text = GrowingBytes()
+        for family in families_of(self._look(viewer)):
+            _write(family, encode, tail_bytes, text)
+        text.write(encode(self._process))
+        return text.getvalue(), content_type.encode()

@@ -10,21 +10,19 @@ import hmac
 from collections.abc import Collection, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hashrange.messages.http import METRICS_UNAUTHORIZED, NO_METRICS_KEY
 from hashrange.server.clients import Clients
 from hashrange.server.credentials import Credential
 from hashrange.server.exposition.server_state import Viewer, look_at_server
+from hashrange.server.exposition.texts import Texts
 from hashrange.server.gate import Guard
 from hashrange.server.incoming import Respond
 from hashrange.service.late_code import LateCode
 from hashrange.service.service import Service
 from hashrange.settings import SettingUnusable
 from hashrange.wire.http import HttpRequest
-
-if TYPE_CHECKING:
-    from hashrange.server.exposition.prometheus import Exposition
 
 PATH = b"/metrics"
 _code = LateCode("hashrange.server.exposition.prometheus")
@@ -44,7 +42,7 @@ class MetricsPath:
         self._clients = clients
         self._credentials = credentials
         self._see_all = _who_sees_all(service.settings.metrics_from, credentials)
-        self._exposition: Exposition | None = None
+        self._texts: Texts | None = None
 
     def claims(self, request: HttpRequest) -> bool:
         """True for reads of the path."""
@@ -59,14 +57,14 @@ class MetricsPath:
                 respond(401, METRICS_UNAUTHORIZED, b"text/plain", b'WWW-Authenticate: Basic realm="metrics"\r\n')
                 return
             viewer = self._viewer(credential)
-        if self._exposition is None:
+        if self._texts is None:
             _code.load()
             # Imported here: most servers are not read by Prometheus, and start time counts.
             from hashrange.server.exposition.prometheus import Exposition  # noqa: PLC0415
 
-            self._exposition = Exposition(partial(look_at_server, self._service, self._clients))
-        accept = (request.header(b"accept") or b"").decode("latin-1")
-        respond(200, *self._exposition.text(accept, viewer))
+            exposition = Exposition(partial(look_at_server, self._service, self._clients))
+            self._texts = Texts(exposition.text, self._service.workers)
+        self._texts.answer(request, respond, viewer)
 
     def _viewer(self, credential: Credential) -> Viewer | None:
         """Whose metrics are shown to who gives this access key; None: those of all accounts."""
