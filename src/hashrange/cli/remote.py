@@ -7,16 +7,20 @@ made-up keys.
 import contextlib
 import hmac
 import json
+import re
 import socket
 import ssl
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from typing import Any, NoReturn
+from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
+import msgspec
+
 from hashrange.cli.parsing import CommandParser, UsageError
+from hashrange.cli.reply_shapes import misfit
 from hashrange.clock import SystemClock
 from hashrange.errors import HashrangeError
 from hashrange.terminal import escape_controls
@@ -38,6 +42,7 @@ PLACEHOLDER_KEY = "hashrange"
 REPLY_SECONDS_MAX = 60.0
 """Time to wait for a connection, or for further bytes of a reply; then the server is reported as not answering."""
 
+_NUMBER_IN_PATH = re.compile("/[0-9]+")
 _KEY_FAULTS = {
     "UnrecognizedClientException",
     "InvalidSignatureException",
@@ -73,19 +78,6 @@ class RefusedRequest(RemoteError):
         super().__init__(sentence)
         self.code = code
         self.message = message
-
-
-class _Members(dict[str, Any]):
-    """The members of a reply. One that is missing where it is needed shows that another program answers."""
-
-    def __init__(self, members: Mapping[str, Any], endpoint: str) -> None:
-        super().__init__(members)
-        self._endpoint = endpoint
-
-    def __missing__(self, name: str) -> NoReturn:
-        raise RemoteError(
-            f"what answers at {self._endpoint} is no DynamoDB server: its reply has no {name}. Name one with --endpoint."
-        )
 
 
 class Remote:
@@ -127,7 +119,7 @@ class Remote:
         status, body = self._exchange(method, ADMIN_PREFIX + path, {}, json.dumps(members).encode())
         reply = _decoded(body)
         if status == 200 and isinstance(reply, dict):
-            return _Members(reply, self.endpoint)
+            return self._readable(f"{method} {_NUMBER_IN_PATH.sub('', path)}", reply, "Hashrange")
         if isinstance(reply, dict) and isinstance(reply.get("error"), str):
             raise RemoteError(
                 f"the server at {self.endpoint} refused {method} {path}: {escape_controls(reply['error'])}"
@@ -227,10 +219,19 @@ class Remote:
                 f"what answers at {self.endpoint} is no DynamoDB server (HTTP {status}). Name one with --endpoint."
             )
         if status == 200:
-            return _Members(reply, self.endpoint)
+            return self._readable(operation, reply, "DynamoDB")
         code = str(reply["__type"]).rpartition("#")[2]
         message = str(reply.get("message") or reply.get("Message") or "")
         raise RefusedRequest(code, message, self._refused(operation, code, message))
+
+    def _readable(self, operation: str, reply: dict[str, Any], program: str) -> dict[str, Any]:
+        """The reply. Raises RemoteError if it is not what `program` replies to the operation: a command could not read it."""
+        wrong = misfit(reply, operation)
+        if wrong is not None:
+            raise RemoteError(
+                f"what answers at {self.endpoint} is no {program} server, by its reply to {operation}: {wrong}. Name one with --endpoint."
+            )
+        return reply
 
     def _refused(self, operation: str, code: str, message: str) -> str:
         """The sentence for a refusal. It quotes the first line of `message`, which has many for a wrong signature."""
@@ -302,8 +303,8 @@ def _moment(date: str | None) -> float | None:
 
 
 def _decoded(body: bytes) -> Any:
-    """A body's JSON; None if it is none."""
+    """A body's JSON; None if it is none, or holds what is no Unicode, or numbers beyond a double's."""
     try:
-        return json.loads(body)
+        return msgspec.json.decode(body)
     except (ValueError, RecursionError):
         return None

@@ -41,7 +41,8 @@ def test_a_reply_that_is_nested_too_deeply_is_none_of_dynamodb() -> None:
 def test_another_program_that_takes_every_request(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with Answering(200, b'{"status": "ok"}') as server:
         assert main([*words, "--endpoint", server.url]) == FAILED
-    assert f"what answers at {server.url} is no DynamoDB server: its reply has no " in capsys.readouterr().err
+    program = "DynamoDB" if words[0] == "tail" else "Hashrange"
+    assert f"what answers at {server.url} is no {program} server, by its reply to " in capsys.readouterr().err
 
 
 def test_a_chunk_of_negative_length_is_no_answer() -> None:

@@ -246,7 +246,7 @@ def _named(parts: SplitResult, keys: ClientKeys, health: EndpointReply) -> Findi
         probe = b"" if version else _ask(parts, keys, "POST", "/", form, PROBE).body
     except (OSError, HTTPException, ValueError, AttributeError, RecursionError):
         version, probe = None, b""
-    if version:
+    if isinstance(version, str) and version:
         return fine("server", f"Hashrange {version} answers at {place}.")
     if b"Hashrange" in probe:
         return fine("server", f"Hashrange answers at {place}.")

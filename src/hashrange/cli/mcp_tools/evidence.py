@@ -102,7 +102,7 @@ def _sum(
         )
     except RemoteError:
         return None
-    return float(sum(point[statistic] for point in reply.get("Datapoints", ())))
+    return float(sum(point.get(statistic, 0.0) for point in reply.get("Datapoints", ())))
 
 
 def _requests(asking: AskedServer, of_table: Sequence[Mapping[str, str]], operation: str) -> float | None:
@@ -112,7 +112,7 @@ def _requests(asking: AskedServer, of_table: Sequence[Mapping[str, str]], operat
 
 def _sampled(table: Mapping[str, Any], items: Sequence[Mapping[str, Any]]) -> ItemSample:
     partition_name = table["KeySchema"][0]["AttributeName"]
-    keys = Counter(json.dumps(item[partition_name]) for item in items)
+    keys = Counter(json.dumps(item.get(partition_name)) for item in items)
     indexes = [*table.get("GlobalSecondaryIndexes", ()), *table.get("LocalSecondaryIndexes", ())]
     missing = {
         one["IndexName"]: sum(

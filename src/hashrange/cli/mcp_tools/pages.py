@@ -46,4 +46,4 @@ def _key_of(asking: AskedServer, table: str, index: str | None, item: Mapping[st
     indexes = [*described.get("GlobalSecondaryIndexes", ()), *described.get("LocalSecondaryIndexes", ())]
     schemas = [described["KeySchema"], *(one["KeySchema"] for one in indexes if one["IndexName"] == index)]
     names = {element["AttributeName"] for schema in schemas for element in schema}
-    return {name: item[name] for name in names}
+    return {name: value for name, value in item.items() if name in names}
