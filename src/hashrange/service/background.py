@@ -113,7 +113,7 @@ class Background:
             one.wake()
 
     async def stop(self) -> None:
-        """Stop the jobs, wait for their end, and end all that functions run. May be called again."""
+        """Stop the jobs, wait for their end, and end all that functions run; save metrics if their content is kept. May be called again."""
         if self._trial is not None:
             self._trial.cancel()
             await asyncio.wait({self._trial})
@@ -123,7 +123,7 @@ class Background:
             await one.stop()
         if self.triggers is not None:
             await self.triggers.close()
-        if is_running:
+        if is_running and self._store.is_kept:
             await self._save_metrics()
 
     async def _save_metrics(self) -> None:

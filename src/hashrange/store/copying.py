@@ -35,6 +35,11 @@ class Checkpoint(Protocol):
 class Copying(Protocol):
     """The methods of a store that copy or replace its whole content, or make a checkpoint of given rows."""
 
+    @property
+    def is_kept(self) -> bool:
+        """False if the content is deleted once the store is closed: it is in memory only, or a fork's."""
+        ...
+
     async def prepare_checkpoint(self) -> None:
         """Do what takes long of the next `checkpoint`. If few bytes are written meanwhile, that one does not suspend. Raises StorageError."""
         ...

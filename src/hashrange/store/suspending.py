@@ -133,7 +133,7 @@ class SuspendingStore:
 
         `look_limit`: most looks for the outcome of a commit whose reply was lost; None: no limit.
         """
-        self.inner, self.unread = inner, inner.unread
+        self.inner, self.unread, self.is_kept = inner, inner.unread, inner.is_kept
         self.checkpoint_of, self.delay_index_entries = inner.checkpoint_of, inner.delay_index_entries
         self.on_changes, self.on_expired = inner.on_changes, inner.on_expired
         self.want_partitions = inner.want_partitions

@@ -12,6 +12,7 @@ class WrappedStore:
 
     def __init__(self, inner: WholeStore) -> None:
         self._unread_inner = inner.unread
+        self.is_kept = inner.is_kept
         self.streams, self.documents = inner.streams, inner.documents
         self.collection_size_bytes, self.statistics = inner.collection_size_bytes, inner.statistics
         self.position, self.durable_position = inner.position, inner.durable_position

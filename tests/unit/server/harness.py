@@ -123,6 +123,8 @@ class StubDocuments:
 class StubStore:
     """A store without data, only commit positions: commits become durable when the test calls `sync`."""
 
+    is_kept = True
+
     def __init__(self) -> None:
         self.catalog = StubCatalog()
         self.documents = StubDocuments()

@@ -18,6 +18,8 @@ from typing import Any
 import pytest
 
 from hashrange.clock import MovableClock, SystemClock
+from hashrange.cloudwatch.metrics import Metrics
+from hashrange.items.shared_work import SharedWork
 from hashrange.server.listener import Server, read_secrets
 from hashrange.server.process import run_on_best_loop
 from hashrange.service.opening import open_service
@@ -161,6 +163,35 @@ def test_a_used_fork_leaves_nothing(play: Callable[..., None], tmp_path: Path, i
             )
         assert await ended(server, *forks) == []
         await Client(port)("Scan", {"TableName": "orders"})
+
+    play(scenario, tmp_path / "data" if is_on_disk else None)
+
+
+@pytest.mark.parametrize("is_on_disk", [False, True])
+def test_the_end_of_a_fork_neither_loads_nor_saves_metrics(
+    play: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_on_disk: bool
+) -> None:
+    """Everybody waited for the loading and saving of 20,000 metrics, 0.8 s, which were deleted a moment later."""
+    calls: list[str] = []
+
+    async def save_some(metrics: Metrics) -> bool:
+        calls.append("save")
+        return False
+
+    def finish(work: SharedWork) -> None:
+        calls.append("load")
+
+    async def scenario(server: Server, port: int) -> None:
+        forks = [await server.forks.start(None) for _ in range(2)]
+        for name in ("sold", "bought"):
+            data = {"Namespace": "shop", "MetricData": [{"MetricName": name, "Value": 1.0}]}
+            await Client(forks[0])("PutMetricData", data, "monitoring")
+        with monkeypatch.context() as patched:
+            patched.setattr(Metrics, "save_some", save_some)
+            patched.setattr(SharedWork, "finish", finish)
+            for one in forks:
+                await server.forks.end(one)
+        assert calls == []
 
     play(scenario, tmp_path / "data" if is_on_disk else None)
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from hashrange.clock import MovableClock, SystemClock
+from hashrange.cloudwatch.metrics import Metrics
 from hashrange.server.listener import Secrets, Server
 from hashrange.service.service import Service
 from hashrange.service.taken_apart import parts_of
@@ -64,6 +65,30 @@ def test_nothing_is_left_of_databases_that_have_ended(tmp_path: Path, kind: str)
             "the clock, which is kept, may know it"
         )
         assert threading.active_count() == threads
+
+
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_metrics_are_saved_at_the_end_if_they_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_kept: bool
+) -> None:
+    """A database in memory saved them too, just before they were deleted."""
+    saves: list[Metrics] = []
+    save = Metrics.save
+
+    async def seen(metrics: Metrics) -> None:
+        saves.append(metrics)
+        await save(metrics)
+
+    settings = Settings(data_dir=str(tmp_path / "data") if is_kept else None, port=0)
+    with server(settings) as database:
+        data: Any = {"Namespace": "shop", "MetricData": [{"MetricName": "sold", "Value": 1.0}]}
+        database.client("cloudwatch").put_metric_data(**data)
+        with database.fork():
+            monkeypatch.setattr(Metrics, "save", seen)
+    assert len(saves) == is_kept
+    with server(settings) as database:
+        found = database.client("cloudwatch").list_metrics(Namespace="shop")["Metrics"]
+        assert [one["MetricName"] for one in found] == ["sold"] * is_kept
 
 
 def test_a_closed_database_says_so_and_still_knows_its_time() -> None:

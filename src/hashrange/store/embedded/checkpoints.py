@@ -249,13 +249,13 @@ class Copies:
         return open_home(self._home, self._lock)
 
     @property
-    def is_copy(self) -> bool:
-        """True if the store was made from a checkpoint (a fork): its content is deleted once it is closed."""
-        return self._home.is_copy
+    def is_kept(self) -> bool:
+        """False if the content is deleted once the store is closed: it is in memory, or was made from a checkpoint (a fork)."""
+        return self._home.memory is None and not self._home.is_copy
 
     def closed(self) -> None:
-        """Free the content of a closed store that is in memory, or was made from a checkpoint (a fork)."""
-        if self._home.memory is not None or self._home.is_copy:
+        """Free the content of a closed store, unless it is kept."""
+        if not self.is_kept:
             remove_home(self._home)
 
     async def prepare_checkpoint(self) -> None:

@@ -113,7 +113,7 @@ class EmbeddedStore:
         self.want_partitions = upkeep.want_partitions
         copies = self._copies = Copies(self, site, lock, home)
         self.prepare_checkpoint, self.checkpoint = copies.prepare_checkpoint, copies.checkpoint
-        self.checkpoint_of, self.restore = copies.checkpoint_of, copies.restore
+        self.is_kept, self.checkpoint_of, self.restore = copies.is_kept, copies.checkpoint_of, copies.restore
         self._begin(copies.open_engine() if engine is None else engine)
 
     def _begin(self, engine: Engine) -> None:
@@ -335,7 +335,7 @@ class EmbeddedStore:
 
     def _end(self) -> Engine | None:
         """Sync all commits, unless the content is deleted now, and refuse all calls; returns the engine to be closed, if one is open."""
-        self._barrier.finish(is_kept=not self._copies.is_copy)
+        self._barrier.finish(is_kept=self.is_kept)
         return self._health.shut()
 
     def _close(self, engine: Engine | None) -> None:
