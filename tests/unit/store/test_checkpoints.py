@@ -10,10 +10,11 @@ from hashrange.clock import VirtualClock
 from hashrange.errors import StorageError
 from hashrange.items.types import Key, Row
 from hashrange.store.copying import Checkpoint
-from hashrange.store.embedded import EmbeddedStore, copy_folders, files, open_store
+from hashrange.store.embedded import EmbeddedStore, copy_folders, files, layout, open_store
 from hashrange.store.embedded.checkpoints import UNFLUSHED_BYTES_MAX
 from hashrange.store.embedded.health import REOPEN_DELAY_SECONDS_MIN
 from hashrange.tables.open_table import OpenTable
+from hashrange.tables.schema import Table
 from tests.support.samples import finish, row_of, statistics_of, table_maker
 from tests.support.waiting import wait_until
 from tests.unit.store.conftest import Run, sync_thread_is_idle
@@ -268,3 +269,29 @@ def test_a_restore_that_fails_leaves_the_content(
     assert rows_of(store) == {1: row_of(1)}
     checkpoint.release()
     store.close_now()
+
+
+def test_a_restore_decodes_each_table_once(store: EmbeddedStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It decoded each three times, one of them to look for streams of an older format."""
+    for number in range(5):
+        finish(store.catalog.create(table_maker(f"table-{number}")))
+    checkpoint = asyncio.run(store.checkpoint())
+    decoded: list[bytes] = []
+    decode_table = layout.decode_table
+
+    def counted(row: bytes) -> Table:
+        decoded.append(row)
+        return decode_table(row)
+
+    monkeypatch.setattr(layout, "decode_table", counted)
+    store.restore(checkpoint)
+    checkpoint.release()
+    assert len(decoded) == len(set(decoded)) == len(store.catalog.all_tables()) >= 5
+
+
+def test_tables_with_the_same_keys_share_their_key_functions(store: EmbeddedStore) -> None:
+    """They were made anew for each table of a restore."""
+    first, second = [finish(store.catalog.create(table_maker(name))) for name in ("first", "second")]
+    assert first is not None
+    assert second is not None
+    assert first.item_key is second.item_key

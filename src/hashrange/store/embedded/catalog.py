@@ -56,12 +56,11 @@ class EmbeddedCatalog:
         for changed in self._followers:
             changed()
 
-    def load(self, engine: Engine) -> None:
+    def load(self, engine: Engine, stored: Sequence[Table]) -> None:
         """Replace all tables and partitions by those of a newly opened engine; results of `tables` stay valid.
 
-        Raises StorageCorruption and the engine's bare exceptions.
+        `stored`: its tables (`stored_tables`). Raises StorageCorruption and the engine's bare exceptions.
         """
-        stored = [layout.decode_table(row) for _, row in scan_prefix(engine, layout.CATALOG_PREFIX)]
         counter = engine.get(layout.NEXT_TABLE_ID_KEY)
         for tables in self._tables.values():
             tables.clear()
@@ -211,3 +210,8 @@ class EmbeddedCatalog:
 
     def _of(self, table: Table) -> dict[str, OpenTable]:
         return self._tables.setdefault((table.account, table.region), {})
+
+
+def stored_tables(engine: Engine) -> list[Table]:
+    """Every table of a newly opened engine, in order of table id. Raises StorageCorruption and the engine's bare exceptions."""
+    return [layout.decode_table(row) for _, row in scan_prefix(engine, layout.CATALOG_PREFIX)]

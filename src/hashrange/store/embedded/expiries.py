@@ -22,7 +22,6 @@ from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.ordered_queue import OrderedQueue, Queued
 from hashrange.store.embedded.participant import Participant, Terms
-from hashrange.store.embedded.reading import scan_prefix
 from hashrange.tables.change import Change, Plan, Planned
 from hashrange.tables.expiry import expiry_seconds, is_too_old, number_of_item, number_reader
 from hashrange.tables.open_table import OpenTable
@@ -81,9 +80,8 @@ class Expiries(Participant):
         self._followed: tuple[Change, str | None, str | None] | None = None
         """The change for which `follows` last returned True, with the expiry numbers before and after it, for `add`."""
 
-    def load(self, engine: Engine) -> None:
+    def load(self, engine: Engine, tables: Sequence[Table]) -> None:
         """Find the tables of a newly opened engine that have a queue of expiries; `due` reads the queues' rows."""
-        tables = [layout.decode_table(row) for _, row in scan_prefix(engine, layout.CATALOG_PREFIX)]
         self._by_source = {table.source_id: _TableExpiries(table.source_id) for table in tables if has_queue(table)}
         self._awaited_seconds = NEVER
 

@@ -27,7 +27,7 @@ class IndexEntries(Participant):
     def __init__(self, terms: Terms) -> None:
         self._late = LateEntries(terms)
 
-    def load(self, engine: Engine) -> None:
+    def load(self, engine: Engine, tables: Sequence[Table]) -> None:
         """Forget late entries of the former engine; `recover` finds the late entries of the new one."""
         self._late.load(engine)
 

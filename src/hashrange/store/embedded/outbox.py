@@ -100,7 +100,7 @@ class Outbox(Participant):
         self._delay = draw
         self._most_seconds = most_seconds
 
-    def load(self, engine: Engine) -> None:
+    def load(self, engine: Engine, tables: Sequence[Table]) -> None:
         """Count the rows of the outbox in a newly opened engine, and note the last one's due time.
 
         Raises StorageCorruption and the engine's bare exceptions.

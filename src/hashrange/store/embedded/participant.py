@@ -76,8 +76,8 @@ class Participant:
     place = 0
     """Number, from 0, in the list of all participants; set when the store is opened."""
 
-    def load(self, engine: Engine) -> None:
-        """Read state from an engine that was opened, or replaced another.
+    def load(self, engine: Engine, tables: Sequence[Table]) -> None:
+        """Read state from an engine that was opened, or replaced another. `tables`: all that it holds.
 
         Raises StorageCorruption and the engine's bare exceptions.
         """

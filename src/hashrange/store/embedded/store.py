@@ -15,7 +15,7 @@ from hashrange.items.types import Key, Row
 from hashrange.soon import Soon, settled
 from hashrange.store.copying import DelayOf
 from hashrange.store.embedded.admission import Admission
-from hashrange.store.embedded.catalog import EmbeddedCatalog
+from hashrange.store.embedded.catalog import EmbeddedCatalog, stored_tables
 from hashrange.store.embedded.checkpoints import Copies, Home
 from hashrange.store.embedded.claims import Claims
 from hashrange.store.embedded.commits import Commits
@@ -282,9 +282,10 @@ class EmbeddedStore:
         self._tokens.load()
         self.documents.load()
         self.site.statistics.load(engine)
+        tables = stored_tables(engine)
         for participant in self._participants:
-            participant.load(engine)
-        self.catalog.load(engine)
+            participant.load(engine, tables)
+        self.catalog.load(engine, tables)
         self._walks.load(engine, self.catalog.all_tables())
         for participant in self._participants:
             for make in participant.recover(engine):

@@ -30,10 +30,13 @@ class StreamRecords(Participant):
         self._streams = terms.streams
         self._find_table = terms.find_table
         self._wake = terms.wake
+        self._missing: list[int] = []
+        """Ids of tables whose streams `recover` is to begin."""
 
-    def load(self, engine: Engine) -> None:
+    def load(self, engine: Engine, tables: Sequence[Table]) -> None:
         """Read streams and shards from the engine."""
         self._streams.load(engine)
+        self._missing = self._streams.missing(tables)
 
     def recover(self, engine: Engine) -> Iterator[Callable[[Draft], None]]:
         """Yield functions that begin the streams of tables of an older format, each in the draft of one commit.
@@ -42,7 +45,8 @@ class StreamRecords(Participant):
         """
         if self._streams.is_ahead:
             yield self._streams.keep_last
-        for table_id in list(self._streams.missing(engine)):
+        missing, self._missing = self._missing, []
+        for table_id in missing:
             opened = self._find_table(table_id)
             assert opened is not None
             table, partitions = opened.schema, opened.partitions[opened.source_id]
@@ -93,7 +97,7 @@ class FeedRecords(StreamRecords):
 
     purpose: Purpose = "kinesis"
 
-    def load(self, engine: Engine) -> None:
+    def load(self, engine: Engine, tables: Sequence[Table]) -> None:
         """Do nothing: `StreamRecords` reads streams of every purpose."""
 
     def recover(self, engine: Engine) -> Iterator[Callable[[Draft], None]]:

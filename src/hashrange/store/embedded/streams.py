@@ -207,12 +207,10 @@ class EmbeddedStreams:
         state.news.note(shards, last)
         self.written_up_to(last, {})
 
-    def missing(self, engine: Engine) -> Iterator[int]:
-        """Ids of the tables whose stored description says that a stream for clients is on, but which have none."""
-        for _, row in scan_prefix(engine, layout.CATALOG_PREFIX):
-            table = layout.decode_table(row)
-            if rules.has_stream(table) and table.table_id not in self.on["readers"]:
-                yield table.table_id
+    def missing(self, tables: Sequence[Table]) -> list[int]:
+        """Ids of those of the tables whose description says that a stream for clients is on, but which have none."""
+        on = self.on["readers"]
+        return [one.table_id for one in tables if rules.has_stream(one) and one.table_id not in on]
 
     # --- what follows from a change of a table -----------------------------------------------------
 
