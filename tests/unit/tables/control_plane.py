@@ -122,6 +122,10 @@ class FakeDocuments:
         """Always empty."""
         return []
 
+    def some_below(self, prefix: str, after: str | None, count: int) -> list[tuple[str, bytes]]:
+        """Always empty."""
+        return []
+
 
 class FakeStore:
     """A store with a catalog, and statistics that the test sets."""

@@ -15,6 +15,7 @@ import pytest
 from hashrange.settings import Settings
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.outbox import ROW_BYTES_MAX
+from hashrange.tables.streams import SEQUENCE_BYTES
 from hashrange.testing import Database, server
 
 KB = 1024
@@ -23,7 +24,7 @@ BOUNDS = {
     "CATALOG_PREFIX": 640
     * KB,  # no range ends before a description: they are read by their keys, and all together at the start
     "STATISTICS_PREFIX": 2 * KB,
-    "COUNTER_PREFIX": layout.NUMBER_BYTES,
+    "COUNTER_PREFIX": SEQUENCE_BYTES,
     "PROBE_KEY": 0,
     "BACKFILL_PREFIX": 4 * KB,
     "PARTITION_PREFIX": 2 * layout.NUMBER_BYTES,
@@ -42,7 +43,7 @@ UNBOUNDED = {
     "RECORD_PREFIX": "stream records",
     "OUTBOX_PREFIX": f"entries, of {ROW_BYTES_MAX} bytes and one more entry",
 }
-SINGLE = {"NEXT_TABLE_ID_KEY", "NEXT_STREAM_ID_KEY", "AHEAD_KEY"}
+SINGLE = {"NEXT_TABLE_ID_KEY", "NEXT_STREAM_ID_KEY", "AHEAD_KEY", "SEQUENCE_KEY"}
 """Rows below COUNTER_PREFIX."""
 TABLES = 100
 """Tables that one transaction may touch."""
