@@ -224,6 +224,22 @@ def test_a_volatile_barrier_is_always_durable() -> None:
     assert barrier.durable_position == barrier.position == 1
 
 
+def test_a_volatile_barrier_ends_its_thread(loop: asyncio.AbstractEventLoop) -> None:
+    barrier = VolatileBarrier(loop, lambda: None, StorageError)
+    ran_on: list[threading.Thread] = []
+    has_run = threading.Event()
+
+    def note() -> None:
+        ran_on.append(threading.current_thread())
+        has_run.set()
+
+    barrier.run_on_thread(note)
+    assert has_run.wait(PATIENCE_SECONDS)
+    barrier.finish()
+    assert not ran_on[0].is_alive()
+    assert barrier.is_due
+
+
 def test_commits_of_following_turns_share_one_sync(bench: Bench, run: Run) -> None:
     async def scenario() -> None:
         for position in range(1, 6):

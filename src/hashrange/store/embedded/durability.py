@@ -223,4 +223,6 @@ class VolatileBarrier(CommitBarrier):
         self.durable_position += 1
 
     def finish(self, *, is_kept: bool = True) -> None:
-        """Nothing waits for a sync."""
+        """Stop the thread, if a job was run on it."""
+        super().finish(is_kept=is_kept)
+        self.is_due = True
