@@ -306,6 +306,10 @@ class Metrics:
             if self._waiting:
                 yield
 
+    def drop(self) -> Iterator[None]:
+        """Free what is known of metrics in pieces, once nobody asks for them any more."""
+        return self._table.drop()
+
     @property
     def is_in_use(self) -> bool:
         """False if there are no sources, and nothing to save."""

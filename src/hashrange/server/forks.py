@@ -136,6 +136,8 @@ class Forks:
             finally:
                 for _ in range(LAST_TURNS):
                     await asyncio.sleep(0)
+                for _ in fork.service.background.cloudwatch.metrics.drop():
+                    await asyncio.sleep(0)
                 fork.server.take_apart()
 
     async def _open_service(self, snapshot: ServiceSnapshot, connections: int) -> Service:

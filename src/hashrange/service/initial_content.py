@@ -16,7 +16,7 @@ from hashrange.operations.operation import Operation
 from hashrange.service.drive import in_turns
 from hashrange.service.scopes import SHARED_ACCOUNT, SHARED_REGION
 from hashrange.service.service import Service
-from hashrange.service.snapshots import ServiceSnapshot, initial_time, return_to
+from hashrange.service.snapshots import ServiceSnapshot, initial_time, return_in_turns, return_to
 from hashrange.service.store_opening import open_copy_of
 from hashrange.settings import Settings
 from hashrange.store.copying import Checkpoint
@@ -77,7 +77,7 @@ async def reset_service(service: Service) -> None:
         return
     content.checkpoint.hand_over()
     try:
-        return_to(service, content)
+        await return_in_turns(service, content)
     finally:
         content.checkpoint.release()
 

@@ -10,7 +10,7 @@ from hashrange.items.steps import gave_way
 from hashrange.service.drive import in_turns
 from hashrange.service.service import Service
 from hashrange.settings import Settings
-from hashrange.store.copying import Checkpoint
+from hashrange.store.copying import Checkpoint, Opened
 from hashrange.store.interface import WholeStore
 from hashrange.store.snapshot_file import SnapshotReader, SnapshotWriter, StoredRow
 
@@ -58,12 +58,21 @@ async def _take_snapshot(service: Service) -> ServiceSnapshot:
     return ServiceSnapshot(checkpoint, clock.state, clock.service_time(), faults_of(service), terms)
 
 
-def return_to(service: Service, snapshot: ServiceSnapshot | None) -> None:
+async def return_in_turns(service: Service, snapshot: ServiceSnapshot) -> None:
+    """The same as `return_to`; until what takes long is done, requests go on and find the former content."""
+    opened = await service.store.open_checkpoint(snapshot.checkpoint)
+    try:
+        return_to(service, snapshot, opened)
+    finally:
+        opened.release()
+
+
+def return_to(service: Service, snapshot: ServiceSnapshot | None, opened: Opened | None = None) -> None:
     """Return a service to the state of `snapshot`. None: no content, the service time with which it began, no faults, and the settings' throughput.
 
     If the snapshot's service time was frozen, service time returns to that; else it differs from the machine's as it
     did then. `snapshot`: taken of this service, of a fork of it, or of one that it was forked from, or read for one of
-    these (`read_snapshot`). Raises StorageError.
+    these (`read_snapshot`). `opened`: its checkpoint, if that has been opened. Raises StorageError.
     """
     clock = movable_clock(service)
     before, setup_before, terms_before = clock.state, service.fault_setup, dict(service.throughput_terms)
@@ -76,7 +85,7 @@ def return_to(service: Service, snapshot: ServiceSnapshot | None) -> None:
             faults
         )  # before the content: the longest delay decides how long its waiting index entries are kept
     try:
-        service.store.restore(None if snapshot is None else snapshot.checkpoint)
+        service.store.restore(opened or (None if snapshot is None else snapshot.checkpoint))
     except BaseException:
         clock.go_to(before)
         service.use_throughput_terms(terms_before)

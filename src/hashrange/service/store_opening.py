@@ -5,39 +5,39 @@ import asyncio
 from hashrange.clock import Clock
 from hashrange.settings import Settings
 from hashrange.store.copying import Checkpoint
-from hashrange.store.embedded.opening import OpenedFork, open_fork_engine, open_store
+from hashrange.store.embedded.opening import open_fork_engine, open_fork_store, open_store
+from hashrange.store.embedded.participant import Options
 from hashrange.store.interface import WholeStore
 from hashrange.tables.partitions import CountInitialPartitions, one_partition, partitions_of_service
 
 
-def open_store_of(
-    settings: Settings, clock: Clock, fork: OpenedFork | None = None, lag_seconds: float = 0.0
-) -> WholeStore:
-    """Open the store of these settings, on the running loop. Raises StorageError.
-
-    `fork`: open a store that begins with this content instead, and is removed when it is closed. `lag_seconds`: the
-    longest delay of the index entries that wait in this content.
-    """
-    index_delay_seconds = max(settings.index_delay_seconds, lag_seconds)
-    index_delay = (lambda: index_delay_seconds) if index_delay_seconds else None
-    return open_store(
-        settings.data_dir,
-        clock,
-        asyncio.get_running_loop(),
-        index_delay,
-        settings.item_collection_limit_bytes,
-        ttl_delay_seconds=settings.ttl_delay_seconds,
-        partition_size_max_bytes=settings.partition_size_bytes,
-        initial_partitions=_initial_partitions(settings),
-        checkpoint=fork,
-    )
+def open_store_of(settings: Settings, clock: Clock) -> WholeStore:
+    """Open the store of these settings, on the running loop. Raises StorageError."""
+    options = _options(settings)
+    return open_store(settings.data_dir, clock, asyncio.get_running_loop(), **options._asdict())
 
 
 async def open_copy_of(
     settings: Settings, clock: Clock, checkpoint: Checkpoint, lag_seconds: float = 0.0
 ) -> WholeStore:
-    """The same as `open_store_of`, for a store that begins with the content of a checkpoint; its files are opened on another thread."""
-    return open_store_of(settings, clock, await asyncio.to_thread(open_fork_engine, checkpoint), lag_seconds)
+    """Open a store with the options of these settings that begins with the content of a checkpoint, and is removed when it is closed.
+
+    What takes long is done on another thread. `lag_seconds`: the longest delay of the index entries that wait in this
+    content. Raises StorageError.
+    """
+    opened = await asyncio.to_thread(open_fork_engine, checkpoint, _options(settings, lag_seconds))
+    return open_fork_store(opened, clock, asyncio.get_running_loop())
+
+
+def _options(settings: Settings, lag_seconds: float = 0.0) -> Options:
+    index_delay_seconds = max(settings.index_delay_seconds, lag_seconds)
+    return Options(
+        (lambda: index_delay_seconds) if index_delay_seconds else None,
+        settings.item_collection_limit_bytes,
+        settings.ttl_delay_seconds,
+        settings.partition_size_bytes,
+        _initial_partitions(settings),
+    )
 
 
 def _initial_partitions(settings: Settings) -> CountInitialPartitions:

@@ -32,6 +32,14 @@ class Checkpoint(Protocol):
         ...
 
 
+class Opened(Protocol):
+    """A checkpoint's content that has been made ready for one restore, until `release`."""
+
+    def release(self) -> None:
+        """Free what no store has taken."""
+        ...
+
+
 class Copying(Protocol):
     """The methods of a store that copy or replace its whole content, or make a checkpoint of given rows."""
 
@@ -62,11 +70,15 @@ class Copying(Protocol):
         """
         ...
 
-    def restore(self, checkpoint: Checkpoint | None) -> None:
+    async def open_checkpoint(self, checkpoint: Checkpoint) -> Opened:
+        """Do what takes long of a `restore` of this checkpoint. Raises StorageError."""
+        ...
+
+    def restore(self, checkpoint: Checkpoint | Opened | None) -> None:
         """Replace the whole content by that of `checkpoint`; None: by nothing.
 
         `checkpoint`: made by the method `checkpoint` or `checkpoint_of` of this store, of a fork of it, or of a store that
-        it was forked from.
+        it was forked from; or `Opened` of one of these.
 
         Positions go on; all else is as it was in the store whose content or rows the checkpoint holds, when they were
         copied. Calls that are suspended meanwhile may raise StorageError, and may then be repeated.

@@ -19,7 +19,7 @@ from hashrange.errors import ApiError, StorageError, TransactionConflictExceptio
 from hashrange.items.types import Key, Row
 from hashrange.messages.transactions import CONFLICT, IN_PROGRESS
 from hashrange.soon import settled
-from hashrange.store.copying import Checkpoint
+from hashrange.store.copying import Checkpoint, Opened
 from hashrange.store.interface import (
     Backfill,
     Backfilled,
@@ -136,7 +136,7 @@ class SuspendingStore:
         self.inner, self.unread, self.is_kept = inner, inner.unread, inner.is_kept
         self.checkpoint_of, self.delay_index_entries = inner.checkpoint_of, inner.delay_index_entries
         self.on_changes, self.on_expired = inner.on_changes, inner.on_expired
-        self.want_partitions = inner.want_partitions
+        self.want_partitions, self.open_checkpoint = inner.want_partitions, inner.open_checkpoint
         self._time = time
         self._random = random.Random(seed)  # noqa: S311 - reproducible, not secret
         self._outcomes = Outcomes(random.Random(seed), self.suspend, look_limit)  # noqa: S311 - reproducible, not secret
@@ -319,7 +319,7 @@ class SuspendingStore:
         await self.suspend()
         return await self.inner.checkpoint()
 
-    def restore(self, checkpoint: Checkpoint | None) -> None:
+    def restore(self, checkpoint: Checkpoint | Opened | None) -> None:
         """Delegates to the inner store."""
         self.inner.restore(checkpoint)
 

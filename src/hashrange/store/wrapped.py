@@ -24,7 +24,7 @@ class WrappedStore:
         self.want_partitions = inner.want_partitions
         self.settle, self.on_work = inner.settle, inner.on_work
         self.on_changes, self.on_expired = inner.on_changes, inner.on_expired
-        self.prepare_checkpoint = inner.prepare_checkpoint
+        self.prepare_checkpoint, self.open_checkpoint = inner.prepare_checkpoint, inner.open_checkpoint
         self.checkpoint, self.restore = inner.checkpoint, inner.restore
         self.checkpoint_of, self.delay_index_entries = inner.checkpoint_of, inner.delay_index_entries
         self.close = inner.close

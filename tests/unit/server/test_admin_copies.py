@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from hashrange.server.protocols.admin.endpoint import Nothing, Refused, Serving
 from hashrange.server.protocols.admin.forks import ForkRequest, start_fork
 from hashrange.service.snapshots import ServiceSnapshot
 from hashrange.settings import Settings
+from hashrange.store.embedded import layout
 from hashrange.testing.in_process import InProcess
 from tests.clients.serving import ServerProcess
 from tests.support.raw_client import RawClient, Reply
@@ -236,3 +238,24 @@ def test_a_reset_that_the_servers_end_overtakes_is_refused(monkeypatch: pytest.M
         monkeypatch.setattr(reset_endpoint, "reset_service", cancelled)
         with pytest.raises(Refused, match=r"The server ends before the reset was done\. Nothing has changed"):
             database.run(reset_endpoint.reset, serving, Nothing())
+
+
+def test_tables_are_read_on_another_thread_for_a_fork_and_a_restore(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the loop, each table would hold up all others for 20 µs, and a server may have thousands."""
+    decoded_on: list[int] = []
+    decode = layout.decode_table
+
+    def noted(row: bytes) -> Any:
+        decoded_on.append(threading.get_ident())
+        return decode(row)
+
+    monkeypatch.setattr(layout, "decode_table", noted)
+    with InProcess(Settings(data_dir=None, admin=True, port=0), MovableClock(SystemClock())) as process:
+        client = begun(int(process.listen().rpartition(":")[2]))
+        loop_thread = process.run(threading.get_ident)
+        snapshot = told(client, "POST", "snapshots")["snapshot"]
+        told(client, "POST", f"snapshots/{snapshot}/restore")
+        assert len(decoded_on) == 1
+        told(client, "POST", "forks")
+        assert len(decoded_on) == 2
+        assert loop_thread not in decoded_on

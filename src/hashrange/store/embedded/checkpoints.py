@@ -12,8 +12,9 @@ from threading import Lock
 from typing import NamedTuple, Protocol
 
 from hashrange.errors import HashrangeError, StorageError
-from hashrange.store.copying import Checkpoint
+from hashrange.store.copying import Checkpoint, Opened
 from hashrange.store.embedded import copy_folders, files
+from hashrange.store.embedded.catalog import StoredCatalog, read_catalog
 from hashrange.store.embedded.engine import (
     Engine,
     Memory,
@@ -27,6 +28,7 @@ from hashrange.store.embedded.engine import (
 )
 from hashrange.store.embedded.engine_errors import storage_error
 from hashrange.store.embedded.identity import FolderLock
+from hashrange.store.embedded.participant import Options
 from hashrange.store.embedded.site import Site
 from hashrange.store.embedded.stand_ins import require_engine
 from hashrange.store.snapshot_file import StoredRow
@@ -210,6 +212,40 @@ def _fill(home: Home, rows: Iterable[StoredRow]) -> None:
         close_engine(engine, home.place, may_fail=True)
 
 
+class OpenedCheckpoint:
+    """A copy of a checkpoint's content for one restore, which opening has proved good, with its tables read."""
+
+    def __init__(self, home: Home, options: Options) -> None:
+        """Open the engine in `home`, which makes a missing one. One on disk is closed again: its files are to take the place of the store's.
+
+        Raises StorageError, and the engine's bare exceptions.
+        """
+        self._home: Home | None = home
+        self.engine: Engine | None = open_home(home)
+        try:
+            self.catalog = read_catalog(self.engine, options)
+            if home.data_dir is not None:
+                engine, self.engine = self.engine, None
+                close_engine(engine, home.place, may_fail=False)
+        except BaseException:
+            self.release()
+            raise
+
+    def take(self) -> Home:
+        """The folder, and the engine in it, belong to the caller from now on."""
+        assert self._home is not None, "a restore from what another one has taken"
+        home, self._home = self._home, None
+        return home
+
+    def release(self) -> None:
+        """Free what no store has taken."""
+        if self._home is not None:
+            home = self.take()
+            if self.engine is not None:
+                close_engine(self.engine, home.place, may_fail=True)
+            remove_home(home)
+
+
 def fork_home(checkpoint: Checkpoint) -> Home:
     """Make a folder, on disk or in memory, for another store, with links to the files of `checkpoint`.
 
@@ -229,17 +265,18 @@ class EngineUser(Protocol):
         """Sync all commits and return the engine, which may then be closed; `take_engine` must follow."""
         ...
 
-    def take_engine(self, engine: Engine) -> None:
-        """Serve the content of a newly opened engine."""
+    def take_engine(self, engine: Engine, catalog: StoredCatalog) -> None:
+        """Serve the content of a newly opened engine; `catalog` is what it holds of tables."""
         ...
 
 
 class Copies:
     """Makes checkpoints of one store or of given rows, and restores the store from them."""
 
-    def __init__(self, store: EngineUser, site: Site, lock: FolderLock | None, home: Home) -> None:
+    def __init__(self, store: EngineUser, site: Site, lock: FolderLock | None, home: Home, options: Options) -> None:
         """`lock`: the lock of the store's data folder; None: the store is in memory."""
         self._store = store
+        self._options = options
         self._site = site
         self._lock = lock
         self._home = home
@@ -297,36 +334,46 @@ class Copies:
             raise
         return checkpoint
 
-    def restore(self, checkpoint: Checkpoint | None) -> None:
+    async def open_checkpoint(self, checkpoint: Checkpoint) -> OpenedCheckpoint:
+        """Do what takes long of a restore, on a thread; the result is for `restore`, and to be released after it. Raises StorageError."""
+        return await asyncio.to_thread(self._open, checkpoint)
+
+    def _open(self, checkpoint: Checkpoint | Opened | None) -> OpenedCheckpoint:
+        assert isinstance(checkpoint, EngineCheckpoint | None), "a checkpoint of another kind of store"
+        try:
+            home = empty_home_beside(self._home) if checkpoint is None else checkpoint.copy()
+            return OpenedCheckpoint(home, self._options)
+        except Exception as error:
+            raise storage_error(error, self._site.place) from error
+
+    def restore(self, checkpoint: Checkpoint | Opened | None) -> None:
         """Replace the whole content by that of `checkpoint`; None: by nothing. Raises StorageError.
 
-        `checkpoint`: made by this store, by a fork of it, or by a store that it was forked from.
+        `checkpoint`: made by this store, by a fork of it, or by a store that it was forked from; or what `open_checkpoint` returned.
 
         Positions go on; all else is as it was in the store whose content or rows the checkpoint holds, when they were
         copied. A request that is suspended meanwhile may raise StorageError; its client may then send it again.
         """
-        assert isinstance(checkpoint, EngineCheckpoint | None), "a checkpoint of another kind of store"
         require_engine(self._site.engine)
+        opened = checkpoint if isinstance(checkpoint, OpenedCheckpoint) else self._open(checkpoint)
         try:
-            home = empty_home_beside(self._home) if checkpoint is None else checkpoint.copy()
             if self._lock is None:
-                self._replace_in_memory(home)
+                self._replace_in_memory(opened)
             else:
-                self._replace_on_disk(home, self._lock)
+                self._replace_on_disk(opened, self._lock)
         except Exception as error:
             raise storage_error(error, self._site.place) from error
 
-    def _replace_in_memory(self, home: Home) -> None:
-        engine = open_home(home)
+    def _replace_in_memory(self, opened: OpenedCheckpoint) -> None:
         former, former_home = self._store.let_engine_go(), self._home
-        self._home = home
-        self._store.take_engine(engine)
+        self._home = opened.take()
+        self._store.take_engine(opened.engine, opened.catalog)
         close_engine(former, self._site.place, may_fail=True)
         remove_home(former_home)
 
-    def _replace_on_disk(self, home: Home, lock: FolderLock) -> None:
+    def _replace_on_disk(self, opened: OpenedCheckpoint, lock: FolderLock) -> None:
+        home = opened.take()
         assert home.data_dir is not None
-        close_engine(open_home(home), home.place, may_fail=False)  # proves that the engine opens; makes a missing one
         former = self._store.let_engine_go()
         try:
             # The commits of the former engine are synced, so an error of its closing, such as of a cancelled merge, loses nothing.
@@ -334,7 +381,7 @@ class Copies:
             self._site.health.closed_in_order()
             lock.take_engine_of(home.data_dir)
             self._home = self._home._replace(has_content=True)
-            self._store.take_engine(self.open_engine())
+            self._store.take_engine(self.open_engine(), opened.catalog)
         except Exception as error:
             fault = storage_error(error, self._site.place)
             self._site.health.lose(fault)

@@ -16,18 +16,17 @@ class StoredTable(OpenTable):
 
     __slots__ = ("is_always_followed", "needs_time", "participants")
 
-    def __init__(
-        self,
-        schema: Table,
-        partitions: Mapping[bytes, Sequence[Partition]],
-        participants: tuple[Participant, ...],
-    ) -> None:
-        """`participants`: those whose `takes_part` is true for the table, in the order of `OpenTables.participants`."""
-        super().__init__(schema, partitions)
-        self.participants = participants
-        self.needs_time = any(participant.needs_time for participant in participants)
+    participants: tuple[Participant, ...]
+    needs_time: bool
+    is_always_followed: bool
+
+    def choose(self, participants: Sequence[Participant]) -> None:
+        """Choose those whose `takes_part` is true for the table, before it is served. They stay in this order."""
+        schema = self.schema
+        chosen = self.participants = tuple([one for one in participants if one.takes_part(schema)])
+        self.needs_time = any(participant.needs_time for participant in chosen)
         """True if a participant of the table uses the service time of commits."""
-        self.is_always_followed = any(type(participant).follows is Participant.follows for participant in participants)
+        self.is_always_followed = any(type(participant).follows is Participant.follows for participant in chosen)
         """True if a participant is called for every write that changes an item: it does not override `follows`."""
 
 
@@ -46,17 +45,21 @@ class OpenTables:
 
     def open(self, schema: Table, partitions: Mapping[bytes, Sequence[Partition]]) -> StoredTable:
         """Open a new table, or replace an open one by its new version; `partitions`: source id → its partitions."""
-        chosen = tuple([participant for participant in self.participants if participant.takes_part(schema)])
-        opened = self._by_id[schema.table_id] = StoredTable(schema, partitions, chosen)
+        opened = StoredTable(schema, partitions)
+        opened.choose(self.participants)
+        self._by_id[schema.table_id] = opened
         return opened
 
     def close(self, table_id: int) -> None:
         """Remove a deleted table."""
         del self._by_id[table_id]
 
-    def close_all(self) -> None:
-        """Remove all tables, because the engine is replaced."""
+    def replace_all(self, tables: Sequence[StoredTable]) -> None:
+        """Replace all tables by those of another engine, which have no participants yet."""
         self._by_id.clear()
+        for table in tables:
+            table.choose(self.participants)
+            self._by_id[table.table_id] = table
 
     def find(self, table_id: int) -> StoredTable | None:
         """The table with id `table_id`, or None."""

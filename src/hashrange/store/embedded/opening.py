@@ -9,8 +9,10 @@ from hashrange.clock import Clock
 from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES, PARTITION_SIZE_MAX_BYTES
 from hashrange.store.copying import Checkpoint
 from hashrange.store.embedded import files, identity
+from hashrange.store.embedded.catalog import StoredCatalog, read_catalog
 from hashrange.store.embedded.checkpoints import Home, fork_home, home_in, open_home
-from hashrange.store.embedded.engine import Engine
+from hashrange.store.embedded.engine import Engine, close_engine
+from hashrange.store.embedded.engine_errors import OPENING, storage_error
 from hashrange.store.embedded.participant import DrawDelay, Options
 from hashrange.store.embedded.participants import PARTICIPANTS, MakeParticipant
 from hashrange.store.embedded.store import EmbeddedStore
@@ -20,19 +22,42 @@ _log = logging.getLogger("hashrange.store")
 
 
 class OpenedFork(NamedTuple):
-    """What a fork begins with: a folder with the content of a checkpoint, and its open engine."""
+    """What a fork begins with: a folder with the content of a checkpoint, its open engine, and its tables."""
 
     home: Home
     lock: identity.FolderLock | None
+    options: Options
     engine: Engine
+    stored: StoredCatalog
 
 
-def open_fork_engine(checkpoint: Checkpoint) -> OpenedFork:
-    """Open the engine of a fork, on any thread. Raises StorageError."""
+def open_fork_engine(checkpoint: Checkpoint, options: Options) -> OpenedFork:
+    """Open the engine of a fork, and read its tables, on any thread. Raises StorageError."""
     home = fork_home(checkpoint)
     lock = None if home.data_dir is None else identity.take_folder(home.data_dir)
     try:
-        return OpenedFork(home, lock, open_home(home, lock))
+        engine = open_home(home, lock)
+        try:
+            return OpenedFork(home, lock, options, engine, read_catalog(engine, options))
+        except Exception as error:
+            close_engine(engine, home.place, may_fail=True)
+            raise storage_error(error, home.place, OPENING) from error
+    except BaseException:
+        if lock is not None:
+            lock.release()
+        raise
+
+
+def open_fork_store(
+    opened: OpenedFork,
+    clock: Clock,
+    loop: asyncio.AbstractEventLoop | None,
+    participants: Sequence[MakeParticipant] = PARTICIPANTS,
+) -> EmbeddedStore:
+    """Open the store of a fork, which is removed when it is closed. Raises StorageError."""
+    home, lock, options, engine, stored = opened
+    try:
+        return EmbeddedStore(home, clock, loop, lock, options, participants, engine, stored)
     except BaseException:
         if lock is not None:
             lock.release()
@@ -49,12 +74,12 @@ def open_store(
     ttl_delay_seconds: float = 0.0,
     partition_size_max_bytes: int = PARTITION_SIZE_MAX_BYTES,
     initial_partitions: CountInitialPartitions = one_partition,
-    checkpoint: Checkpoint | OpenedFork | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> EmbeddedStore:
     """Open or make the store in `data_dir`; None keeps everything in memory and leaves nothing behind.
 
     `checkpoint`: open a fork, which begins with this content, instead; it is removed when it is closed, and `data_dir`
-    is not used. An OpenedFork is opened already.
+    is not used.
 
     `loop`: the store's event loop; None is for tools, whose own thread syncs. `index_delay` returns, for each commit,
     the delay in seconds of its entries of global indexes; None: no delay. `collection_size_max_bytes`: size limit of an
@@ -63,23 +88,21 @@ def open_store(
     `initial_partitions` returns how many partitions a new source begins with. Raises StorageLocked, StorageReadOnly,
     StorageFormatUnknown, StorageCorruption or another StorageError.
     """
-    engine: Engine | None = None
-    if checkpoint is None:
-        home = home_in(data_dir)
-        lock = None if data_dir is None else identity.take_folder(data_dir)
-    else:
-        home, lock, engine = checkpoint if isinstance(checkpoint, OpenedFork) else open_fork_engine(checkpoint)
+    options = Options(
+        index_delay, collection_size_max_bytes, ttl_delay_seconds, partition_size_max_bytes, initial_partitions
+    )
+    if checkpoint is not None:
+        return open_fork_store(open_fork_engine(checkpoint, options), clock, loop, participants)
+    home = home_in(data_dir)
+    lock = None if data_dir is None else identity.take_folder(data_dir)
     try:
-        if engine is None and lock is not None and files.has_only_traces(lock.folder):
+        if lock is not None and files.has_only_traces(lock.folder):
             _log.warning(
                 "%s holds traces of a store and no data, so a new one is made: if there should be data, stop the server and find out"
                 " where the folder with the data is.",
                 data_dir,
             )
-        options = Options(
-            index_delay, collection_size_max_bytes, ttl_delay_seconds, partition_size_max_bytes, initial_partitions
-        )
-        return EmbeddedStore(home, clock, loop, lock, options, participants, engine)
+        return EmbeddedStore(home, clock, loop, lock, options, participants)
     except BaseException:
         if lock is not None:
             lock.release()

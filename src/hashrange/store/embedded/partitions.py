@@ -28,16 +28,13 @@ class Partitions:
         self._initial = initial
         self._by_source: dict[bytes, list[Partition]] = {}
 
-    def load(self, engine: Engine) -> None:
-        """Read all partitions from a newly opened engine. Raises StorageCorruption and the engine's exceptions."""
-        self._by_source = read_partitions(engine)
+    def load(self, by_source: dict[bytes, list[Partition]]) -> None:
+        """Take over the partitions of a newly opened engine (`read_partitions`)."""
+        self._by_source = by_source
 
     def of(self, table: Table) -> Mapping[bytes, Sequence[Partition]]:
         """Partitions of all sources, by source id. Raises StorageCorruption if a source of `table` has none."""
-        missing = next((source_id for source_id in table.sources if source_id not in self._by_source), None)
-        if missing is not None:
-            raise StorageCorruption(f"source {missing.hex()} of table {table.name} has no partition")
-        return self._by_source
+        return partitions_of(table, self._by_source)
 
     def begin(self, draft: Draft, table: Table, sources: Sequence[SourceId]) -> Sequence[Partition]:
         """Add to the draft the partitions of a table's new sources; return the partitions of the table's own rows."""
@@ -69,6 +66,14 @@ class Partitions:
     def _forget(self, sources: Sequence[SourceId]) -> None:
         for source_id in sources:
             del self._by_source[source_id]
+
+
+def partitions_of(table: Table, by_source: Mapping[bytes, Sequence[Partition]]) -> Mapping[bytes, Sequence[Partition]]:
+    """`by_source`, which has partitions of all sources of `table`. Raises StorageCorruption if a source has none."""
+    missing = next((source_id for source_id in table.sources if source_id not in by_source), None)
+    if missing is not None:
+        raise StorageCorruption(f"source {missing.hex()} of table {table.name} has no partition")
+    return by_source
 
 
 def _put(draft: Draft, partitions: Sequence[Partition]) -> None:

@@ -35,14 +35,10 @@ class SourceStatistics:
         """
         self._on_growth = on_growth
 
-    def load(self, engine: Engine) -> None:
-        """Read all statistics from a newly opened engine, and forget all size limits.
-
-        Raises StorageCorruption and the engine's bare exceptions.
-        """
-        self._by_table = read_statistics(engine)
-        self.size_limits.clear()
-        self.grown.clear()
+    def load(self, by_table: dict[bytes, TableStatistics], size_limits: dict[bytes, int]) -> None:
+        """Take over the statistics of a newly opened engine (`read_statistics`), with the size limits of all sources."""
+        self._by_table, self.size_limits = by_table, size_limits
+        self.grown = {one for one, limit in size_limits.items() if self.of(one).size_bytes > limit}
 
     def of(self, source_id: bytes) -> Statistics:
         """Item count and size of a source."""

@@ -15,7 +15,7 @@ from hashrange.items.types import Key, Row
 from hashrange.soon import Soon, settled
 from hashrange.store.copying import DelayOf
 from hashrange.store.embedded.admission import Admission
-from hashrange.store.embedded.catalog import EmbeddedCatalog, stored_tables
+from hashrange.store.embedded.catalog import EmbeddedCatalog, StoredCatalog
 from hashrange.store.embedded.checkpoints import Copies, Home
 from hashrange.store.embedded.claims import Claims
 from hashrange.store.embedded.commits import Commits
@@ -65,11 +65,9 @@ class EmbeddedStore:
         options: Options,
         participants: Sequence[MakeParticipant],
         engine: Engine | None = None,
+        stored: StoredCatalog | None = None,
     ) -> None:
-        """Serve the engine in `home`, which is opened unless it is given. `lock`: the lock of its data folder; None: in memory.
-
-        Raises StorageError.
-        """
+        """Serve the engine in `home`, opened here unless given with its catalog. `lock`: the data folder's; None: in memory. Raises StorageError."""
         self._is_in_memory = is_in_memory = home.memory is not None
         self._lock = lock
         reads, statistics = ReadCache(Admission(is_in_memory=is_in_memory)), SourceStatistics(self._wake_jobs)
@@ -111,17 +109,18 @@ class EmbeddedStore:
         self.apply_delayed, self.tend_streams = upkeep.apply_delayed, upkeep.tend_streams
         self.split_partitions, self.split_partition = upkeep.split_partitions, upkeep.split_partition
         self.want_partitions = upkeep.want_partitions
-        copies = self._copies = Copies(self, site, lock, home)
+        copies = self._copies = Copies(self, site, lock, home, options)
         self.prepare_checkpoint, self.checkpoint = copies.prepare_checkpoint, copies.checkpoint
-        self.is_kept, self.checkpoint_of, self.restore = copies.is_kept, copies.checkpoint_of, copies.restore
-        self._begin(copies.open_engine() if engine is None else engine)
+        self.is_kept, self.checkpoint_of = copies.is_kept, copies.checkpoint_of
+        self.open_checkpoint, self.restore = copies.open_checkpoint, copies.restore
+        self._begin(copies.open_engine() if engine is None else engine, stored)
 
-    def _begin(self, engine: Engine) -> None:
+    def _begin(self, engine: Engine, stored: StoredCatalog | None) -> None:
         """Serve an engine that has been opened, and is closed if that fails. Raises StorageError."""
         self.site.engine = engine
         try:
             self._health.begin()
-            self.load()
+            self.load(stored)
         except Exception as error:
             close_engine(self.engine, self.place, may_fail=True)
             raise storage_error(error, self.place, OPENING) from error
@@ -272,20 +271,20 @@ class EmbeddedStore:
         """Switch to another engine, and clear the read cache."""
         self.site.use(engine)
 
-    def load(self) -> None:
+    def load(self, stored: StoredCatalog | None = None) -> None:
         """Read all state kept in memory from a newly opened engine, and commit what `Participant.recover` yields.
 
-        Raises StorageError, EngineRefused and the engine's bare exceptions.
+        `stored`: the engine's catalog, if it has been read. Raises StorageError, EngineRefused and the engine's bare exceptions.
         """
         engine = self.site.engine
         self._barrier.begin_at(last_position(engine, self._barrier.position))
         self._tokens.load()
         self.documents.load()
-        self.site.statistics.load(engine)
-        tables = stored_tables(engine)
+        stored = stored or self.catalog.read(engine)
+        schemas = [table.schema for table in stored.tables]
         for participant in self._participants:
-            participant.load(engine, tables)
-        self.catalog.load(engine, tables)
+            participant.load(engine, schemas)
+        self.catalog.load(stored)
         self._walks.load(engine, self.catalog.all_tables())
         for participant in self._participants:
             for make in participant.recover(engine):
@@ -308,12 +307,12 @@ class EmbeddedStore:
         self._health.replaced()
         return self.site.engine
 
-    def take_engine(self, engine: Engine) -> None:
-        """Serve the content of a newly opened engine. Raises OSError, and what `load` raises."""
+    def take_engine(self, engine: Engine, stored: StoredCatalog | None = None) -> None:
+        """Serve the content of a newly opened engine; `stored`: its catalog, if it has been read. Raises OSError, and what `load` raises."""
         self._stream_states.content_goes()
         self.use(engine)
         self._health.begin()
-        self.load()
+        self.load(stored)
 
     def stop_housekeeping(self, engine: Engine) -> bool:
         """Stop housekeeping before `engine` is closed. True if work was cancelled; `engine` then flushes no more."""

@@ -11,7 +11,7 @@ from msgspec import Meta
 from hashrange.messages import admin as sentences
 from hashrange.server.kept_snapshots import SNAPSHOTS_MAX
 from hashrange.server.protocols.admin.endpoint import Endpoint, Nothing, Refused, Serving, until_durable
-from hashrange.service.snapshots import PIECE_BYTES, ServiceSnapshot, return_to, take_snapshot
+from hashrange.service.snapshots import PIECE_BYTES, ServiceSnapshot, return_in_turns, take_snapshot
 
 KEY_TEXT_MAX = 32 * 1024
 """At least the length of the longest row key in base64: the key of an index entry holds up to 6 KB of attributes, and of
@@ -45,7 +45,7 @@ async def tell_snapshots(serving: Serving, request: Nothing) -> dict[str, object
 
 async def restore_snapshot(serving: Serving, request: Nothing, number: str) -> dict[str, object]:
     """Return to a snapshot, durably. Raises Refused if there is none of this number, and StorageError."""
-    return_to(serving.service, find_snapshot(serving, number))
+    await return_in_turns(serving.service, find_snapshot(serving, number))
     await until_durable(serving.service.store)
     return {}
 
