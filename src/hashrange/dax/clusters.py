@@ -188,6 +188,10 @@ class Clusters:
             self._running.clear()
             self._stand_ins.clear()
 
+    def may_change(self, cluster: Cluster) -> bool:
+        """True if the callers that see this cluster may change it."""
+        return cluster.account != EVERYONE or self._shared is None or self._shared.may_change
+
     @property
     def shared_port(self) -> int | None:
         """Port of the first node of the cluster that everyone may use; None while there is none."""

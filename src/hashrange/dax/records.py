@@ -78,6 +78,8 @@ class SharedCluster(NamedTuple):
     port: int
     """Of its first node; 0: any."""
     encryption: Literal["NONE", "TLS"]
+    may_change: bool = True
+    """False: no caller may change or delete it, because it is not the caller's alone."""
 
 
 class ParameterGroup(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,6 +4,9 @@ NULL = "Value at '{path}' failed to satisfy constraint: Member must not be null"
 MALFORMED = "The request is malformed: {detail}"
 CLUSTER_NOT_FOUND = "Cluster {name} not found."
 CLUSTER_EXISTS = "Cluster {name} already exists."
+SHARED_CLUSTER = (
+    "The cluster {name} belongs to all accounts of this server, so with a credentials file only its settings change it."
+)
 CLUSTER_STATE = "Cluster {name} is {status}; it must be available."
 CLUSTER_NAME = "The parameter ClusterName must be from 1 to 20 letters, digits and hyphens, begin with a letter, and neither end with a hyphen nor contain two in a row: {name}"
 NODE_TYPE = "Invalid node type: {node_type}. It must be one of: {types}"

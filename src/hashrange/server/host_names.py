@@ -17,7 +17,7 @@ LOCAL_NAMES = frozenset({"localhost", "host.docker.internal", "host.testcontaine
 LOCAL_SUFFIXES = (".localhost", ".amazonaws.com")
 """Names below localhost are the machine's own by RFC 6761. Those of the service reach this server only if its client was told so."""
 
-_host_and_port = re.compile(r"(\[[^\[\]]*\]|[^:\[\]]*)(?::[0-9]*)?").fullmatch
+_host_and_port = re.compile(r"(\[[0-9a-f:.]*\]|[a-z0-9._-]*)(?::[0-9]*)?").fullmatch
 _is_pattern = re.compile(r"(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|[0-9a-f:]+").fullmatch
 
 

@@ -188,7 +188,13 @@ class Server:
         from hashrange.dax.records import SharedCluster  # noqa: PLC0415
 
         port = self.settings.dax_port
-        return None if port is None else SharedCluster(port, "NONE" if self._secrets.tls is None else "TLS")
+        return (
+            None
+            if port is None
+            else SharedCluster(
+                port, "NONE" if self._secrets.tls is None else "TLS", may_change=self._secrets.credentials is None
+            )
+        )
 
     def _make_dax_nodes(self) -> "DaxNodes":
         # Imported here: most servers have no DAX clusters, and start time counts.

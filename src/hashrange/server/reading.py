@@ -143,8 +143,9 @@ class Reading:
         if request.method == b"CONNECT":
             return MALFORMED
         self.message_bytes = 0
+        head = request.head_without(b"upgrade", self.parser.get_http_version())
         self.parser = httptools.HttpRequestParser(self)
-        self.rest = memoryview(b"".join((request.head_without(b"upgrade"), behind, self.rest)))
+        self.rest = memoryview(b"".join((head, behind, self.rest)))
         return OFFER
 
     def next_bytes(self) -> int:

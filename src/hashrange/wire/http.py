@@ -149,11 +149,11 @@ class HttpRequest(msgspec.Struct, gc=False):
         if self.on_abandoned is not None:
             self.on_abandoned()
 
-    def head_without(self, unwanted: bytes) -> bytes:
-        """The request's head as it may have been sent, without the headers of this (lower-case) name."""
+    def head_without(self, unwanted: bytes, version: str) -> bytes:
+        """The request's head as it may have been sent in this version of HTTP, without the headers of this (lower-case) name."""
         headers = zip(self.layout.names, self.values, strict=False)
         lines = (b"%b: %b\r\n" % (name, value) for name, value in headers if name != unwanted and value is not None)
-        return b"%b %b HTTP/1.1\r\n%b\r\n" % (self.method, self.url, b"".join(lines))
+        return b"%b %b HTTP/%b\r\n%b\r\n" % (self.method, self.url, version.encode(), b"".join(lines))
 
 
 def note_end(*requests: HttpRequest | None) -> None:

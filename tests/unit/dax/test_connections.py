@@ -7,8 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import boto3
 import cbor2
 import pytest
+from botocore.exceptions import ClientError
 
 from hashrange.clock import MovableClock, SystemClock
 from hashrange.operations.registry import ALL_OPERATIONS
@@ -155,6 +157,56 @@ def test_a_connection_ends_with_its_key(tmp_path: Path) -> None:
             assert of_session.call("endpoints")
     finally:
         running.stop()
+
+
+CHANGES: dict[str, dict[str, Any]] = {
+    "update_cluster": {"Description": "mine"},
+    "reboot_node": {"NodeId": "default-a"},
+    "increase_replication_factor": {"NewReplicationFactor": 2},
+    "decrease_replication_factor": {"NewReplicationFactor": 1},
+    "delete_cluster": {},
+    "tag_resource": {"Tags": [{"Key": "team", "Value": "a"}]},
+    "untag_resource": {"TagKeys": ["team"]},
+}
+
+
+@contextmanager
+def dax_api(**settings: Any) -> Iterator[Any]:
+    """A client of DAX's API, at a server with the cluster of all accounts."""
+    running = ThreadServer(make_store, ALL_OPERATIONS, settings=Settings(data_dir=None, port=0, dax_port=0, **settings))
+    try:
+        yield boto3.client(
+            "dax",
+            endpoint_url=f"http://127.0.0.1:{running.port}",
+            region_name="eu-west-1",
+            aws_access_key_id="AKIDEXAMPLE",
+            aws_secret_access_key="secret",
+            aws_session_token="token",
+        )
+    finally:
+        running.stop()
+
+
+def test_nobody_changes_the_cluster_of_all_accounts_where_these_are_told_apart(tmp_path: Path) -> None:
+    """It is seen and used by all of them."""
+    file = tmp_path / "credentials.toml"
+    file.write_text(CREDENTIALS_FILE)
+    with dax_api(credentials=str(file)) as client:
+        (before,) = client.describe_clusters()["Clusters"]
+        for change, members in CHANGES.items():
+            named = {"ResourceName": before["ClusterArn"]} if "resource" in change else {"ClusterName": "default"}
+            with pytest.raises(ClientError, match="only its settings change it") as caught:
+                getattr(client, change)(**named, **members)
+            assert caught.value.response["Error"]["Code"] == "AccessDeniedException"
+        assert client.describe_clusters()["Clusters"] == [before]
+        assert client.list_tags(ResourceName=before["ClusterArn"])["Tags"] == []
+
+
+def test_without_credentials_the_cluster_of_all_accounts_may_be_changed() -> None:
+    with dax_api() as client:
+        client.update_cluster(ClusterName="default", Description="mine")
+        (cluster,) = client.describe_clusters()["Clusters"]
+        assert cluster["Description"] == "mine"
 
 
 def test_a_client_may_sign_again_and_is_out_if_that_is_refused(strict: str) -> None:

@@ -263,6 +263,7 @@ OWN = [
 FOREIGN_HOSTS = [
     "evil.example", "evil.example:8000", "localhost.evil.example", "evillocalhost", "127.0.0.1.evil.example", "10.0.0.1", "128.0.0.1:80",
     "[::2]", "amazonaws.com.evil.example", "evilamazonaws.com", "", ":8000", "a:b:c", "localhost@evil.example", "\xe9vil", "[127.0.0.1",
+    "evil.example/.localhost", "evil.example#.localhost", "evil.example?.localhost", "[localhost]", "evil.example\\.localhost",
 ]  # fmt: skip
 
 
@@ -303,10 +304,13 @@ def raw(port: int, data: bytes) -> bytes:
         (b"HTTP/1.1\r\n", b"403"),
         (b"HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n", b"403"),
         (b"HTTP/1.0\r\nHost: evil.example\r\n", b"403"),
+        (b"HTTP/1.0\r\nUpgrade: h2c\r\n", b"200"),
+        (b"HTTP/1.1\r\nUpgrade: h2c\r\n", b"403"),
     ],
 )
 def test_only_http_1_0_needs_no_host(everything: ThreadServer, head: bytes, status: bytes) -> None:
-    answer = raw(everything.port, b"GET /_hashrange/v1/ready " + head + b"Connection: close\r\n\r\n")
+    wants = b"upgrade" if b"Upgrade" in head else b"close"
+    answer = raw(everything.port, b"GET /_hashrange/v1/ready " + head + b"Connection: %b\r\n\r\n" % wants)
     assert answer.split(b" ")[1] == status
 
 

@@ -147,6 +147,21 @@ def test_a_whole_url_goes_on_as_its_path(endpoint: str, emulator: Emulator) -> N
     assert [path for _, path, _, _ in emulator.received] == ["/a?x=1", "/?x=1"]
 
 
+def test_no_page_of_the_other_emulator_is_a_page_of_this_server(endpoint: str, emulator: Emulator) -> None:
+    """A link of any site may open an object of S3 in a tab. Were its scripts of this origin, they might use everything."""
+    page = b"<script>fetch('/_hashrange/v1/reset', {method: 'POST'})</script>"
+    for more in (b"", b"Content-Security-Policy: default-src *\r\n"):
+        head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n%bContent-Length: %d\r\n\r\n" % (more, len(page))
+        emulator.answer_with = head + page
+        connection = http.client.HTTPConnection(endpoint.removeprefix("http://"))
+        opened = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+        connection.request("GET", "/photos/evil.html", headers=opened)
+        reply = connection.getresponse()
+        policies = [value for name, value in reply.getheaders() if name.lower() == "content-security-policy"]
+        assert (reply.status, reply.read(), policies[-1]) == (200, page, "sandbox")
+        connection.close()
+
+
 def test_a_reply_comes_back_as_it_was(endpoint: str, emulator: Emulator) -> None:
     s3 = client_of("s3", endpoint)
     got = s3.get_object(Bucket="photos", Key="a")

@@ -52,7 +52,7 @@ def serve_tools(
 
 def _guarded(app: AsgiApp, token: str) -> AsgiApp:
     """The application, for those who send the token."""
-    expected = f"Bearer {token}".encode()
+    expected = f"bearer {token}".encode()
 
     async def answer(scope: AsgiMessage, receive: AsgiReceive, send: AsgiSend) -> None:
         if scope["type"] == "websocket":
@@ -60,7 +60,8 @@ def _guarded(app: AsgiApp, token: str) -> AsgiApp:
             return
         if scope["type"] == "http":
             given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
-            if not hmac.compare_digest(given, expected):
+            scheme, _, rest = given.partition(b" ")
+            if not hmac.compare_digest(b"%b %b" % (scheme.lower(), rest), expected):
                 headers = [(b"content-type", b"application/json"), (b"www-authenticate", b"Bearer")]
                 await send({"type": "http.response.start", "status": 401, "headers": headers})
                 await send({"type": "http.response.body", "body": _REFUSAL})

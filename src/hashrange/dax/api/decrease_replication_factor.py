@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from hashrange.aws_services.operation import Caller, ServiceOperation
-from hashrange.dax.api.members import bad_value, described_cluster, idle_cluster, refuse_dax
+from hashrange.dax.api.members import bad_value, cluster_to_change, described_cluster, refuse_dax
 from hashrange.dax.clusters import Clusters
 from hashrange.dax.records import Cluster, ClusterNode
 from hashrange.messages import dax as sentences
@@ -25,7 +25,7 @@ async def decrease_replication_factor(
     clusters: Clusters, caller: Caller, request: DecreaseReplicationFactorRequest
 ) -> Mapping[str, Any]:
     """Returns the cluster, some nodes of which are being removed. Raises ServiceError and StorageError."""
-    cluster = idle_cluster(clusters, caller, request.ClusterName)
+    cluster = cluster_to_change(clusters, caller, request.ClusterName)
     count, wanted = len(cluster.nodes), request.NewReplicationFactor
     if not 1 <= wanted < count:
         bad_value(sentences.FEWER_NODES, factor=wanted, current=count)

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from hashrange.aws_services.operation import Caller, ServiceOperation
-from hashrange.dax.api.members import described_cluster, idle_cluster
+from hashrange.dax.api.members import cluster_to_change, described_cluster
 from hashrange.dax.clusters import Clusters
 
 
@@ -18,7 +18,7 @@ class DeleteClusterRequest(msgspec.Struct, frozen=True):
 
 async def delete_cluster(clusters: Clusters, caller: Caller, request: DeleteClusterRequest) -> Mapping[str, Any]:
     """Returns the cluster, which is being deleted. Raises ServiceError and StorageError."""
-    cluster = idle_cluster(clusters, caller, request.ClusterName)
+    cluster = cluster_to_change(clusters, caller, request.ClusterName)
     nodes = [msgspec.structs.replace(node, status="deleting") for node in cluster.nodes]
     deleting = msgspec.structs.replace(cluster, status="deleting", nodes=nodes, until_seconds=clusters.until_seconds)
     described = described_cluster(clusters, caller, deleting)

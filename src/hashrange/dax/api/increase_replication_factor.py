@@ -7,7 +7,7 @@ import msgspec
 
 from hashrange.aws_services.operation import Caller, ServiceOperation
 from hashrange.dax.api.create_cluster import check_node_quotas
-from hashrange.dax.api.members import bad_value, described_cluster, idle_cluster, new_nodes, region_of_nodes
+from hashrange.dax.api.members import bad_value, cluster_to_change, described_cluster, new_nodes, region_of_nodes
 from hashrange.dax.clusters import Clusters
 from hashrange.messages import dax as sentences
 
@@ -24,7 +24,7 @@ async def increase_replication_factor(
     clusters: Clusters, caller: Caller, request: IncreaseReplicationFactorRequest
 ) -> Mapping[str, Any]:
     """Returns the cluster, whose new nodes are being created. Raises ServiceError and StorageError."""
-    cluster = idle_cluster(clusters, caller, request.ClusterName)
+    cluster = cluster_to_change(clusters, caller, request.ClusterName)
     count, wanted = len(cluster.nodes), request.NewReplicationFactor
     if wanted <= count:
         bad_value(sentences.MORE_NODES, factor=wanted, current=count)

@@ -85,19 +85,27 @@ def idle_cluster(clusters: Clusters, caller: Caller, name: str) -> Cluster:
     return cluster
 
 
+def cluster_to_change(clusters: Clusters, caller: Caller, name: str) -> Cluster:
+    """The same as `idle_cluster`, for a caller that wants to change it. Raises ServiceError."""
+    cluster = idle_cluster(clusters, caller, name)
+    if not clusters.may_change(cluster):
+        refuse_dax("AccessDeniedException", sentences.SHARED_CLUSTER, name=cluster.name)
+    return cluster
+
+
 def cluster_arn(caller: Caller, name: str) -> str:
     """The ARN of a cluster, as the caller sees it."""
     return f"arn:aws:dax:{caller.region}:{caller.account}:cache/{name}"
 
 
-def cluster_of_arn(clusters: Clusters, caller: Caller, arn: str) -> Cluster:
-    """The cluster of an ARN. Raises ServiceError."""
+def cluster_of_arn(clusters: Clusters, caller: Caller, arn: str, *, is_changed: bool) -> Cluster:
+    """The cluster of an ARN. `is_changed`: the caller wants to change its tags. Raises ServiceError."""
     parts = _cluster_arn(arn)
     if parts is None:
         refuse_dax("InvalidARNFault", sentences.ARN, arn=arn[:200])
     if (parts[1], parts[2]) != (caller.region, caller.account):
         refuse_dax("ClusterNotFoundFault", sentences.CLUSTER_NOT_FOUND, name=parts[3])
-    return idle_cluster(clusters, caller, parts[3])
+    return (cluster_to_change if is_changed else idle_cluster)(clusters, caller, parts[3])
 
 
 def described_cluster(clusters: Clusters, caller: Caller, cluster: Cluster) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from hashrange.aws_services.operation import Caller, ServiceOperation
-from hashrange.dax.api.members import described_cluster, idle_cluster, refuse_dax
+from hashrange.dax.api.members import cluster_to_change, described_cluster, refuse_dax
 from hashrange.dax.clusters import Clusters
 from hashrange.messages import dax as sentences
 
@@ -20,7 +20,7 @@ class RebootNodeRequest(msgspec.Struct, frozen=True):
 
 async def reboot_node(clusters: Clusters, caller: Caller, request: RebootNodeRequest) -> Mapping[str, Any]:
     """Returns the cluster, one node of which is being rebooted. Raises ServiceError and StorageError."""
-    cluster = idle_cluster(clusters, caller, request.ClusterName)
+    cluster = cluster_to_change(clusters, caller, request.ClusterName)
     if all(node.node_id != request.NodeId for node in cluster.nodes):
         refuse_dax("NodeNotFoundFault", sentences.NODE_NOT_FOUND, node=request.NodeId[:100], name=cluster.name)
     nodes = [

@@ -41,7 +41,7 @@ class ListClusterTagsRequest(msgspec.Struct, frozen=True):
 
 async def tag_cluster(clusters: Clusters, caller: Caller, request: TagClusterRequest) -> Mapping[str, Any]:
     """Returns all tags of the cluster. Raises ServiceError and StorageError."""
-    cluster = cluster_of_arn(clusters, caller, request.ResourceName)
+    cluster = cluster_of_arn(clusters, caller, request.ResourceName, is_changed=True)
     changed = msgspec.structs.replace(cluster, tags=check_cluster_tags(request.Tags, cluster.tags))
     await clusters.keep(changed)
     return {"Tags": described_tags(changed)}
@@ -49,7 +49,7 @@ async def tag_cluster(clusters: Clusters, caller: Caller, request: TagClusterReq
 
 async def untag_cluster(clusters: Clusters, caller: Caller, request: UntagClusterRequest) -> Mapping[str, Any]:
     """Returns the tags that are left. Raises ServiceError and StorageError."""
-    cluster = cluster_of_arn(clusters, caller, request.ResourceName)
+    cluster = cluster_of_arn(clusters, caller, request.ResourceName, is_changed=True)
     for key in request.TagKeys:
         if key not in cluster.tags:
             refuse_dax("TagNotFoundFault", sentences.TAG_NOT_FOUND, key=key[:200])
@@ -61,7 +61,7 @@ async def untag_cluster(clusters: Clusters, caller: Caller, request: UntagCluste
 
 async def list_cluster_tags(clusters: Clusters, caller: Caller, request: ListClusterTagsRequest) -> Mapping[str, Any]:
     """Returns the tags of the cluster. Raises ServiceError and StorageError."""
-    cluster = cluster_of_arn(clusters, caller, request.ResourceName)
+    cluster = cluster_of_arn(clusters, caller, request.ResourceName, is_changed=False)
     page, token = part_of_records(described_tags(cluster), request.NextToken, None)
     return {"Tags": page, **token}
 

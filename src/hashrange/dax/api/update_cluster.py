@@ -11,9 +11,9 @@ from hashrange.dax.api.members import (
     check_description,
     check_topic,
     check_window,
+    cluster_to_change,
     described_cluster,
     found_parameter_group,
-    idle_cluster,
 )
 from hashrange.dax.clusters import Clusters
 from hashrange.messages import dax as sentences
@@ -35,7 +35,7 @@ class UpdateClusterRequest(msgspec.Struct, frozen=True):
 
 async def update_cluster(clusters: Clusters, caller: Caller, request: UpdateClusterRequest) -> Mapping[str, Any]:
     """Returns the changed cluster. Parameters of another group take effect when nodes are rebooted. Raises ServiceError and StorageError."""
-    cluster = idle_cluster(clusters, caller, request.ClusterName)
+    cluster = cluster_to_change(clusters, caller, request.ClusterName)
     check_description(request.Description)
     check_topic(request.NotificationTopicArn)
     if request.PreferredMaintenanceWindow is not None:

@@ -37,6 +37,9 @@ STATUSES = range(200, 600)
 """Statuses of replies. 101 would let the client speak another protocol, which nobody hands on."""
 MARK = b"x-hashrange-handed-on"
 """A header of every request that has been handed on: it must not come back."""
+SANDBOX = b"Content-Security-Policy: sandbox\r\n"
+"""Header line of every reply that has been handed on: no page of the emulator's, such as one that somebody has put into its S3,
+is a page of this server, which may use everything."""
 
 _scheme_and_host = re.compile(rb"^https?://[^/?]*", re.IGNORECASE)
 _HOP = frozenset(
@@ -160,4 +163,4 @@ def _lines_of(reply: RemoteReply, request: HttpRequest) -> bytes:
         for field in reply.fields
         if field[0].lower() not in left_out or (is_length_told and field[0].lower() == b"content-length")
     ]
-    return b"".join(kept)
+    return b"".join(kept) + SANDBOX
