@@ -24,6 +24,7 @@ _code = LateCode(
     "hashrange.service.alarm_setup",
     "hashrange.dax.api.registry",
     "hashrange.dax.clusters",
+    "hashrange.server.dax.nodes",
 )
 """What the protocol and the services' APIs consist of."""
 _FORM_TYPE = b"application/x-www-form-urlencoded"
