@@ -43,7 +43,8 @@ def serve_tools(
     place = f"{LOOPBACK}:{listening.getsockname()[1]}"
     names = [f"{name}:{listening.getsockname()[1]}" for name in (LOOPBACK, "localhost")]
     security = TransportSecuritySettings(allowed_hosts=names, allowed_origins=[])
-    app: Any = server.streamable_http_app(transport_security=security)
+    # Without sessions: no tool has one, and each would keep some memory.
+    app: Any = server.streamable_http_app(transport_security=security, stateless_http=True)
     config = uvicorn.Config(_guarded(app, token), log_level="warning", log_config=None, lifespan="on")
     shown = f" with the token {token}" if is_token_shown else ""
     complain(f"hashrange: tools are served at http://{place}/mcp{shown}")
