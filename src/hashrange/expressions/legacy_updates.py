@@ -66,8 +66,8 @@ def attribute_updates(updates: LegacyMap) -> CompiledUpdate:
     )
 
 
-def _no_statement(_values: dict[str, Value], item: Item | None = None) -> int:
-    """Size of the statement: there is none, and only the item is limited."""
+def _no_statement(values: dict[str, Value], item: Item | None = None) -> int:  # noqa: ARG001 - it is a StatementSize
+    """0, because there is no statement: only the size of the item is limited."""
     return 0
 
 
