@@ -159,3 +159,14 @@ def test_faults_that_no_request_can_meet_are_refused(database: Database, fault: 
     with pytest.raises(FaultsError) as refused:
         database.faults.use(fault)
     assert said in str(refused.value)
+
+
+def test_a_throttled_request_may_be_told_when_to_retry(database: Database) -> None:
+    database.faults.use(Fault("throttle", operation="DescribeAlarms", retry_after_ms=40))
+    with pytest.raises(ClientError) as caught:
+        impatient(database, "cloudwatch").describe_alarms()
+    assert caught.value.response["ResponseMetadata"]["HTTPHeaders"]["x-amz-retry-after"] == "40"
+    database.faults.use(Fault("throttle", operation="DescribeAlarms"))
+    with pytest.raises(ClientError) as caught:
+        impatient(database, "cloudwatch").describe_alarms()
+    assert "x-amz-retry-after" not in caught.value.response["ResponseMetadata"]["HTTPHeaders"]
