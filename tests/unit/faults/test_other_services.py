@@ -37,7 +37,8 @@ def kinds_met(database: Database) -> list[tuple[str, str]]:
     return [(met.operation, met.kind) for met in database.faults.report]
 
 
-def test_sdks_retry_what_is_throttled(database: Database) -> None:
+def test_sdks_retry_what_is_throttled(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.sleep", lambda seconds: None)  # botocore waits for some random time
     database.faults.use(Fault("throttle", operation="PutMetricAlarm", count=2))
     database.client("cloudwatch").put_metric_alarm(**ALARM)
     assert alarms(database) == ["busy"]
