@@ -1,8 +1,8 @@
 """Where are requests throttled? At a store in front of the real one: it refuses what no bucket admits, and takes the units of what has been done.
 
 Requests are refused where the service refuses them: after all checks, for each item by itself. So a batch returns what is throttled
-as unprocessed, and a transaction names the action. A refused request takes nothing, except for a write that its condition
-refuses. Reads are admitted before anybody knows what they cost, and take it afterwards.
+as unprocessed, and a transaction names the action. A refused request takes nothing, except for a write that its item
+refuses, alone or in a transaction. Reads are admitted before anybody knows what they cost, and take it afterwards.
 """
 
 from collections.abc import Callable, Coroutine, Sequence
