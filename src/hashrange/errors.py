@@ -35,6 +35,8 @@ class ApiError(HashrangeError):
     namespace: ClassVar[str] = DYNAMODB
     http_status: ClassVar[int] = 400
     message_member: ClassVar[str] = "message"
+    retry_after_ms: int | None = None
+    """Milliseconds after which the client is asked to retry; None: it is not asked."""
 
     def __init__(self, message: str | None = None, **members: object) -> None:
         super().__init__(message)

@@ -274,7 +274,7 @@ ENVIRONMENT_IDLE_SECONDS_MAX = 300.0
 """An environment ends when it has had no invocation for this long: our own bound; the service's is not documented."""
 
 FUNCTION_NAME_LENGTH_MAX = 64
-FUNCTION_TIMEOUT_SECONDS_MAX = 900
+FUNCTION_TIMEOUT_SECONDS_MAX = 1_800
 FUNCTION_MEMORY_MB_MIN, FUNCTION_MEMORY_MB_MAX = 128, 10_240
 FUNCTION_VARIABLES_BYTES_MAX = 4 * 1024
 """Bytes of the JSON of a function's environment variables."""

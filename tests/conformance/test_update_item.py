@@ -428,6 +428,35 @@ def test_of_a_set_only_members_that_are_added_weigh(table: DataTable) -> None:
     assert (table.get(key) or {})["b"] == number(1)
 
 
+def test_attribute_updates_are_limited_by_the_item_alone(table: DataTable) -> None:
+    """The weight of a statement belongs to expressions."""
+    too_large = "Item size to update has exceeded the maximum allowed size"
+    key = fresh_key()
+    rest = ITEM_MAX_BYTES - 2 - len(key["pk"]["S"]) - 1
+    largest = {"a": {"Action": "PUT", "Value": text("x" * rest)}}
+    table.ask("UpdateItem", Key=key, AttributeUpdates=largest)
+    assert table.get(key) == key | {"a": text("x" * rest)}
+    larger = {"a": {"Action": "PUT", "Value": text("x" * (rest + 1))}}
+    for one in (key, {"pk": text("y" * len(key["pk"]["S"]))}):
+        assert table.refusal("UpdateItem", Key=one, AttributeUpdates=larger) == too_large
+    table.ask("UpdateItem", Key=key, AttributeUpdates=largest, Expected={"a": {"ComparisonOperator": "NOT_NULL"}})
+    replaced = {"b": {"Action": "PUT", "Value": text("x" * rest)}, "a": {"Action": "DELETE"}}
+    table.ask("UpdateItem", Key=key, AttributeUpdates=replaced)
+    assert table.get(key) == key | {"b": text("x" * rest)}
+
+
+@pytest.mark.parametrize("length", [ITEM_MAX_BYTES - 30, ITEM_MAX_BYTES, ITEM_MAX_BYTES + 1000])
+def test_a_failing_expected_beside_a_large_item_is_told_as_a_condition(table: DataTable, length: int) -> None:
+    members: dict[str, Any] = {
+        "AttributeUpdates": {"a": {"Action": "PUT", "Value": text("x" * length)}},
+        "Expected": {"pk": {"Exists": True, "Value": text("other")}},
+    }
+    assert table.fault("UpdateItem", Key=fresh_key(), **members) == CONDITION_FAILED
+    key = fresh_key()
+    table.put(key)
+    assert table.fault("UpdateItem", Key=key, **members) == CONDITION_FAILED
+
+
 def test_a_list_that_is_added_weighs_whole(table: DataTable) -> None:
     """AttributeUpdates may add to a list; only members of sets are left out if they are stored already."""
     key = fresh_key()

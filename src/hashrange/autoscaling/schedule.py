@@ -20,6 +20,7 @@ _END_SECONDS = datetime(YEAR_MAX + 1, 1, 2, tzinfo=UTC).timestamp()
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _WEEKDAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 _RATE_SECONDS = {"minute": 60, "hour": 3600, "day": 86_400}
+_is_moment = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", re.ASCII).fullmatch
 _call = re.compile(r"(at|rate|cron)\((.*)\)").fullmatch
 _as_rate = re.compile(r"([1-9]\d{0,8}) (minute|hour|day)(s?)").fullmatch
 
@@ -45,6 +46,29 @@ def zone_of(name: str | None) -> tzinfo:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise ScheduleError(sentences.TIMEZONE.format(name=name)) from None
+
+
+def check_schedule(text: str) -> None:
+    """Raise ScheduleError for an expression that can be read here but that the service does not know.
+
+    A cron expression has one `?`, for the days of the month or for those of the week, and no steps of days of the week. Schedules of
+    earlier versions may break these rules, so that `read_schedule` does not check them. Source: EventBridge user guide, *Cron
+    expressions reference*.
+    """
+    match = _call(text.strip())
+    if match is None or match[1] == "rate":
+        return
+    is_known = bool(_is_moment(match[2].strip())) if match[1] == "at" else _is_known_cron(match[2])
+    if not is_known:
+        raise ScheduleError(sentences.SCHEDULE.format(schedule=text))
+
+
+def _is_known_cron(text: str) -> bool:
+    fields = text.split()
+    if len(fields) != 6:
+        return False
+    _, _, days, _, weekdays, _ = fields
+    return text.count("?") == 1 and "?" in {days, weekdays} and "/" not in weekdays
 
 
 def read_schedule(text: str, zone: tzinfo, begin_seconds: float) -> Schedule:

@@ -92,6 +92,7 @@ ALARM_QUERIES_MAX = 10
 ALARM_ACTIONS_TOGETHER_MAX = 100
 """Actions of all alarms that are executed at the same time: our own bound. Each may take a connection, for 90 s if nobody answers."""
 ALARM_TAGS_MAX = 50
+ALARM_TAG_KEY_LENGTH_MAX = 128
 ALARM_RULE_LENGTH_MAX = 10_240
 ALARM_RULE_ALARMS_MAX = 100
 """Alarms that the rule of a composite alarm may look at."""

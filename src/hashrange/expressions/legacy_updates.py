@@ -10,7 +10,6 @@ from typing import Any
 
 from hashrange.errors import RequestFault
 from hashrange.expressions.legacy_conditions import LegacyMap
-from hashrange.expressions.statement_size import measure_statement
 from hashrange.expressions.tree import DocumentPath, SetAction, ValueAction, ValueToken
 from hashrange.expressions.update import CompiledUpdate, assigned_types
 from hashrange.expressions.update_apply import Apply, compile_apply
@@ -33,17 +32,16 @@ def attribute_updates(updates: LegacyMap) -> CompiledUpdate:
     """
     values: dict[str, Value] = {}
     actions: list[tuple[Path, Assignment]] = []
-    removed: list[DocumentPath] = []
+    removed: list[Path] = []
     sets: list[SetAction] = []
     additions: list[ValueAction] = []
-    deletions: list[ValueAction] = []
     for name, members in walk(updates.items()):
         spend(_ACTION_STEPS)
         check_name(name)
         path = DocumentPath((name,))
         action, value = _read_update(members)
         if value is None:
-            removed.append(path)
+            removed.append(path.elements)
             actions.append((path.elements, remove))
             continue
         token = ValueToken(f":{len(values)}", next(iter(value)))
@@ -52,22 +50,25 @@ def attribute_updates(updates: LegacyMap) -> CompiledUpdate:
             additions.append(ValueAction(path, token))
             actions.append((path.elements, compile_add(token.token, is_legacy=True)))
         elif action == "DELETE":
-            deletions.append(ValueAction(path, token))
             actions.append((path.elements, compile_delete(token.token, is_legacy=True)))
         else:
             sets.append(SetAction(path, token))
             actions.append((path.elements, compile_set(token)))
 
-    weigh = measure_statement(sets, removed, additions, deletions)
     return CompiledUpdate(
         _bind(compile_apply(actions), values),
         written=[path for path, action in walk(actions) if action is not remove],
-        removed=[path.elements for path in walk(removed)],
+        removed=removed,
         read=[],
         can_create=bool(sets or additions or not updates),
-        statement_size_bytes=lambda _values, item=None: weigh(values, item),
+        statement_size_bytes=_no_statement,
         assigned_types=assigned_types(sets, additions),
     )
+
+
+def _no_statement(values: dict[str, Value], item: Item | None = None) -> int:
+    """0, because there is no statement: only the size of the item is limited."""
+    return 0
 
 
 def _bind(apply: Apply, own_values: dict[str, Value]) -> Apply:

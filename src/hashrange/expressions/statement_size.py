@@ -1,4 +1,4 @@
-"""How large is an update (UpdateExpression or AttributeUpdates)? It and its values have a size in bytes, which the service compares with the item size limit.
+"""How large is an UpdateExpression? It and its values have a size in bytes, which the service compares with the item size limit. AttributeUpdates has none.
 
 Size: 3, plus per action — SET: 19 + target + operands; ADD: 19 + target + value, for a set only its new members;
 REMOVE and DELETE: 1 + target. A target: length of its first name, plus 4 + length of each later element. A
@@ -23,7 +23,7 @@ _OPERATOR_BYTES = {"+": 34, "-": 37, "if_not_exists": 39, "list_append": 37}
 
 
 class StatementSize(Protocol):
-    """A function that returns the size in bytes of an update (UpdateExpression or AttributeUpdates) with its values."""
+    """A function that returns the size in bytes of an UpdateExpression with its values."""
 
     def __call__(self, values: dict[str, Value], item: Item | None = None) -> int:
         """The size in bytes. Of a set in ADD, only members that the old `item` lacks count; without an item, all."""

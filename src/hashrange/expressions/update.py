@@ -108,7 +108,7 @@ class CompiledUpdate:
         self.updated_new: Callable[[Item], Item] = compile_project(written)
         """Function from the new item to the parts of it that UPDATED_NEW returns."""
         self.statement_size_bytes = statement_size_bytes
-        """Function `(values, item=None)` → size in bytes of update and values, compared with the item size limit."""
+        """Function `(values, item=None)` → size in bytes of update and values, compared with the item size limit; 0 for AttributeUpdates."""
         self.used_names = used_names
         self.used_values = used_values
 

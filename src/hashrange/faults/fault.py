@@ -38,7 +38,7 @@ ThrottlingReason = Literal[
 
 _WHERE = frozenset({"operation", "table", "key"})
 MEMBERS: dict[str, frozenset[str]] = {
-    "throttle": _WHERE | {"index", "exception", "reason"},
+    "throttle": _WHERE | {"index", "exception", "reason", "retry_after_ms"},
     "error": _WHERE | {"when"},
     "conflict": _WHERE | {"seconds"},
     "unprocessed": _WHERE,
@@ -56,6 +56,8 @@ MEMBERS: dict[str, frozenset[str]] = {
 TIMED = frozenset({"slow", "stale-read", "index-lag", "table-states", "late-records"})
 """Kinds of faults that need the member `seconds`."""
 FAULTS_MAX = 1000
+RETRY_AFTER_MS_MAX = 86_400_000
+"""A day: our own bound. SDKs wait at most 5 s longer than they would without the header."""
 INTEGER_MIN, INTEGER_MAX = -(2**63), 2**63 - 1
 """Range of a seed, `count` and `skip`: that of TOML's integers."""
 ECHOED_LENGTH_MAX = 100
@@ -101,6 +103,8 @@ class Fault(_Where, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
     reason: ThrottlingReason | None = None
     """Last words of the reason in ThrottlingReasons: `KeyRangeThroughputExceeded` for `TableReadKeyRangeThroughputExceeded`.
     None: the reason that fits the exception."""
+    retry_after_ms: Annotated[int, Meta(ge=0, le=RETRY_AFTER_MS_MAX)] | None = None
+    """Milliseconds in the header `x-amz-retry-after` of a throttled request's reply; None: there is no such header."""
     records: Annotated[int, Meta(ge=1, le=10_000)] | None = None
     """For "small-batches": most records of a batch; None: 1."""
 

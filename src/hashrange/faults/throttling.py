@@ -35,4 +35,6 @@ def throttled(
     limit = fault.reason or _LIMITS[code]
     if events is not None:
         events.tell(ThrottleEvent(table, index, limit, is_write, key if index is None else None))
-    return throttling_error(table, index, code, limit, is_write=is_write)
+    error = throttling_error(table, index, code, limit, is_write=is_write)
+    error.retry_after_ms = fault.retry_after_ms
+    return error

@@ -7,14 +7,21 @@ Source: global-tables-backup.md 8.
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from typing import Any
 
-from hashrange.errors import ItemRefusal
+from hashrange.errors import ApiError, ItemRefusal
 from hashrange.insights.insights import READ_WEIGHT, UNCOUNTED_OPERATIONS, WRITE_WEIGHT, Insights
 from hashrange.insights.watched_keys import WatchedKeys
 from hashrange.items.types import Key, Row
 from hashrange.limits import TRANSACTION_FACTOR
 from hashrange.operations.meter import Meter
 from hashrange.soon import Soon
-from hashrange.store.interface import IdempotencyToken, Page, Transacted, TransactionStep, WholeStore
+from hashrange.store.interface import (
+    IdempotencyToken,
+    Page,
+    Transacted,
+    TransactionRefused,
+    TransactionStep,
+    WholeStore,
+)
 from hashrange.store.request_ids import RequestId
 from hashrange.store.wrapped import WrappedStore
 from hashrange.tables.capacity import change_units, entry_units, item_read_units, write_units
@@ -23,7 +30,7 @@ from hashrange.tables.entries import EntryWrite
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.source_id import HASH_BYTES, make_source_id, partition_prefix, table_id_of
 from hashrange.tables.span import Span
-from hashrange.tables.transaction_capacity import transaction_change_units
+from hashrange.tables.transaction_capacity import refused_action_units, transaction_change_units
 
 
 class InsightStore(WrappedStore):
@@ -146,7 +153,12 @@ class InsightStore(WrappedStore):
     ) -> Transacted:
         """Carry out a transaction."""
         is_counted, meter = self._is_counted(), self._meter_now()
-        transacted = await self.inner.transact(steps, token, request_id)
+        try:
+            transacted = await self.inner.transact(steps, token, request_id)
+        except TransactionRefused as refusal:
+            if is_counted:
+                self._count_cancelled(steps, refusal.reasons)
+            raise
         if not is_counted:
             return transacted
         for change in transacted.changes:
@@ -162,6 +174,14 @@ class InsightStore(WrappedStore):
         source = self._find(table.source_id)
         if source is not None:
             source.count_units(key, WRITE_WEIGHT * write_units(refusal.size_bytes, 0), self._now_seconds())
+
+    def _count_cancelled(self, steps: Sequence[TransactionStep], reasons: Sequence[ApiError | None]) -> None:
+        """Count the writes of a cancelled transaction that their items have refused."""
+        for (table, key, _), reason in zip(steps, reasons, strict=True):
+            units = refused_action_units(reason)
+            source = self._find(table.source_id) if units else None
+            if source is not None and key is not None:
+                source.count_units(key, WRITE_WEIGHT * units, self._now_seconds())
 
     def _count_change(self, change: Change, units: float) -> None:
         """Count the units of a change at its table, together with those of local indexes, and at the global indexes that it has changed."""

@@ -82,6 +82,9 @@ KIN_AND_OTHERS = "The parameter {path} can only be used together with MaxRecords
 NAMES_AND_PREFIX = "The parameters AlarmNames and AlarmNamePrefix are mutually exclusive and you have specified both."
 NAME_UNPRINTABLE = "The parameter {path} must not contain control characters."
 ACTION_UNKNOWN = "Invalid action {action} in {path}: an action is an ARN or a URL."
+TAG_KEYS_TWICE = (
+    "The parameters IncludedTagKeys and ExcludedTagKeys are mutually exclusive and you have specified both."
+)
 TAG_TWICE = "The tag {key} is given twice."
 RULE_TOO_LONG = "AlarmRule must not look at more than {most} alarms."
 RULE_CYCLE = "AlarmRule must not lead back to the alarm itself."

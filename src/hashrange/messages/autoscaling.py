@@ -36,7 +36,10 @@ NO_SCHEDULED_ACTION = (
 )
 NO_RESOURCE = "DynamoDB table does not exist: {resource}"
 NULL = "1 validation error detected: Value null at '{path}' failed to satisfy constraint: Member must not be null"
-CONSTRAINT = "1 validation error detected: Value '{value}' at '{path}' failed to satisfy constraint: {constraint}"
+MEMBER_FAULT = "Value '{value}' at '{path}' failed to satisfy constraint: {constraint}"
+FAULT = "1 validation error detected: {faults}"
+FAULTS = "{count} validation errors detected: {faults}"
+CONSTRAINT = FAULT.format(faults=MEMBER_FAULT)
 NOT_ONE_OF = "Member must satisfy enum value set: [{values}]"
 TOO_LONG = "Member must have length less than or equal to {most}"
 TOO_SHORT = "Member must have length greater than or equal to {least}"
@@ -45,7 +48,7 @@ TOO_GREAT = "Member must have value less than or equal to {most}"
 TOO_SMALL = "Member must have value greater than or equal to {least}"
 MALFORMED = "The request cannot be read: {detail}"
 NAMESPACE = "Only the service namespace dynamodb is served here, not {namespace}."
-RESOURCE_ID = "Unsupported service namespace, resource type or scalable dimension: {resource}, {dimension}"
+UNSUPPORTED = "Unsupported service namespace, resource type or scalable dimension"
 BOUNDS_MISSING = "Minimum capacity and maximum capacity must be given when a scalable target is registered first."
 BOUNDS_CROSSED = "Maximum capacity cannot be less than minimum capacity"
 ON_DEMAND = "{resource} has no provisioned capacity: its billing mode is PAY_PER_REQUEST."
@@ -68,6 +71,12 @@ START_AFTER_END = "StartTime must be before EndTime."
 NO_FORECAST = "Predictive scaling is not supported for DynamoDB."
 NEXT_TOKEN = "Invalid next token"  # noqa: S105 - a sentence
 NO_TAGGED = "No scalable target found for resource ARN {arn}"
+TARGET_EXISTS = (
+    "The scalable target that you tried to tag already exists."
+    " To update tags on an existing scalable target, use the TagResource API."
+)
+BLANK_TAG = "Tag values cannot be empty or blank"
+RESERVED_TAG = "Tag keys cannot begin with aws:, as {key} does"
 TOO_MANY_TAGS = "A scalable target can have at most {most} tags."
 TOO_MANY = "There can be at most {most} {what}."
 DIMENSION_NEEDS_RESOURCE = "ResourceId must be given together with ScalableDimension."

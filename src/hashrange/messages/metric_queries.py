@@ -47,7 +47,11 @@ SYNTAX_EXPECTED = SYNTAX + ": {expected} is expected instead of {found}"
 SYNTAX_LEVELS = SYNTAX + ": there are more than {most} levels"
 SYNTAX_NAME = SYNTAX + ": {name} is neither an id nor a function"
 EXPRESSION_LONG = "It has more than {most:,} characters"
-NOT_INSIGHTS = "Metrics Insights queries are not supported"
+NOT_INSIGHTS = (
+    "Metrics Insights queries are not supported. Instead, MetricStat reads one metric,"
+    " SEARCH('{AWS/DynamoDB,TableName} MetricName=\"ConsumedReadCapacityUnits\"', 'Sum', 60) reads all that match,"
+    " SUM, AVG, MIN and MAX combine them, SORT orders and limits them; alarms watch a MetricStat, or an expression over some"
+)
 FUNCTION_REFUSED = "Function '{name}' is not supported, because it needs what is not kept here"
 ARGUMENTS_WRONG = "The number of arguments of function '{name}' must be {counts}"
 NO_SUCH_QUERY = "There is no query with the id {id}"

@@ -8,14 +8,16 @@ import re
 import socket
 from ipaddress import IPv6Address, ip_address
 
+from hashrange.aws_services.host_endings import AWS_ENDINGS
 from hashrange.settings import SettingUnusable
 from hashrange.wire.http import HttpRequest
 
 KNOWN_MAX = 256
 """Values of Host that are remembered as accepted."""
 LOCAL_NAMES = frozenset({"localhost", "host.docker.internal", "host.testcontainers.internal"})
-LOCAL_SUFFIXES = (".localhost", ".amazonaws.com")
-"""Names below localhost are the machine's own by RFC 6761. Those of the service reach this server only if its client was told so."""
+LOCAL_SUFFIXES = (".localhost", *AWS_ENDINGS)
+"""Names below localhost are the machine's own by RFC 6761. Those of the services, such as `ACCOUNT.streams-ddb.us-east-1.amazonaws.com`,
+reach this server only if its client was told so."""
 
 _host_and_port = re.compile(r"(\[[0-9a-f:.]*\]|[a-z0-9._-]*)(?::[0-9]*)?").fullmatch
 _is_pattern = re.compile(r"(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|[0-9a-f:]+").fullmatch

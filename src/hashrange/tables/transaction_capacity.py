@@ -6,6 +6,7 @@ Transactions also report their units as read or write units. Source: developer g
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
+from hashrange.errors import ApiError, ItemRefusal
 from hashrange.limits import TRANSACTION_FACTOR
 from hashrange.tables.capacity import (
     ConsumedCapacity,
@@ -13,6 +14,7 @@ from hashrange.tables.capacity import (
     change_units,
     consumed_capacity,
     read_units,
+    write_units,
 )
 from hashrange.tables.change import Change
 
@@ -32,6 +34,14 @@ def transaction_read_units(sizes: Iterable[tuple[str, int]]) -> TableUnits:
 def transaction_change_units(change: Change) -> float:
     """Units that a transaction's write or condition check consumes of its table; those of indexes are not doubled."""
     return TRANSACTION_FACTOR * change_units(change)
+
+
+def refused_action_units(refusal: ApiError | None) -> float:
+    """Units that an action of a cancelled transaction consumes of its table: those of its item if the item refused it, else none (unconfirmed).
+
+    `refusal`: the error that refuses the action, or None.
+    """
+    return TRANSACTION_FACTOR * write_units(refusal.size_bytes, 0) if isinstance(refusal, ItemRefusal) else 0.0
 
 
 def transaction_capacity(

@@ -1,8 +1,8 @@
 """Where are requests throttled? At a store in front of the real one: it refuses what no bucket admits, and takes the units of what has been done.
 
 Requests are refused where the service refuses them: after all checks, for each item by itself. So a batch returns what is throttled
-as unprocessed, and a transaction names the action. A refused request takes nothing, except for a write that its condition
-refuses. Reads are admitted before anybody knows what they cost, and take it afterwards.
+as unprocessed, and a transaction names the action. A refused request takes nothing, except for a write that its item
+refuses, alone or in a transaction. Reads are admitted before anybody knows what they cost, and take it afterwards.
 """
 
 from collections.abc import Callable, Coroutine, Sequence
@@ -32,7 +32,7 @@ from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Index
 from hashrange.tables.source_id import HASH_BYTES
 from hashrange.tables.span import Span
-from hashrange.tables.transaction_capacity import transaction_change_units
+from hashrange.tables.transaction_capacity import refused_action_units, transaction_change_units
 from hashrange.throughput.capacity_side import CapacitySide
 from hashrange.throughput.table_throughputs import TableThroughputs, ThroughputBuckets
 
@@ -245,7 +245,11 @@ class AdmittedStore(WrappedStore):
             lambda: [None if key is None else self._refusal(table, key, is_write=True) for table, key, _ in steps]
         )
         reading = self._note(self._identify())  # a replay reads, and says so in its meter
-        transacted = await self._inner.transact(refused.wrapped(self._admitted_steps(steps)), token, request_id)
+        try:
+            transacted = await self._inner.transact(refused.wrapped(self._admitted_steps(steps)), token, request_id)
+        except TransactionRefused as refusal:
+            self._take_refused(steps, refusal.reasons)
+            raise
         if transacted.report is not None:
             reading.replayed = [(table.source_id, key) for table, key, _ in steps if key is not None]
         now_seconds = self._now()
@@ -256,6 +260,14 @@ class AdmittedStore(WrappedStore):
                 writes.take(change.key, transaction_change_units(change), now_seconds)
                 _take_entries(throughput, change, now_seconds)
         return transacted
+
+    def _take_refused(self, steps: Sequence[TransactionStep], reasons: Sequence[ApiError | None]) -> None:
+        """Take what the steps of a cancelled transaction consumed."""
+        for (table, key, _), reason in zip(steps, reasons, strict=True):
+            units = refused_action_units(reason)
+            throughput = self._find(table.source_id) if units else None
+            if throughput is not None and key is not None:
+                throughput.writes.take(key, units, self._now())
 
     def _admitted_steps(self, steps: Sequence[TransactionStep]) -> Sequence[TransactionStep]:
         """The steps; while an index has no write units, with plans that raise its error if they would change it."""

@@ -290,6 +290,11 @@ def http_date(second: int) -> bytes:
     )  # fmt: skip
 
 
+def retry_after_line(milliseconds: int) -> bytes:
+    """The header line that asks a client to retry after these milliseconds."""
+    return b"x-amz-retry-after: %d\r\n" % milliseconds
+
+
 def is_json_content_type(content_type: bytes | None) -> bool:
     """Does this content type belong to the JSON protocol? Parameters (`; charset=utf-8`) do not matter."""
     return content_type is not None and content_type.partition(b";")[0].strip().lower() in CONTENT_TYPES

@@ -1,5 +1,7 @@
 """What the operations on alarms refuse as the service does, and what they return of an alarm's kin."""
 
+import re
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -159,3 +161,20 @@ def test_both_statistics_find_no_alarm(cloudwatch: Any) -> None:
     assert len(find(**CPU, Statistic="Average", Unit="None")["MetricAlarms"]) == 0
     assert len(find(**CPU, Statistic="Average")["MetricAlarms"]) == 1
     assert len(find(**CPU, Statistic="Average", ExtendedStatistic="p90")["MetricAlarms"]) == 0
+
+
+def test_a_query_of_metrics_insights_is_told_what_works_instead(database: Database) -> None:
+    """The error's own example is a search that runs, alone and within the functions that it names."""
+    cloudwatch = database.client("cloudwatch")
+    now = datetime.fromtimestamp(database.clock.now(), UTC)
+    times = {"StartTime": now - timedelta(hours=1), "EndTime": now}
+
+    def ask(expression: str) -> Any:
+        return cloudwatch.get_metric_data(MetricDataQueries=[{"Id": "q1", "Expression": expression}], **times)
+
+    message = refused(ask, "ValidationError", expression='SELECT AVG(Load) FROM SCHEMA("own", Host) GROUP BY Host')
+    assert message.startswith("Error in expression 'q1': Metrics Insights queries are not supported.")
+    found = re.search(r"SEARCH\('.*?', '\w+', \d+\)", message)
+    assert found is not None
+    for expression in (found[0], f"SUM({found[0]})", f"MAX({found[0]})", f"SORT({found[0]}, AVG, DESC, 10)"):
+        assert ask(expression)["ResponseMetadata"]["HTTPStatusCode"] == 200

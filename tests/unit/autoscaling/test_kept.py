@@ -3,6 +3,9 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from hashrange.autoscaling.api import register_scalable_target
 from hashrange.settings import Settings
 from hashrange.testing import server
 from hashrange.testing.database import Database
@@ -35,6 +38,17 @@ def test_a_restart_loses_nothing(tmp_path: Path) -> None:
         assert described(scaling) == before
         database.clock.advance(3700)
         assert Load(database).units() == 30
+
+
+def test_blank_tags_of_an_earlier_version_are_kept(scaling: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as earlier:
+        earlier.setattr(register_scalable_target, "check_target_tags", lambda _: None)
+        arn = scaling.register_scalable_target(**PLACE, MinCapacity=6, MaxCapacity=100, Tags={"old": ""})[
+            "ScalableTargetARN"
+        ]
+    scaling.tag_resource(ResourceARN=arn, Tags={"team": "shop"})
+    scaling.register_scalable_target(**PLACE, MaxCapacity=50)
+    assert scaling.list_tags_for_resource(ResourceARN=arn)["Tags"] == {"old": "", "team": "shop"}
 
 
 def described(scaling: Any) -> list[Any]:

@@ -1,6 +1,7 @@
 """The 14 operations through botocore: what they keep, describe and refuse."""
 
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -99,9 +100,6 @@ def test_registering_brings_the_capacity_within_the_bounds(scaling: Any, load: L
         ),
         ({"ServiceNamespace": "ecs"}, "Only the service namespace dynamodb is served"),
         ({"ResourceId": "table/missing"}, "DynamoDB table does not exist: table/missing"),
-        ({"ResourceId": "table/orders/index/by-who"}, "Unsupported service namespace, resource type or scalable"),
-        ({"ResourceId": "orders"}, "Unsupported service namespace, resource type or scalable dimension: orders"),
-        ({"ScalableDimension": "ecs:service:DesiredCount"}, "Unsupported service namespace, resource type"),
     ],
 )
 def test_what_cannot_be_registered(scaling: Any, changes: dict[str, Any], words: str) -> None:
@@ -110,6 +108,31 @@ def test_what_cannot_be_registered(scaling: Any, changes: dict[str, Any], words:
     code, message = refused(scaling.register_scalable_target, **given)
     assert code == "ValidationException"
     assert words in message
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"ResourceId": "table/orders/index/by-who"},
+        {"ResourceId": "orders"},
+        {"ResourceId": "table/orders", "ScalableDimension": "dynamodb:index:ReadCapacityUnits"},
+        {"ScalableDimension": "ecs:service:DesiredCount"},
+    ],
+)
+def test_a_dimension_that_does_not_fit_is_told_without_its_name(scaling: Any, changes: dict[str, Any]) -> None:
+    unsupported = (
+        "ValidationException",
+        "Unsupported service namespace, resource type or scalable dimension",
+    )
+    members = PLACE | changes
+    assert refused(scaling.register_scalable_target, **members, MinCapacity=5, MaxCapacity=10) == unsupported
+    assert refused(scaling.deregister_scalable_target, **members) == unsupported
+    assert refused(follow_of(scaling), **members) == unsupported
+
+
+def follow_of(scaling: Any) -> Any:
+    """PutScalingPolicy with all members but the place."""
+    return partial(scaling.put_scaling_policy, PolicyName="writes", TargetTrackingScalingPolicyConfiguration=TRACKING)
 
 
 def test_tables_on_demand_cannot_be_registered_and_those_that_switch_rest(
@@ -193,7 +216,7 @@ SEARCHES = [
         ({"ScaleInCooldown": -1}, "scaleInCooldown"),
         ({"PredefinedMetricType": "DynamoDBReadCapacityUtilization"}, "does not belong to the scalable dimension"),
         (
-            {"PredefinedMetricType": "ALBRequestCountPerTarget"},
+            {"PredefinedMetricType": "Nothing"},
             "'targetTrackingScalingPolicyConfiguration.predefinedMetricSpecification.predefinedMetricType' failed",
         ),
         ({"CustomizedMetricSpecification": CUSTOM}, "Exactly one of PredefinedMetricSpecification and"),
@@ -353,14 +376,49 @@ def test_tags_belong_to_targets(scaling: Any) -> None:
     arn = scaling.register_scalable_target(**PLACE, MinCapacity=5, MaxCapacity=10, Tags={"a": "1", "b": "2"})[
         "ScalableTargetARN"
     ]
-    scaling.tag_resource(ResourceARN=arn, Tags={"b": "3", "c": ""})
+    scaling.tag_resource(ResourceARN=arn, Tags={"b": "3", "c": "4"})
     scaling.untag_resource(ResourceARN=arn, TagKeys=["a", "nothing"])
-    assert scaling.list_tags_for_resource(ResourceARN=arn)["Tags"] == {"b": "3", "c": ""}
-    many = {f"key-{number}": "" for number in range(49)}
+    assert scaling.list_tags_for_resource(ResourceARN=arn)["Tags"] == {"b": "3", "c": "4"}
+    many = {f"key-{number}": "x" for number in range(49)}
     assert refused(scaling.tag_resource, ResourceARN=arn, Tags=many)[0] == "TooManyTagsException"
     with pytest.raises(scaling.exceptions.ResourceNotFoundException) as caught:
         scaling.list_tags_for_resource(ResourceARN=arn[:-1])
     assert caught.value.response["ResourceName"] == arn[:-1]
+
+
+def test_a_target_that_exists_is_not_tagged_by_registering_it(scaling: Any) -> None:
+    arn = scaling.register_scalable_target(**PLACE, MinCapacity=5, MaxCapacity=10, Tags={"a": "1"})["ScalableTargetARN"]
+    for tags in ({"b": "2"}, {"a": "1"}):
+        code, message = refused(scaling.register_scalable_target, **PLACE, MaxCapacity=20, Tags=tags)
+        assert code == "ValidationException"
+        assert message == (
+            "The scalable target that you tried to tag already exists."
+            " To update tags on an existing scalable target, use the TagResource API."
+        )
+    assert scaling.list_tags_for_resource(ResourceARN=arn)["Tags"] == {"a": "1"}
+    scaling.register_scalable_target(**PLACE, MaxCapacity=20, Tags={})
+    (target,) = scaling.describe_scalable_targets(ServiceNamespace=SPACE)["ScalableTargets"]
+    assert target["MaxCapacity"] == 20, "a target is changed without tags, and was not changed with them"
+
+
+@pytest.mark.parametrize("value", ["", " ", "\t\n"])
+def test_values_of_tags_are_not_blank(scaling: Any, value: str) -> None:
+    blank = ("ValidationException", "Tag values cannot be empty or blank")
+    tags = {"a": "1", "b": value}
+    register = partial(scaling.register_scalable_target, **PLACE, MinCapacity=5, MaxCapacity=10)
+    assert refused(register, Tags=tags) == blank
+    assert scaling.describe_scalable_targets(ServiceNamespace=SPACE)["ScalableTargets"] == []
+    assert refused(scaling.tag_resource, ResourceARN=register()["ScalableTargetARN"], Tags=tags) == blank
+
+
+@pytest.mark.parametrize("key", ["aws:a", "AWS:a"])
+def test_keys_of_tags_that_begin_with_aws_are_reserved(scaling: Any, key: str) -> None:
+    register = partial(scaling.register_scalable_target, **PLACE, MinCapacity=5, MaxCapacity=10)
+    code, message = refused(register, Tags={key: "1"})
+    assert (code, "aws:" in message) == ("ValidationException", True)
+    arn = register(Tags={"aws": "1"})["ScalableTargetARN"]
+    assert refused(scaling.tag_resource, ResourceARN=arn, Tags={key: "1"}) == (code, message)
+    assert scaling.list_tags_for_resource(ResourceARN=arn)["Tags"] == {"aws": "1"}
 
 
 def test_lists_come_in_pages(scaling: Any) -> None:

@@ -1,11 +1,13 @@
 """Schedules: when `at`, `rate` and `cron` are due, in their time zone, and what scheduled actions do."""
 
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 
-from hashrange.autoscaling.schedule import ScheduleError, read_schedule, zone_of
+from hashrange.autoscaling.api import put_scheduled_action
+from hashrange.autoscaling.schedule import ScheduleError, check_schedule, read_schedule, zone_of
 from hashrange.testing.database import Database
 from tests.unit.autoscaling.conftest import PLACE, Load, activities
 
@@ -89,6 +91,65 @@ def test_next_times(text: str, zone: str | None, after: str, expected: list[str]
 def test_what_is_no_schedule(text: str) -> None:
     with pytest.raises(ScheduleError):
         read_schedule(text, UTC, 0.0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cron(0 8 * * * *)",
+        "cron(0 8 1 * MON *)",
+        "cron(0 8 ? * ? *)",
+        "cron(? 8 * * ? *)",
+        "cron(0 ? * * ? *)",
+        "cron(0 8 1 ? ? *)",
+        "cron(0 8 * * ? ?)",
+        "cron(0 8 ?,3 * MON *)",
+        "cron(0 8 ?/2 * MON *)",
+        "cron(0 8 ? * MON/2 *)",
+        "cron(0 8 ? * 3#1,6#3 *)",
+        "cron(0 8 * * ?)",
+        "at(2027-3-1T8:0:0)",
+        "at(٢027-03-01T08:00:00)",
+    ],
+)
+def test_schedules_that_the_service_does_not_know_are_not_put(scaling: Any, text: str) -> None:
+    scaling.register_scalable_target(**PLACE, MinCapacity=5, MaxCapacity=10)
+    put = partial(
+        scaling.put_scheduled_action, **PLACE, ScheduledActionName="one", ScalableTargetAction={"MinCapacity": 6}
+    )
+    put(Schedule="cron(0 8 * * ? *)")
+    with pytest.raises(scaling.exceptions.ValidationException) as caught:
+        put(Schedule=text)
+    assert caught.value.response["Error"]["Message"].startswith(f"Invalid schedule expression: {text}")
+    put()
+
+
+@pytest.mark.parametrize("field", ["*", "?", "1-15", "1,15", "1/2", "*/2", "L", "3W"])
+def test_days_of_months_have_these_wildcards(field: str) -> None:
+    check_schedule(f"cron(0/5 8-18 {field} JAN,3 {'MON-FRI' if field == '?' else '?'} 2027-2030)")
+
+
+@pytest.mark.parametrize("field", ["*", "?", "2-6", "SUN,SAT", "L", "6L", "2#1"])
+def test_days_of_weeks_have_these_wildcards(field: str) -> None:
+    check_schedule(f"cron(0 8 {'*' if field == '?' else '?'} * {field} *)")
+
+
+def test_a_schedule_of_an_earlier_version_is_executed(
+    database: Database, scaling: Any, load: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scaling.register_scalable_target(**PLACE, MinCapacity=5, MaxCapacity=100)
+    with monkeypatch.context() as earlier:
+        earlier.setattr(put_scheduled_action, "check_schedule", lambda _: None)
+        scaling.put_scheduled_action(
+            **PLACE,
+            ScheduledActionName="daily",
+            Schedule="cron(0 8 * * * *)",
+            ScalableTargetAction={"MinCapacity": 20},
+        )
+    scaling.put_scheduled_action(**PLACE, ScheduledActionName="daily", ScalableTargetAction={"MinCapacity": 30})
+    database.clock.advance(86_400)
+    assert load.units() == 30
+    assert len(scaling.describe_scheduled_actions(ServiceNamespace="dynamodb")["ScheduledActions"]) == 1
 
 
 def test_zones_have_names() -> None:

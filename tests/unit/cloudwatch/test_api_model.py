@@ -5,10 +5,15 @@ from typing import Any
 import botocore.session
 import msgspec
 import pytest
+from botocore import xform_name
+from botocore.config import Config
+from botocore.exceptions import ClientError
 
 from hashrange.aws_services.operation import ServiceOperation
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.api.registry import METRIC_OPERATIONS, TAG_OPERATIONS, cloudwatch_api
+from hashrange.settings import Settings
+from hashrange.testing import server
 from tests.unit.cloudwatch.conftest import World
 
 MODEL: Any = botocore.session.get_session().get_service_model("cloudwatch")
@@ -32,3 +37,25 @@ def test_operations_and_their_members_are_those_of_the_model(world: World) -> No
         assert name in errors, name
         assert MODEL.shape_for(name).metadata["error"]["httpStatusCode"] == shape.status
         assert MODEL.shape_for(name).metadata["error"].get("code", name) == shape.query_code
+
+
+@pytest.mark.parametrize(
+    ("operation", "members"),
+    [
+        (
+            "PutMetricDataQueryDefinition",
+            {"Id": "load", "Path": "/own", "Expression": "SELECT 1", "Type": "SQL"},
+        ),
+        ("GetMetricDataQueryDefinition", {"Id": "load"}),
+        ("ListMetricDataQueryDefinitions", {}),
+        ("DeleteMetricDataQueryDefinition", {"Id": "load"}),
+        ("PutLogAlarm", {}),
+    ],
+)
+def test_operations_that_are_not_served_are_refused_by_name(operation: str, members: dict[str, str]) -> None:
+    with server(Settings(data_dir=None)) as database:
+        client = database.client("cloudwatch", config=Config(parameter_validation=False))
+        with pytest.raises(ClientError) as caught:
+            getattr(client, xform_name(operation))(**members)
+    error = caught.value.response["Error"]
+    assert error["Message"] == f"Hashrange does not support {operation} yet."

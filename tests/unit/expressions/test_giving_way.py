@@ -86,14 +86,12 @@ def test_an_update_of_many_attributes_gives_way_wherever_it_walks_them(looks: li
     ]
     update = attribute_updates({f"a{number}": actions[number % 3] for number in range(count)})
     assert len(looks) >= count // 10
-    for run in (
-        lambda: update.apply({"pk": {"S": "a"}}, {}),
-        lambda: update.statement_size_bytes({}, {}),
-        lambda: update.updated_new({"pk": {"S": "a"}}),
-    ):
-        looks.clear()
-        run()
-        assert len(looks) >= count // 200
+    looks.clear()
+    update.apply({"pk": {"S": "a"}}, {})
+    assert len(looks) >= count // 200
+    looks.clear()
+    update.updated_new({"pk": {"S": "a"}})
+    assert len(looks) >= count // 200
 
 
 @pytest.mark.parametrize("text", ["l = :l", "l <> :l", "l IN (:l)", "m.l = :l", "l = m.l", "l IN (m.l)", "l <> m.l"])

@@ -207,6 +207,22 @@ def test_sdks_retry_until_it_succeeds(database: Database, mode: str, fault: Faul
     assert songs(database) == {"a"}
 
 
+def test_botocore_waits_as_the_reply_asks_and_sends_a_request_four_times(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As docs/testing/faults.md says: pauses of up to 1, 2 and 4 s, or up to 5 s more if the reply asks for it."""
+    pauses: list[float] = []
+    monkeypatch.setattr("time.sleep", pauses.append)
+    database.faults.use(Fault("throttle", retry_after_ms=86_400_000))
+    assert code_of(put_songs, database.client(), "a") == "ThrottlingException"
+    assert len(database.faults.report) == 4
+    assert [5 <= pause <= 5 + most for pause, most in zip(pauses, (1, 2, 4), strict=True)] == [True] * 3
+    pauses.clear()
+    database.faults.use(Fault("throttle", count=3))
+    put_songs(database.client(), "b")
+    assert [pause <= most for pause, most in zip(pauses, (1, 2, 4), strict=True)] == [True] * 3
+
+
 @pytest.mark.usefixtures("no_waiting")
 def test_sdks_give_up_in_the_end(database: Database) -> None:
     client = retrying(database, "standard")

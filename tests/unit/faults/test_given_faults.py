@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -130,6 +131,7 @@ def test_each_kind_refuses_the_members_of_others_and_lacking_seconds(kind: Any) 
         "seconds": 5.0,
         "exception": "ThrottlingException",
         "reason": "AccountLimitExceeded",
+        "retry_after_ms": 5,
         "records": 5,
     }
     needed = {"seconds": 5.0} if kind in TIMED else {}
@@ -144,6 +146,15 @@ def test_each_kind_refuses_the_members_of_others_and_lacking_seconds(kind: Any) 
     if kind in TIMED:
         with pytest.raises(FaultsError, match=f'the kind "{kind}" needs the member seconds'):
             checked([{"kind": kind}], 0)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [(-1, ">= 0"), (86_400_001, "<= 86400000"), (1.5, "Expected `int | null`, got `float`"), ("5", "got `str`")],
+)
+def test_the_time_after_which_to_retry_is_in_whole_milliseconds(value: Any, words: str) -> None:
+    with pytest.raises(FaultsError, match=re.escape(words)):
+        checked([{"kind": "throttle", "retry_after_ms": value}], 0)
 
 
 def test_wrong_faults_of_code_are_refused_and_the_former_ones_stay(database: Database) -> None:

@@ -37,7 +37,8 @@ def kinds_met(database: Database) -> list[tuple[str, str]]:
     return [(met.operation, met.kind) for met in database.faults.report]
 
 
-def test_sdks_retry_what_is_throttled(database: Database) -> None:
+def test_sdks_retry_what_is_throttled(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.sleep", lambda seconds: None)  # botocore waits for some random time
     database.faults.use(Fault("throttle", operation="PutMetricAlarm", count=2))
     database.client("cloudwatch").put_metric_alarm(**ALARM)
     assert alarms(database) == ["busy"]
@@ -159,3 +160,14 @@ def test_faults_that_no_request_can_meet_are_refused(database: Database, fault: 
     with pytest.raises(FaultsError) as refused:
         database.faults.use(fault)
     assert said in str(refused.value)
+
+
+def test_a_throttled_request_may_be_told_when_to_retry(database: Database) -> None:
+    database.faults.use(Fault("throttle", operation="DescribeAlarms", retry_after_ms=40))
+    with pytest.raises(ClientError) as caught:
+        impatient(database, "cloudwatch").describe_alarms()
+    assert caught.value.response["ResponseMetadata"]["HTTPHeaders"]["x-amz-retry-after"] == "40"
+    database.faults.use(Fault("throttle", operation="DescribeAlarms"))
+    with pytest.raises(ClientError) as caught:
+        impatient(database, "cloudwatch").describe_alarms()
+    assert "x-amz-retry-after" not in caught.value.response["ResponseMetadata"]["HTTPHeaders"]

@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from hashrange.faults.fault import Fault
 from hashrange.messages import throttling as sentences
@@ -215,3 +217,61 @@ def test_a_table_may_be_named_by_its_arn(database: Database, name: str) -> None:
     database.faults.use(Fault("throttle", table="music", key=song("a")))
     assert outcome(client.get_item, TableName=name, Key=song("a")) == "ThrottlingException"
     assert outcome(client.get_item, TableName=name, Key=song("b")) == "done"
+
+
+# --- when to retry ------------------------------------------------------------------------------------
+
+
+def retry_after(database: Database, call: Callable[[Any], Any]) -> list[str | None]:
+    """The header of each reply to a client that does not retry."""
+    client = impatient(database)
+    heard: list[str | None] = []
+
+    def note(http_response: Any, **_: Any) -> None:
+        heard.append(http_response.headers.get("x-amz-retry-after"))
+
+    client.meta.events.register("after-call.dynamodb", note)
+    with suppress(ClientError):
+        call(client)
+    return heard
+
+
+@pytest.mark.parametrize("name", [*WRITES, "GetItem", "Query", "select all"])
+def test_a_throttled_request_may_be_told_when_to_retry(database: Database, name: str) -> None:
+    call = (WRITES | READS)[name]
+    put_songs(impatient(database), "a")
+    for milliseconds in (0, 1500):
+        database.faults.use(Fault("throttle", retry_after_ms=milliseconds, count=1))
+        assert retry_after(database, call) == [str(milliseconds)]
+        assert retry_after(database, call) == [None], "the next request is not throttled"
+    database.faults.use(Fault("throttle", count=1))
+    assert retry_after(database, call) == [None]
+
+
+def test_a_whole_batch_and_a_transaction_are_told_when_to_retry(database: Database) -> None:
+    puts = {"music": [{"PutRequest": {"Item": song(name)}} for name in "ab"]}
+    actions = [{"Put": {"TableName": "music", "Item": song(name)}} for name in "ab"]
+    faults = (
+        Fault("throttle", key=song("a"), table="music", retry_after_ms=10),
+        Fault("throttle", key=song("b"), table="music", retry_after_ms=20),
+    )
+    database.faults.use(*faults)
+    assert retry_after(database, lambda client: client.batch_write_item(RequestItems=puts)) == ["20"]
+    assert retry_after(database, lambda client: client.transact_write_items(TransactItems=actions)) == ["20"]
+    database.faults.use(faults[0])
+    assert retry_after(database, lambda client: client.batch_write_item(RequestItems=puts)) == [None]
+
+
+def test_an_error_that_replaces_a_reply_asks_for_nothing(database: Database) -> None:
+    database.faults.use(Fault("error", count=1), Fault("throttle", retry_after_ms=5, count=1))
+    assert retry_after(database, WRITES["PutItem"]) == [None]
+
+
+def test_the_header_is_sent_over_sockets(database: Database) -> None:
+    database.faults.use(Fault("throttle", retry_after_ms=250))
+    with connected(database.endpoint) as connection:
+        connection.sendall(request("GetItem", TableName="music", Key=song("a")))
+        head = b""
+        while b"\r\n\r\n" not in head:
+            head += connection.recv(1)
+    assert b"\r\nx-amz-retry-after: 250\r\n" in head

@@ -209,6 +209,34 @@ def test_functions_that_cannot_be_created(members: dict[str, Any], code: str, me
     run_functions(test)
 
 
+def test_a_function_may_run_for_half_an_hour() -> None:
+    async def test(world: FunctionsWorld) -> None:
+        assert (await world.create(Timeout=1800))["Timeout"] == 1800
+        changed = await world.call("UpdateFunctionConfiguration", FunctionName="orders", Timeout=901)
+        assert changed["Timeout"] == 901
+        with pytest.raises(msgspec.ValidationError, match="<= 1800"):
+            await world.call("UpdateFunctionConfiguration", FunctionName="orders", Timeout=1801)
+        with pytest.raises(msgspec.ValidationError, match="<= 1800"):
+            await world.create("others", Timeout=1801)
+
+    run_functions(test)
+
+
+@pytest.mark.parametrize(
+    "member", [{"RetentionPeriodInDays": 7}, {"ExecutionTimeout": 60}, {"KMSKeyArn": "arn:aws:kms:a"}]
+)
+def test_durable_functions_are_refused_by_name(member: dict[str, Any]) -> None:
+    async def test(world: FunctionsWorld) -> None:
+        await world.create()
+        refusal = await world.refused("UpdateFunctionConfiguration", FunctionName="orders", DurableConfig=member)
+        assert refusal[:2] == (400, "InvalidParameterValueException")
+        assert refusal[2].startswith("DurableConfig is not supported")
+        with pytest.raises(LambdaError, match="DurableConfig is not supported"):
+            await world.create("others", DurableConfig=member)
+
+    run_functions(test)
+
+
 def test_two_faults_at_once_are_reported_in_order() -> None:
     async def test(world: FunctionsWorld) -> None:
         await world.create()

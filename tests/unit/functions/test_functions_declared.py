@@ -193,6 +193,7 @@ TABLE_FAULTS: list[tuple[Any, str]] = [
     ({"code": ".", "handler": "a.b", "environment": {"AWS_REGION": "x"}}, "reserved keys"),
     ({"code": ".", "handler": "a.b", "environment": {"N": 1}}, "Expected `str`, got `int`"),
     ({"code": ".", "handler": "a.b", "timeout": 0}, "Expected `float` > 0"),
+    ({"code": ".", "handler": "a.b", "timeout": 1801}, "Expected `float` <= 1800"),
     ({"code": ".", "handler": "a.b", "memory": 64}, "Expected `int` >= 128"),
     ({"code": ".", "handlers": "a.b"}, "unknown field `handlers`"),
     ({"url": "localhost"}, "is no URL of the form"),

@@ -131,6 +131,22 @@ def test_a_write_that_its_condition_refuses_counts(database: Database) -> None:
     assert values(database, rule) == {"a": 9.0}
 
 
+def test_a_transaction_counts_for_the_items_that_refused_it(database: Database) -> None:
+    client = database.client()
+    client.create_table(**TABLE)
+    client.put_item(TableName="visits", Item=item("a", "1", 2_500))
+    rule = watch(client)["PKC"]
+    refused = {
+        "Put": {"TableName": "visits", "Item": item("a", "1"), "ConditionExpression": "attribute_not_exists(page)"}
+    }
+    for other in ("b", "c"):
+        with pytest.raises(client.exceptions.TransactionCanceledException):
+            client.transact_write_items(
+                TransactItems=[refused, {"Put": {"TableName": "visits", "Item": item(other, "1")}}]
+            )
+    assert values(database, rule) == {"a": 36.0}
+
+
 def test_items_that_a_batch_has_read_and_leaves_unprocessed_count_for_nothing(database: Database) -> None:
     client = database.client()
     client.create_table(**TABLE)

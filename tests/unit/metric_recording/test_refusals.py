@@ -61,6 +61,7 @@ def test_a_condition_that_fails_in_a_transaction_is_a_user_error(client: Any, se
     check = {"ConditionCheck": {"TableName": "orders", "Key": key(), **FAILING}}
     assert refused(client.transact_write_items, TransactItems=[check]) == "TransactionCanceledException"
     assert (seen.sum("UserErrors"), seen.sum("ConditionalCheckFailedRequests", **ORDERS)) == (1, 0)
+    assert seen.sum("ConsumedWriteCapacityUnits", **ORDERS) == 2
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,20 @@ def ask(front: FrontEnd, operation: str, body: dict[str, Any]) -> bytes:
         ("TransactWriteItems", {"TransactItems": [
             {"Put": {"TableName": "orders", "Item": KEY}}, {"Put": {"TableName": "orders", "Item": KEY | {"sk": {"S": LONG[:40]}}}},
         ]}, "200 orders 0 4"),
+        ("TransactWriteItems", {"TransactItems": [
+            {"Put": {"TableName": "orders", "Item": KEY, **IS_ABSENT}}, {"Put": {"TableName": "others", "Item": KEY}},
+        ]}, "400 orders+1 0 2 TransactionCanceledException"),
+        ("TransactWriteItems", {"TransactItems": [
+            {"ConditionCheck": {"TableName": ARN, "Key": KEY, **IS_ABSENT}},
+            {"Delete": {"TableName": "others", "Key": KEY, "ConditionExpression": "attribute_exists(pk)"}},
+        ]}, "400 orders+1 0 4 TransactionCanceledException"),
+        ("TransactWriteItems", {"TransactItems": [
+            {"Put": {"TableName": "orders", "Item": {"pk": {"N": "1"}, "sk": {"S": "b"}}}},
+        ]}, "400 orders - - TransactionCanceledException"),
+        ("ExecuteTransaction", {"TransactStatements": [
+            {"Statement": "INSERT INTO orders VALUE {'pk': 'a', 'sk': 'b'}"},
+            {"Statement": "UPDATE others SET x = 1 WHERE pk = 'a' AND sk = 'b'"},
+        ]}, "400 orders+1 0 4 TransactionCanceledException"),
         ("ExecuteStatement", {"Statement": "SELECT * FROM orders WHERE pk = 'a' AND sk = 'b'"}, "200 orders 0.5 0"),
         ("ExecuteStatement", {"Statement": "nonsense"}, "400 - - - ValidationException"),
         ("DescribeTable", {"TableName": "orders"}, "200 orders - -"),
@@ -116,6 +130,17 @@ def test_a_line_tells_tables_and_units(
     ask(filled, operation, body)
     fields = caplog.messages[-1].split(" ")
     assert " ".join([fields[4], *fields[7:]]) == used
+
+
+def test_a_cancelled_transaction_used_the_units_of_the_items_that_refused_it(
+    filled: FrontEnd, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "hashrange.access")
+    ask(filled, "PutItem", {"TableName": "orders", "Item": KEY | {"a": {"S": LONG}}})
+    put = {"Put": {"TableName": "orders", "Item": KEY, **IS_ABSENT}}
+    reply = ask(filled, "TransactWriteItems", {"TransactItems": [put], "ReturnConsumedCapacity": "TOTAL"})
+    assert caplog.messages[-1].endswith(" orders 0 10 TransactionCanceledException")
+    assert b"ConsumedCapacity" not in reply
 
 
 def test_a_large_request_is_let_go_only_when_its_tables_are_known(

@@ -108,6 +108,9 @@ def test_an_unknown_operation_is_refused_as_lambda_does(front: LambdaFrontEnd, m
         ("GET", "/2019-09-30/functions/a/provisioned-concurrency?List=ALL", "ListProvisionedConcurrencyConfigs"),
         ("GET", "/2019-09-30/functions/a/provisioned-concurrency?Qualifier=b", "GetProvisionedConcurrencyConfig"),
         ("POST", "/2014-11-13/functions/a/invoke-async/", "InvokeAsync"),
+        ("POST", "/2025-12-01/durable-executions/a/pause", "PauseDurableExecution"),
+        ("POST", "/2025-12-01/durable-executions/a/resume", "ResumeDurableExecution"),
+        ("DELETE", "/2025-12-01/durable-executions/a", "DeleteDurableExecution"),
     ],
 )
 def test_an_operation_that_is_not_served_is_named_and_logged_once(

@@ -86,7 +86,10 @@ def test_a_throttled_write_has_the_services_error(
     assert not is_there(database, "a")
 
 
-def test_an_sdk_retries_until_the_fault_has_been_met_often_enough(database: Database) -> None:
+def test_an_sdk_retries_until_the_fault_has_been_met_often_enough(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("time.sleep", lambda seconds: None)  # botocore waits for some random time
     database.faults.use(Fault("throttle", count=2))
     put(database.client(), "a")
     assert [met.operation for met in database.faults.report] == ["PutItem", "PutItem"]

@@ -139,15 +139,19 @@ class Requests:
             self.count(reply, "writes")
 
     def refused_put(self) -> None:
-        """A write that its condition refuses uses the units of the existing item, but its reply does not tell."""
+        """A write that its condition refuses uses the units of the existing item, in a transaction twice, but its reply does not tell."""
         key = self.key()
         found = self._client.get_item(TableName="orders", Key=key, ReturnConsumedCapacity="INDEXES")
         self.count(found, "reads")
         condition = {"ConditionExpression": "attribute_exists(absent)"}
         with pytest.raises(self._client.exceptions.ConditionalCheckFailedException):
             self._client.put_item(TableName="orders", Item=self.item() | key, **condition)
+        put = {"TableName": "orders", "Item": self.item() | key}
+        other = {"TableName": "orders", "Item": self.item() | {"sk": {"S": "t"}}}
+        with pytest.raises(self._client.exceptions.TransactionCanceledException):
+            self._client.transact_write_items(TransactItems=[{"Put": put | condition}, {"Put": other}])
         size_bytes = sum(len(name) + len(value["S"]) for name, value in found.get("Item", {}).items())
-        self.used["orders", "writes"] += max(1, -(-size_bytes // 1024))
+        self.used["orders", "writes"] += 3 * max(1, -(-size_bytes // 1024))
 
     def statement(self, common: dict[str, Any]) -> None:
         """Send statements of PartiQL: one, a batch or a transaction."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from hashrange.autoscaling.api.members import check_namespace, described_part, filtered, place_members, time_of
+from hashrange.autoscaling.api.members import check_space, described_part, filtered, place_members, time_of
 from hashrange.autoscaling.auto_scaling import AutoScaling
 from hashrange.autoscaling.records import ScalableTarget
 from hashrange.aws_services.operation import Caller, ServiceOperation
@@ -25,7 +25,7 @@ async def describe_scalable_targets(
     scaling: AutoScaling, caller: Caller, request: DescribeScalableTargetsRequest
 ) -> Mapping[str, Any]:
     """Returns a page of targets. Raises ServiceError."""
-    check_namespace(request.ServiceNamespace)
+    check_space(request.ServiceNamespace, request.ScalableDimension)
     every = scaling.targets(caller.account, caller.region)
     found = filtered(every, lambda one: one.place, request.ResourceIds, request.ScalableDimension)
     page, token = described_part(found, request.NextToken, request.MaxResults)

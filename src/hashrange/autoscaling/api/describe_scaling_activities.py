@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from hashrange.autoscaling.api.members import check_namespace, described_part, filtered, place_members, time_of
+from hashrange.autoscaling.api.members import check_space, described_part, filtered, place_members, time_of
 from hashrange.autoscaling.auto_scaling import AutoScaling
 from hashrange.autoscaling.records import Activity, TargetPlace
 from hashrange.aws_services.operation import Caller, ServiceOperation
@@ -27,7 +27,7 @@ async def describe_scaling_activities(
     scaling: AutoScaling, caller: Caller, request: DescribeScalingActivitiesRequest
 ) -> Mapping[str, Any]:
     """Returns a page of activities. Raises ServiceError and StorageError."""
-    check_namespace(request.ServiceNamespace)
+    check_space(request.ServiceNamespace, request.ScalableDimension)
     every = scaling.activities(caller.account, caller.region)
     resources = None if request.ResourceId is None else [request.ResourceId]
     found = filtered(every, lambda one: one[0], resources, request.ScalableDimension)

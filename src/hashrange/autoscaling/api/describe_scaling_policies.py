@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 
 from hashrange.autoscaling.api.members import (
-    check_namespace,
     check_scaling_names,
+    check_space,
     described_part,
     filtered,
     place_members,
@@ -35,7 +35,7 @@ async def describe_scaling_policies(
     scaling: AutoScaling, caller: Caller, request: DescribeScalingPoliciesRequest
 ) -> Mapping[str, Any]:
     """Returns a page of policies. Raises ServiceError."""
-    check_namespace(request.ServiceNamespace)
+    check_space(request.ServiceNamespace, request.ScalableDimension)
     check_scaling_names("PolicyNames", request.PolicyNames or (), SCALING_DESCRIBED_MAX)
     every = scaling.policies(caller.account, caller.region)
     resources = None if request.ResourceId is None else [request.ResourceId]

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 
 from hashrange.autoscaling.api.members import (
-    check_namespace,
     check_scaling_names,
+    check_space,
     described_part,
     filtered,
     place_members,
@@ -34,7 +34,7 @@ async def describe_scheduled_actions(
     scaling: AutoScaling, caller: Caller, request: DescribeScheduledActionsRequest
 ) -> Mapping[str, Any]:
     """Returns a page of scheduled actions. Raises ServiceError."""
-    check_namespace(request.ServiceNamespace)
+    check_space(request.ServiceNamespace, request.ScalableDimension)
     check_scaling_names("ScheduledActionNames", request.ScheduledActionNames or (), SCALING_DESCRIBED_MAX)
     every = scaling.scheduled_actions(caller.account, caller.region)
     resources = None if request.ResourceId is None else [request.ResourceId]

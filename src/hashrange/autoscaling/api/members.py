@@ -9,14 +9,15 @@ from types import MappingProxyType
 from typing import Any, NoReturn, TypeVar
 
 from hashrange.autoscaling.auto_scaling import AutoScaling
+from hashrange.autoscaling.enumerations import SCALABLE_DIMENSIONS, SERVICE_NAMESPACES
 from hashrange.autoscaling.limits import (
     SCALING_DESCRIBED_MAX,
     SCALING_NAME_LENGTH_MAX,
     SCALING_RESOURCE_LENGTH_MAX,
     SCALING_TAG_KEY_LENGTH_MAX,
-    SCALING_TAGS_MAX,
+    SCALING_TAG_VALUE_LENGTH_MAX,
 )
-from hashrange.autoscaling.records import DIMENSIONS, SERVICE_NAMESPACE, ScalableTarget, TargetPlace
+from hashrange.autoscaling.records import DIMENSIONS, SERVICE_NAMESPACE, ScalableDimension, ScalableTarget, TargetPlace
 from hashrange.aws_services.operation import Caller, ErrorShape, MemberFault, ServiceError
 from hashrange.items.steps import walk
 from hashrange.messages import autoscaling as sentences
@@ -80,8 +81,12 @@ def check_scaling_name(path: str, name: str, pattern: str) -> None:
 def check_scaling_value(path: str, value: str, allowed: Sequence[str]) -> None:
     """Raise ServiceError unless the value is one of these."""
     if value not in allowed:
-        constraint = sentences.NOT_ONE_OF.format(values=", ".join(allowed))
-        refuse_scaling(sentences.CONSTRAINT.format(value=value[:100], path=_path(path), constraint=constraint))
+        refuse_scaling(sentences.FAULT.format(faults=_enumeration_fault(path, value, allowed)))
+
+
+def _enumeration_fault(path: str, value: str, allowed: Sequence[str]) -> str:
+    constraint = sentences.NOT_ONE_OF.format(values=", ".join(allowed))
+    return sentences.MEMBER_FAULT.format(value=value[:100], path=_path(path), constraint=constraint)
 
 
 def check_scaling_names(
@@ -97,23 +102,35 @@ def check_scaling_names(
         check_scaling_length(f"{path}.{place}.member", name, length_max)
 
 
-def check_namespace(namespace: str) -> None:
-    """Raise ServiceError unless it is that of DynamoDB."""
+def check_space(namespace: str, dimension: str | None = None) -> ScalableDimension | None:
+    """The dimension, which is one of DynamoDB; None: there is none. Raises ServiceError, with all values that the API does not have."""
+    members = ("ServiceNamespace", namespace, SERVICE_NAMESPACES), ("ScalableDimension", dimension, SCALABLE_DIMENSIONS)
+    faults = [
+        _enumeration_fault(path, value, allowed)
+        for path, value, allowed in members
+        if value is not None and value not in allowed
+    ]
+    if faults:
+        text = sentences.FAULTS if len(faults) > 1 else sentences.FAULT
+        refuse_scaling(text.format(count=len(faults), faults="; ".join(faults)))
     if namespace != SERVICE_NAMESPACE:
-        refuse_scaling(sentences.NAMESPACE.format(namespace=namespace[:100]))
+        refuse_scaling(sentences.NAMESPACE.format(namespace=namespace))
+    known = next((one for one in DIMENSIONS if one == dimension), None)
+    if dimension is not None and known is None:
+        refuse_scaling(sentences.UNSUPPORTED)
+    return known
 
 
 def target_place(caller: Caller, namespace: str, resource_id: str, dimension: str) -> TargetPlace:
     """The place that a request names. Raises ServiceError."""
-    check_namespace(namespace)
+    known = check_space(namespace, dimension)
     check_scaling_length("ResourceId", resource_id, SCALING_RESOURCE_LENGTH_MAX)
-    known = next((one for one in DIMENSIONS if one == dimension), None)
     parts = resource_id.split("/")
     is_table = len(parts) == 2 and parts[0] == "table"
     is_index = len(parts) == 4 and (parts[0], parts[2]) == ("table", "index")
     fits = known is not None and all(parts) and known.split(":")[1] == ("table" if is_table else "index")
     if known is None or not fits or not (is_table or is_index):
-        refuse_scaling(sentences.RESOURCE_ID.format(resource=resource_id[:200], dimension=dimension[:100]))
+        refuse_scaling(sentences.UNSUPPORTED)
     return TargetPlace(caller.account, caller.region, resource_id, known)
 
 
@@ -148,10 +165,8 @@ def filtered(
 ) -> list[DescribedT]:
     """The records of these resources and this dimension; None: of all. May give way. Raises ServiceError."""
     check_scaling_names("ResourceIds", resource_ids or (), SCALING_DESCRIBED_MAX)
-    if dimension is not None:
-        check_scaling_value("ScalableDimension", dimension, DIMENSIONS)
-        if not resource_ids:
-            refuse_scaling(sentences.DIMENSION_NEEDS_RESOURCE)
+    if dimension is not None and not resource_ids:
+        refuse_scaling(sentences.DIMENSION_NEEDS_RESOURCE)
     return [
         one
         for one in walk(records)
@@ -199,16 +214,15 @@ def tagged(scaling: AutoScaling, caller: Caller, arn: str) -> ScalableTarget:
     return target
 
 
-def check_target_tags(tags: dict[str, str], arn: str | None = None) -> None:
-    """Raise ServiceError for tags that are too many or too long."""
-    for key, value in tags.items():
+def check_target_tags(given: dict[str, str]) -> None:
+    """Raise ServiceError for tags that are too long, have a reserved key or a blank value."""
+    for key, value in given.items():
         check_scaling_length("Tags", key, SCALING_TAG_KEY_LENGTH_MAX)
-        check_scaling_length("Tags", value, 256, 0)
-    if len(tags) > SCALING_TAGS_MAX:
-        message = sentences.TOO_MANY_TAGS.format(most=SCALING_TAGS_MAX)
-        if arn is None:
-            refuse_scaling(message)
-        raise ServiceError("TooManyTagsException", message, ResourceName=arn)
+        check_scaling_length("Tags", value, SCALING_TAG_VALUE_LENGTH_MAX, 0)
+        if not value.strip():
+            refuse_scaling(sentences.BLANK_TAG)
+        if key.lower().startswith("aws:"):
+            refuse_scaling(sentences.RESERVED_TAG.format(key=key))
 
 
 def time_of(at_seconds: float | None) -> datetime | None:

@@ -17,6 +17,7 @@ from hashrange.autoscaling.api.members import (
     target_place,
 )
 from hashrange.autoscaling.auto_scaling import AutoScaling
+from hashrange.autoscaling.enumerations import METRIC_TYPES
 from hashrange.autoscaling.limits import (
     SCALING_INTEGER_MAX,
     SCALING_LABEL_LENGTH_MAX,
@@ -131,8 +132,8 @@ def _tracking(place: TargetPlace, given: TrackingMember) -> Tracking:
         path, kind = f"{CONFIGURATION}.PredefinedMetricSpecification", predefined.PredefinedMetricType
         if predefined.ResourceLabel is not None:
             check_scaling_length(f"{path}.ResourceLabel", predefined.ResourceLabel, SCALING_LABEL_LENGTH_MAX)
-        check_scaling_value(f"{path}.PredefinedMetricType", kind, tuple(PREDEFINED))
-        if PREDEFINED[kind] != unit_name(place):
+        check_scaling_value(f"{path}.PredefinedMetricType", kind, METRIC_TYPES)
+        if PREDEFINED.get(kind) != unit_name(place):
             refuse_scaling(sentences.METRIC_OF_DIMENSION.format(metric=kind, dimension=place.dimension))
         least, most = SCALING_TARGET_PERCENT_MIN, SCALING_TARGET_PERCENT_MAX
         if not least <= given.TargetValue <= most:

@@ -18,7 +18,7 @@ from hashrange.autoscaling.api.members import (
 from hashrange.autoscaling.auto_scaling import AutoScaling, next_time
 from hashrange.autoscaling.limits import SCALING_INTEGER_MAX, SCALING_RESOURCE_LENGTH_MAX, SCHEDULED_ACTIONS_MAX
 from hashrange.autoscaling.records import ScheduledAction
-from hashrange.autoscaling.schedule import ScheduleError
+from hashrange.autoscaling.schedule import ScheduleError, check_schedule
 from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
 from hashrange.messages import autoscaling as sentences
 
@@ -93,6 +93,8 @@ def _changed(before: ScheduledAction, request: PutScheduledActionRequest, now_se
     ):
         refuse_scaling(sentences.START_AFTER_END)
     try:
+        if request.Schedule is not None:
+            check_schedule(request.Schedule)
         due_seconds = next_time(action, now_seconds)
     except ScheduleError as error:
         raise scaling_invalid(str(error)) from None

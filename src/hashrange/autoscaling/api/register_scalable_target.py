@@ -16,7 +16,12 @@ from hashrange.autoscaling.api.members import (
 )
 from hashrange.autoscaling.auto_scaling import AutoScaling
 from hashrange.autoscaling.capacity import current_capacity, index_name_of, table_name_of
-from hashrange.autoscaling.limits import SCALING_INTEGER_MAX, SCALING_RESOURCE_LENGTH_MAX, SCALING_TARGETS_MAX
+from hashrange.autoscaling.limits import (
+    SCALING_INTEGER_MAX,
+    SCALING_RESOURCE_LENGTH_MAX,
+    SCALING_TAGS_MAX,
+    SCALING_TARGETS_MAX,
+)
 from hashrange.autoscaling.records import ScalableTarget, Suspended, TargetPlace
 from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
 from hashrange.messages import autoscaling as sentences
@@ -57,13 +62,21 @@ async def register_scalable_target(
         check_scaling_length("RoleARN", request.RoleARN, SCALING_RESOURCE_LENGTH_MAX)
     before = scaling.target(place)
     _check_resource(scaling, place, is_new=before is None)
+    if before is not None and request.Tags:
+        refuse_scaling(sentences.TARGET_EXISTS)
+    _check_tags(request.Tags or {})
     target = _new(scaling, place, request) if before is None else _changed(before, request)
-    check_target_tags(target.tags)
     if target.minimum > target.maximum:
         refuse_scaling(sentences.BOUNDS_CROSSED)
     await scaling.keep_target(target)
     await scaling.settle(target)
     return {"ScalableTargetARN": target.arn}
+
+
+def _check_tags(tags: dict[str, str]) -> None:
+    check_target_tags(tags)
+    if len(tags) > SCALING_TAGS_MAX:
+        refuse_scaling(sentences.TOO_MANY_TAGS.format(most=SCALING_TAGS_MAX))
 
 
 def _new(scaling: AutoScaling, place: TargetPlace, request: RegisterScalableTargetRequest) -> ScalableTarget:
@@ -91,7 +104,6 @@ def _changed(before: ScalableTarget, request: RegisterScalableTargetRequest) -> 
         maximum=request.MaxCapacity or before.maximum,
         role_arn=request.RoleARN or before.role_arn,
         suspended=_suspended(before.suspended, request.SuspendedState),
-        tags=before.tags | (request.Tags or {}),
     )
 
 

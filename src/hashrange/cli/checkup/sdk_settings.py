@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from hashrange.aws_services.host_endings import AWS_ENDINGS
 from hashrange.cli.checkup.finding import Finding, failing, fine, surprising
 
 TRUE = "true"
@@ -27,13 +28,6 @@ VARIABLES_OF_OTHER_SOURCES = (
     "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
 )  # fmt: skip
 ACCOUNT_DIGITS = 12
-AWS_ENDINGS = (
-    ".amazonaws.com", ".api.aws", ".amazonaws.com.cn", ".api.amazonwebservices.com.cn", ".amazonaws.eu", ".api.amazonwebservices.eu",
-    ".c2s.ic.gov", ".api.aws.ic.gov", ".sc2s.sgov.gov", ".api.aws.scloud", ".cloud.adc-e.uk", ".api.cloud-aws.adc-e.uk", ".csp.hci.ic.gov",
-    ".api.aws.hci.ic.gov",
-)  # fmt: skip
-"""Endings of the names of AWS's hosts, those of all partitions. Source: the partitions of the AWS SDKs, which a test reads."""
-
 Section = Mapping[str, str]
 
 

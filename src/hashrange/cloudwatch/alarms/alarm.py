@@ -75,6 +75,20 @@ class Suppressor(msgspec.Struct, frozen=True):
     extension_seconds: int
 
 
+class TagsPropagation(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Which of the alarm's tags its actions tell, by the API's members. Without keys: all tags."""
+
+    Enabled: bool
+    IncludedTagKeys: Sequence[str] | None = None
+    ExcludedTagKeys: Sequence[str] | None = None
+
+
+class ActionConfiguration(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What actions tell beside the state, by the API's members."""
+
+    AlarmTagsPropagation: TagsPropagation | None = None
+
+
 class AlarmDefinition(msgspec.Struct, frozen=True, omit_defaults=True):
     """One alarm as it was put. It has a threshold and either a metric or queries; a composite alarm has a rule."""
 
@@ -87,6 +101,7 @@ class AlarmDefinition(msgspec.Struct, frozen=True, omit_defaults=True):
     """Members MetricDataQuery of the API."""
     rule: str | None = None
     suppressor: Suppressor | None = None
+    action_configuration: ActionConfiguration | None = None
 
     @property
     def is_composite(self) -> bool:
@@ -119,6 +134,20 @@ class Alarm(msgspec.Struct, omit_defaults=True):
     def name(self) -> str:
         """Unique in the account and Region."""
         return self.definition.name
+
+    @property
+    def told_tags(self) -> dict[str, str] | None:
+        """The tags that topics and functions are told with the state; None: they are told of no tags."""
+        configuration = self.definition.action_configuration
+        propagation = None if configuration is None else configuration.AlarmTagsPropagation
+        if propagation is None or not propagation.Enabled:
+            return None
+        included, excluded = propagation.IncludedTagKeys, propagation.ExcludedTagKeys or ()
+        return {
+            key: value
+            for key, value in self.tags.items()
+            if (included is None or key in included) and key not in excluded
+        }
 
     @property
     def arn(self) -> str:

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
+
 from hashrange.cloudwatch.alarms.alarm import Alarm
 from hashrange.cloudwatch.statistic import SIMPLE_STATISTICS
 
@@ -20,6 +22,7 @@ def describe_alarm(alarm: Alarm) -> Mapping[str, Any]:
         "OKActions": list(definition.actions.ok),
         "AlarmActions": list(definition.actions.alarm),
         "InsufficientDataActions": list(definition.actions.insufficient_data),
+        "ActionConfiguration": msgspec.to_builtins(definition.action_configuration),
         "StateValue": alarm.state,
         "StateReason": alarm.reason,
         "StateReasonData": alarm.reason_data,

@@ -16,11 +16,22 @@ from hashrange.cloudwatch.alarms.region_names import REGION_NAMES
 from hashrange.cloudwatch.queries import MetricDataQuery, Queries
 from hashrange.cloudwatch.statistic import SIMPLE_STATISTICS
 
+TAGS_FOUND = "SUCCESS"
+"""Status of tags that could be read, which they always can here. Source: CloudWatch user guide, *Alarm tags in action payloads*; it names
+the members of the status, those of the tags are (unconfirmed)."""
+
 
 def notification_of(told: AlarmAction) -> Mapping[str, Any]:
     """The message of a notification."""
     alarm = told.alarm
     definition = alarm.definition
+    told_tags = alarm.told_tags
+    tags: dict[str, Any] = {}
+    if told_tags is not None:
+        tags = {
+            "AlarmTags": [{"Key": key, "Value": value} for key, value in told_tags.items()],
+            "AlarmTagsStatus": TAGS_FOUND,
+        }
     return {
         "AlarmName": alarm.name,
         "AlarmDescription": definition.description,
@@ -35,7 +46,9 @@ def notification_of(told: AlarmAction) -> Mapping[str, Any]:
         "OKActions": list(definition.actions.ok),
         "AlarmActions": list(definition.actions.alarm),
         "InsufficientDataActions": list(definition.actions.insufficient_data),
-    } | ({"AlarmRule": definition.rule} if definition.is_composite else {"Trigger": _trigger(alarm)})
+        **({"AlarmRule": definition.rule} if definition.is_composite else {"Trigger": _trigger(alarm)}),
+        **tags,
+    }
 
 
 def subject_of(told: AlarmAction) -> str:
@@ -103,8 +116,17 @@ def lambda_event(told: AlarmAction) -> Mapping[str, Any]:
             "state": _state(alarm, told.at_seconds),
             "previousState": _state(told.previous, told.previous.updated_seconds),
             "configuration": description | _configuration(alarm),
+            **_event_tags(alarm),
         },
     }
+
+
+def _event_tags(alarm: Alarm) -> dict[str, Any]:
+    tags = alarm.told_tags
+    if tags is None:
+        return {}
+    told = [{"key": key, "value": value} for key, value in tags.items()]
+    return {"alarmTags": told, "alarmTagsStatus": TAGS_FOUND}
 
 
 def _state(alarm: Alarm, at_seconds: float) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Which members do requests on functions share? Their types and constraints; which ask for what cannot be honoured.
 
 Members have the service's own names. Constraints are those of the service model, except for two numbers of Lambda's quotas page: it
-gives functions that are no managed instances at most 900 seconds and 10,240 MB. Patterns are checked where a member is read.
+gives functions that are no managed instances at most 1,800 seconds and 10,240 MB. Patterns are checked where a member is read.
 """
 
 import re

@@ -166,7 +166,7 @@ async def _write(scope: Scope, request: ExecuteTransactionRequest, statements: l
     content = begin_digest(request)
     writes = _checked_writes(statements, request.TransactStatements, content)
     steps = _planned_steps(scope, writes, request.TransactStatements)
-    transacted = await commit_steps(scope, steps, request.ClientRequestToken, content)
+    transacted = await commit_steps(scope, steps, request.ClientRequestToken, content, meter)
     record_written_usage(meter, transacted, steps, [step.table.name for step in steps])
     return {"Responses": []}
 

@@ -10,7 +10,7 @@ from hashrange.limits import TRANSACTION_FACTOR, TRANSACTION_SIZE_MAX_BYTES
 from hashrange.operations.meter import Meter, TransactedReadUsage
 from hashrange.operations.operation import Scope
 from hashrange.operations.transactions.reasons import cancelled
-from hashrange.operations.transactions.size_and_units import check_read_size
+from hashrange.operations.transactions.size_and_units import check_read_size, record_cancelled_usage
 from hashrange.operations.transactions.tokens import ContentDigest
 from hashrange.store.interface import Transacted, TransactionRefused, TransactionStep
 from hashrange.store.request_ids import new_request_id
@@ -19,16 +19,22 @@ from hashrange.tables.open_table import OpenTable
 
 
 async def commit_steps(
-    scope: Scope, steps: Sequence[TransactionStep], client_token: str | None, content: ContentDigest | None
+    scope: Scope,
+    steps: Sequence[TransactionStep],
+    client_token: str | None,
+    content: ContentDigest | None,
+    meter: Meter,
 ) -> Transacted:
     """Commit all transaction steps. `content` is the request's digest, None without a ClientRequestToken.
 
-    Raises what `Store.transact` raises, but instead of TransactionRefused the error that `cancelled` makes of it.
+    Raises what `Store.transact` raises, but instead of TransactionRefused the error that `cancelled` makes of it; then the
+    meter has what the refused steps consumed.
     """
     token = None if content is None or client_token is None else content.token(scope, client_token)
     try:
         return await scope.store.transact(steps, token, new_request_id())
     except TransactionRefused as refusal:
+        record_cancelled_usage(meter, steps, refusal.reasons)
         raise cancelled(refusal.reasons) from None
 
 

@@ -35,7 +35,10 @@ def cancelled(refusals: list[ApiError | None]) -> ApiError:
             return refusal
     reasons = list(map(_reason, refusals))
     message = CANCELLED.format(codes=", ".join([str(reason["Code"]) for reason in reasons]))
-    return TransactionCanceledException(message, CancellationReasons=Items(reasons))
+    error = TransactionCanceledException(message, CancellationReasons=Items(reasons))
+    asked_ms = [one.retry_after_ms for one in refusals if one is not None and one.retry_after_ms is not None]
+    error.retry_after_ms = max(asked_ms, default=None)
+    return error
 
 
 def _reason(refusal: ApiError | None) -> Structure:

@@ -57,7 +57,7 @@ async def transact_write_items(scope: Scope, request: TransactWriteItemsRequest,
     content = begin_digest(request)
     actions = _checked_actions(request.TransactItems, content)
     steps = _planned_steps(scope, actions)
-    transacted = await commit_steps(scope, steps, request.ClientRequestToken, content)
+    transacted = await commit_steps(scope, steps, request.ClientRequestToken, content, meter)
     record_written_usage(meter, transacted, steps, [action.table_name for action in actions])
     if request.ReturnItemCollectionMetrics != "SIZE" or transacted.report is not None:
         return {}

@@ -54,10 +54,13 @@ def check_alarm_choice(path: str, value: str, allowed: Sequence[str]) -> None:
         raise _unfit(path, value, sentences.NOT_IN.format(values=", ".join(allowed)))
 
 
-def check_alarm_count(path: str, members: Sequence[object], most: int) -> None:
-    """Raise ServiceError for a list with too many members."""
-    if len(members) > most:
-        raise _unfit(path, str(list(members)), sentences.LONGER.format(most=most))
+def check_alarm_count(path: str, members: Sequence[object], most: int, least: int = 0) -> None:
+    """Raise ServiceError for a list with too many or too few members."""
+    if not least <= len(members) <= most:
+        constraint = (
+            sentences.LONGER.format(most=most) if len(members) > most else sentences.SHORTER.format(least=least)
+        )
+        raise _unfit(path, str(list(members)), constraint)
 
 
 def check_alarm_number(path: str, value: float) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from hashrange.aws_services.operation import Caller, ServiceError
-from hashrange.cloudwatch.alarms.alarm import Alarm, AlarmActions
+from hashrange.cloudwatch.alarms.alarm import ActionConfiguration, Alarm, AlarmActions
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.api.checks import check_alarm_count, check_alarm_length, refuse_alarm
 from hashrange.cloudwatch.alarms.region_names import REGION_NAMES
@@ -15,6 +15,7 @@ from hashrange.cloudwatch.limits import (
     ALARM_ACTION_LENGTH_MAX,
     ALARM_ACTIONS_MAX,
     ALARM_NAME_LENGTH_MAX,
+    ALARM_TAG_KEY_LENGTH_MAX,
     ALARM_TAGS_MAX,
     ALARMS_DELETED_MAX,
     ALARMS_MAX,
@@ -81,6 +82,23 @@ def _check_topic(alarms: Alarms, caller: Caller, action: str) -> None:
         refuse_alarm(sentences.TOPIC_ELSEWHERE.format(region=topic[1], supported=caller.region))
 
 
+def check_action_configuration(configuration: ActionConfiguration | None) -> None:
+    """Raise ServiceError for keys of tags that are too many or too long, or given in both lists."""
+    propagation = None if configuration is None else configuration.AlarmTagsPropagation
+    if propagation is None:
+        return
+    lists = ("IncludedTagKeys", propagation.IncludedTagKeys), ("ExcludedTagKeys", propagation.ExcludedTagKeys)
+    for name, keys in lists:
+        if keys is None:
+            continue
+        path = f"ActionConfiguration.AlarmTagsPropagation.{name}"
+        check_alarm_count(path, keys, ALARM_TAGS_MAX, 1)
+        for place, key in enumerate(keys, 1):
+            check_alarm_length(f"{path}.{place}", key, ALARM_TAG_KEY_LENGTH_MAX)
+    if all(keys is not None for _, keys in lists):
+        refuse_alarm(sentences.TAG_KEYS_TWICE)
+
+
 def check_alarm_tag_keys(path: str, keys: Iterable[str]) -> None:
     """Raise ServiceError if a key is reserved."""
     for place, key in enumerate(keys, 1):
@@ -93,7 +111,7 @@ def tags_of(tags: Sequence[TagMember] | None) -> dict[str, str]:
     check_alarm_tag_keys("Tags", [tag.Key for tag in tags or ()])
     found: dict[str, str] = {}
     for place, tag in enumerate(tags or (), 1):
-        check_length(f"Tags.{place}.Key", tag.Key, 128)
+        check_length(f"Tags.{place}.Key", tag.Key, ALARM_TAG_KEY_LENGTH_MAX)
         check_length(f"Tags.{place}.Value", tag.Value, 256, 0)
         if tag.Key in found:
             refuse_value(sentences.TAG_TWICE.format(key=tag.Key))

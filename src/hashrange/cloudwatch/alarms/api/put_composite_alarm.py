@@ -1,12 +1,12 @@
 """PutCompositeAlarm: creates an alarm whose state follows from those of other alarms, or replaces its definition."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
 from hashrange.aws_services.operation import Caller, ServiceOperation
-from hashrange.cloudwatch.alarms.alarm import AlarmDefinition, Suppressor, name_in
+from hashrange.cloudwatch.alarms.alarm import ActionConfiguration, AlarmDefinition, Suppressor, name_in
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.api.checks import (
     check_alarm_length,
@@ -14,7 +14,14 @@ from hashrange.cloudwatch.alarms.api.checks import (
     require_alarm_member,
     word_alarm_fault,
 )
-from hashrange.cloudwatch.alarms.api.members import TagMember, actions_of, check_alarm_name, check_alarm_place, tags_of
+from hashrange.cloudwatch.alarms.api.members import (
+    TagMember,
+    actions_of,
+    check_action_configuration,
+    check_alarm_name,
+    check_alarm_place,
+    tags_of,
+)
 from hashrange.cloudwatch.alarms.rule import RuleError, read_rule
 from hashrange.cloudwatch.limits import (
     ALARM_DESCRIPTION_LENGTH_MAX,
@@ -39,7 +46,7 @@ class PutCompositeAlarmRequest(msgspec.Struct, frozen=True):
     ActionsSuppressor: str | None = None
     ActionsSuppressorWaitPeriod: Annotated[int, Meta(ge=0, le=CLOUDWATCH_INTEGER_MAX)] | None = None
     ActionsSuppressorExtensionPeriod: Annotated[int, Meta(ge=0, le=CLOUDWATCH_INTEGER_MAX)] | None = None
-    ActionConfiguration: dict[str, Any] | None = None
+    ActionConfiguration: "ActionConfiguration | None" = None
 
 
 async def put_composite_alarm(alarms: Alarms, caller: Caller, request: PutCompositeAlarmRequest) -> None:
@@ -47,8 +54,7 @@ async def put_composite_alarm(alarms: Alarms, caller: Caller, request: PutCompos
     check_alarm_name(request.AlarmName)
     if request.AlarmDescription is not None:
         check_alarm_length("AlarmDescription", request.AlarmDescription, ALARM_DESCRIPTION_LENGTH_MAX, 0)
-    if request.ActionConfiguration is not None:
-        refuse_alarm(sentences.NOT_SUPPORTED.format(member="ActionConfiguration"))
+    check_action_configuration(request.ActionConfiguration)
     check_alarm_length("AlarmRule", request.AlarmRule, ALARM_RULE_LENGTH_MAX)
     _check_rule(alarms, caller, request)
     check_alarm_place(alarms, caller, request.AlarmName, is_composite=True)
@@ -65,6 +71,7 @@ async def put_composite_alarm(alarms: Alarms, caller: Caller, request: PutCompos
         ),
         rule=request.AlarmRule,
         suppressor=_suppressor(caller, request),
+        action_configuration=request.ActionConfiguration,
     )
     await alarms.put(caller.account, caller.region, definition, tags_of(request.Tags))
 

@@ -8,6 +8,7 @@ from hashrange.aws_services.operation import Caller, ServiceOperation
 from hashrange.cloudwatch.alarms.alarm import (
     COMPARISONS,
     MISSING_DATA,
+    ActionConfiguration,
     AlarmDefinition,
     Threshold,
     WatchedMetric,
@@ -22,7 +23,14 @@ from hashrange.cloudwatch.alarms.api.checks import (
     require_alarm_member,
     word_alarm_fault,
 )
-from hashrange.cloudwatch.alarms.api.members import TagMember, actions_of, check_alarm_name, check_alarm_place, tags_of
+from hashrange.cloudwatch.alarms.api.members import (
+    TagMember,
+    actions_of,
+    check_action_configuration,
+    check_alarm_name,
+    check_alarm_place,
+    tags_of,
+)
 from hashrange.cloudwatch.api.checks import (
     DimensionMember,
     IntegerFromOne,
@@ -77,7 +85,7 @@ class PutMetricAlarmRequest(msgspec.Struct, frozen=True):
     EvaluationInterval: int | None = None
     EvaluationWindow: dict[str, Any] | None = None
     WarmUpConfiguration: dict[str, Any] | None = None
-    ActionConfiguration: dict[str, Any] | None = None
+    ActionConfiguration: "ActionConfiguration | None" = None
 
 
 async def put_metric_alarm(alarms: Alarms, caller: Caller, request: PutMetricAlarmRequest) -> None:
@@ -90,10 +98,10 @@ async def put_metric_alarm(alarms: Alarms, caller: Caller, request: PutMetricAla
         "EvaluationInterval",
         "EvaluationWindow",
         "WarmUpConfiguration",
-        "ActionConfiguration",
     ):
         if getattr(request, member) is not None:
             refuse_alarm(sentences.NOT_SUPPORTED.format(member=member))
+    check_action_configuration(request.ActionConfiguration)
     threshold = _threshold(request)
     check_alarm_place(alarms, caller, request.AlarmName, is_composite=False)
     metric = queries = None
@@ -120,6 +128,7 @@ async def put_metric_alarm(alarms: Alarms, caller: Caller, request: PutMetricAla
         threshold,
         metric,
         queries,
+        action_configuration=request.ActionConfiguration,
     )
     await alarms.put(caller.account, caller.region, definition, tags_of(request.Tags))
 

@@ -10,6 +10,7 @@ from hashrange.messages.aws_forms import RATE_EXCEEDED, SERVICE_FAILED
 from hashrange.server.cut_replies import cut_reply
 from hashrange.server.incoming import Respond
 from hashrange.service.faulted_calls import HALF
+from hashrange.wire.http import retry_after_line
 
 
 class ServiceFaults:
@@ -25,6 +26,12 @@ class ServiceFaults:
         if "throttle" in kinds:
             return ServiceError("ThrottlingException", RATE_EXCEEDED)
         return self._internal_error() if kinds & {"error", "drop"} else None
+
+    @property
+    def _extra(self) -> bytes:
+        """The header line that says when to retry a throttled request; empty if there is none."""
+        asked_ms = [fault.retry_after_ms for fault in self._met if fault.retry_after_ms is not None]
+        return retry_after_line(max(asked_ms)) if asked_ms else b""
 
     def carried_out(self) -> ServiceError | None:
         """Draw the faults that come after the operation, which has succeeded; returns the error that takes the place of its reply."""
@@ -55,7 +62,7 @@ class ServiceFaults:
     def _respond(
         self, respond: Respond, status: int, body: bytes, content_type: bytes | None = None, extra: bytes = b""
     ) -> None:
-        send = partial(respond, status, body, content_type, extra)
+        send = partial(respond, status, body, content_type, extra + self._extra)
         if self.cut_share is not None:
             send = partial(cut_reply, respond, status, body, self.cut_share)
         if self.late_seconds:

@@ -17,7 +17,7 @@ from hashrange.server.protocols.dynamodb_json.writing import reply_json
 from hashrange.server.protocols.first_fault import first_fault
 from hashrange.service.call import Call
 from hashrange.wire.fallback import holds_unread_values
-from hashrange.wire.http import HttpRequest
+from hashrange.wire.http import HttpRequest, retry_after_line
 from hashrange.wire.identifiers import request_id_of
 from hashrange.wire.piecewise import free_request
 
@@ -36,6 +36,8 @@ class JsonCall(Call):
     """True if the body, once its content coding was removed, had more than SURELY_QUICK_BYTES."""
     status: int = 200
     body: bytes = b""
+    extra: bytes = b""
+    """Header lines beyond those of every reply, with line ends."""
 
     @property
     def has_left(self) -> bool:
@@ -54,6 +56,8 @@ class JsonCall(Call):
         if isinstance(error, RequestFault) and holds_unread_values(self.operation.rules, self.request):
             wording = "older"
         self.status, self.body = error.http_status, error_body(error, wording)
+        if error.retry_after_ms is not None:
+            self.extra = retry_after_line(error.retry_after_ms)
         if self.is_large:
             free_request(self.request)
 
@@ -63,11 +67,11 @@ class JsonCall(Call):
 
     def send(self) -> None:
         """Send the written reply."""
-        self.respond(self.status, self.body)
+        self.respond(self.status, self.body, None, self.extra)
 
     def replace_reply(self, error: ApiError) -> None:
         """Write this error instead of the reply."""
-        self.status, self.body = error.http_status, error_body(error)
+        self.status, self.body, self.extra = error.http_status, error_body(error), b""
 
     def cut_reply(self, share: float) -> None:
         """Send this share of the written reply, and end the connection."""

@@ -35,7 +35,7 @@ class LoggedCall(JsonCall):
 
     def send(self) -> None:
         """Send the reply, with tables and capacity for the access log."""
-        self.respond(self.status, self.body, used=self.used)
+        self.respond(self.status, self.body, None, self.extra, self.used)
 
     def fail(self, error: BaseException) -> None:
         """Log an internal error (unless Abandoned) and answer 500, with tables and capacity for the access log."""
