@@ -55,6 +55,7 @@ FILE_MODULES = (
     "server/process.py",
     "testing/environment.py",
     "testing/own_process.py",
+    "cli/log_lines.py",  # writes to the descriptor of standard error, on a thread
     "cli/checkup/machine.py",
     "cli/checkup/modes.py",
     "cli/checkup/sdk_settings.py",
