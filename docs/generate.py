@@ -116,7 +116,7 @@ def commands_page() -> str:
     """docs/commands.md."""
     from hashrange.cli.main import COMMANDS, help_text
 
-    os.environ["COLUMNS"] = "100"
+    os.environ["COLUMNS"] = "80"
     parts = [
         "# Commands\n\n<!-- Written by `make docs` from each command's help; do not edit. -->\n",
         fenced("hashrange --help", help_text()),

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "hashrange"
 
 LAYERS = (
-    {"errors", "messages", "limits", "clock", "settings", "soon", "terminal"},
+    {"errors", "messages", "limits", "clock", "settings", "soon", "terminal", "written"},
     {"items", "aws_services"},
     {"expressions", "wire", "sts"},
     {"tables"},
@@ -57,6 +57,7 @@ FILE_MODULES = (
     "testing/own_process.py",
     "cli/checkup/machine.py",
     "cli/checkup/modes.py",
+    "cli/folding.py",  # the width of the terminal
     "cli/checkup/sdk_settings.py",
     "cli/settings_sources.py",
 )

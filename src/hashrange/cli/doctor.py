@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
-from hashrange.cli.checkup.finding import Finding, surprising
+from hashrange.cli.checkup.finding import Finding, FindingVerdict, surprising
 from hashrange.cli.checkup.sdk_settings import (
     endpoint_of_clients,
     find_keys,
@@ -17,8 +17,9 @@ from hashrange.cli.checkup.sdk_settings import (
     read_profile,
     without_user,
 )
+from hashrange.cli.folding import Colour, HeadedLine
 from hashrange.cli.main import DONE, FAILED, count
-from hashrange.cli.output import say
+from hashrange.cli.output import say, say_unfolded
 from hashrange.cli.parsing import CommandParser, command_parser, parse
 from hashrange.cli.remote import PLACEHOLDER_KEY
 from hashrange.cli.settings_sources import current_environment
@@ -30,6 +31,7 @@ EXAMPLE = """example:
 Looks at this environment as an SDK does that is given nothing in its code: variables AWS_…, then the profile in ~/.aws. Sends a few
 small requests to the endpoint, and none to AWS. Changes nothing, and prints no secrets. Exit code 1 if something is wrong.
 """
+COLOURS: dict[FindingVerdict, Colour] = {"ok": "green", "note": "blue", "hint": "yellow", "wrong": "red"}
 WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - read, not bound to
 
 
@@ -41,11 +43,12 @@ def run(words: list[str]) -> int:
     for finding in examine(environment, options.endpoint_url, options.profile):
         findings.append(finding)
         if not options.json:
-            say(f"{finding.verdict:<6} {finding.subject:<12} {finding.sentence}", is_flushed=True)
+            head = f"{finding.verdict:<6} {finding.subject:<12} "
+            say(HeadedLine(head, finding.sentence, finding.verdict, COLOURS[finding.verdict]), is_flushed=True)
     wrong = sum(one.verdict == "wrong" for one in findings)
     hints = sum(one.verdict == "hint" for one in findings)
     if options.json:
-        say(*map(escape_json, json.dumps([one._asdict() for one in findings], indent=2).split("\n")))
+        say_unfolded(*map(escape_json, json.dumps([one._asdict() for one in findings], indent=2).split("\n")))
     else:
         say("", f"{count(wrong, 'fault')}, {count(hints, 'hint')}.")
     return FAILED if wrong else DONE

@@ -36,6 +36,8 @@ SIGNING_NAMES = {"cloudwatch": "monitoring"}
 """Services that are signed for by another name than DynamoDB's."""
 ADMIN_PREFIX = "/_hashrange/v1/"
 DEFAULT_ENDPOINT = "http://127.0.0.1:8000"
+ENDPOINT_FLAGS = ("--endpoint", "--endpoint-url")
+"""Both are the same. The second is that of the AWS CLI."""
 ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL")
 DEFAULT_REGION = "us-east-1"
 PLACEHOLDER_KEY = "hashrange"
@@ -52,10 +54,11 @@ _KEY_FAULTS = {
 
 
 def add_endpoint(parser: CommandParser) -> None:
-    """Let a command take the option `--endpoint`; see `endpoint_of`."""
+    """Let a command take the option `--endpoint`, by both its names; see `endpoint_of`."""
     parser.set_defaults(endpoint=None)
     parser.add_argument(
-        "--endpoint",
+        *ENDPOINT_FLAGS,
+        dest="endpoint",
         metavar="URL",
         help=f"Where the server is; AWS_ENDPOINT_URL_DYNAMODB and AWS_ENDPOINT_URL are heard too. [{DEFAULT_ENDPOINT}]",
     )

@@ -15,17 +15,15 @@ from hashrange.settings import Option, Settings, options
 EXAMPLE = """example:
   hashrange serve --port 8001 --data-dir ./shop-data
 
-Every option may also stand in the TOML file given by --config (or {variable}), or in the environment:
---data-dir, data_dir = "…" and HASHRANGE_DATA_DIR=… are the same. Flags win over the environment, and it over the file.
+Every option may also stand in the TOML file given by --config (or {variable}), or in the environment: --data-dir, data_dir = "…" and
+HASHRANGE_DATA_DIR=… are the same. Flags win over the environment, and it over the file.
 """
 
-READY = (
-    "Hashrange serves DynamoDB at {endpoint}, {place}. Point boto3, the AWS CLI or the JavaScript SDK at it with"
-    " AWS_ENDPOINT_URL_DYNAMODB={endpoint} (or endpoint_url=, --endpoint-url, endpoint:)."
-)
-
-DAX_READY = " DAX clients connect to {endpoint}."
-RUNS_CODE = " Functions are switched on: whoever reaches this port can run code on this machine, with the rights of this process."
+READY = "Hashrange serves DynamoDB at {endpoint}, {place}{dax}."
+"""The first line that a server prints, once it is ready. Programs that start a server read the endpoint in it."""
+DAX_READY = ", and DAX at {endpoint}"
+HOW_TO_CALL = "Set AWS_ENDPOINT_URL_DYNAMODB={endpoint} for SDKs and the AWS CLI."
+RUNS_CODE = "Functions are on: whoever reaches this port can run code on this machine, with the rights of this process."
 
 _PLACEHOLDERS = {
     "host": "ADDRESS",
@@ -34,6 +32,9 @@ _PLACEHOLDERS = {
     "sns_endpoint": "URL",
     "otlp_endpoint": "URL",
     "dax_advertise": "HOST",
+    "allowed_hosts": "NAMES",
+    "allowed_origins": "ORIGINS",
+    "metrics_from": "KEYS",
     "kinesis_endpoint": "URL",
     "others": "URL",
 }
@@ -120,16 +121,16 @@ def start_server(settings: Settings, tell: Callable[[Settings, str, str | None],
 
 
 def announce(settings: Settings, endpoint: str, dax_endpoint: str | None = None) -> None:
-    """Print one line for the operator once the server is ready: endpoint, place of the data, a warning if functions run."""
+    """Print where the server is and how it is called, once it is ready, and a warning if functions run."""
     place = "in memory" if settings.data_dir is None else f"data in {settings.data_dir}"
     endpoint = reachable(endpoint)
     dax = "" if dax_endpoint is None else DAX_READY.format(endpoint=reachable(dax_endpoint))
-    runs_code = RUNS_CODE if settings.functions else ""
-    say(READY.format(endpoint=endpoint, place=place) + dax + runs_code, is_flushed=True)
+    lines = [READY.format(endpoint=endpoint, place=place, dax=dax), HOW_TO_CALL.format(endpoint=endpoint)]
+    say(*lines, *([RUNS_CODE] if settings.functions else []), is_flushed=True)
 
 
 def announce_as_local(settings: Settings, endpoint: str, dax_endpoint: str | None = None) -> None:
-    """Print our line and, behind it, those of DynamoDB Local, for which tools wait that start it; all once the server is ready."""
+    """Print our lines and, behind them, those of DynamoDB Local, for which tools wait that start it; all once the server is ready."""
     announce(settings, endpoint, dax_endpoint)
     say(*ready_lines(settings, int(endpoint.rpartition(":")[2])).split("\n"), is_flushed=True)
 

@@ -12,8 +12,7 @@ from hashrange.store.snapshot_file import SnapshotWriter, StoredRow, replaced_fi
 
 EXAMPLE = """example:
   hashrange snapshot shop.snapshot
-
-A server that begins with the file: hashrange serve --in-memory --snapshot shop.snapshot
+  hashrange serve --in-memory --snapshot shop.snapshot  # begins with it
 
 The file holds all tables, items, streams and tokens of all accounts and Regions, as of one moment; it replaces a file of the
 same name. The server goes on meanwhile. It needs its admin API (--admin).

@@ -8,7 +8,7 @@ from typing import Any
 
 from hashrange.cli.following import Following, Record, ShardTrimmed, StreamGone
 from hashrange.cli.main import DONE, FAILED, refuse
-from hashrange.cli.output import OutputError, complain, say
+from hashrange.cli.output import OutputError, complain, say, say_unfolded
 from hashrange.cli.parsing import CommandParser, command_parser, parse
 from hashrange.cli.remote import DEFAULT_REGION, RefusedRequest, Remote, add_endpoint, endpoint_of
 from hashrange.cli.settings_sources import current_environment
@@ -116,8 +116,10 @@ def show(records: list[Record], *, is_json: bool) -> None:
     from hashrange.cli.change_lines import change_line
 
     if records:
-        to_line = json_line if is_json else change_line
-        say(*map(to_line, records), is_flushed=True)
+        if is_json:
+            say_unfolded(*map(json_line, records), is_flushed=True)
+        else:
+            say(*map(change_line, records), is_flushed=True)
 
 
 def json_line(record: Record) -> str:

@@ -33,12 +33,12 @@ def begin_process(folder: Path, words: list[str]) -> subprocess.Popen[str]:
 
 
 class Serving:
-    """A started `hashrange` process, and the line that it printed."""
+    """A started `hashrange` process, and the two lines that it printed."""
 
     def __init__(self, folder: Path, words: list[str]) -> None:
         self.process = begin_process(folder, words)
         assert self.process.stdout is not None
-        self.line = self.process.stdout.readline()
+        self.line = self.process.stdout.readline() + self.process.stdout.readline()
         self.endpoint = next((word.rstrip(",") for word in self.line.split() if "://" in word), "")
 
     def stop(self, signal_number: int = signal.SIGTERM) -> tuple[int, str, str]:
