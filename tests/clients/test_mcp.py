@@ -224,9 +224,26 @@ def test_errors_are_told_in_the_words_of_the_database(database: Database) -> Non
     ]
     _, told = call_all(database, calls)
     assert "ResourceNotFoundException" in told[0]
+    assert "The tool list_tables lists all tables." in told[0]
     assert "Invalid KeyConditionExpression" in told[1]
-    assert "less than or equal to 100" in told[2]
-    assert "key" in told[3]
+    assert told[2] == "scan: limit is 1000; it must be a number of at most 100."
+    assert told[3] == "get_item needs the argument key."
+
+
+def test_misspelt_names_are_told_with_those_that_were_meant(database: Database) -> None:
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("describe_table", {"table": "Userz"}),
+        ("get_item", {"tabel": "Users", "table": "Users", "key": {"id": "1"}}),
+        ("get_item", {"table": "Users", "key": 5}),
+        ("scan", {"table": "Users", "names": {"#n": 5}}),
+    ]
+    _, told = call_all(database, calls)
+    assert "Did you mean Users?" in told[0]
+    assert told[1:] == [
+        "get_item has no argument tabel. Did you mean table?",
+        "get_item: key is 5; it must be an object.",
+        "scan: #n of names is 5; it must be text.",
+    ]
 
 
 def test_a_server_that_is_not_there() -> None:

@@ -21,7 +21,8 @@ from hashrange.cli.folding import Colour, HeadedLine
 from hashrange.cli.main import DONE, FAILED, count
 from hashrange.cli.output import say, say_unfolded
 from hashrange.cli.parsing import CommandParser, command_parser, parse
-from hashrange.cli.remote import PLACEHOLDER_KEY
+from hashrange.cli.remote import ENDPOINT_FLAGS, PLACEHOLDER_KEY
+from hashrange.cli.serve import WILDCARDS
 from hashrange.cli.settings_sources import current_environment
 from hashrange.terminal import escape_json
 
@@ -32,7 +33,6 @@ Looks at this environment as an SDK does that is given nothing in its code: vari
 small requests to the endpoint, and none to AWS. Changes nothing, and prints no secrets. Exit code 1 if something is wrong.
 """
 COLOURS: dict[FindingVerdict, Colour] = {"ok": "green", "note": "blue", "hint": "yellow", "wrong": "red"}
-WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - read, not bound to
 
 
 def run(words: list[str]) -> int:
@@ -58,7 +58,9 @@ def build_parser() -> CommandParser:
     """The parser of `hashrange doctor`."""
     parser = command_parser("doctor", "Tell whether a server will start here, and whether clients reach it.", EXAMPLE)
     parser.set_defaults(endpoint_url=None, profile=None, json=False)
-    parser.add_argument("--endpoint-url", metavar="URL", help="The endpoint that your clients have in their code.")
+    parser.add_argument(
+        *ENDPOINT_FLAGS, dest="endpoint_url", metavar="URL", help="The endpoint that your clients have in their code."
+    )
     parser.add_argument("--profile", metavar="NAME", help="The profile that your clients have in their code.")
     parser.add_argument("--json", action="store_true", help="Print the findings as JSON.")
     return parser
@@ -73,9 +75,9 @@ def examine(environment: Mapping[str, str], endpoint_url: str | None, profile_na
     from hashrange.cli.checkup.named_files import look_at_named_files
 
     yield from look_at_installation()
-    settings, found = look_at_settings(environment)
+    settings, given_names, found = look_at_settings(environment)
     yield from found
-    yield from look_at_named_files(settings)
+    yield from look_at_named_files(settings, given_names)
     yield from look_at_data_folder(settings)
     yield from look_at_modes(settings)
     scheme = "http" if settings.tls_cert is None else "https"

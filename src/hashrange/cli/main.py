@@ -12,9 +12,10 @@ from importlib import import_module
 
 from hashrange.cli.folding import fold, fold_prose, prose_columns
 from hashrange.cli.output import OutputError, complain, flush, lines_of, say
-from hashrange.cli.parsing import UsageError, did_you_mean
+from hashrange.cli.parsing import UsageError
 from hashrange.errors import HashrangeError
 from hashrange.settings import SettingUnusable
+from hashrange.written.names import did_you_mean
 
 COMMANDS = {
     "serve": "serve DynamoDB's API over HTTP",

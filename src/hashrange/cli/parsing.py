@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from hashrange.cli.folding import fold, fold_prose, prose_columns
 from hashrange.cli.output import lines_of, say
 from hashrange.errors import HashrangeError
-from hashrange.written.names import nearest_name
+from hashrange.written.names import did_you_mean
 
 
 class UsageError(HashrangeError):
@@ -21,13 +21,15 @@ class HelpLayout(argparse.HelpFormatter):
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=prose_columns(sys.stdout))
 
-    def _split_lines(self, text: str, width: int) -> list[str]:
+    def lines_of_help(self, text: str, width: int) -> list[str]:
         """The lines of an option's help. argparse itself would also split words at hyphens."""
         return fold(" ".join(text.split()), width, 0)
 
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
+    def paragraphs(self, text: str, width: int, indent: str) -> str:
         """The lines of the description, and of the text at the end."""
         return "\n".join(fold_prose(text, width))
+
+    _split_lines, _fill_text = lines_of_help, paragraphs  # the names by which argparse calls them
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -94,9 +96,3 @@ def parse(parser: CommandParser, words: Sequence[str]) -> argparse.Namespace:
 def hint(name: str, known: Sequence[str], command: str = "hashrange serve") -> str:
     """A sentence with the known name that is most like `name`, or where to find all names; begins with a space."""
     return did_you_mean(name, known) or f" `{command} --help` lists what it knows."
-
-
-def did_you_mean(name: str, known: Sequence[str]) -> str:
-    """A sentence with the known name that is most like `name`, which begins with a space; empty if none is like it."""
-    near = nearest_name(name, known)
-    return "" if near is None else f" Did you mean {near}?"

@@ -10,6 +10,9 @@ from typing import Annotated, Any
 
 import msgspec
 
+from hashrange.written.checks import Checks
+from hashrange.written.values import fault_in
+
 VALUE_DEPTH_MAX = 40
 """Levels of an attribute value; the service lets 32 in."""
 _is_number = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?").fullmatch
@@ -120,8 +123,9 @@ def misfit(reply: Any, operation: str) -> str | None:
     """What is wrong with a decoded reply, for a message; None if commands can read it."""
     try:
         msgspec.convert(reply, SHAPES[operation], dec_hook=_checked)
-    except msgspec.ValidationError as error:
-        return str(error)
+    except msgspec.ValidationError:
+        checks: Checks = {ReadableValue: (lambda value: _is_value(value, VALUE_DEPTH_MAX), "an attribute value")}
+        return fault_in(reply, SHAPES[operation], "object", checks).removesuffix(".")
     return None
 
 

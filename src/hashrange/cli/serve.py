@@ -9,7 +9,8 @@ from hashrange.cli.dynamodb_local import is_dynamodb_local, ready_lines, transla
 from hashrange.cli.main import DONE, FAILED, refuse
 from hashrange.cli.output import complain, say
 from hashrange.cli.parsing import CommandParser, command_parser, parse
-from hashrange.cli.settings_sources import CONFIG_VARIABLE, current_environment, load_settings
+from hashrange.cli.settings_sources import CONFIG_VARIABLE, current_environment, in_given_names, load_settings
+from hashrange.errors import HashrangeError
 from hashrange.settings import Option, Settings, options
 
 EXAMPLE = """example:
@@ -23,6 +24,8 @@ READY = "Hashrange serves DynamoDB at {endpoint}, {place}{dax}."
 """The first line that a server prints, once it is ready. Programs that start a server read the endpoint in it."""
 DAX_READY = ", and DAX at {endpoint}"
 HOW_TO_CALL = "Set AWS_ENDPOINT_URL_DYNAMODB={endpoint} for SDKs and the AWS CLI."
+WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - read, not bound to
+"""Address that stands for all addresses → one at which this machine is reached."""
 RUNS_CODE = "Functions are on: whoever reaches this port can run code on this machine, with the rights of this process."
 
 _PLACEHOLDERS = {
@@ -48,11 +51,26 @@ def run(words: list[str]) -> int:
         words = translate(words)
     flags = vars(parse(build_parser(), words))
     config = flags.pop("config", None)
-    settings, warnings = load_settings(flags, current_environment(), config)
+    settings, warnings, given_names = load_settings(flags, current_environment(), config)
     start_logging(settings)
     for warning in warnings:
         complain(f"hashrange: {warning}")
-    return start_server(settings, announce_as_local if is_local else announce)
+    try:
+        return start_server(settings, announce_as_local if is_local else announce)
+    except HashrangeError as error:
+        sentence = _taken_by_hashrange(settings) if getattr(error, "is_port_taken", False) else None
+        error.args = (in_given_names(sentence or str(error), given_names),)
+        raise
+
+
+def _taken_by_hashrange(settings: Settings) -> str | None:
+    """The sentence for a port at which another Hashrange listens; None if it is another program."""
+    from hashrange.cli.checkup.endpoint import hashrange_at
+
+    own = hashrange_at(WILDCARDS.get(settings.host, settings.host), settings.port)
+    if own is None:
+        return None
+    return f"{settings.host}:{settings.port} is taken by another {own}. Use that one, stop it, or choose another port with --port."
 
 
 def build_parser() -> CommandParser:

@@ -55,6 +55,11 @@ OTLP_NOT_INSTALLED = (
 class ListenError(HashrangeError):
     """The server cannot listen on its address; the message names the address, the reason and the remedy."""
 
+    def __init__(self, sentence: str, *, is_port_taken: bool = False) -> None:
+        """`is_port_taken`: True if another program listens at the port of the endpoint."""
+        super().__init__(sentence)
+        self.is_port_taken = is_port_taken
+
 
 class Secrets(NamedTuple):
     """Credentials and TLS context, read from the settings' files before the store is opened; None for each not set."""
@@ -142,7 +147,8 @@ class Server:
                 acceptor.make_protocol, settings.host, settings.port, backlog=BACKLOG_CONNECTIONS
             )
         except (OSError, UnicodeError) as error:  # UnicodeError: a host name that DNS cannot represent
-            raise ListenError(listen_failure(settings, error)) from error
+            is_taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
+            raise ListenError(listen_failure(settings, error), is_port_taken=is_taken) from error
         try:
             for listening in self._listener.sockets:
                 bound_receive_buffer(listening.fileno())

@@ -10,3 +10,9 @@ def nearest_name(name: str, known: Iterable[str]) -> str | None:
     by_lowered = {one.lower(): one for one in known}
     near = difflib.get_close_matches(name.lower(), by_lowered, n=1)
     return by_lowered[near[0]] if near else None
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A sentence with the known name that is most like `name`, which begins with a blank; empty if none is like it."""
+    near = nearest_name(name, known)
+    return "" if near is None else f" Did you mean {near}?"

@@ -3,7 +3,8 @@
 from threading import Lock
 from typing import Any
 
-from hashrange.cli.remote import Remote
+from hashrange.cli.remote import RefusedRequest, Remote, names_of_tables
+from hashrange.written.names import did_you_mean
 
 
 class AskedServer:
@@ -22,7 +23,20 @@ class AskedServer:
         """Send a request without the members that are None; returns the reply. Raises RefusedRequest and RemoteError."""
         given = {name: value for name, value in members.items() if value is not None}
         with self._lock:
-            return self._server.ask(operation, service, **given)
+            try:
+                return self._server.ask(operation, service, **given)
+            except RefusedRequest as refusal:
+                table_name = given.get("TableName")
+                if refusal.code != "ResourceNotFoundException" or not isinstance(table_name, str):
+                    raise
+                names = names_of_tables(self._server.ask)
+                if table_name in names:  # what is not found is something else, such as an index
+                    raise
+                raise RefusedRequest(
+                    refusal.code,
+                    refusal.message,
+                    f"{refusal}.{did_you_mean(table_name, names)} The tool list_tables lists all tables.",
+                ) from None
 
     def end(self) -> None:
         """Let the request that is running fail, and all that wait; for another thread."""

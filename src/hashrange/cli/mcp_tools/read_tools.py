@@ -9,7 +9,7 @@ from hashrange.cli.mcp_tools.advice import advise
 from hashrange.cli.mcp_tools.asking import AskedServer
 from hashrange.cli.mcp_tools.evidence import gather_evidence
 from hashrange.cli.mcp_tools.pages import count_shown, shown_items
-from hashrange.cli.mcp_tools.plain_items import PlainValueWrong, plain_item, typed_item, typed_value
+from hashrange.cli.plain_items import PlainValueWrong, plain_item, typed_item, typed_value
 from hashrange.errors import ApiError, Malformed, RequestFault
 from hashrange.expressions.partiql.parser import read_statement
 from hashrange.expressions.partiql.reader import StatementReader
