@@ -30,7 +30,10 @@ EXAMPLE = """example:
   hashrange doctor
 
 Looks at this environment as an SDK does that is given nothing in its code: variables AWS_…, then the profile in ~/.aws. Sends a few
-small requests to the endpoint, and none to AWS. Changes nothing, and prints no secrets. Exit code 1 if something is wrong.
+small requests to the endpoint, and none to AWS. Changes nothing, and prints no secrets.
+
+ok needs no attention; a note is right for clients that have it in their code; a hint works, but surprises people; what is wrong fails.
+Exit code 1 if something is wrong.
 """
 COLOURS: dict[FindingVerdict, Colour] = {"ok": "green", "note": "blue", "hint": "yellow", "wrong": "red"}
 
@@ -46,11 +49,14 @@ def run(words: list[str]) -> int:
             head = f"{finding.verdict:<6} {finding.subject:<12} "
             say(HeadedLine(head, finding.sentence, finding.verdict, COLOURS[finding.verdict]), is_flushed=True)
     wrong = sum(one.verdict == "wrong" for one in findings)
-    hints = sum(one.verdict == "hint" for one in findings)
+    counted = [
+        count(sum(one.verdict == verdict for one in findings), noun)
+        for verdict, noun in (("wrong", "fault"), ("hint", "hint"), ("note", "note"))
+    ]
     if options.json:
         say_unfolded(*map(escape_json, json.dumps([one._asdict() for one in findings], indent=2).split("\n")))
     else:
-        say("", f"{count(wrong, 'fault')}, {count(hints, 'hint')}.")
+        say("", f"{', '.join(counted)}.")
     return FAILED if wrong else DONE
 
 
@@ -100,7 +106,10 @@ def examine(environment: Mapping[str, str], endpoint_url: str | None, profile_na
     keys = find_keys(environment, profile)
     bundle = environment.get("AWS_CA_BUNDLE") or profile.config.get("ca_bundle")
     access_key, secret_key = keys.access_key or PLACEHOLDER_KEY, keys.secret_key or PLACEHOLDER_KEY
-    yield from look_at_answers(url, ClientKeys(access_key, secret_key, keys.session_token, region, bundle))
+    are_stand_ins = keys.access_key is None and keys.secret_key is None
+    yield from look_at_answers(
+        url, ClientKeys(access_key, secret_key, keys.session_token, region, bundle, are_stand_ins)
+    )
 
 
 def _port_of(url: str) -> int | None:

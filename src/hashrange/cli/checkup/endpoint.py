@@ -11,7 +11,7 @@ from threading import Thread, Timer
 from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
-from hashrange.cli.checkup.finding import Finding, failing, fine, surprising
+from hashrange.cli.checkup.finding import Finding, failing, fine, noted, surprising
 from hashrange.cli.checkup.sdk_settings import without_user
 from hashrange.clock import SystemClock
 from hashrange.wire.outgoing_signature import OutgoingSigner, signed_headers
@@ -52,6 +52,8 @@ class ClientKeys(NamedTuple):
     region: str
     ca_bundle: str | None
     """File of certificates that the client trusts beside the machine's."""
+    are_stand_ins: bool = False
+    """True if no keys were found: those that clients have in their code are not known here."""
 
 
 def look_at_answers(url: str, keys: ClientKeys) -> Iterator[Finding]:
@@ -349,6 +351,12 @@ def _listed(parts: SplitResult, keys: ClientKeys) -> Iterator[Finding]:
         message = str(members.get("message") or members.get("Message") or "").partition("\n")[0][:200]
         if keys.session_token:
             message = message.replace(keys.session_token, "…")
+        if keys.are_stand_ins:
+            yield noted(
+                "request",
+                f"ListTables is refused without keys: {code}. Those that clients have in their code must be in the server's credentials file.",
+            )
+            return
         yield failing(
             "request",
             f"ListTables is refused: {code}: {message} The keys and Region of clients must be those of the server's credentials file.",
