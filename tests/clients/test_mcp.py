@@ -147,7 +147,7 @@ def test_a_hot_key_is_found(database: Database) -> None:
     _, (advised,) = call_all(database, [("advise_schema", {"table": "Hot"})])
     client.delete_table(TableName="Hot")
     (hot,) = [one for one in advised["advice"] if one["subject"] == "hot key"]
-    assert "240 of 360 units of a day are those of busy" in hot["evidence"]
+    assert "240 of 360 units of less than a minute are those of busy" in hot["evidence"]
 
 
 def test_nothing_is_written_unless_allowed(database: Database) -> None:

@@ -54,6 +54,7 @@ TABLE = _members(
         "StreamSpecification": _members({"StreamEnabled": bool}),
         "GlobalSecondaryIndexes": _list(INDEX),
         "LocalSecondaryIndexes": _list(INDEX),
+        "CreationDateTime": MOMENT,
         "ProvisionedThroughput": _members({"ReadCapacityUnits": COUNT, "WriteCapacityUnits": COUNT}),
     },
     KeySchema=KEY_SCHEMA,
@@ -100,7 +101,9 @@ SHAPES: dict[str, Any] = {
     "ExecuteStatement": _members({"NextToken": str}, Items=_list(ITEM)),
     "GetInsightRuleReport": _members(Contributors=_list(CONTRIBUTOR), AggregateValue=MEASURE),
     "GetItem": _members({"Item": ITEM}),
-    "GetMetricStatistics": _members({"Datapoints": _list(_members({"Sum": MEASURE, "SampleCount": MEASURE}))}),
+    "GetMetricStatistics": _members(
+        {"Datapoints": _list(_members({"Sum": MEASURE, "SampleCount": MEASURE}, Timestamp=MOMENT))}
+    ),
     "GetRecords": _members(
         {"NextShardIterator": TEXT_OR_NULL},
         Records=_list(_members({"userIdentity": dict}, eventName=str, dynamodb=CHANGE)),
@@ -111,6 +114,7 @@ SHAPES: dict[str, Any] = {
     "Query": PAGE,
     "Scan": PAGE,
     "UpdateItem": WRITTEN,
+    "GET info": _members(service_time=MOMENT),
     "GET dax": _members(nodes=_list(DAX_NODE)),
     "POST snapshots": _members(snapshot=DIGITS, service_time=MOMENT),
     "POST snapshots/rows": _members(rows=list[tuple[bytes, bytes]]),

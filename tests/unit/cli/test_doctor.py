@@ -270,13 +270,12 @@ def test_clients_with_everything_in_their_code_are_not_wrong(doctor: Doctor, end
     assert "endpoint" not in found
 
 
-def test_keys_that_are_only_in_code_are_not_refused_here(doctor: Doctor, tmp_path: Path) -> None:
+def test_keys_that_are_only_in_code_are_not_refused_here(doctor: Doctor) -> None:
     """Without keys, a server with a credentials file can only be asked with stand-ins."""
-    credentials = tmp_path / "credentials.toml"
-    credentials.write_text('[[credential]]\naccess_key = "mine"\nsecret_key = "secret"\n', encoding="utf-8")
-    with server(Settings(data_dir=None, port=0, credentials=str(credentials))) as database:
-        verdict, sentence = doctor("--endpoint", database.endpoint, expected=0)["request"]
+    refusal = b'{"__type": "com.amazon.coral.service#UnrecognizedClientException", "message": "The security token is invalid."}'
+    with Answering(400, refusal) as other:
+        verdict, sentence = doctor("--endpoint", other.url, expected=0)["request"]
         assert verdict == "note"
         assert "must be in the server's credentials file" in sentence
         keys = {"AWS_ACCESS_KEY_ID": "other", "AWS_SECRET_ACCESS_KEY": "other"}
-        assert doctor("--endpoint", database.endpoint, expected=1, **keys)["request"][0] == "wrong"
+        assert doctor("--endpoint", other.url, expected=1, **keys)["request"][0] == "wrong"

@@ -1,9 +1,10 @@
 """How do tools ask a server? One request at a time, whichever thread the protocol's library runs a tool on; refusals are raised as they are."""
 
+import contextlib
 from threading import Lock
 from typing import Any
 
-from hashrange.cli.remote import RefusedRequest, Remote, names_of_tables
+from hashrange.cli.remote import RefusedRequest, Remote, RemoteError, names_of_tables
 from hashrange.written.names import did_you_mean
 
 
@@ -18,6 +19,12 @@ class AskedServer:
     def place(self) -> str:
         """Endpoint and Region, for messages."""
         return f"{self._server.endpoint}, {self._server.region}"
+
+    def service_seconds(self) -> float:
+        """Service time: by the admin API, which can move it, or else the time of the last reply."""
+        with self._lock, contextlib.suppress(RemoteError):
+            return float(self._server.operate("GET", "info")["service_time"])
+        return self._server.replied_at_seconds
 
     def ask(self, operation: str, service: str = "dynamodb", /, **members: Any) -> Any:
         """Send a request without the members that are None; returns the reply. Raises RefusedRequest and RemoteError."""
