@@ -15,6 +15,7 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from hashrange.cli.main import FAILED, UNREAD, WRONG_USE
+from hashrange.messages.installing import how_to_install
 from hashrange.settings import Settings
 from hashrange.testing import server
 from hashrange.testing.database import Database
@@ -301,7 +302,7 @@ def test_the_extra_may_be_missing() -> None:
     environment = {**os.environ, **ENVIRONMENT}
     told = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
     assert told.returncode == FAILED
-    assert "pip install 'hashrange[mcp]'" in told.stderr
+    assert how_to_install("mcp") in told.stderr
 
 
 def test_another_version_of_the_sdk_is_told(tmp_path: Path) -> None:
@@ -315,7 +316,7 @@ def test_another_version_of_the_sdk_is_told(tmp_path: Path) -> None:
     assert told.stderr.startswith(
         "hashrange: the Python SDK of the Model Context Protocol that is installed has another version"
     )
-    assert "pip install 'hashrange[mcp]'" in told.stderr
+    assert how_to_install("mcp") in told.stderr
 
 
 def test_a_weak_token_of_the_environment_is_refused() -> None:

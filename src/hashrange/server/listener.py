@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from hashrange.errors import HashrangeError
+from hashrange.messages.installing import how_to_install
 from hashrange.server.acceptor import Acceptor
 from hashrange.server.access import Access
 from hashrange.server.access_log import log_access
@@ -47,9 +48,7 @@ RECEIVE_BUFFER_BYTES = 256 * 1024
 as much memory. By default the kernel keeps 6 MB, and closing a hundred such connections takes 0.15 s."""
 
 
-OTLP_NOT_INSTALLED = (
-    "--otlp-endpoint needs libraries that are not installed. Install them with: pip install 'hashrange[otlp]'"
-)
+OTLP_NOT_INSTALLED = f"--otlp-endpoint needs libraries that are not installed. Install them: {how_to_install('otlp')}."
 
 
 class ListenError(HashrangeError):

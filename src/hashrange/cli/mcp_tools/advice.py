@@ -40,7 +40,7 @@ def advise(known: Evidence) -> list[SchemaAdvice]:
     return [*_capacity(known), *_partition_key(known), *_reads(known), *_indexes(known), *_items(known)]
 
 
-def describe_span(seconds: float) -> str:
+def time_in_words(seconds: float) -> str:
     """A length of time in words, in its largest whole unit: `14 days`, `1 hour`, `less than a minute`."""
     for unit_seconds, unit in ((DAY_SECONDS, "day"), (HOUR_SECONDS, "hour"), (60, "minute")):
         number = int(seconds // unit_seconds)
@@ -53,7 +53,7 @@ def looked_back(known: Evidence) -> str:
     """How far the advice looks back, and what is not judged yet."""
     if not known.seen_seconds:
         return "There are no metrics of this table, so its use is not judged."
-    told = f"Metrics of this table cover {describe_span(known.seen_seconds)}."
+    told = f"Metrics of this table cover {time_in_words(known.seen_seconds)}."
     waiting = []
     if known.seen_seconds < CAPACITY_SECONDS_MIN:
         waiting.append("provisioned capacity is judged from a day of metrics on")
@@ -68,12 +68,12 @@ def _sentence(parts: list[str]) -> str:
 
 
 def _capacity(known: Evidence) -> Iterator[SchemaAdvice]:
-    span = describe_span(known.seen_seconds)
+    period = time_in_words(known.seen_seconds)
     if known.use.throttled:
         yield SchemaAdvice(
             "throttling",
             "Raise the capacity of the table or index, let auto scaling do it, or switch to on-demand; if one partition key is hot, spread it over several.",
-            f"{known.use.throttled:,.0f} requests or parts of them were throttled in {span}.",
+            f"{known.use.throttled:,.0f} requests or parts of them were throttled in {period}.",
         )
     if known.seen_seconds < CAPACITY_SECONDS_MIN:
         return
@@ -86,7 +86,7 @@ def _capacity(known: Evidence) -> Iterator[SchemaAdvice]:
             yield SchemaAdvice(
                 "capacity",
                 f"Provision fewer {word} units, or switch to on-demand.",
-                f"{used:,.0f} {word} units were used in {span}, of {units * known.seen_seconds:,.0f} that {units:,} units a second give.",
+                f"{used:,.0f} {word} units were used in {period}, of {units * known.seen_seconds:,.0f} that {units:,} units a second give.",
             )
 
 
@@ -100,13 +100,13 @@ def _partition_key(known: Evidence) -> Iterator[SchemaAdvice]:
             f"{sample.most_items_of_a_key:,} of {sample.items:,} sampled items have the same {name}, and there are {sample.partition_keys:,} different ones.",
         )
 
-    span = describe_span(min(known.seen_seconds, DAY_SECONDS)) if known.seen_seconds else "a day"
+    period = time_in_words(min(known.seen_seconds, DAY_SECONDS)) if known.seen_seconds else "a day"
     for hot in known.hot_keys:
         if hot.of_all >= HOT_UNITS_MIN and hot.counted > HOT_SHARE * hot.of_all:
             yield SchemaAdvice(
                 "hot key",
                 f"Spread the partition key {hot.key} over several, with a suffix that is drawn or computed, or cache what is read of it: one partition takes 3,000 read and 1,000 write units a second.",
-                f"{hot.counted:,.0f} of {hot.of_all:,.0f} {hot.what} of {span} are those of {hot.key}.",
+                f"{hot.counted:,.0f} of {hot.of_all:,.0f} {hot.what} of {period} are those of {hot.key}.",
             )
 
 
@@ -116,7 +116,7 @@ def _reads(known: Evidence) -> Iterator[SchemaAdvice]:
         yield SchemaAdvice(
             "scans",
             "Read by Query: give the attribute that programs filter by an index of its own. A Scan reads, and pays for, all items.",
-            f"{scans:,.0f} Scans and {queries or 0:,.0f} Queries in {describe_span(known.seen_seconds)}.",
+            f"{scans:,.0f} Scans and {queries or 0:,.0f} Queries in {time_in_words(known.seen_seconds)}.",
         )
 
 

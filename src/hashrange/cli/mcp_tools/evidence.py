@@ -79,17 +79,14 @@ def gather_evidence(asking: AskedServer, table: str) -> Evidence:
     now_seconds = asking.service_seconds()
     names = [one["IndexName"] for one in described.get("GlobalSecondaryIndexes", ())]
     of_table = [{"Name": "TableName", "Value": table}]
-    units = [_points(asking, now_seconds, name, of_table) for name in (READ_UNITS, WRITE_UNITS)]
+    reads, writes = (_points(asking, now_seconds, name, of_table) for name in (READ_UNITS, WRITE_UNITS))
     throttled = [_points(asking, now_seconds, name, of_table) for name in ("ReadThrottleEvents", "WriteThrottleEvents")]
-    requests = [_requests(asking, now_seconds, of_table, operation) for operation in ("Scan", "Query")]
+    scans, queries = (_requests(asking, now_seconds, of_table, operation) for operation in ("Scan", "Query"))
     throttles = [_sum(points) for points in throttled]
-    use = Use(
-        *(_sum(points) for points in units),
-        None if None in throttles else sum(one or 0.0 for one in throttles),
-        *(_sum(points) for points in requests),
-    )
+    throttled_sum = None if None in throttles else sum(one or 0.0 for one in throttles)
+    use = Use(_sum(reads), _sum(writes), throttled_sum, _sum(scans), _sum(queries))
     uses = {name: _index_use(asking, now_seconds, [*of_table, {"Name": INDEX, "Value": name}]) for name in names}
-    moments = [moment for points in (*units, *throttled, *requests) for moment in points or ()]
+    moments = [moment for points in (reads, writes, *throttled, scans, queries) for moment in points or ()]
     seen_seconds = now_seconds - max(min(moments), described.get("CreationDateTime", 0.0)) if moments else 0.0
     sample = _sampled(described, page["Items"], now_seconds)
     hot = hottest_keys(asking, table, now_seconds)

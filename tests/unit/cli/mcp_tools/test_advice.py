@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.cli.mcp_tools.advice import advise, describe_span, looked_back
+from hashrange.cli.mcp_tools.advice import advise, looked_back, time_in_words
 from hashrange.cli.mcp_tools.asking import AskedServer
 from hashrange.cli.mcp_tools.evidence import DAY_SECONDS, Evidence, IndexUse, ItemSample, Use, gather_evidence
 from hashrange.cli.mcp_tools.hot_keys import HotKey
@@ -118,17 +118,17 @@ def test_what_is_too_little(changes: dict[str, Any]) -> None:
         (14 * 86_400, "14 days"),
     ],
 )
-def test_spans_in_words(seconds: float, words: str) -> None:
-    assert describe_span(seconds) == words
+def test_times_in_words(seconds: float, words: str) -> None:
+    assert time_in_words(seconds) == words
 
 
 @pytest.mark.parametrize("seen_seconds", [30.0, 3_600.0, 3 * 86_400.0])
 def test_no_evidence_is_of_more_time_than_there_are_metrics(seen_seconds: float) -> None:
     use = Use(50.0, 50.0, 7.0, 200.0, 10.0)
     hot = [HotKey("u1", 400.0, 1_000.0, "units")]
-    advice = advise(SOUND._replace(**FULL, use=use, seen_seconds=seen_seconds, hot_keys=hot))
-    spans = {word for one in advice for word in ("14 days", describe_span(seen_seconds)) if word in one.evidence}
-    assert spans == {describe_span(seen_seconds)}
+    advice = advise(SOUND._replace(table=FULL["table"], use=use, seen_seconds=seen_seconds, hot_keys=hot))
+    periods = {word for one in advice for word in ("14 days", time_in_words(seen_seconds)) if word in one.evidence}
+    assert periods == {time_in_words(seen_seconds)}
     assert "14 days" not in " ".join(one.evidence for one in advice)
 
 
