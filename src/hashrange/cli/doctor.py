@@ -35,7 +35,7 @@ small requests to the endpoint, and none to AWS. Changes nothing, and prints no 
 ok needs no attention; a note is right for clients that have it in their code; a hint works, but surprises people; what is wrong fails.
 Exit code 1 if something is wrong.
 """
-COLOURS: dict[FindingVerdict, Colour] = {"ok": "green", "note": "blue", "hint": "yellow", "wrong": "red"}
+COLOURS: dict[FindingVerdict, Colour] = {"ok": "green", "note": "cyan", "hint": "yellow", "wrong": "red"}
 
 
 def run(words: list[str]) -> int:

@@ -19,8 +19,8 @@ HANGING = 2
 HEAD_SHARE_MAX = 0.4
 """Folded text is indented by its head if the head takes at most this part of the columns."""
 
-Colour = Literal["green", "yellow", "red", "blue"]
-_CODES: dict[Colour, str] = {"green": "32", "yellow": "33", "red": "31", "blue": "34"}
+Colour = Literal["green", "yellow", "red", "cyan"]
+_CODES: dict[Colour, str] = {"green": "32", "yellow": "33", "red": "31", "cyan": "36"}
 
 _pieces = re.compile(r"[ \t]+|[^ \t]+").findall
 
