@@ -192,3 +192,8 @@ def test_other_files_are_told_and_left_out(tmp_path: Path, caplog: pytest.LogCap
         f"{folder / name} is not applied: a .json file holds requests; .jsonl, .ndjson and .json.gz files hold items."
         for name in ("README.md", "a.JSON", "t.yaml")
     ]
+
+
+def test_a_misspelt_table_is_told_with_the_one_that_was_meant(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "init", {"A.json": USERS, "Userz.jsonl": '{"id": "a"}'})
+    assert "there is no table Userz in us-east-1. Did you mean Users?" in refusal(folder)
