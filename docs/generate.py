@@ -117,7 +117,7 @@ def commands_page() -> str:
     """docs/commands.md."""
     from hashrange.cli.main import COMMANDS, help_text
 
-    os.environ["COLUMNS"] = "100"
+    os.environ["COLUMNS"] = "80"
     parts = [
         "# Commands\n\n<!-- Written by `make docs` from each command's help; do not edit. -->\n",
         fenced("hashrange --help", help_text()),
@@ -126,6 +126,9 @@ def commands_page() -> str:
     parts.append(
         "\nExit codes: 0 done; 1 it could not be done, or a check found faults; 2 the command line, a setting or a file"
         " or folder that one names is wrong; 130 interrupted; 141 nobody reads the output.\n"
+        "\nIn a terminal, lines are folded to its width, or to `COLUMNS` if that is set, and verdicts and events have colours,"
+        " unless `NO_COLOR` is set or `TERM` is `dumb`. Files and pipes get a line for each record, without colours; only help"
+        " is folded there too, to 80 columns. JSON and completions are never folded.\n"
     )
     return "".join(parts)
 

@@ -96,7 +96,7 @@ class _Shell:
         self._process.communicate()
 
     def run(self, command: str) -> Iterator[Shown]:
-        """Run one command; one in the background has been started when it has said where it serves."""
+        """Run one command; one in the background has been started when it has said how it is called."""
         yield self._shown(f"$ {command}\n")
         is_background = command.endswith("&")
         told = f"{{ {command.removesuffix('&')}\nprintf '{END}%s\\n' $?; }}"
@@ -110,7 +110,7 @@ class _Shell:
                 raise RuntimeError(f"{command} ended with the exit code {code.strip()}.")
             if end:
                 return
-            if is_background and (found := re.search(r"http://[\w.]+:(\d+)", text)):
+            if is_background and (found := re.search(r"=http://[\w.]+:(\d+)", text)):
                 self._use_port(found[1])
                 return
         raise RuntimeError(f"The shell has ended during {command}.")

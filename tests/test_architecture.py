@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "hashrange"
 
 LAYERS = (
-    {"errors", "messages", "limits", "clock", "settings", "soon", "terminal"},
+    {"errors", "messages", "limits", "clock", "settings", "soon", "terminal", "written"},
     {"items", "aws_services"},
     {"expressions", "wire", "sts"},
     {"tables"},
@@ -58,6 +58,7 @@ FILE_MODULES = (
     "cli/log_lines.py",  # writes to the descriptor of standard error, on a thread
     "cli/checkup/machine.py",
     "cli/checkup/modes.py",
+    "cli/folding.py",  # the width of the terminal
     "cli/checkup/sdk_settings.py",
     "cli/settings_sources.py",
 )

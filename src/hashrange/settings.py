@@ -130,7 +130,7 @@ class Settings(msgspec.Struct, frozen=True):
     otlp_endpoint: Annotated[
         str | None,
         Meta(
-            description="URL that metrics are sent to over OTLP, such as http://localhost:4318/v1/metrics; needs the extra hashrange[otlp] (docs/metrics.md)."
+            description="URL that metrics are sent to over OTLP, such as http://localhost:4318/v1/metrics; needs the extra otlp (docs/installing.md)."
         ),
     ] = None
     dax_port: (

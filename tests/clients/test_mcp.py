@@ -15,6 +15,7 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from hashrange.cli.main import FAILED, UNREAD, WRONG_USE
+from hashrange.messages.installing import how_to_install
 from hashrange.settings import Settings
 from hashrange.testing import server
 from hashrange.testing.database import Database
@@ -147,7 +148,7 @@ def test_a_hot_key_is_found(database: Database) -> None:
     _, (advised,) = call_all(database, [("advise_schema", {"table": "Hot"})])
     client.delete_table(TableName="Hot")
     (hot,) = [one for one in advised["advice"] if one["subject"] == "hot key"]
-    assert "240 of 360 units of a day are those of busy" in hot["evidence"]
+    assert "240 of 360 units of less than a minute are those of busy" in hot["evidence"]
 
 
 def test_nothing_is_written_unless_allowed(database: Database) -> None:
@@ -224,9 +225,26 @@ def test_errors_are_told_in_the_words_of_the_database(database: Database) -> Non
     ]
     _, told = call_all(database, calls)
     assert "ResourceNotFoundException" in told[0]
+    assert "The tool list_tables lists all tables." in told[0]
     assert "Invalid KeyConditionExpression" in told[1]
-    assert "less than or equal to 100" in told[2]
-    assert "key" in told[3]
+    assert told[2] == "scan: limit is 1000; it must be a number of at most 100."
+    assert told[3] == "get_item needs the argument key."
+
+
+def test_misspelt_names_are_told_with_those_that_were_meant(database: Database) -> None:
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("describe_table", {"table": "Userz"}),
+        ("get_item", {"tabel": "Users", "table": "Users", "key": {"id": "1"}}),
+        ("get_item", {"table": "Users", "key": 5}),
+        ("scan", {"table": "Users", "names": {"#n": 5}}),
+    ]
+    _, told = call_all(database, calls)
+    assert "Did you mean Users?" in told[0]
+    assert told[1:] == [
+        "get_item has no argument tabel. Did you mean table?",
+        "get_item: key is 5; it must be an object.",
+        "scan: #n of names is 5; it must be text.",
+    ]
 
 
 def test_a_server_that_is_not_there() -> None:
@@ -284,7 +302,7 @@ def test_the_extra_may_be_missing() -> None:
     environment = {**os.environ, **ENVIRONMENT}
     told = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
     assert told.returncode == FAILED
-    assert "pip install 'hashrange[mcp]'" in told.stderr
+    assert how_to_install("mcp") in told.stderr
 
 
 def test_another_version_of_the_sdk_is_told(tmp_path: Path) -> None:
@@ -298,7 +316,7 @@ def test_another_version_of_the_sdk_is_told(tmp_path: Path) -> None:
     assert told.stderr.startswith(
         "hashrange: the Python SDK of the Model Context Protocol that is installed has another version"
     )
-    assert "pip install 'hashrange[mcp]'" in told.stderr
+    assert how_to_install("mcp") in told.stderr
 
 
 def test_a_weak_token_of_the_environment_is_refused() -> None:

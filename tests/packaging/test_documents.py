@@ -4,10 +4,12 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from hashrange.messages.installing import EXTRA, WHERE, how_to_install
 from hashrange.operations.registry import OPERATIONS
 from tests.support.servers import ThreadServer
 from tests.support.stores import make_store
@@ -79,3 +81,24 @@ def test_cited_sources_are_described() -> None:
             cited.add(f"{name} {section.rstrip('.')}".strip())
     assert {"errors.md 3", "signing.md 2"} <= cited
     assert cited <= described
+
+
+def test_one_page_and_one_constant_say_how_extras_are_installed() -> None:
+    """A release changes these two, and nothing else."""
+    page = (ROOT / "docs" / "installing.md").read_text(encoding="utf-8")
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    for extra in extras:
+        assert f"| `{EXTRA.format(extra=extra)}` |" in page
+        assert EXTRA.format(extra=extra) in how_to_install(extra)
+    assert WHERE in page
+    others = [
+        one
+        for one in PAGES
+        if one.name not in {"installing.md", "commands.md", "CHANGELOG.md"} and "adr" not in one.parts
+    ]
+    sources = [*ROOT.glob("src/**/*.py"), *ROOT.glob("docs/examples/**/*.*")]
+    for file in [*others, *sources]:
+        text = file.read_text(encoding="utf-8")
+        assert not re.search(r"hashrange\[|pip install '?\"?hashrange", text), file
+        is_first_screen = file.name == "README.md" and file.parent == ROOT
+        assert is_first_screen or file.name == "installing.py" or 'install ".[' not in text, file

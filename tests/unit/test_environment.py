@@ -22,7 +22,7 @@ def test_every_option_is_hidden_and_nothing_else() -> None:
     environment = own | OTHERS
     hide_what_is_outside(environment)
     assert environment == OTHERS | {"AWS_EC2_METADATA_DISABLED": "true"}
-    assert load_settings({}, environment) == (Settings(), [])
+    assert load_settings({}, environment) == (Settings(), [], {})
 
 
 def test_it_is_hidden_from_this_test() -> None:

@@ -13,25 +13,28 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from hashrange.cli.folding import Colour, HeadedLine
 from hashrange.terminal import escape_json
 
 WireItem = Mapping[str, Mapping[str, Any]]
 
 VALUE_CHARACTERS_MAX = 80
+COLOURS: Mapping[str, Colour] = {"INSERT": "green", "MODIFY": "yellow", "REMOVE": "red"}
 NOTHING: WireItem = {}
 
 _is_plain_name = re.compile(r"[A-Za-z0-9_-]+").fullmatch
 
 
-def change_line(record: Mapping[str, Any]) -> str:
-    """The line that shows a stream record (from GetRecords), without the line break."""
+def change_line(record: Mapping[str, Any]) -> HeadedLine:
+    """The line that shows a stream record (from GetRecords); its head has time and event."""
     content = record["dynamodb"]
     keys: WireItem = content["Keys"]
     at = datetime.fromtimestamp(content["ApproximateCreationDateTime"], UTC).strftime("%Y-%m-%d %H:%M:%S")
     key = ", ".join(f"{_name(name)} {_value(value)}" for name, value in keys.items())
     by = " by time to live" if record.get("userIdentity", {}).get("PrincipalId") == "dynamodb.amazonaws.com" else ""
     changes = ", ".join(_changes(record["eventName"], content))
-    return f"{at}  {record['eventName']}{by}  {key}{': ' if changes else ''}{changes}"
+    event = record["eventName"]
+    return HeadedLine(f"{at}  {event}{by}  ", f"{key}{': ' if changes else ''}{changes}", event, COLOURS.get(event))
 
 
 def _changes(event: str, content: Mapping[str, Any]) -> Iterator[str]:
@@ -75,8 +78,15 @@ def _name(name: str) -> str:
 
 
 def _value(value: Mapping[str, Any]) -> str:
+    """An attribute value as text. A long one is cut, and its length told: characters of a string, bytes of a binary value, else characters here."""
+    ((kind, content),) = value.items()
+    if kind == "S" and len(content) > VALUE_CHARACTERS_MAX:
+        return f"{_quoted(content[:VALUE_CHARACTERS_MAX])}… ({len(content):,} characters)"
+    if kind == "B" and len(content) > VALUE_CHARACTERS_MAX:
+        size_bytes = len(content) * 3 // 4 - content.count("=")
+        return f"b64 {_quoted(content[:VALUE_CHARACTERS_MAX])}… ({size_bytes:,} bytes)"
     text = _whole(value)
-    if len(text) <= VALUE_CHARACTERS_MAX:
+    if kind in {"S", "B"} or len(text) <= VALUE_CHARACTERS_MAX:
         return text
     return f"{text[:VALUE_CHARACTERS_MAX]}… ({len(text):,} characters)"
 

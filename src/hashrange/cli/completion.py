@@ -9,14 +9,14 @@ from importlib import import_module
 from typing import Literal, NamedTuple
 
 from hashrange.cli.main import COMMANDS, DONE
-from hashrange.cli.output import lines_of, say
+from hashrange.cli.output import lines_of, say_unfolded
 from hashrange.cli.parsing import CommandParser, UsageError, command_parser, parse
 
 EXAMPLE = """example:
   hashrange completion bash > ~/.local/share/bash-completion/completions/hashrange
+  source <(hashrange completion bash)  # to try it at once
 
 For zsh, put the script into a file _hashrange in a folder of $fpath; for fish, into ~/.config/fish/completions/hashrange.fish.
-To try it at once: source <(hashrange completion bash)
 """
 SHELLS = ("bash", "zsh", "fish")
 FOLDERS, FILES = {"DIR"}, {"FILE"}
@@ -41,7 +41,7 @@ def run(words: list[str]) -> int:
     if shell not in SHELLS:
         raise UsageError(f"there is no completion for {shell}; there is one for {', '.join(SHELLS)}.")
     known = {name: list(_words_of(name)) for name in COMMANDS}
-    say(*lines_of({"bash": bash_script, "zsh": zsh_script, "fish": fish_script}[shell](known)))
+    say_unfolded(*lines_of({"bash": bash_script, "zsh": zsh_script, "fish": fish_script}[shell](known)))
     return DONE
 
 

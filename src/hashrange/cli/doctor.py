@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
-from hashrange.cli.checkup.finding import Finding, surprising
+from hashrange.cli.checkup.finding import Finding, FindingVerdict, surprising
 from hashrange.cli.checkup.sdk_settings import (
     endpoint_of_clients,
     find_keys,
@@ -17,10 +17,12 @@ from hashrange.cli.checkup.sdk_settings import (
     read_profile,
     without_user,
 )
+from hashrange.cli.folding import Colour, HeadedLine
 from hashrange.cli.main import DONE, FAILED, count
-from hashrange.cli.output import say
+from hashrange.cli.output import say, say_unfolded
 from hashrange.cli.parsing import CommandParser, command_parser, parse
-from hashrange.cli.remote import PLACEHOLDER_KEY
+from hashrange.cli.remote import ENDPOINT_FLAGS, PLACEHOLDER_KEY
+from hashrange.cli.serve import WILDCARDS
 from hashrange.cli.settings_sources import current_environment
 from hashrange.terminal import escape_json
 
@@ -28,9 +30,12 @@ EXAMPLE = """example:
   hashrange doctor
 
 Looks at this environment as an SDK does that is given nothing in its code: variables AWS_…, then the profile in ~/.aws. Sends a few
-small requests to the endpoint, and none to AWS. Changes nothing, and prints no secrets. Exit code 1 if something is wrong.
+small requests to the endpoint, and none to AWS. Changes nothing, and prints no secrets.
+
+ok needs no attention; a note is right for clients that have it in their code; a hint works, but surprises people; what is wrong fails.
+Exit code 1 if something is wrong.
 """
-WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - read, not bound to
+COLOURS: dict[FindingVerdict, Colour] = {"ok": "green", "note": "cyan", "hint": "yellow", "wrong": "red"}
 
 
 def run(words: list[str]) -> int:
@@ -41,13 +46,17 @@ def run(words: list[str]) -> int:
     for finding in examine(environment, options.endpoint_url, options.profile):
         findings.append(finding)
         if not options.json:
-            say(f"{finding.verdict:<6} {finding.subject:<12} {finding.sentence}", is_flushed=True)
+            head = f"{finding.verdict:<6} {finding.subject:<12} "
+            say(HeadedLine(head, finding.sentence, finding.verdict, COLOURS[finding.verdict]), is_flushed=True)
     wrong = sum(one.verdict == "wrong" for one in findings)
-    hints = sum(one.verdict == "hint" for one in findings)
+    counted = [
+        count(sum(one.verdict == verdict for one in findings), noun)
+        for verdict, noun in (("wrong", "fault"), ("hint", "hint"), ("note", "note"))
+    ]
     if options.json:
-        say(*map(escape_json, json.dumps([one._asdict() for one in findings], indent=2).split("\n")))
+        say_unfolded(*map(escape_json, json.dumps([one._asdict() for one in findings], indent=2).split("\n")))
     else:
-        say("", f"{count(wrong, 'fault')}, {count(hints, 'hint')}.")
+        say("", f"{', '.join(counted)}.")
     return FAILED if wrong else DONE
 
 
@@ -55,7 +64,9 @@ def build_parser() -> CommandParser:
     """The parser of `hashrange doctor`."""
     parser = command_parser("doctor", "Tell whether a server will start here, and whether clients reach it.", EXAMPLE)
     parser.set_defaults(endpoint_url=None, profile=None, json=False)
-    parser.add_argument("--endpoint-url", metavar="URL", help="The endpoint that your clients have in their code.")
+    parser.add_argument(
+        *ENDPOINT_FLAGS, dest="endpoint_url", metavar="URL", help="The endpoint that your clients have in their code."
+    )
     parser.add_argument("--profile", metavar="NAME", help="The profile that your clients have in their code.")
     parser.add_argument("--json", action="store_true", help="Print the findings as JSON.")
     return parser
@@ -70,9 +81,9 @@ def examine(environment: Mapping[str, str], endpoint_url: str | None, profile_na
     from hashrange.cli.checkup.named_files import look_at_named_files
 
     yield from look_at_installation()
-    settings, found = look_at_settings(environment)
+    settings, given_names, found = look_at_settings(environment)
     yield from found
-    yield from look_at_named_files(settings)
+    yield from look_at_named_files(settings, given_names)
     yield from look_at_data_folder(settings)
     yield from look_at_modes(settings)
     scheme = "http" if settings.tls_cert is None else "https"
@@ -95,7 +106,10 @@ def examine(environment: Mapping[str, str], endpoint_url: str | None, profile_na
     keys = find_keys(environment, profile)
     bundle = environment.get("AWS_CA_BUNDLE") or profile.config.get("ca_bundle")
     access_key, secret_key = keys.access_key or PLACEHOLDER_KEY, keys.secret_key or PLACEHOLDER_KEY
-    yield from look_at_answers(url, ClientKeys(access_key, secret_key, keys.session_token, region, bundle))
+    are_stand_ins = keys.access_key is None and keys.secret_key is None
+    yield from look_at_answers(
+        url, ClientKeys(access_key, secret_key, keys.session_token, region, bundle, are_stand_ins)
+    )
 
 
 def _port_of(url: str) -> int | None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from hashrange import __version__
 from hashrange.cli.parsing import UsageError
 from hashrange.settings import Settings
+from hashrange.written.names import did_you_mean
 
 DELAY_SECONDS = 3
 """How long tables stay CREATING, UPDATING and DELETING with `-delayTransientStatuses`."""
@@ -72,10 +73,10 @@ def _parts(words: Iterator[str]) -> Iterator[list[str]]:
         elif word in WITHOUT_EFFECT or word.startswith(JAVA_PREFIXES):
             continue
         elif word.startswith("-") and not word.startswith("--") and len(word) > 2:
-            known = ", ".join(
-                [*WITH_VALUE, *WITHOUT_VALUE, "-cors", "-delayTransientStatuses", *sorted(WITHOUT_EFFECT)]
-            )
-            raise UsageError(f"{word} is no flag of DynamoDB Local that Hashrange understands; it knows {known}.")
+            known = [*WITH_VALUE, *WITHOUT_VALUE, "-cors", "-delayTransientStatuses", *sorted(WITHOUT_EFFECT)]
+            near = did_you_mean(word, known)
+            meant = f".{near}" if near else f"; it knows {', '.join(known)}."
+            raise UsageError(f"{word} is no flag of DynamoDB Local that Hashrange understands{meant}")
         else:
             yield [word]
 

@@ -1,21 +1,27 @@
 """`hashrange inspect DIR`: what does a data folder hold? Tables with statistics, or the item at a key."""
 
 import json
-
-import msgspec
+from typing import Any
 
 from hashrange.cli.main import DONE, FAILED, WRONG_USE, count, refuse
-from hashrange.cli.output import say
+from hashrange.cli.output import say, say_unfolded
 from hashrange.cli.parsing import CommandParser, command_parser, parse
+from hashrange.cli.plain_items import PlainValueWrong, plain_item, typed_value
 from hashrange.errors import ApiError, Malformed
 from hashrange.tables.schema import KeySchema
 from hashrange.terminal import escape_json
+from hashrange.written.names import did_you_mean
+from hashrange.written.values import place_of_json_fault
 
 EXAMPLE = """example:
-  hashrange inspect ./hashrange-data --table Users --key '{"pk": {"S": "user-1"}}'
+  hashrange inspect ./hashrange-data --table Users --key '{"pk": "user-1"}'
 
-Changes nothing. Stop the server first: a folder has one user at a time.
+Keys and items are plain JSON. What JSON lacks is an object with one member: {"$set": [1, 2]}, {"$binary": "base64"},
+{"$number": "1.00000000000000000001"}. DynamoDB's JSON is understood too: {"pk": {"S": "user-1"}}.
+
+Changes nothing. Stop the server first: a folder has one user at a time. A row is an item, or its entry in an index.
 """
+KEY_EXAMPLE = 'Write it as {"pk": "user-1"}, or in DynamoDB\'s JSON as {"pk": {"S": "user-1"}}.'
 
 
 def run(words: list[str]) -> int:
@@ -26,10 +32,10 @@ def run(words: list[str]) -> int:
     if options.table is None:
         return refuse("--key needs --table: a key belongs to a table.", WRONG_USE)
     try:
-        key = msgspec.json.decode(options.key, type=dict[str, dict[str, str]])
-    except msgspec.MsgspecError as error:
-        return refuse(f'--key is no key: {error}. Write it as on the wire: {{"pk": {{"S": "user-1"}}}}.', WRONG_USE)
-    return show_item(options.data_dir, options.table, key)
+        key = key_in(options.key)
+    except PlainValueWrong as error:
+        return refuse(f"--key is no key: {error} {KEY_EXAMPLE}", WRONG_USE)
+    return show_item(options.data_dir, options.table, key, is_typed=options.is_typed)
 
 
 def build_parser() -> CommandParser:
@@ -38,7 +44,14 @@ def build_parser() -> CommandParser:
     parser.add_argument("data_dir", metavar="DIR", help="The folder given to `hashrange serve --data-dir`.")
     parser.add_argument("--table", metavar="NAME", default=None, help="Only this table.")
     parser.add_argument(
-        "--key", metavar="JSON", default=None, help="The primary key of one item, in DynamoDB's JSON; needs --table."
+        "--key", metavar="JSON", default=None, help="Show the item with this primary key; needs --table."
+    )
+    parser.add_argument(
+        "--dynamodb-json",
+        dest="is_typed",
+        action="store_true",
+        default=False,
+        help="Show the item in DynamoDB's JSON, with the types of its values.",
     )
     return parser
 
@@ -50,10 +63,12 @@ def show_tables(data_dir: str, only: str | None) -> int:
     overview = inspect_store(data_dir)
     tables = [(table, statistics) for table, statistics in overview.tables if only in {None, table.name}]
     if only is not None and not tables:
-        return refuse(f"{data_dir} has no table {only}; without --table, all are listed.", FAILED)
+        near = did_you_mean(only, [table.name for table, _ in overview.tables])
+        return refuse(f"{data_dir} has no table {only}.{near} Without --table, all are listed.", FAILED)
     tables_text = count(len(overview.tables), "table")
     size = f"{overview.disk_size_bytes / 1e6:,.1f} MB on disk"
-    say(f"{data_dir}: format {overview.format_version}, {tables_text}, {size}")
+    rows_text = count(overview.row_count, "row")
+    say(f"{data_dir}: format {overview.format_version}, {tables_text}, {rows_text}, {size}")
     if not tables:
         return DONE
     rows = [("table", "account", "Region", "key", "items", "bytes")]
@@ -84,8 +99,38 @@ def key_text(keys: KeySchema) -> str:
     return ", ".join(f"{name} {kind}" for name, kind in zip(names, keys.partition_types + keys.sort_types, strict=True))
 
 
-def show_item(data_dir: str, table_name: str, key: dict[str, dict[str, str]]) -> int:
-    """Print the item at `key`, in DynamoDB's JSON, of every table named `table_name`; returns the exit code.
+def key_in(text: str) -> dict[str, dict[str, str]]:
+    """The key that is written as plain JSON, or in DynamoDB's: no value of a key is a map. Raises PlainValueWrong."""
+    try:
+        members = json.loads(text, parse_float=_number, parse_int=_number, parse_constant=_number)
+    except RecursionError:
+        raise PlainValueWrong("it is nested too deeply.") from None
+    except ValueError:
+        raise PlainValueWrong(f"it is no JSON{place_of_json_fault(text)}.") from None
+    if not isinstance(members, dict):
+        raise PlainValueWrong("it is no JSON object.")
+    key = {name: value if is_typed_value(value) else typed_value(value) for name, value in members.items()}
+    wrong = next((name for name, value in key.items() if not value.keys() <= {"S", "N", "B"}), None)
+    if wrong is not None:
+        raise PlainValueWrong(f"the value of {wrong} is neither text nor a number nor binary.")
+    return key
+
+
+def _number(digits: str) -> dict[str, str]:
+    """A number with all its digits, as `typed_value` takes it."""
+    return {"$number": digits}
+
+
+def is_typed_value(value: Any) -> bool:
+    """True for a key's value in DynamoDB's JSON."""
+    if not isinstance(value, dict) or len(value) != 1:
+        return False
+    ((kind, content),) = value.items()
+    return kind in {"S", "N", "B"} and isinstance(content, str)
+
+
+def show_item(data_dir: str, table_name: str, key: dict[str, dict[str, str]], *, is_typed: bool) -> int:
+    """Print the item at `key` of every table named `table_name`, as plain JSON or DynamoDB's; returns the exit code.
 
     The code is FAILED if no table has such an item, WRONG_USE if `key` does not fit one of the tables.
     """
@@ -102,5 +147,7 @@ def show_item(data_dir: str, table_name: str, key: dict[str, dict[str, str]]) ->
         if item is None:
             say(f"{place}: no item at this key")
         else:
-            say(f"{place}:", *map(escape_json, json.dumps(item, indent=2, ensure_ascii=False).split("\n")))
+            say(f"{place}:")
+            shown = item if is_typed else plain_item(item)
+            say_unfolded(*map(escape_json, json.dumps(shown, indent=2, ensure_ascii=False).split("\n")))
     return DONE if any(item is not None for _, item in found) else FAILED

@@ -10,10 +10,12 @@ import gc
 import sys
 from importlib import import_module
 
+from hashrange.cli.folding import fold, fold_prose, prose_columns
 from hashrange.cli.output import OutputError, complain, flush, lines_of, say
 from hashrange.cli.parsing import UsageError
 from hashrange.errors import HashrangeError
 from hashrange.settings import SettingUnusable
+from hashrange.written.names import did_you_mean
 
 COMMANDS = {
     "serve": "serve DynamoDB's API over HTTP",
@@ -22,8 +24,8 @@ COMMANDS = {
     "tail": "print a table's changes as they come, from a running server",
     "snapshot": "write the content of a running server to a file",
     "dax": "show how the DAX clusters of a running server are used",
-    "mcp": "serve a running server's tables as tools of the Model Context Protocol",
-    "doctor": "tell whether a server will start here, and whether clients reach it",
+    "mcp": "serve a running server's tables as tools for language models",
+    "doctor": "tell whether a server starts here, and whether clients reach it",
     "completion": "print a shell's completion of these commands and their options",
     "version": "print the versions of Hashrange and of what it stands on",
 }
@@ -38,10 +40,8 @@ make are never garbage: a collection during the start would free nothing and tak
 HELP = """usage: hashrange COMMAND …
 
 DynamoDB, anywhere: a server that AWS SDKs, the AWS CLI and other tools talk to as they do to DynamoDB.
-
-commands:
-{commands}
-
+"""
+HELP_END = """
 `hashrange COMMAND --help` tells more. DynamoDB Local's flags are understood too: `hashrange -inMemory -port 8000`.
 
 example:
@@ -85,13 +85,18 @@ def _run(words: list[str]) -> int:
     if not name:
         complain(*lines_of(help_text()))
         return WRONG_USE
-    return refuse(f"there is no command {name}; the commands are {', '.join(COMMANDS)}.", WRONG_USE)
+    return refuse(
+        f"there is no command {name}.{did_you_mean(name, list(COMMANDS))} The commands are {', '.join(COMMANDS)}.",
+        WRONG_USE,
+    )
 
 
 def help_text() -> str:
     """The text that `hashrange --help` prints."""
-    width = max(map(len, COMMANDS))
-    return HELP.format(commands="\n".join(f"  {name:<{width}}  {text}" for name, text in COMMANDS.items()))
+    columns, width = prose_columns(sys.stdout), max(map(len, COMMANDS))
+    commands = [fold(f"  {name:<{width}}  {text}", columns, width + 4) for name, text in COMMANDS.items()]
+    lines = [*fold_prose(HELP, columns), "commands:", *(line for one in commands for line in one)]
+    return "\n".join([*lines, "", *fold_prose(HELP_END, columns)])
 
 
 def refuse(sentence: str, code: int) -> int:

@@ -8,18 +8,21 @@ from hashrange.cli.main import DONE, FAILED, UNREAD, refuse
 from hashrange.cli.parsing import CommandParser, UsageError, command_parser, parse
 from hashrange.cli.remote import DEFAULT_REGION, Remote, add_endpoint, endpoint_of
 from hashrange.cli.settings_sources import MCP_TOKEN_VARIABLE, current_environment, read_text
+from hashrange.messages.installing import how_to_install
 
 EXAMPLE = """example:
   hashrange mcp --endpoint http://localhost:8000
 
 A client of the protocol starts this command, and talks to it over standard input and output. With --http, the tools are served on
 127.0.0.1 to callers with a token. Requests are signed with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, which only a server with a
-credentials file asks for. Needs the extra: pip install 'hashrange[mcp]'
+credentials file asks for.
+
+Needs the extra mcp: {install}
 """
-MISSING = "the tools need the Python SDK of the Model Context Protocol. Install it: pip install 'hashrange[mcp]'"
+MISSING = "the tools need the Python SDK of the Model Context Protocol. Install it: {install}."
 OTHER_VERSION = (
     "the Python SDK of the Model Context Protocol that is installed has another version ({reason}). Install the right one, in an"
-    " environment of its own if other programs need theirs: pip install 'hashrange[mcp]'"
+    " environment of its own if other programs need theirs: {install}."
 )
 REGION_VARIABLES = ("AWS_REGION", "AWS_DEFAULT_REGION")
 TOKEN_CHARACTERS_MIN = 16
@@ -34,7 +37,7 @@ def run(words: list[str]) -> int:
     port = None if options.http is None else _port(options.http)
     token, is_new = _token(options.token_file, environment.get(MCP_TOKEN_VARIABLE))
     if find_spec("mcp") is None:
-        return refuse(MISSING, FAILED)
+        return refuse(MISSING.format(install=how_to_install("mcp")), FAILED)
     # Imported here: the SDK takes longer to load than the rest of Hashrange, and may be missing.
     from hashrange.cli.log_lines import log_to_standard_error
     from hashrange.cli.mcp_tools.asking import AskedServer
@@ -44,7 +47,7 @@ def run(words: list[str]) -> int:
     try:
         from hashrange.cli.mcp_tools.assembly import make_tool_server
     except ImportError as error:
-        return refuse(OTHER_VERSION.format(reason=error), FAILED)
+        return refuse(OTHER_VERSION.format(reason=error, install=how_to_install("mcp")), FAILED)
     asking = AskedServer(server)
     tools = make_tool_server(asking, may_write=options.may_write)
     try:
@@ -70,7 +73,11 @@ def run(words: list[str]) -> int:
 
 def build_parser() -> CommandParser:
     """The parser of `hashrange mcp`."""
-    parser = command_parser("mcp", "Serve a running server's tables as tools of the Model Context Protocol.", EXAMPLE)
+    parser = command_parser(
+        "mcp",
+        "Serve a running server's tables as tools of the Model Context Protocol.",
+        EXAMPLE.format(install=how_to_install("mcp")),
+    )
     parser.set_defaults(region=None, http=None, token_file=None, may_write=False)
     add_endpoint(parser)
     parser.add_argument(

@@ -10,7 +10,7 @@ import json
 import re
 import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
@@ -36,7 +36,10 @@ SIGNING_NAMES = {"cloudwatch": "monitoring"}
 """Services that are signed for by another name than DynamoDB's."""
 ADMIN_PREFIX = "/_hashrange/v1/"
 DEFAULT_ENDPOINT = "http://127.0.0.1:8000"
+ENDPOINT_FLAGS = ("--endpoint", "--endpoint-url")
+"""Both are the same. The second is that of the AWS CLI."""
 ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL")
+NAMES_MAX = 1_000
 DEFAULT_REGION = "us-east-1"
 PLACEHOLDER_KEY = "hashrange"
 REPLY_SECONDS_MAX = 60.0
@@ -52,19 +55,35 @@ _KEY_FAULTS = {
 
 
 def add_endpoint(parser: CommandParser) -> None:
-    """Let a command take the option `--endpoint`; see `endpoint_of`."""
+    """Let a command take the option `--endpoint`, by both its names; see `endpoint_of`."""
     parser.set_defaults(endpoint=None)
     parser.add_argument(
-        "--endpoint",
+        *ENDPOINT_FLAGS,
+        dest="endpoint",
         metavar="URL",
         help=f"Where the server is; AWS_ENDPOINT_URL_DYNAMODB and AWS_ENDPOINT_URL are heard too. [{DEFAULT_ENDPOINT}]",
     )
 
 
 def endpoint_of(option: str | None, environment: Mapping[str, str]) -> str:
-    """Where the server is, by the option `--endpoint` or else the environment."""
-    first = next((environment[name] for name in ENDPOINT_VARIABLES if environment.get(name)), DEFAULT_ENDPOINT)
-    return (option or first).removesuffix("/")
+    """Where the server is, by the option `--endpoint` or else the environment. Raises UsageError, which names which."""
+    given = [(ENDPOINT_FLAGS[0], option), *((name, environment.get(name) or None) for name in ENDPOINT_VARIABLES)]
+    source, endpoint = next(((name, url) for name, url in given if url is not None), ("", DEFAULT_ENDPOINT))
+    _parsed(endpoint, source)
+    return endpoint.removesuffix("/")
+
+
+def names_of_tables(ask: Callable[..., Any]) -> list[str]:
+    """Names of the Region's tables, sorted: at most some NAMES_MAX, for messages. `ask`: as `Remote.ask`. Raises RemoteError."""
+    names: list[str] = []
+    page: dict[str, Any] = {}
+    while len(names) < NAMES_MAX:
+        reply = ask("ListTables", **page)
+        names += reply["TableNames"]
+        if not reply.get("LastEvaluatedTableName"):
+            break
+        page = {"ExclusiveStartTableName": reply["LastEvaluatedTableName"]}
+    return names
 
 
 class RemoteError(HashrangeError):
@@ -256,8 +275,11 @@ class Remote:
         )
 
 
-def _parsed(endpoint: str) -> SplitResult:
-    """Scheme, host and port of an endpoint. Raises UsageError unless it is an HTTP(S) URL without user, path, query."""
+def _parsed(endpoint: str, source: str = ENDPOINT_FLAGS[0]) -> SplitResult:
+    """Scheme, host and port of an endpoint. Raises UsageError unless it is an HTTP(S) URL without user, path, query.
+
+    `source`: the flag or variable that names it.
+    """
     try:
         url = urlsplit(endpoint)
         is_sound = url.scheme in {"http", "https"} and bool(url.hostname) and url.path in {"", "/"} and url.port != 0
@@ -267,7 +289,7 @@ def _parsed(endpoint: str) -> SplitResult:
     except ValueError:
         is_sound = False
     if not is_sound:
-        raise UsageError(f'--endpoint is "{endpoint}"; it must be a URL without a path, such as {DEFAULT_ENDPOINT}.')
+        raise UsageError(f'{source} is "{endpoint}"; it must be a URL without a path, such as {DEFAULT_ENDPOINT}.')
     return url
 
 

@@ -10,6 +10,9 @@ from typing import Annotated, Any
 
 import msgspec
 
+from hashrange.written.checks import Checks
+from hashrange.written.values import fault_in
+
 VALUE_DEPTH_MAX = 40
 """Levels of an attribute value; the service lets 32 in."""
 _is_number = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?").fullmatch
@@ -51,6 +54,7 @@ TABLE = _members(
         "StreamSpecification": _members({"StreamEnabled": bool}),
         "GlobalSecondaryIndexes": _list(INDEX),
         "LocalSecondaryIndexes": _list(INDEX),
+        "CreationDateTime": MOMENT,
         "ProvisionedThroughput": _members({"ReadCapacityUnits": COUNT, "WriteCapacityUnits": COUNT}),
     },
     KeySchema=KEY_SCHEMA,
@@ -97,7 +101,9 @@ SHAPES: dict[str, Any] = {
     "ExecuteStatement": _members({"NextToken": str}, Items=_list(ITEM)),
     "GetInsightRuleReport": _members(Contributors=_list(CONTRIBUTOR), AggregateValue=MEASURE),
     "GetItem": _members({"Item": ITEM}),
-    "GetMetricStatistics": _members({"Datapoints": _list(_members({"Sum": MEASURE, "SampleCount": MEASURE}))}),
+    "GetMetricStatistics": _members(
+        {"Datapoints": _list(_members({"Sum": MEASURE, "SampleCount": MEASURE}, Timestamp=MOMENT))}
+    ),
     "GetRecords": _members(
         {"NextShardIterator": TEXT_OR_NULL},
         Records=_list(_members({"userIdentity": dict}, eventName=str, dynamodb=CHANGE)),
@@ -108,6 +114,7 @@ SHAPES: dict[str, Any] = {
     "Query": PAGE,
     "Scan": PAGE,
     "UpdateItem": WRITTEN,
+    "GET info": _members(service_time=MOMENT),
     "GET dax": _members(nodes=_list(DAX_NODE)),
     "POST snapshots": _members(snapshot=DIGITS, service_time=MOMENT),
     "POST snapshots/rows": _members(rows=list[tuple[bytes, bytes]]),
@@ -120,8 +127,9 @@ def misfit(reply: Any, operation: str) -> str | None:
     """What is wrong with a decoded reply, for a message; None if commands can read it."""
     try:
         msgspec.convert(reply, SHAPES[operation], dec_hook=_checked)
-    except msgspec.ValidationError as error:
-        return str(error)
+    except msgspec.ValidationError:
+        checks: Checks = {ReadableValue: (lambda value: _is_value(value, VALUE_DEPTH_MAX), "an attribute value")}
+        return fault_in(reply, SHAPES[operation], "object", checks).removesuffix(".")
     return None
 
 

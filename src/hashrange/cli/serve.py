@@ -9,23 +9,24 @@ from hashrange.cli.dynamodb_local import is_dynamodb_local, ready_lines, transla
 from hashrange.cli.main import DONE, FAILED, refuse
 from hashrange.cli.output import complain, say
 from hashrange.cli.parsing import CommandParser, command_parser, parse
-from hashrange.cli.settings_sources import CONFIG_VARIABLE, current_environment, load_settings
+from hashrange.cli.settings_sources import CONFIG_VARIABLE, current_environment, in_given_names, load_settings
+from hashrange.errors import HashrangeError
 from hashrange.settings import Option, Settings, options
 
 EXAMPLE = """example:
   hashrange serve --port 8001 --data-dir ./shop-data
 
-Every option may also stand in the TOML file given by --config (or {variable}), or in the environment:
---data-dir, data_dir = "…" and HASHRANGE_DATA_DIR=… are the same. Flags win over the environment, and it over the file.
+Every option may also stand in the TOML file given by --config (or {variable}), or in the environment: --data-dir, data_dir = "…" and
+HASHRANGE_DATA_DIR=… are the same. Flags win over the environment, and it over the file.
 """
 
-READY = (
-    "Hashrange serves DynamoDB at {endpoint}, {place}. Point boto3, the AWS CLI or the JavaScript SDK at it with"
-    " AWS_ENDPOINT_URL_DYNAMODB={endpoint} (or endpoint_url=, --endpoint-url, endpoint:)."
-)
-
-DAX_READY = " DAX clients connect to {endpoint}."
-RUNS_CODE = " Functions are switched on: whoever reaches this port can run code on this machine, with the rights of this process."
+READY = "Hashrange serves DynamoDB at {endpoint}, {place}{dax}."
+"""The first line that a server prints, once it is ready. Programs that start a server read the endpoint in it."""
+DAX_READY = ", and DAX at {endpoint}"
+HOW_TO_CALL = "Set AWS_ENDPOINT_URL_DYNAMODB={endpoint} for SDKs and the AWS CLI."
+WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - read, not bound to
+"""Address that stands for all addresses → one at which this machine is reached."""
+RUNS_CODE = "Functions are on: whoever reaches this port can run code on this machine, with the rights of this process."
 
 _PLACEHOLDERS = {
     "host": "ADDRESS",
@@ -34,6 +35,9 @@ _PLACEHOLDERS = {
     "sns_endpoint": "URL",
     "otlp_endpoint": "URL",
     "dax_advertise": "HOST",
+    "allowed_hosts": "NAMES",
+    "allowed_origins": "ORIGINS",
+    "metrics_from": "KEYS",
     "kinesis_endpoint": "URL",
     "others": "URL",
 }
@@ -47,11 +51,26 @@ def run(words: list[str]) -> int:
         words = translate(words)
     flags = vars(parse(build_parser(), words))
     config = flags.pop("config", None)
-    settings, warnings = load_settings(flags, current_environment(), config)
+    settings, warnings, given_names = load_settings(flags, current_environment(), config)
     start_logging(settings)
     for warning in warnings:
         complain(f"hashrange: {warning}")
-    return start_server(settings, announce_as_local if is_local else announce)
+    try:
+        return start_server(settings, announce_as_local if is_local else announce)
+    except HashrangeError as error:
+        sentence = _taken_by_hashrange(settings) if getattr(error, "is_port_taken", False) else None
+        error.args = (in_given_names(sentence or str(error), given_names),)
+        raise
+
+
+def _taken_by_hashrange(settings: Settings) -> str | None:
+    """The sentence for a port at which another Hashrange listens; None if it is another program."""
+    from hashrange.cli.checkup.endpoint import hashrange_at
+
+    own = hashrange_at(WILDCARDS.get(settings.host, settings.host), settings.port)
+    if own is None:
+        return None
+    return f"{settings.host}:{settings.port} is taken by another {own}. Use that one, stop it, or choose another port with --port."
 
 
 def build_parser() -> CommandParser:
@@ -120,16 +139,16 @@ def start_server(settings: Settings, tell: Callable[[Settings, str, str | None],
 
 
 def announce(settings: Settings, endpoint: str, dax_endpoint: str | None = None) -> None:
-    """Print one line for the operator once the server is ready: endpoint, place of the data, a warning if functions run."""
+    """Print where the server is and how it is called, once it is ready, and a warning if functions run."""
     place = "in memory" if settings.data_dir is None else f"data in {settings.data_dir}"
     endpoint = reachable(endpoint)
     dax = "" if dax_endpoint is None else DAX_READY.format(endpoint=reachable(dax_endpoint))
-    runs_code = RUNS_CODE if settings.functions else ""
-    say(READY.format(endpoint=endpoint, place=place) + dax + runs_code, is_flushed=True)
+    lines = [READY.format(endpoint=endpoint, place=place, dax=dax), HOW_TO_CALL.format(endpoint=endpoint)]
+    say(*lines, *([RUNS_CODE] if settings.functions else []), is_flushed=True)
 
 
 def announce_as_local(settings: Settings, endpoint: str, dax_endpoint: str | None = None) -> None:
-    """Print our line and, behind it, those of DynamoDB Local, for which tools wait that start it; all once the server is ready."""
+    """Print our lines and, behind them, those of DynamoDB Local, for which tools wait that start it; all once the server is ready."""
     announce(settings, endpoint, dax_endpoint)
     say(*ready_lines(settings, int(endpoint.rpartition(":")[2])).split("\n"), is_flushed=True)
 

@@ -4,7 +4,8 @@ A value is checked where it is read, so that a refusal names its flag, variable 
 """
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -20,6 +21,7 @@ TESTS_PREFIXES = ("HASHRANGE_CI", "HASHRANGE_FUZZ_", "HASHRANGE_TEST_", "HASHRAN
 KUBERNETES_PREFIXES = ("HASHRANGE_SERVICE_", "HASHRANGE_PORT_")
 """Prefixes of variables that Kubernetes sets in the pods of a namespace with a service `hashrange`, besides
 HASHRANGE_PORT=tcp://…; all are ignored."""
+_find_flags = re.compile(r"(?<![\w-])--[a-z]+(?:-[a-z]+)*")
 TRUE_WORDS = frozenset({"true", "1", "yes", "on"})
 FALSE_WORDS = frozenset({"false", "0", "no", "off", ""})
 
@@ -29,6 +31,13 @@ class Loaded(NamedTuple):
 
     settings: Settings
     warnings: list[str]
+    given_names: Mapping[str, str]
+    """Flag → the variable or key that gave its value instead; flags that were given are not in it."""
+
+
+def in_given_names(sentence: str, given_names: Mapping[str, str]) -> str:
+    """A sentence that names flags, with the names by which their values were given."""
+    return _find_flags.sub(lambda found: given_names.get(found[0], found[0]), sentence)
 
 
 def load_settings(flags: Mapping[str, Any], environment: Mapping[str, str], config: str | None = None) -> Loaded:
@@ -39,35 +48,44 @@ def load_settings(flags: Mapping[str, Any], environment: Mapping[str, str], conf
     """
     by_key = {option.key: option for option in options()}
     chosen: dict[str, Any] = {}
+    names = {key: option.flag for key, option in by_key.items()}
     warnings: list[str] = []
     if config == "":
         raise UsageError('--config is ""; it must be the name of a TOML file.')
     config = config or environment.get(CONFIG_VARIABLE) or None
     if config is not None:
-        _merge(chosen, _read_file(config, by_key), config)
-    _merge(chosen, _read_environment(environment, by_key, warnings), "the environment")
-    _merge(
-        chosen, {key: _parsed(by_key[key], by_key[key].flag, value) for key, value in flags.items()}, "the command line"
-    )
+        _merge(chosen, names, _read_file(config, by_key), lambda option: f"{option.key} in {config}")
+    _merge(chosen, names, _read_environment(environment, by_key, warnings), lambda option: option.variable)
+    parsed = {key: _parsed(by_key[key], by_key[key].flag, value) for key, value in flags.items()}
+    _merge(chosen, names, parsed, lambda option: option.flag)
     if chosen.pop("in_memory", False):
         chosen["data_dir"] = None
     settings = msgspec.structs.replace(Settings(), **{by_key[key].field: value for key, value in chosen.items()})
     if (settings.tls_cert is None) != (settings.tls_key is None):
-        given, missing = ("--tls-cert", "--tls-key") if settings.tls_key is None else ("--tls-key", "--tls-cert")
-        raise UsageError(f"{given} is set but {missing} is not: HTTPS needs both, plain HTTP neither.")
-    return Loaded(settings, warnings)
+        given, missing = ("tls_cert", "tls_key") if settings.tls_key is None else ("tls_key", "tls_cert")
+        raise UsageError(
+            f"{names[given]} is set but {by_key[missing].flag} is not: HTTPS needs both, plain HTTP neither."
+        )
+    given_names = {by_key[key].flag: name for key, name in names.items() if name != by_key[key].flag}
+    return Loaded(settings, warnings, given_names)
 
 
-def _merge(chosen: dict[str, Any], found: dict[str, Any], source: str) -> None:
-    """Let `found`, the values of `source`, override those of earlier sources; a `data_dir` also overrides `in_memory`.
+def _merge(
+    chosen: dict[str, Any], names: dict[str, str], found: Mapping[str, Any], name_of: Callable[[Option], str]
+) -> None:
+    """Let `found`, the values of one source, override those of earlier sources; a `data_dir` also overrides `in_memory`.
 
-    Raises UsageError if `found` has a `data_dir` and a true `in_memory`.
+    `names`: key → what gave its value, kept up to date. `name_of`: what the source calls an option. Raises UsageError if
+    `found` has a `data_dir` and a true `in_memory`.
     """
+    by_key = {option.key: option for option in options()}
     if found.get("in_memory") and "data_dir" in found:
-        raise UsageError(f"{source} asks for both in_memory and data_dir ({found['data_dir']}); keep one of them.")
+        memory, folder = name_of(by_key["in_memory"]), name_of(by_key["data_dir"])
+        raise UsageError(f"{memory} and {folder} ({found['data_dir']}) are both given; keep one of them.")
     if "data_dir" in found:
         chosen["in_memory"] = False
     chosen.update(found)
+    names.update({key: name_of(by_key[key]) for key in found})
 
 
 def _read_file(path: str, by_key: Mapping[str, Option]) -> dict[str, Any]:

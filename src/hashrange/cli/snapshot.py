@@ -9,14 +9,14 @@ from hashrange.cli.parsing import CommandParser, command_parser, parse
 from hashrange.cli.remote import DEFAULT_REGION, Remote, add_endpoint, endpoint_of
 from hashrange.cli.settings_sources import current_environment
 from hashrange.store.snapshot_file import SnapshotWriter, StoredRow, replaced_file
+from hashrange.tables.source_id import is_row_of_source
 
 EXAMPLE = """example:
   hashrange snapshot shop.snapshot
-
-A server that begins with the file: hashrange serve --in-memory --snapshot shop.snapshot
+  hashrange serve --in-memory --snapshot shop.snapshot  # begins with it
 
 The file holds all tables, items, streams and tokens of all accounts and Regions, as of one moment; it replaces a file of the
-same name. The server goes on meanwhile. It needs its admin API (--admin).
+same name. The server goes on meanwhile. It needs its admin API (--admin). A row is an item, or its entry in an index.
 """
 
 
@@ -48,7 +48,7 @@ def build_parser() -> CommandParser:
 
 
 def write_file(server: Remote, taken: Any, path: str) -> tuple[int, int]:
-    """Write the rows of the snapshot `taken` to a file; return their number and the file's size in bytes.
+    """Write all that the snapshot `taken` holds to a file; return the number of items and index entries, and the file's size in bytes.
 
     Raises RemoteError and OSError; then a former file is unchanged.
     """
@@ -59,7 +59,7 @@ def write_file(server: Remote, taken: Any, path: str) -> tuple[int, int]:
         while pairs := server.operate("POST", f"snapshots/{taken['snapshot']}/rows", **after)["rows"]:
             rows: list[StoredRow] = [(b64decode(key), b64decode(value)) for key, value in pairs]
             writer.write(rows)
-            rows_written += len(rows)
+            rows_written += sum(is_row_of_source(key) for key, _ in rows)
             after = {"after": pairs[-1][0]}
         writer.finish()
         size_bytes = file.tell()

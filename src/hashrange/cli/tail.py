@@ -8,11 +8,12 @@ from typing import Any
 
 from hashrange.cli.following import Following, Record, ShardTrimmed, StreamGone
 from hashrange.cli.main import DONE, FAILED, refuse
-from hashrange.cli.output import OutputError, complain, say
+from hashrange.cli.output import OutputError, complain, say, say_unfolded
 from hashrange.cli.parsing import CommandParser, command_parser, parse
-from hashrange.cli.remote import DEFAULT_REGION, RefusedRequest, Remote, add_endpoint, endpoint_of
+from hashrange.cli.remote import DEFAULT_REGION, RefusedRequest, Remote, add_endpoint, endpoint_of, names_of_tables
 from hashrange.cli.settings_sources import current_environment
 from hashrange.terminal import escape_json
+from hashrange.written.names import did_you_mean
 
 EXAMPLE = """example:
   hashrange tail Users --from-start
@@ -116,8 +117,10 @@ def show(records: list[Record], *, is_json: bool) -> None:
     from hashrange.cli.change_lines import change_line
 
     if records:
-        to_line = json_line if is_json else change_line
-        say(*map(to_line, records), is_flushed=True)
+        if is_json:
+            say_unfolded(*map(json_line, records), is_flushed=True)
+        else:
+            say(*map(change_line, records), is_flushed=True)
 
 
 def json_line(record: Record) -> str:
@@ -151,7 +154,8 @@ def find_stream_arn(server: Remote, table_name: str) -> str | None:
         if refusal.code not in {"ResourceNotFoundException", "ValidationException"}:
             raise
         refuse(
-            f"there is no table {table_name} at {server.endpoint} in Region {server.region}. {others(server)}", FAILED
+            f"there is no table {table_name} at {server.endpoint} in Region {server.region}. {others(server, table_name)}",
+            FAILED,
         )
         return None
     arn: str | None = table.get("LatestStreamArn")
@@ -166,13 +170,14 @@ def find_stream_arn(server: Remote, table_name: str) -> str | None:
     return arn
 
 
-def others(server: Remote) -> str:
+def others(server: Remote, table_name: str) -> str:
     """A sentence that lists the first tables of the Region, for a wrong table name. Raises RemoteError."""
-    names = server.ask("ListTables", Limit=NAMES_TOLD_MAX)["TableNames"]
+    names = names_of_tables(server.ask)
     if not names:
         return "It has no tables at all; --region names another Region."
-    more = ", …" if len(names) == NAMES_TOLD_MAX else ""
-    return f"It has {', '.join(names)}{more}; --region names another Region."
+    shown = ", ".join(names[:NAMES_TOLD_MAX]) + (", …" if len(names) > NAMES_TOLD_MAX else "")
+    near = did_you_mean(table_name, names).lstrip()
+    return f"{near}{' ' if near else ''}It has {shown}; --region names another Region."
 
 
 def ended(table_name: str) -> str:

@@ -11,6 +11,7 @@ from msgspec import Meta
 from hashrange.errors import ApiError, Malformed
 from hashrange.items.values import check_item, type_of
 from hashrange.settings import SettingUnusable
+from hashrange.written.values import fault_in
 
 FaultKind = Literal[
     "throttle",
@@ -138,10 +139,18 @@ def read_faults(path: str) -> Faults:
         raise FaultsError(f"the file of faults {path} cannot be read: {error.strerror or error}.") from None
     except ValueError as error:  # the path holds a null byte
         raise FaultsError(f"the file of faults {path!r} cannot be read: {error}.") from None
+    members: Any = None
     try:
-        read = msgspec.convert(tomllib.loads(content.decode()), _File)
+        members = tomllib.loads(content.decode())
+        read = msgspec.convert(members, _File)
         return checked(read.fault, read.seed)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError, FaultsError) as error:
+    except msgspec.ValidationError:
+        reason = fault_in(members, _File)
+    except UnicodeDecodeError:
+        reason = "it is not UTF-8."
+    except tomllib.TOMLDecodeError as error:
+        reason = f"{error}."
+    except FaultsError as error:
         reason = str(error)
     except RecursionError:
         reason = "it is nested too deeply."
@@ -157,20 +166,22 @@ def checked(faults: Sequence[Fault | dict[str, Any]], seed: int) -> Faults:
     """
     exact = []
     for number, fault in enumerate(faults, 1):
+        members: Any = fault
         try:
             members = msgspec.to_builtins(fault)
             _check_integers(number, members)
             exact.append(msgspec.convert(members, Fault))
         except RecursionError:
             raise FaultsError(f"fault {number}: it is nested too deeply.") from None
-        except (msgspec.ValidationError, TypeError, ValueError) as error:
-            raise FaultsError(f"fault {number}: {error}.") from None
+        except (msgspec.ValidationError, TypeError, ValueError):
+            raise FaultsError(f"fault {number}: {fault_in(members, Fault)}") from None
     if isinstance(seed, int) and not INTEGER_MIN <= seed <= INTEGER_MAX:
         raise FaultsError(f"the seed must be from {INTEGER_MIN} to {INTEGER_MAX}.")
     try:
         found = msgspec.convert({"faults": exact, "seed": seed}, Faults)
-    except msgspec.ValidationError as error:
-        raise FaultsError(f"the faults cannot be used: {error}.") from None
+    except msgspec.ValidationError:
+        all_faults = {"faults": msgspec.to_builtins(exact), "seed": seed}
+        raise FaultsError(f"the faults cannot be used: {fault_in(all_faults, Faults)}") from None
     check(found)
     return found
 

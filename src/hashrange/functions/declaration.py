@@ -31,6 +31,7 @@ from hashrange.functions.runnable import is_supported
 from hashrange.functions.variable_checks import find_variables_fault
 from hashrange.limits import FUNCTION_MEMORY_MB_MAX, FUNCTION_MEMORY_MB_MIN, FUNCTION_TIMEOUT_SECONDS_MAX
 from hashrange.settings import SettingUnusable
+from hashrange.written.values import ACCOUNT_IN_WORDS, REGION_IN_WORDS, fault_in
 
 OWN_RUNTIME = f"python3.{sys.version_info.minor}"
 NO_CODE_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
@@ -55,9 +56,12 @@ class FunctionDeclaration(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
     memory: Annotated[int, Meta(ge=FUNCTION_MEMORY_MB_MIN, le=FUNCTION_MEMORY_MB_MAX)] = 128
     """MB."""
     environment: Mapping[str, str] = NO_TAGS
-    account: Annotated[str, Meta(pattern="^[0-9]{12}$")] | None = None
+    account: Annotated[str, Meta(pattern="^[0-9]{12}$", description=ACCOUNT_IN_WORDS)] | None = None
     """None: every account sees the function."""
-    region: Annotated[str, Meta(min_length=1, max_length=63, pattern="^[a-zA-Z0-9_-]+$")] | None = None
+    region: (
+        Annotated[str, Meta(min_length=1, max_length=63, pattern="^[a-zA-Z0-9_-]+$", description=REGION_IN_WORDS)]
+        | None
+    ) = None
     """None: every Region sees the function."""
 
     def is_seen_by(self, caller: Caller) -> bool:
@@ -71,8 +75,10 @@ def read_functions(tables: Mapping[str, Any]) -> dict[str, FunctionDeclaration]:
     for name, table in tables.items():
         try:
             declarations[name] = msgspec.convert(table, FunctionDeclaration)
-        except msgspec.ValidationError as error:
-            raise FunctionsError(f'the function "{name}" cannot be used: {error}.') from None
+        except msgspec.ValidationError:
+            raise FunctionsError(
+                f'the function "{name}" cannot be used: {fault_in(table, FunctionDeclaration)}'
+            ) from None
         check_declaration(name, declarations[name])
     return declarations
 

@@ -28,6 +28,7 @@ from hashrange.operations.tables.requests import CreateTableRequest
 from hashrange.settings import Settings
 from hashrange.store.interface import WholeStore
 from hashrange.tables.schema import Table
+from hashrange.written.names import did_you_mean
 
 ITEMS_TOGETHER = 64
 """Items that are put in one go, before other work has its turn."""
@@ -116,7 +117,7 @@ class FolderApplication:
         if table is None:
             raise InitError(
                 file.path,
-                f"there is no table {file.stem} in {scope.region}. Files are applied in the order of their names, capitals first. Name"
+                f"there is no table {file.stem} in {scope.region}.{did_you_mean(file.stem, scope.tables)} Files are applied in the order of their names, capitals first. Name"
                 " this one like the table whose items it holds, so that it comes behind the one that creates the table.",
             )
         self._progress.begin(file)

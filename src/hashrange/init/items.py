@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from hashrange.init.requests import UnusableInput
+from hashrange.written.values import place_of_json_fault
 
 EXPORTED = "Item"
 NESTED_TOO_DEEPLY = "it is nested too deeply."
@@ -64,8 +65,8 @@ def _members(text: bytes) -> dict[str, msgspec.Raw]:
         raise UnusableInput("it is not UTF-8; save the file as UTF-8.") from None
     except msgspec.ValidationError:
         raise UnusableInput("it is no JSON object, which an item is.") from None
-    except msgspec.DecodeError as error:
-        raise UnusableInput(f"it is no JSON: {error}. Each line holds one whole item.") from None
+    except msgspec.DecodeError:
+        raise UnusableInput(f"it is no JSON{place_of_json_fault(text)}. Each line holds one whole item.") from None
     except RecursionError:
         raise UnusableInput(NESTED_TOO_DEEPLY) from None
 
@@ -76,7 +77,9 @@ def _from_plain(line: bytes) -> bytes:
         return msgspec.json.encode({name: _value(value) for name, value in plain.items()})
     except RecursionError:
         raise UnusableInput(NESTED_TOO_DEEPLY) from None
-    except ValueError as error:
+    except json.JSONDecodeError as error:
+        raise UnusableInput(f"it is no JSON at line {error.lineno}, column {error.colno}.") from None
+    except ValueError as error:  # ours, of a constant
         raise UnusableInput(f"it is no JSON: {error}.") from None
 
 

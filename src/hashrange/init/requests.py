@@ -17,6 +17,8 @@ import msgspec
 
 from hashrange.init.created_from import creation_of
 from hashrange.operations.operation import Operation
+from hashrange.written.names import did_you_mean
+from hashrange.written.values import place_of_json_fault
 
 BATCH = "BatchWriteItem"
 FORMS = (
@@ -122,7 +124,9 @@ def _refuse_unknown_members(name: str, body: bytes, request: type) -> None:
     known = {field.name for field in msgspec.structs.fields(request)}
     unknown = sorted(_decoded(body, dict[str, msgspec.Raw]).keys() - known)
     if unknown:
-        raise UnusableInput(f"{name} has no member {unknown[0][:255]}; it has {', '.join(sorted(known))}.")
+        near = did_you_mean(unknown[0][:255], known)
+        meant = f".{near}" if near else f"; it has {', '.join(sorted(known))}."
+        raise UnusableInput(f"{name} has no member {unknown[0][:255]}{meant}")
 
 
 def _decoded(body: bytes, kind: type[T]) -> T:
@@ -132,9 +136,11 @@ def _decoded(body: bytes, kind: type[T]) -> T:
         raise UnusableInput("it is not UTF-8; save it as UTF-8.") from None
     except msgspec.ValidationError:
         raise UnusableInput(f"it holds no JSON object. {FORMS}") from None
-    except (msgspec.DecodeError, RecursionError) as error:
+    except RecursionError:
+        raise UnusableInput("it is nested too deeply.") from None
+    except msgspec.DecodeError:
         hint = " If each of its lines is an item, name it .jsonl." if _has_lines(body) else ""
-        raise UnusableInput(f"it is no JSON: {error}.{hint}") from None
+        raise UnusableInput(f"it is no JSON{place_of_json_fault(body)}.{hint}") from None
 
 
 def _has_lines(body: bytes) -> bool:

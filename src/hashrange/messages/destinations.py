@@ -30,7 +30,7 @@ def destination_unusable(arn: str, reason: str) -> str:
 
 
 def malformed_place(reason: str, kinds: Sequence[str]) -> str:
-    """An entry has members of other names or types. `reason`: in msgspec's words, without a full stop."""
+    """An entry has members of other names or types. `reason`: which, and why, without a full stop."""
     return f"{reason}. Write one of {_examples(kinds)}."
 
 

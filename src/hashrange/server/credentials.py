@@ -15,12 +15,13 @@ import re
 import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
 from hashrange.settings import SettingUnusable
 from hashrange.sts.session import account_of_session_key
+from hashrange.written.values import ACCOUNT_IN_WORDS, fault_in, place_of_json_fault
 
 ACCOUNT = "000000000000"
 """The account of a credential that names none and, without a credentials file, of access keys that name none."""
@@ -44,7 +45,7 @@ class Credential(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     secret_key: Annotated[str, msgspec.Meta(min_length=1)]
     session_token: str | None = None
     expires: datetime | None = None
-    account: Annotated[str, msgspec.Meta(pattern="^[0-9]{12}$")] = ACCOUNT
+    account: Annotated[str, msgspec.Meta(pattern="^[0-9]{12}$", description=ACCOUNT_IN_WORDS)] = ACCOUNT
     regions: tuple[str, ...] | None = None
 
     @property
@@ -68,14 +69,15 @@ def account_of_key(access_key: str) -> str:
 
 def read_credentials(path: str) -> dict[str, Credential]:
     """Return the file's credentials by access key. Raises CredentialsFileError."""
+    text, data = "", None
     try:
         text = Path(path).read_text(encoding="utf-8")
         data = msgspec.json.decode(text) if path.endswith(".json") else tomllib.loads(text)
         file = msgspec.convert(data, _File)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.MsgspecError) as error:
-        reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+    except (OSError, ValueError, msgspec.MsgspecError, RecursionError) as error:
         raise CredentialsFileError(
-            f"the credentials file {path} cannot be used: {reason}. It needs one [[credential]] with access_key and secret_key per key."
+            f"the credentials file {path} cannot be used: {_reason_of(error, data, text)} It needs one [[credential]] with access_key and"
+            " secret_key per key."
         ) from error
     if not file.credential:
         raise CredentialsFileError(f"the credentials file {path} names no credential, so nobody could be let in.")
@@ -85,6 +87,19 @@ def read_credentials(path: str) -> dict[str, Credential]:
     for credential in file.credential:
         _check_use(path, credential)
     return credentials
+
+
+def _reason_of(error: Exception, data: Any, text: str) -> str:
+    """Why a file cannot be read, in one or two sentences. `data`: what it holds; None if it cannot be decoded."""
+    if isinstance(error, OSError):
+        return f"{error.strerror or error}."
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not UTF-8."
+    if isinstance(error, msgspec.ValidationError):
+        return fault_in(data, _File)
+    if isinstance(error, msgspec.DecodeError):
+        return f"it is no JSON{place_of_json_fault(text)}."
+    return "it is nested too deeply." if isinstance(error, RecursionError) else f"{error}."
 
 
 def _check_use(path: str, credential: Credential) -> None:

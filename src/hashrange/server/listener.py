@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from hashrange.errors import HashrangeError
+from hashrange.messages.installing import how_to_install
 from hashrange.server.acceptor import Acceptor
 from hashrange.server.access import Access
 from hashrange.server.access_log import log_access
@@ -47,13 +48,16 @@ RECEIVE_BUFFER_BYTES = 256 * 1024
 as much memory. By default the kernel keeps 6 MB, and closing a hundred such connections takes 0.15 s."""
 
 
-OTLP_NOT_INSTALLED = (
-    "--otlp-endpoint needs libraries that are not installed. Install them with: pip install 'hashrange[otlp]'"
-)
+OTLP_NOT_INSTALLED = f"--otlp-endpoint needs libraries that are not installed. Install them: {how_to_install('otlp')}."
 
 
 class ListenError(HashrangeError):
     """The server cannot listen on its address; the message names the address, the reason and the remedy."""
+
+    def __init__(self, sentence: str, *, is_port_taken: bool = False) -> None:
+        """`is_port_taken`: True if another program listens at the port of the endpoint."""
+        super().__init__(sentence)
+        self.is_port_taken = is_port_taken
 
 
 class Secrets(NamedTuple):
@@ -142,7 +146,8 @@ class Server:
                 acceptor.make_protocol, settings.host, settings.port, backlog=BACKLOG_CONNECTIONS
             )
         except (OSError, UnicodeError) as error:  # UnicodeError: a host name that DNS cannot represent
-            raise ListenError(listen_failure(settings, error)) from error
+            is_taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
+            raise ListenError(listen_failure(settings, error), is_port_taken=is_taken) from error
         try:
             for listening in self._listener.sockets:
                 bound_receive_buffer(listening.fileno())

@@ -15,6 +15,10 @@ SourceId = NewType("SourceId", bytes)
 
 TABLE_ID_BYTES = 4
 SOURCE_BYTES = 6
+FIRST_TABLE, BEHIND_TABLES = b"\x00\x00\x00\x01", b"\xff\xff\xff\xff"
+"""The keys of all tables are between these two."""
+COLLECTIONS_INDEX_ID = b"\xff\xff"
+"""Takes the place of an index id: table id ‖ this ‖ partition key → size of the item collection in bytes, 8 bytes."""
 HASH_BYTES = 8
 """Length of the hash with which a key in a source begins; partitions are ranges of such hashes."""
 _LENGTH = slice(HASH_BYTES, HASH_BYTES + 2)
@@ -23,6 +27,13 @@ _LENGTH = slice(HASH_BYTES, HASH_BYTES + 2)
 def make_source_id(table_id: int, index_id: int = 0) -> SourceId:
     """The source id of a table's index; with index id 0, that of the table's own rows."""
     return SourceId(table_id.to_bytes(TABLE_ID_BYTES, "big") + index_id.to_bytes(SOURCE_BYTES - TABLE_ID_BYTES, "big"))
+
+
+def is_row_of_source(engine_key: bytes) -> bool:
+    """True if an engine key is that of an item's row or of an index entry's; all else that is stored has other keys."""
+    return FIRST_TABLE <= engine_key[:TABLE_ID_BYTES] < BEHIND_TABLES and (
+        engine_key[TABLE_ID_BYTES:SOURCE_BYTES] != COLLECTIONS_INDEX_ID
+    )
 
 
 def table_prefix(engine_key: bytes) -> bytes:

@@ -47,6 +47,7 @@ from hashrange.triggers.destinations.table import read_destinations
 from hashrange.triggers.filter_operators import InvalidPattern
 from hashrange.triggers.filter_patterns import compile_filters
 from hashrange.triggers.mapping import StartingPosition
+from hashrange.written.values import ACCOUNT_IN_WORDS, fault_in, place_of_json_fault
 
 MAPPINGS_MAX = 1000
 
@@ -61,7 +62,7 @@ class DeclaredMapping(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
     table: Annotated[str, Meta(min_length=3, max_length=255)]
     function: Annotated[str, Meta(min_length=1, max_length=64)]
     """Name of a function in the table's account and Region, or of a declared one."""
-    account: Annotated[str, Meta(pattern="^[0-9]{12}$")] | None = None
+    account: Annotated[str, Meta(pattern="^[0-9]{12}$", description=ACCOUNT_IN_WORDS)] | None = None
     """None: tables of every account."""
     region: str | None = None
     """None: tables of every Region."""
@@ -118,7 +119,7 @@ def read_configuration(path: str) -> Configuration:
     """Read the file. Raises ConfigurationError."""
     try:
         with open(path, "rb") as file:
-            read = msgspec.convert(tomllib.load(file), _File)
+            read = _read_file(tomllib.load(file))
         destinations = read_destinations(read.destinations)
         mappings: list[DeclaredMapping] = []
         for table in read.mapping:
@@ -128,8 +129,21 @@ def read_configuration(path: str) -> Configuration:
         )
     except OSError as error:
         raise ConfigurationError(f"the file of triggers {path} cannot be read: {error.strerror or error}.") from None
-    except (ValueError, RecursionError, SettingUnusable) as error:
+    except SettingUnusable as error:
         raise ConfigurationError(f"the file of triggers {path} cannot be used: {error}") from None
+    except RecursionError:
+        raise ConfigurationError(f"the file of triggers {path} cannot be used: it is nested too deeply.") from None
+    except ValueError as error:
+        reason = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else error
+        raise ConfigurationError(f"the file of triggers {path} cannot be used: {reason}.") from None
+
+
+def _read_file(content: dict[str, Any]) -> _File:
+    """The file's parts, still as tables. Raises ConfigurationError."""
+    try:
+        return msgspec.convert(content, _File)
+    except msgspec.ValidationError:
+        raise ConfigurationError(fault_in(content, _File)) from None
 
 
 def _read_mapping(
@@ -142,8 +156,8 @@ def _read_mapping(
         for place, pattern in enumerate(mapping.filters):
             _check_filter(f"mapping {number}: filter {place + 1}", pattern)
         mapping.settings()
-    except msgspec.ValidationError as error:
-        raise ConfigurationError(f"mapping {number}: {error}.") from None
+    except msgspec.ValidationError:
+        raise ConfigurationError(f"mapping {number}: {fault_in(table, DeclaredMapping)}") from None
     except LambdaError as error:
         raise ConfigurationError(f"mapping {number}: {error.message}") from None
     if mapping in before:
@@ -161,6 +175,6 @@ def _check_filter(place: str, pattern: str) -> None:
         reason = ""
         try:
             msgspec.json.decode(pattern)
-        except (ValueError, RecursionError) as fault:
-            reason = f" It is no JSON: {fault}."
+        except (ValueError, RecursionError):
+            reason = f" It is no JSON{place_of_json_fault(pattern)}."
         raise ConfigurationError(f"{place}: {error.message}{reason} It is {pattern[:200]}") from None

@@ -19,7 +19,7 @@ def line(
     """The printed line of a change, without its timestamp."""
     content: dict[str, Any] = {"ApproximateCreationDateTime": 1_800_000_000, "Keys": KEYS, "StreamViewType": view}
     content |= {name: KEYS | image for name, image in (("OldImage", old), ("NewImage", new)) if image is not None}
-    told = change_line({"eventName": event, "dynamodb": content, **members})
+    told = "".join(change_line({"eventName": event, "dynamodb": content, **members})[:2])
     assert told.startswith("2027-01-15 08:00:00  ")
     return told.removeprefix("2027-01-15 08:00:00  ")
 
@@ -68,7 +68,13 @@ def test_a_map_that_becomes_something_else_is_told_as_a_whole() -> None:
         ({"NULL": True}, "null"),
         ({"L": [{"M": {}}, {"S": "é"}]}, '[{}, "é"]'),
         ({"S": "a\n\x1b[31m\x9b\u202e\U0001f600"}, r'"a\n\u001b[31m\u009b\u202e' + "\U0001f600" + '"'),
-        ({"S": "x" * 500}, f'"{"x" * 79}… (502 characters)'),
+        ({"S": "x" * 80}, f'"{"x" * 80}"'),
+        ({"S": '"' * 80}, '"' + r"\"" * 80 + '"'),
+        ({"S": "x" * 500}, f'"{"x" * 80}"… (500 characters)'),
+        ({"S": "é" * 81}, f'"{"é" * 80}"… (81 characters)'),
+        ({"B": "AAAA" * 20}, f'b64 "{"AAAA" * 20}"'),
+        ({"B": "AAAA" * 20 + "AA=="}, f'b64 "{"AAAA" * 20}"… (61 bytes)'),
+        ({"NS": ["1" * 38] * 4}, f"<<{'1' * 38}, {'1' * 38}… (162 characters)"),
     ],
 )
 def test_values(value: dict[str, Any], told: str) -> None:

@@ -44,7 +44,7 @@ def test_no_command_is_wrong_use_and_shows_the_help(capsys: Printed) -> None:
 def test_an_unknown_command_names_those_that_exist(capsys: Printed) -> None:
     assert main(["server"]) == WRONG_USE
     assert capsys.readouterr().err == (
-        "hashrange: there is no command server; the commands are serve, check, inspect, tail, snapshot, dax, mcp, doctor, completion, version.\n"
+        "hashrange: there is no command server. Did you mean serve? The commands are serve, check, inspect, tail, snapshot, dax, mcp, doctor, completion, version.\n"
     )
 
 
@@ -94,17 +94,24 @@ def test_wrong_settings_stop_the_start(words: list[str], sentence: str, capsys: 
 @pytest.mark.parametrize(
     ("settings", "endpoint", "shown"),
     [
-        (Settings(), "http://127.0.0.1:8000", "at http://127.0.0.1:8000, data in ./hashrange-data."),
-        (Settings(data_dir=None), "http://0.0.0.0:8001", "at http://127.0.0.1:8001, in memory."),
+        (Settings(), "http://127.0.0.1:8000", "http://127.0.0.1:8000, data in ./hashrange-data."),
+        (Settings(data_dir=None), "http://0.0.0.0:8001", "http://127.0.0.1:8001, in memory."),
     ],
 )
-def test_the_one_line_tells_where_and_how(settings: Settings, endpoint: str, shown: str, capsys: Printed) -> None:
+def test_two_short_lines_tell_where_and_how(settings: Settings, endpoint: str, shown: str, capsys: Printed) -> None:
     announce(settings, endpoint)
-    line = capsys.readouterr().out
-    assert line.count("\n") == 1
-    assert shown in line
-    for client in ("boto3", "AWS CLI", "JavaScript SDK"):
-        assert client in line
+    where, how = capsys.readouterr().out.splitlines()
+    assert where == f"Hashrange serves DynamoDB at {shown}"
+    url = shown.partition(",")[0]
+    assert how == f"Set AWS_ENDPOINT_URL_DYNAMODB={url} for SDKs and the AWS CLI."
+    assert max(len(where), len(how)) <= 80
+
+
+def test_the_first_line_also_tells_where_dax_is(capsys: Printed) -> None:
+    announce(Settings(data_dir=None, functions=True), "http://127.0.0.1:8000", "dax://0.0.0.0:8111")
+    where, _, warning = capsys.readouterr().out.splitlines()
+    assert where == "Hashrange serves DynamoDB at http://127.0.0.1:8000, in memory, and DAX at dax://127.0.0.1:8111."
+    assert warning.startswith("Functions are on: whoever reaches this port can run code")
 
 
 @pytest.fixture

@@ -37,7 +37,11 @@ def test_a_sound_environment(doctor: Doctor, endpoint: str) -> None:
 def test_an_empty_environment(doctor: Doctor, free_port: int) -> None:
     found = doctor(expected=1, HASHRANGE_PORT=str(free_port))
     wrong = {subject for subject, (verdict, _) in found.items() if verdict == "wrong"}
-    assert wrong == {"endpoint", "region", "credentials", "server"}
+    assert wrong == {"endpoint", "server"}
+    notes = {subject: sentence for subject, (verdict, sentence) in found.items() if verdict == "note"}
+    assert notes.keys() == {"region", "credentials"}, "clients may have them in their code"
+    assert all("in their code" in sentence and "set AWS_" in sentence for sentence in notes.values())
+    assert "--endpoint" in found["endpoint"][1]
     assert f"AWS_ENDPOINT_URL_DYNAMODB=http://127.0.0.1:{free_port}" in found["endpoint"][1]
     assert f"hashrange serve --port {free_port}" in found["server"][1]
     assert sorted(one.name for one in doctor.home.iterdir()) == [".aws"]
@@ -47,7 +51,7 @@ def test_it_is_readable_in_a_terminal(doctor: Doctor, free_port: int) -> None:
     code, told = doctor.in_process("--endpoint-url", f"http://127.0.0.1:{free_port}", **CLIENT)
     assert code == 1
     assert "\nwrong  server       Nothing answers at 127.0.0.1, port" in told
-    assert told.endswith("\n1 fault, 0 hints.\n")
+    assert told.endswith("\n1 fault, 0 hints, 0 notes.\n")
 
 
 @pytest.mark.parametrize(
@@ -91,7 +95,12 @@ def test_aws_itself_is_never_called(doctor: Doctor) -> None:
         ({"AWS_REGION": "us-east-1"}, "region", "hint", "AWS_DEFAULT_REGION is eu-west-1"),
         ({"AWS_ACCESS_KEY_ID": "111122223333"}, "credentials", "hint", "has 12 digits"),
         ({"AWS_SECRET_ACCESS_KEY": ""}, "credentials", "wrong", "an access key without its secret"),
-        ({"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}, "credentials", "wrong", "Clients find no keys"),
+        (
+            {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""},
+            "credentials",
+            "note",
+            "Clients that have none in their code",
+        ),
         ({"AWS_PROFILE": "missing"}, "profile", "wrong", "no profile missing"),
         ({"HTTP_PROXY": f"http://me:{SECRET}@proxy:3128"}, "proxy", "wrong", "the proxy http://proxy:3128"),
         ({"HASHRANGE_PROT": "1"}, "settings", "hint", "Did you mean HASHRANGE_PORT?"),
@@ -103,8 +112,13 @@ def test_aws_itself_is_never_called(doctor: Doctor) -> None:
         ({"HASHRANGE_INIT": "missing"}, "files", "wrong", "the init folder 'missing' cannot be read"),
         ({"HASHRANGE_FAULTS": "missing"}, "files", "wrong", "the file of faults missing cannot be read"),
         ({"HASHRANGE_TRIGGERS": "missing"}, "files", "wrong", "the file of triggers missing cannot be read"),
-        ({"HASHRANGE_OTHERS": "nonsense"}, "files", "wrong", "--others: 'nonsense' is no URL"),
-        ({"HASHRANGE_OTHERS": f"http://me:{SECRET}@host"}, "files", "wrong", "--others: 'http://host' is no URL"),
+        ({"HASHRANGE_OTHERS": "nonsense"}, "files", "wrong", "HASHRANGE_OTHERS: 'nonsense' is no URL"),
+        (
+            {"HASHRANGE_OTHERS": f"http://me:{SECRET}@host"},
+            "files",
+            "wrong",
+            "HASHRANGE_OTHERS: 'http://host' is no URL",
+        ),
         ({"HASHRANGE_OTHERS": "http://localhost:4566"}, "files", "ok", "can be used"),
         ({"HASHRANGE_DATA_DIR": "/dev"}, "data", "wrong", "holds other files"),
         ({"HASHRANGE_DATA_DIR": "a" * 400}, "data", "wrong", "File name too long"),
@@ -147,7 +161,8 @@ def test_shared_files_that_are_wrong(doctor: Doctor, endpoint: str, text: str) -
     doctor.write("credentials", "")
     (doctor.home / ".aws" / "credentials").write_bytes(text.encode("latin-1"))
     found = doctor(AWS_ENDPOINT_URL=endpoint, AWS_REGION="eu-west-1", expected=1)
-    assert {found[subject][0] for subject in ("profile", "credentials") if subject in found} == {"wrong"}
+    assert {found[subject][0] for subject in ("profile", "credentials") if subject in found} <= {"wrong", "note"}
+    assert "wrong" in {found[subject][0] for subject in ("profile", "credentials") if subject in found}
 
 
 def test_keys_of_a_profile(doctor: Doctor, endpoint: str) -> None:
@@ -246,3 +261,21 @@ def test_regions_that_differ() -> None:
     region, found = look_at_region({"AWS_REGION": "us-east-1"}, profile)
     assert region == "eu-west-1"
     assert found[0].verdict == "hint"
+
+
+@pytest.mark.parametrize("flag", ["--endpoint", "--endpoint-url"])
+def test_clients_with_everything_in_their_code_are_not_wrong(doctor: Doctor, endpoint: str, flag: str) -> None:
+    found = doctor(flag, endpoint, expected=0)
+    assert {found[subject][0] for subject in ("region", "credentials")} == {"note"}
+    assert "endpoint" not in found
+
+
+def test_keys_that_are_only_in_code_are_not_refused_here(doctor: Doctor) -> None:
+    """Without keys, a server with a credentials file can only be asked with stand-ins."""
+    refusal = b'{"__type": "com.amazon.coral.service#UnrecognizedClientException", "message": "The security token is invalid."}'
+    with Answering(400, refusal) as other:
+        verdict, sentence = doctor("--endpoint", other.url, expected=0)["request"]
+        assert verdict == "note"
+        assert "must be in the server's credentials file" in sentence
+        keys = {"AWS_ACCESS_KEY_ID": "other", "AWS_SECRET_ACCESS_KEY": "other"}
+        assert doctor("--endpoint", other.url, expected=1, **keys)["request"][0] == "wrong"

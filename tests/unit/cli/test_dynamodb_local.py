@@ -33,7 +33,7 @@ def test_our_own_flags_are_left_alone(words: str) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("-inmemory", "-inmemory is no flag of DynamoDB Local that Hashrange understands; it knows -port, "),
+        ("-inmemory", "-inmemory is no flag of DynamoDB Local that Hashrange understands. Did you mean -inMemory?"),
         ("-port", "-port needs a value behind it."),
         ("-inMemory -cors", "-cors needs a value behind it."),
     ],

@@ -93,7 +93,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_inspect_prints_an_item_as_the_same_json(folder: Path, capsys: Printed) -> None:
     key = json.dumps({EVIL: {"S": KEY}})
-    told = printed_by(["inspect", str(folder), "--table", "things", "--key", key], capsys)
+    words = ["inspect", str(folder), "--table", "things", "--key", key]
+    told = printed_by(words, capsys)
+    assert json.loads(told.partition("\n")[2]) == {EVIL: KEY, "v": {"$set": [EVIL]}, EVIL + "m": {EVIL: EVIL}}
+    told = printed_by([*words, "--dynamodb-json"], capsys)
     assert json.loads(told.partition("\n")[2]) == {
         EVIL: {"S": KEY},
         "v": {"SS": [EVIL]},

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from hashrange import __version__
 from tests.support.raw_client import RawClient
 from tests.support.signing import ACCESS_KEY, REGION, SECRET_KEY
+from tests.unit.cli.doctor_visits import Answering
 
 SOURCE = Path(__file__).parents[3] / "src"
 START_TIMES_MAX = 8
@@ -33,12 +35,12 @@ def begin_process(folder: Path, words: list[str]) -> subprocess.Popen[str]:
 
 
 class Serving:
-    """A started `hashrange` process, and the line that it printed."""
+    """A started `hashrange` process, and the two lines that it printed."""
 
     def __init__(self, folder: Path, words: list[str]) -> None:
         self.process = begin_process(folder, words)
         assert self.process.stdout is not None
-        self.line = self.process.stdout.readline()
+        self.line = self.process.stdout.readline() + self.process.stdout.readline()
         self.endpoint = next((word.rstrip(",") for word in self.line.split() if "://" in word), "")
 
     def stop(self, signal_number: int = signal.SIGTERM) -> tuple[int, str, str]:
@@ -109,8 +111,26 @@ def test_a_taken_port_is_refused(start: Starter) -> None:
     assert code == 1
     assert (
         errors
-        == f"hashrange: 127.0.0.1:{port} is taken by another program. Stop it, or choose another port with --port.\n"
+        == f"hashrange: 127.0.0.1:{port} is taken by another Hashrange. Use that one, stop it, or choose another port with --port.\n"
     )
+
+
+def test_a_port_that_another_program_has_is_told_as_such(start: Starter, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Answering(200, b"I am something else") as other:
+        port = other.url.rpartition(":")[2]
+        monkeypatch.setenv("HASHRANGE_PORT", port)
+        code, _, errors = start("serve", "--in-memory").stop()
+    assert code == 1
+    assert (
+        errors
+        == f"hashrange: 127.0.0.1:{port} is taken by another program. Stop it, or choose another port with HASHRANGE_PORT.\n"
+    )
+
+
+def test_an_admin_api_tells_the_version_of_the_other_server(start: Starter) -> None:
+    port = start("serve", "--port", "0", "--in-memory", "--admin").endpoint.rpartition(":")[2]
+    _, _, errors = start("serve", "--port", port, "--in-memory").stop()
+    assert f"is taken by another Hashrange {__version__}. Use" in errors
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def write(folder: Path, text: str) -> str:
 
 
 def test_nothing_given_means_the_defaults() -> None:
-    assert load_settings({}, {}) == (Settings(), [])
+    assert load_settings({}, {}) == (Settings(), [], {})
 
 
 @pytest.mark.parametrize("option", PLAIN_OPTIONS, ids=lambda option: option.key)
@@ -103,7 +103,11 @@ def test_in_memory_and_a_folder_are_two_answers_to_one_question(
             "--item-collection-limit is 0; it must be a whole number of bytes from 1 to 1,125,899,906,842,624, such as 10737418240.",
         ),
         ({"host": ""}, {}, '--host is ""; it must be text that is not empty.'),
-        ({"in_memory": True, "data_dir": "here"}, {}, "the command line asks for both in_memory and data_dir (here)"),
+        (
+            {"in_memory": True, "data_dir": "here"},
+            {},
+            "--in-memory and --data-dir (here) are both given; keep one of them.",
+        ),
         ({"tls_cert": "a.pem"}, {}, "--tls-cert is set but --tls-key is not: HTTPS needs both, plain HTTP neither."),
         ({"tls_key": "a.pem"}, {}, "--tls-key is set but --tls-cert is not"),
     ],
@@ -127,7 +131,7 @@ def test_a_bad_value_is_refused_in_one_sentence(
         ("host = [1]", "is [1]; it must be text that is not empty."),
         ("log_level = [1]", "is [1]; it must be debug, info, warning or error."),
         ("port =", "is not TOML: "),
-        ("in_memory = true\ndata_dir = 'x'", "asks for both in_memory and data_dir (x); keep one of them."),
+        ("in_memory = true\ndata_dir = 'x'", "hashrange.toml (x) are both given; keep one of them."),
     ],
 )
 def test_a_bad_file_is_refused_in_one_sentence(text: str, message: str, tmp_path: Path) -> None:
@@ -138,7 +142,7 @@ def test_a_bad_file_is_refused_in_one_sentence(text: str, message: str, tmp_path
 
 
 def test_a_variable_that_is_no_option_is_reported_and_nothing_more() -> None:
-    settings, warnings = load_settings({}, {"HASHRANGE_PROT": "1", "HASHRANGE_TEST_X": "1", "HOME": "/"})
+    settings, warnings, _ = load_settings({}, {"HASHRANGE_PROT": "1", "HASHRANGE_TEST_X": "1", "HOME": "/"})
     assert settings == Settings()
     assert warnings == [
         "the environment variable HASHRANGE_PROT is no option of Hashrange. Did you mean HASHRANGE_PORT?"
@@ -168,4 +172,4 @@ def test_what_kubernetes_sets_beside_a_service_named_hashrange_is_ignored() -> N
         "HASHRANGE_SERVICE_HOST": "10.0.0.1",
         "HASHRANGE_SERVICE_PORT": "8000",
     }
-    assert load_settings({}, environment) == (Settings(), [])
+    assert load_settings({}, environment) == (Settings(), [], {})

@@ -258,11 +258,11 @@ def test_the_sentence_names_what_is_wrong(sessions: dict[str, Session], capsys: 
         assert main(["dax", "--endpoint", other.url]) == FAILED
         assert (
             f"what answers at {other.url} is no Hashrange server, by its reply to GET dax: "
-            "Expected `int`, got `str` - at `$.nodes[0].port`."
+            'port of nodes 1 is "x"; it must be a whole number.'
         ) in capsys.readouterr().err
         other.replay({"DescribeTable": [{"Table": 1}]})
         assert main(["tail", "Users", "--endpoint", other.url]) == FAILED
         assert (
-            "is no DynamoDB server, by its reply to DescribeTable: Expected `object`, got `int`"
+            "is no DynamoDB server, by its reply to DescribeTable: Table is 1; it must be an object. Name"
             in capsys.readouterr().err
         )

@@ -222,7 +222,7 @@ def test_what_keeps_it_from_starting_is_one_sentence(world: World, capsys: Print
         nobody = f"http://127.0.0.1:{unused.getsockname()[1]}"
         for words, sentence in [
             (["Users", "--endpoint", nobody], f"no server answers at {nobody}: "),
-            (["Userz", "--endpoint", endpoint], f"there is no table Userz at {endpoint} in Region us-east-1. It has Plain, Users;"),
+            (["Userz", "--endpoint", endpoint], f"there is no table Userz at {endpoint} in Region us-east-1. Did you mean Users? It has Plain, Users;"),
             (["Plain", "--endpoint", endpoint], "table Plain has no stream, which tells of its changes. Switch one on: aws dynamodb"),
         ]:  # fmt: skip
             assert main(["tail", *words]) == FAILED

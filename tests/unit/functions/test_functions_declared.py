@@ -191,15 +191,18 @@ TABLE_FAULTS: list[tuple[Any, str]] = [
     ({"code": "tests:x", "runtime": "nodejs20.x"}, "runs under Python"),
     ({"code": ".", "handler": "a.b", "runtime": "java21"}, 'the runtime "java21" is not supported'),
     ({"code": ".", "handler": "a.b", "environment": {"AWS_REGION": "x"}}, "reserved keys"),
-    ({"code": ".", "handler": "a.b", "environment": {"N": 1}}, "Expected `str`, got `int`"),
-    ({"code": ".", "handler": "a.b", "timeout": 0}, "Expected `float` > 0"),
-    ({"code": ".", "handler": "a.b", "timeout": 1801}, "Expected `float` <= 1800"),
-    ({"code": ".", "handler": "a.b", "memory": 64}, "Expected `int` >= 128"),
-    ({"code": ".", "handlers": "a.b"}, "unknown field `handlers`"),
+    ({"code": ".", "handler": "a.b", "environment": {"N": 1}}, "N of environment is 1; it must be text."),
+    ({"code": ".", "handler": "a.b", "timeout": 0}, "timeout is 0; it must be a number above 0, and at most "),
+    (
+        {"code": ".", "handler": "a.b", "timeout": 1801},
+        "timeout is 1801; it must be a number above 0, and at most 1,800.",
+    ),
+    ({"code": ".", "handler": "a.b", "memory": 64}, "memory is 64; it must be a whole number from 128 to 10,240."),
+    ({"code": ".", "handlers": "a.b"}, "it has no member handlers. Did you mean handler?"),
     ({"url": "localhost"}, "is no URL of the form"),
     ({"url": "http://x", "handler": "a.b"}, "handler is for functions with code"),
-    ({"url": "http://x", "account": "1"}, "regex"),
-    ("code", "Expected `object`, got `str`"),
+    ({"url": "http://x", "account": "1"}, 'account is "1"; it must be the 12 digits of an account, as text.'),
+    ("code", 'it is "code"; it must be a table.'),
 ]
 
 

@@ -33,17 +33,17 @@ def refusal(folder: Path) -> str:
     [
         ("", "it is empty. It must be a request of CreateTable, "),
         (" \n", "it is empty. It must be "),
-        ("{", "it is no JSON: Input data was truncated."),
-        ("TableName: Users", "it is no JSON: "),
+        ("{", "it is no JSON at line 1, column 2."),
+        ("TableName: Users", "it is no JSON at line 1, column 1."),
         ("7", "it holds no JSON object. It must be "),
         ("[7]", "request 1: it holds no JSON object. It must be "),
         ("{}", "it holds no request that can be applied. It must be "),
         ('{"Users": {}}', "it holds no request that can be applied. It must be "),
-        ('{"id": 1}\n{"id": 2}\n', "it is no JSON: JSON is malformed: trailing characters (byte 11). If each of its lines is an item, name it .jsonl."),
+        ('{"id": 1}\n{"id": 2}\n', "it is no JSON at line 2, column 1. If each of its lines is an item, name it .jsonl."),
         (json.dumps(USERS).encode("utf-16"), "it is UTF-16; save it as UTF-8."),
         (b'{"TableName": "\xff", "KeySchema": []}', "CreateTable: SerializationException."),
-        (b"[" * 100_000, "it is no JSON: "),
-        ({**USERS, "GlobalSecondaryIndexs": []}, "CreateTable has no member GlobalSecondaryIndexs; it has AttributeDefinitions, "),
+        (b"[" * 100_000, "it is nested too deeply."),
+        ({**USERS, "GlobalSecondaryIndexs": []}, "CreateTable has no member GlobalSecondaryIndexs. Did you mean GlobalSecondaryIndexes?"),
         ({**USERS, "\x1b[31mred\x9b": []}, "CreateTable has no member \\x1b[31mred\\x9b; it has AttributeDefinitions, "),
         ({**USERS, "TableName": "\x1b[2J\u202e"}, "CreateTable: ValidationException: 1 validation error detected: Value '\\x1b[2J\\u202e' at "),
         ({**USERS, "TableName": "x"}, "CreateTable: ValidationException: 1 validation error detected: Value "),
@@ -82,9 +82,9 @@ def test_files_of_requests(tmp_path: Path, content: object, reason: str) -> None
         (b'{"Item": {"Id": {"S": "a"}}}', MISSING),
         (b"7", "it is no JSON object, which an item is."),
         (b'["a"]', "it is no JSON object, which an item is."),
-        (b'{"id": "a"', "it is no JSON: Input data was truncated. Each line holds one whole item."),
-        (b'{"id": "a"} {"id": "b"}', "it is no JSON: "),
-        (b'{"id": "a", "x": NaN}', "it is no JSON: "),
+        (b'{"id": "a"', "it is no JSON at line 1, column 11. Each line holds one whole item."),
+        (b'{"id": "a"} {"id": "b"}', "it is no JSON at line 1, column 13. Each"),
+        (b'{"id": "a", "x": NaN}', "it is no JSON. Each line"),
         (b'{"id": "a", "x": "\xff"}', "it is no JSON: "),
         (b'{"id": {"S": "a"}, "x": {"S": "\xff"}}', "PutItem: SerializationException."),
         (
@@ -192,3 +192,8 @@ def test_other_files_are_told_and_left_out(tmp_path: Path, caplog: pytest.LogCap
         f"{folder / name} is not applied: a .json file holds requests; .jsonl, .ndjson and .json.gz files hold items."
         for name in ("README.md", "a.JSON", "t.yaml")
     ]
+
+
+def test_a_misspelt_table_is_told_with_the_one_that_was_meant(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "init", {"A.json": USERS, "Userz.jsonl": '{"id": "a"}'})
+    assert "there is no table Userz in us-east-1. Did you mean Users?" in refusal(folder)

@@ -8,11 +8,12 @@ from hashrange.clock import SystemClock
 from hashrange.items.rows import encode_row
 from hashrange.items.sizes import item_size_bytes
 from hashrange.items.types import Item, Key, Row
-from hashrange.store.embedded import EmbeddedStore, layout, open_store
+from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.interface import Transacted, TransactionStep
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Index, IndexProjection, KeySchema
+from hashrange.tables.source_id import COLLECTIONS_INDEX_ID
 from tests.support.samples import finish, table_maker
 
 LIMIT_BYTES = 100
@@ -75,7 +76,7 @@ class Collections:
     def rows(self) -> dict[bytes, bytes]:
         """Engine key → row, for all sizes of item collections."""
         found: dict[bytes, bytes] = dict(self.store.engine.items())
-        return {key: row for key, row in found.items() if key[4:6] == layout.COLLECTIONS_INDEX_ID}
+        return {key: row for key, row in found.items() if key[4:6] == COLLECTIONS_INDEX_ID}
 
 
 def row_of_item(of: Item) -> Row:

@@ -72,11 +72,11 @@ def test_an_empty_file_declares_nothing(tmp_path: Path) -> None:
     [
         ("[", "cannot be used: "),
         ("x = " + "[" * 5000, "cannot be used: "),
-        ("surprise = 1", "Object contains unknown field `surprise`"),
-        ("[[mapping]]", "mapping 1: Object missing required field `table`"),
-        ('[[mapping]]\ntable = "orders"\nfunction = "f"\nbatch_size = 0', "mapping 1: Expected `int` >= 1 - at `$.batch_size`"),
-        ('[[mapping]]\ntable = "orders"\nfunction = "f"\nbatchsize = 5', "mapping 1: Object contains unknown field `batchsize`"),
-        ("[[mapping]]\ntable = \"orders\"\nfunction = \"f\"\nfilters = ['{']", "mapping 1: filter 1: Invalid filter pattern definition. It is no JSON: "),
+        ("surprise = 1", "it has no member surprise. Its members are destinations, functions, mapping."),
+        ("[[mapping]]", "mapping 1: it lacks the member table: it must be text of 3 to 255 characters."),
+        ('[[mapping]]\ntable = "orders"\nfunction = "f"\nbatch_size = 0', "mapping 1: batch_size is 0; it must be a whole number from 1 to "),
+        ('[[mapping]]\ntable = "orders"\nfunction = "f"\nbatchsize = 5', "mapping 1: it has no member batchsize. Did you mean batch_size?"),
+        ("[[mapping]]\ntable = \"orders\"\nfunction = \"f\"\nfilters = ['{']", "mapping 1: filter 1: Invalid filter pattern definition. It is no JSON at line 1, column 2."),
         (
             "[[mapping]]\ntable = 'orders'\nfunction = 'f'\nfilters = ['{\"a\": [1]}', '{\"a\": 1}']",
             'mapping 1: filter 2: Invalid filter pattern definition. It is {"a": 1}',

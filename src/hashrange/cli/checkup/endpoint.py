@@ -11,13 +11,15 @@ from threading import Thread, Timer
 from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
-from hashrange.cli.checkup.finding import Finding, failing, fine, surprising
+from hashrange.cli.checkup.finding import Finding, failing, fine, noted, surprising
 from hashrange.cli.checkup.sdk_settings import without_user
 from hashrange.clock import SystemClock
 from hashrange.wire.outgoing_signature import OutgoingSigner, signed_headers
 
 WAIT_SECONDS_MAX = 3.0
 """Time to wait for a name's addresses, for a connection, and for a whole reply."""
+IDENTIFYING_SECONDS_MAX = 1.0
+"""Time in which a program at a taken port says that it is Hashrange."""
 REPLY_BYTES_MAX = 1_000_000
 """Bytes of a reply that are read."""
 SKEW_SECONDS_MAX = 900
@@ -50,6 +52,8 @@ class ClientKeys(NamedTuple):
     region: str
     ca_bundle: str | None
     """File of certificates that the client trusts beside the machine's."""
+    are_stand_ins: bool = False
+    """True if no keys were found: those that clients have in their code are not known here."""
 
 
 def look_at_answers(url: str, keys: ClientKeys) -> Iterator[Finding]:
@@ -132,17 +136,23 @@ def _addresses_of(host: str, port: int) -> list[str]:
 
 
 def _ask(
-    parts: SplitResult, keys: ClientKeys, method: str, path: str, headers: Mapping[str, str], body: bytes
+    parts: SplitResult,
+    keys: ClientKeys,
+    method: str,
+    path: str,
+    headers: Mapping[str, str],
+    body: bytes,
+    wait_seconds_max: float = WAIT_SECONDS_MAX,
 ) -> EndpointReply:
     """The reply to one request. Raises OSError, HTTPException, and ValueError for headers that cannot be sent."""
     port = parts.port or (443 if parts.scheme == "https" else 80)
     connection: HTTPConnection
     if parts.scheme == "https":
         connection = HTTPSConnection(
-            parts.hostname or "", port, timeout=WAIT_SECONDS_MAX, context=_trust(keys.ca_bundle)
+            parts.hostname or "", port, timeout=wait_seconds_max, context=_trust(keys.ca_bundle)
         )
     else:
-        connection = HTTPConnection(parts.hostname or "", port, timeout=WAIT_SECONDS_MAX)
+        connection = HTTPConnection(parts.hostname or "", port, timeout=wait_seconds_max)
     used: list[socket.socket] = []
     is_late = False
 
@@ -154,7 +164,7 @@ def _ask(
             with contextlib.suppress(OSError):
                 socket.socket.shutdown(one, socket.SHUT_RDWR)
 
-    timer = Timer(WAIT_SECONDS_MAX, hang_up)
+    timer = Timer(wait_seconds_max, hang_up)
     timer.daemon = True
     timer.start()
     try:
@@ -236,20 +246,32 @@ def _speaks_tls(host: str, port: int) -> bool:
         return False
 
 
+def hashrange_at(host: str, port: int) -> str | None:
+    """What calls itself Hashrange at a port, such as `Hashrange 0.1.0`, over HTTP; None if something else answers, or nothing in time."""
+    parts = urlsplit(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+    return _own_name(parts, ClientKeys("", "", None, "", None), IDENTIFYING_SECONDS_MAX)
+
+
+def _own_name(parts: SplitResult, keys: ClientKeys, wait_seconds_max: float = WAIT_SECONDS_MAX) -> str | None:
+    """`Hashrange`, with its version if the server tells it; None if it is another program."""
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    try:
+        info = _ask(parts, keys, "GET", "/_hashrange/v1/info", {}, b"", wait_seconds_max)
+        version = json.loads(info.body).get("version") if info.status == 200 else None
+        probe = b"" if version else _ask(parts, keys, "POST", "/", form, PROBE, wait_seconds_max).body
+    except (OSError, HTTPException, ValueError, AttributeError, RecursionError):
+        return None
+    if isinstance(version, str) and version:
+        return f"Hashrange {version}"
+    return "Hashrange" if b"Hashrange" in probe else None
+
+
 def _named(parts: SplitResult, keys: ClientKeys, health: EndpointReply) -> Finding:
     """Which program answers."""
     place = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
-    try:
-        info = _ask(parts, keys, "GET", "/_hashrange/v1/info", {}, b"")
-        version = json.loads(info.body).get("version") if info.status == 200 else None
-        form = {"Content-Type": "application/x-www-form-urlencoded"}
-        probe = b"" if version else _ask(parts, keys, "POST", "/", form, PROBE).body
-    except (OSError, HTTPException, ValueError, AttributeError, RecursionError):
-        version, probe = None, b""
-    if isinstance(version, str) and version:
-        return fine("server", f"Hashrange {version} answers at {place}.")
-    if b"Hashrange" in probe:
-        return fine("server", f"Hashrange answers at {place}.")
+    own = _own_name(parts, keys)
+    if own is not None:
+        return fine("server", f"{own} answers at {place}.")
     told = f"{health.headers.get('server', '')} {health.body[:2000].decode('latin-1')}".lower()
     other = next((name for word, name in _NEIGHBOURS if word in told), None)
     if other is not None:
@@ -329,6 +351,12 @@ def _listed(parts: SplitResult, keys: ClientKeys) -> Iterator[Finding]:
         message = str(members.get("message") or members.get("Message") or "").partition("\n")[0][:200]
         if keys.session_token:
             message = message.replace(keys.session_token, "…")
+        if keys.are_stand_ins:
+            yield noted(
+                "request",
+                f"ListTables is refused without keys: {code}. Those that clients have in their code must be in the server's credentials file.",
+            )
+            return
         yield failing(
             "request",
             f"ListTables is refused: {code}: {message} The keys and Region of clients must be those of the server's credentials file.",

@@ -2,14 +2,15 @@
 
 from typing import Literal, NamedTuple
 
-FindingVerdict = Literal["ok", "hint", "wrong"]
+FindingVerdict = Literal["ok", "note", "hint", "wrong"]
 
 
 class Finding(NamedTuple):
     """One thing that was looked at."""
 
     verdict: FindingVerdict
-    """`hint`: works, but surprises people; `wrong`: a client or the server will fail."""
+    """`note`: right if clients have something in their code, which is not looked at; `hint`: works, but surprises people; `wrong`: a
+    client or the server will fail."""
     subject: str
     """One or two words, such as `region`."""
     sentence: str
@@ -18,6 +19,11 @@ class Finding(NamedTuple):
 def fine(subject: str, sentence: str) -> Finding:
     """A finding that needs no attention."""
     return Finding("ok", subject, sentence)
+
+
+def noted(subject: str, sentence: str) -> Finding:
+    """A finding that is right if clients have in their code what is missing here."""
+    return Finding("note", subject, sentence)
 
 
 def surprising(subject: str, sentence: str) -> Finding:

@@ -31,14 +31,18 @@ def look_at_installation() -> Iterator[Finding]:
         yield fine("engine", "The storage engine is installed.")
 
 
-def look_at_settings(environment: Mapping[str, str]) -> tuple[Settings, list[Finding]]:
-    """The settings that `hashrange serve` would have, and what is wrong with them."""
+def look_at_settings(environment: Mapping[str, str]) -> tuple[Settings, Mapping[str, str], list[Finding]]:
+    """The settings that `hashrange serve` would have, the names that gave them, and what is wrong with them."""
     try:
-        settings, warnings = load_settings({}, environment)
+        settings, warnings, given_names = load_settings({}, environment)
     except UsageError as error:
-        return Settings(), [failing("settings", f"`hashrange serve` would refuse to start: {error}")]
+        return Settings(), {}, [failing("settings", f"`hashrange serve` would refuse to start: {error}")]
     findings = [surprising("settings", f"{warning[0].upper()}{warning[1:]}") for warning in warnings]
-    return settings, findings or [fine("settings", "All variables HASHRANGE_… are known, and have usable values.")]
+    return (
+        settings,
+        given_names,
+        findings or [fine("settings", "All variables HASHRANGE_… are known, and have usable values.")],
+    )
 
 
 def look_at_data_folder(settings: Settings) -> Iterator[Finding]:

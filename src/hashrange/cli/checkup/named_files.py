@@ -3,16 +3,17 @@
 Of an init folder only the names are looked at, and a snapshot is not read: both may be long.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from hashrange.cli.checkup.finding import Finding, failing, fine
 from hashrange.cli.checkup.sdk_settings import without_user
+from hashrange.cli.settings_sources import in_given_names
 from hashrange.errors import HashrangeError
 from hashrange.settings import Settings
 
 
-def look_at_named_files(settings: Settings) -> Iterator[Finding]:
+def look_at_named_files(settings: Settings, given_names: Mapping[str, str]) -> Iterator[Finding]:
     """What a server with these settings would say of each, and refuse to start; nothing if they name none."""
     is_asked, is_sound = False, True
     for look in _looks(settings):
@@ -21,7 +22,8 @@ def look_at_named_files(settings: Settings) -> Iterator[Finding]:
             look()
         except HashrangeError as error:
             is_sound = False
-            yield failing("files", f"`hashrange serve` would refuse to start: {error}")
+            sentence = in_given_names(str(error), given_names)
+            yield failing("files", f"`hashrange serve` would refuse to start: {sentence}")
     if is_asked and is_sound:
         yield fine("files", "The files, folders and URLs that the settings name can be used.")
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from hashrange.aws_services.host_endings import AWS_ENDINGS
-from hashrange.cli.checkup.finding import Finding, failing, fine, surprising
+from hashrange.cli.checkup.finding import Finding, failing, fine, noted, surprising
 
 TRUE = "true"
 OTHER_SOURCES = (
@@ -132,7 +132,7 @@ def endpoint_of_clients(environment: Mapping[str, str], profile: Profile) -> Fou
 def look_at_endpoint(endpoint: FoundEndpoint, environment: Mapping[str, str], own_url: str) -> Iterator[Finding]:
     """Where requests go that a client sends without an endpoint in its code."""
     if endpoint.url is None:
-        remedy = f"Set AWS_ENDPOINT_URL_DYNAMODB={own_url}, or give each client its endpoint."
+        remedy = f"Set AWS_ENDPOINT_URL_DYNAMODB={own_url}, or give each client its endpoint, and name that here with --endpoint."
         yield failing("endpoint", f"SDKs and the AWS CLI would call DynamoDB in AWS: {endpoint.source}. {remedy}")
         return
     if is_aws(host_in(endpoint.url)):
@@ -168,9 +168,10 @@ def look_at_region(environment: Mapping[str, str], profile: Profile) -> tuple[st
             )
         ]
     return "us-east-1", [
-        failing(
+        noted(
             "region",
-            "Clients find no Region and refuse to start. Set AWS_REGION and AWS_DEFAULT_REGION, to us-east-1 for example.",
+            "No variable and no profile names a Region. Clients that have none in their code refuse to start: for them, set AWS_REGION and"
+            " AWS_DEFAULT_REGION, to us-east-1 for example.",
         )
     ]
 
@@ -235,9 +236,10 @@ def look_at_credentials(environment: Mapping[str, str], profile: Profile) -> Ite
             "credentials", "Clients get their keys from another program or service, which is not looked at here."
         )
     else:
-        yield failing(
+        yield noted(
             "credentials",
-            "Clients find no keys and send nothing. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; any will do for a server without a credentials file.",
+            "No variable and no profile has keys. Clients that have none in their code send nothing: for them, set AWS_ACCESS_KEY_ID and"
+            " AWS_SECRET_ACCESS_KEY; any will do for a server without a credentials file.",
         )
 
 

@@ -6,7 +6,7 @@ Source of the rules: DynamoDB developer guide, *best practices* for partition ke
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from hashrange.cli.mcp_tools.evidence import DAYS, SECONDS, Evidence
+from hashrange.cli.mcp_tools.evidence import DAY_SECONDS, DAYS_MAX, HOUR_SECONDS, Evidence
 
 SAMPLE_MIN = 20
 """Of fewer items, nothing is concluded."""
@@ -21,6 +21,10 @@ LARGE_BYTES = 100_000
 LONG_ENTRY_BYTES = 1_000
 LOW_USE = 0.1
 """Part of the provisioned units; less is little."""
+UNUSED_DAYS_MIN = 7
+"""Days that must have metrics of an index before its deletion is recommended, because some are read once a week."""
+CAPACITY_SECONDS_MIN = DAY_SECONDS
+"""Metrics of less time say nothing about provisioned units, because use changes over a day."""
 
 
 class SchemaAdvice(NamedTuple):
@@ -36,23 +40,53 @@ def advise(known: Evidence) -> list[SchemaAdvice]:
     return [*_capacity(known), *_partition_key(known), *_reads(known), *_indexes(known), *_items(known)]
 
 
+def time_in_words(seconds: float) -> str:
+    """A length of time in words, in its largest whole unit: `14 days`, `1 hour`, `less than a minute`."""
+    for unit_seconds, unit in ((DAY_SECONDS, "day"), (HOUR_SECONDS, "hour"), (60, "minute")):
+        number = int(seconds // unit_seconds)
+        if number:
+            return f"{number} {unit}{'' if number == 1 else 's'}"
+    return "less than a minute"
+
+
+def looked_back(known: Evidence) -> str:
+    """How far the advice looks back, and what is not judged yet."""
+    if not known.seen_seconds:
+        return "There are no metrics of this table, so its use is not judged."
+    told = f"Metrics of this table cover {time_in_words(known.seen_seconds)}."
+    waiting = []
+    if known.seen_seconds < CAPACITY_SECONDS_MIN:
+        waiting.append("provisioned capacity is judged from a day of metrics on")
+    if any(use.days < UNUSED_DAYS_MIN for use in known.index_uses.values()):
+        waiting.append(f"an index is called unused once there are metrics of it on {UNUSED_DAYS_MIN} days")
+    return f"{told} {_sentence(waiting)}" if waiting else told
+
+
+def _sentence(parts: list[str]) -> str:
+    text = ", and ".join(parts)
+    return f"{text[0].upper()}{text[1:]}."
+
+
 def _capacity(known: Evidence) -> Iterator[SchemaAdvice]:
+    period = time_in_words(known.seen_seconds)
     if known.use.throttled:
         yield SchemaAdvice(
             "throttling",
             "Raise the capacity of the table or index, let auto scaling do it, or switch to on-demand; if one partition key is hot, spread it over several.",
-            f"{known.use.throttled:,.0f} requests or parts of them were throttled in {DAYS} days.",
+            f"{known.use.throttled:,.0f} requests or parts of them were throttled in {period}.",
         )
+    if known.seen_seconds < CAPACITY_SECONDS_MIN:
+        return
     given = known.table.get("ProvisionedThroughput", {})
     for word, units, used in (
         ("read", given.get("ReadCapacityUnits", 0), known.use.read_units),
         ("write", given.get("WriteCapacityUnits", 0), known.use.write_units),
     ):
-        if units > 1 and used is not None and used < LOW_USE * units * SECONDS:
+        if units > 1 and used is not None and used < LOW_USE * units * known.seen_seconds:
             yield SchemaAdvice(
                 "capacity",
                 f"Provision fewer {word} units, or switch to on-demand.",
-                f"{used:,.0f} {word} units were used in {DAYS} days, of {units * SECONDS:,.0f} that {units:,} units a second give.",
+                f"{used:,.0f} {word} units were used in {period}, of {units * known.seen_seconds:,.0f} that {units:,} units a second give.",
             )
 
 
@@ -66,12 +100,13 @@ def _partition_key(known: Evidence) -> Iterator[SchemaAdvice]:
             f"{sample.most_items_of_a_key:,} of {sample.items:,} sampled items have the same {name}, and there are {sample.partition_keys:,} different ones.",
         )
 
+    period = time_in_words(min(known.seen_seconds, DAY_SECONDS)) if known.seen_seconds else "a day"
     for hot in known.hot_keys:
         if hot.of_all >= HOT_UNITS_MIN and hot.counted > HOT_SHARE * hot.of_all:
             yield SchemaAdvice(
                 "hot key",
                 f"Spread the partition key {hot.key} over several, with a suffix that is drawn or computed, or cache what is read of it: one partition takes 3,000 read and 1,000 write units a second.",
-                f"{hot.counted:,.0f} of {hot.of_all:,.0f} {hot.what} of a day are those of {hot.key}.",
+                f"{hot.counted:,.0f} of {hot.of_all:,.0f} {hot.what} of {period} are those of {hot.key}.",
             )
 
 
@@ -81,18 +116,20 @@ def _reads(known: Evidence) -> Iterator[SchemaAdvice]:
         yield SchemaAdvice(
             "scans",
             "Read by Query: give the attribute that programs filter by an index of its own. A Scan reads, and pays for, all items.",
-            f"{scans:,.0f} Scans and {queries or 0:,.0f} Queries in {DAYS} days.",
+            f"{scans:,.0f} Scans and {queries or 0:,.0f} Queries in {time_in_words(known.seen_seconds)}.",
         )
 
 
 def _indexes(known: Evidence) -> Iterator[SchemaAdvice]:
     for index in known.table.get("GlobalSecondaryIndexes", ()):
-        name, reads = index["IndexName"], known.index_reads.get(index["IndexName"])
-        if reads == 0.0 and known.use.write_units:
+        name, use = index["IndexName"], known.index_uses.get(index["IndexName"])
+        is_known = use is not None and use.days >= UNUSED_DAYS_MIN
+        if use is not None and is_known and use.read_units == 0.0 and known.use.write_units:
             yield SchemaAdvice(
                 f"index {name}",
                 "Delete it, if nobody needs it: each write of the table that touches it costs write units and storage.",
-                f"No read unit was used in {DAYS} days, while the table used {known.use.write_units:,.0f} write units.",
+                f"No read unit was used on the {use.days} of the last {DAYS_MAX} days that have metrics of the index, while the table used"
+                f" {known.use.write_units:,.0f} write units.",
             )
         count, size_bytes = index.get("ItemCount", 0), index.get("IndexSizeBytes", 0)
         if index["Projection"]["ProjectionType"] == "ALL" and count and size_bytes / count > LONG_ENTRY_BYTES:

@@ -8,8 +8,10 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.types import ToolAnnotations
+from pydantic import ValidationError
 
 from hashrange import __version__
+from hashrange.cli.mcp_tools.argument_faults import argument_fault
 from hashrange.cli.mcp_tools.asking import AskedServer
 from hashrange.cli.mcp_tools.read_tools import ReadTools
 from hashrange.cli.mcp_tools.write_tools import WriteTools
@@ -45,9 +47,22 @@ def make_tool_server(asking: AskedServer, *, may_write: bool) -> MCPServer[Any]:
     return MCPServer("hashrange", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING", tools=tools)
 
 
+class _PlainTool(Tool):
+    """A tool that tells what is wrong with arguments in words for readers: the library quotes its own checks."""
+
+    async def run(self, arguments: dict[str, Any], context: Any, convert_result: bool = False) -> Any:
+        try:
+            return await super().run(arguments, context, convert_result)
+        except ToolError as error:
+            if not isinstance(error.__cause__, ValidationError):
+                raise
+            sentence = argument_fault(self.name, list(self.fn_metadata.arg_model.model_fields), error.__cause__)
+            raise ToolError(sentence) from error.__cause__
+
+
 def _strict(tool: Callable[..., dict[str, Any]], annotations: ToolAnnotations) -> Tool:
     """The tool, which refuses arguments that it does not have: the library drops them, and a misspelled condition with them."""
-    made = Tool.from_function(_told(tool), annotations=annotations)
+    made = _PlainTool.from_function(_told(tool), annotations=annotations)
     arguments = made.fn_metadata.arg_model
     arguments.model_config["extra"] = "forbid"
     arguments.model_rebuild(force=True)

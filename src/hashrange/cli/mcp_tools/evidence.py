@@ -1,4 +1,4 @@
-"""What does a server know of a table that advice can rest on? Its description, its metrics of two weeks, and a sample of its items.
+"""What does a server know of a table that advice can rest on? Its description, its metrics of at most two weeks, and a sample of its items.
 
 The sample is one page of Scan: at most SAMPLE_ITEMS items and 1 MB, which consumes at most 128 read units.
 """
@@ -6,18 +6,20 @@ The sample is one page of Scan: at most SAMPLE_ITEMS items and 1 MB, which consu
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
 from typing import Any, NamedTuple
 
 from hashrange.cli.mcp_tools.asking import AskedServer
 from hashrange.cli.mcp_tools.hot_keys import HotKey, hottest_keys
 from hashrange.cli.remote import RemoteError
-from hashrange.clock import SystemClock
 
+READ_UNITS, WRITE_UNITS, INDEX = "ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits", "GlobalSecondaryIndexName"
+Points = Mapping[float, float]
+"""Beginning of an hour, in seconds since 1970 → the metric in it."""
 SAMPLE_ITEMS = 500
-DAYS = 14
+DAYS_MAX = 14
+HOUR_SECONDS = 3_600
 DAY_SECONDS = 86_400
-SECONDS = timedelta(days=DAYS).total_seconds()
+SECONDS_MAX = DAYS_MAX * DAY_SECONDS
 
 
 class ItemSample(NamedTuple):
@@ -36,13 +38,21 @@ class ItemSample(NamedTuple):
 
 
 class Use(NamedTuple):
-    """Sums of metrics of the last DAYS days; None: there are no metrics."""
+    """Sums of metrics since the first of them, at most DAYS_MAX days ago; None: metrics are not recorded."""
 
     read_units: float | None
     write_units: float | None
     throttled: float | None
     scans: float | None
     queries: float | None
+
+
+class IndexUse(NamedTuple):
+    """What metrics tell of a global index."""
+
+    read_units: float | None
+    days: int
+    """Days, of the last DAYS_MAX, that have metrics of the index."""
 
 
 class Evidence(NamedTuple):
@@ -52,11 +62,13 @@ class Evidence(NamedTuple):
     """The table's description."""
     expires: bool
     use: Use
-    index_reads: Mapping[str, float | None]
-    """Global index → read units of the last DAYS days."""
+    index_uses: Mapping[str, IndexUse]
+    """By the name of the global index."""
     sample: ItemSample
     hot_keys: Sequence[HotKey] = ()
     """The greatest contributors of Contributor Insights; none while it is off."""
+    seen_seconds: float = 0.0
+    """For how long there are metrics of the table; 0: there are none."""
 
 
 def gather_evidence(asking: AskedServer, table: str) -> Evidence:
@@ -64,30 +76,41 @@ def gather_evidence(asking: AskedServer, table: str) -> Evidence:
     described = asking.ask("DescribeTable", TableName=table)["Table"]
     expiry = asking.ask("DescribeTimeToLive", TableName=table)["TimeToLiveDescription"]["TimeToLiveStatus"]
     page = asking.ask("Scan", TableName=table, Limit=SAMPLE_ITEMS)
+    now_seconds = asking.service_seconds()
     names = [one["IndexName"] for one in described.get("GlobalSecondaryIndexes", ())]
     of_table = [{"Name": "TableName", "Value": table}]
-    throttled = [_sum(asking, name, of_table) for name in ("ReadThrottleEvents", "WriteThrottleEvents")]
-    use = Use(
-        _sum(asking, "ConsumedReadCapacityUnits", of_table),
-        _sum(asking, "ConsumedWriteCapacityUnits", of_table),
-        None if None in throttled else sum(one or 0.0 for one in throttled),
-        *(_requests(asking, of_table, operation) for operation in ("Scan", "Query")),
-    )
-    reads = {
-        name: _sum(
-            asking, "ConsumedReadCapacityUnits", [*of_table, {"Name": "GlobalSecondaryIndexName", "Value": name}]
-        )
-        for name in names
-    }
-    sample = _sampled(described, page["Items"])
-    hot = hottest_keys(asking, table, SystemClock.wall_time())
-    return Evidence(described, expiry in {"ENABLED", "ENABLING"}, use, reads, sample, hot)
+    reads, writes = (_points(asking, now_seconds, name, of_table) for name in (READ_UNITS, WRITE_UNITS))
+    throttled = [_points(asking, now_seconds, name, of_table) for name in ("ReadThrottleEvents", "WriteThrottleEvents")]
+    scans, queries = (_requests(asking, now_seconds, of_table, operation) for operation in ("Scan", "Query"))
+    throttles = [_sum(points) for points in throttled]
+    throttled_sum = None if None in throttles else sum(one or 0.0 for one in throttles)
+    use = Use(_sum(reads), _sum(writes), throttled_sum, _sum(scans), _sum(queries))
+    uses = {name: _index_use(asking, now_seconds, [*of_table, {"Name": INDEX, "Value": name}]) for name in names}
+    moments = [moment for points in (reads, writes, *throttled, scans, queries) for moment in points or ()]
+    seen_seconds = now_seconds - max(min(moments), described.get("CreationDateTime", 0.0)) if moments else 0.0
+    sample = _sampled(described, page["Items"], now_seconds)
+    hot = hottest_keys(asking, table, now_seconds)
+    is_expiring = expiry in {"ENABLED", "ENABLING"}
+    return Evidence(described, is_expiring, use, uses, sample, hot, min(max(seen_seconds, 0.0), SECONDS_MAX))
 
 
-def _sum(
-    asking: AskedServer, metric: str, dimensions: Sequence[Mapping[str, str]], statistic: str = "Sum"
-) -> float | None:
-    end_seconds = SystemClock.wall_time()
+def _index_use(asking: AskedServer, now_seconds: float, dimensions: Sequence[Mapping[str, str]]) -> IndexUse:
+    reads, writes = (_points(asking, now_seconds, name, dimensions) for name in (READ_UNITS, WRITE_UNITS))
+    return IndexUse(_sum(reads), len({moment // DAY_SECONDS for moment in [*(reads or ()), *(writes or ())]}))
+
+
+def _sum(points: Points | None) -> float | None:
+    return None if points is None else sum(points.values())
+
+
+def _points(
+    asking: AskedServer,
+    now_seconds: float,
+    metric: str,
+    dimensions: Sequence[Mapping[str, str]],
+    statistic: str = "Sum",
+) -> Points | None:
+    """The metric by hours that have it, of at most DAYS_MAX days; None if the server has no metrics."""
     try:
         reply = asking.ask(
             "GetMetricStatistics",
@@ -95,22 +118,24 @@ def _sum(
             Namespace="AWS/DynamoDB",
             MetricName=metric,
             Dimensions=list(dimensions),
-            StartTime=end_seconds - SECONDS,
-            EndTime=end_seconds + DAY_SECONDS,
-            Period=DAY_SECONDS,
+            StartTime=now_seconds - SECONDS_MAX,
+            EndTime=now_seconds + HOUR_SECONDS,
+            Period=HOUR_SECONDS,
             Statistics=[statistic],
         )
     except RemoteError:
         return None
-    return float(sum(point.get(statistic, 0.0) for point in reply.get("Datapoints", ())))
+    return {float(point["Timestamp"]): float(point.get(statistic, 0.0)) for point in reply.get("Datapoints", ())}
 
 
-def _requests(asking: AskedServer, of_table: Sequence[Mapping[str, str]], operation: str) -> float | None:
+def _requests(
+    asking: AskedServer, now_seconds: float, of_table: Sequence[Mapping[str, str]], operation: str
+) -> Points | None:
     dimensions = [*of_table, {"Name": "Operation", "Value": operation}]
-    return _sum(asking, "SuccessfulRequestLatency", dimensions, "SampleCount")
+    return _points(asking, now_seconds, "SuccessfulRequestLatency", dimensions, "SampleCount")
 
 
-def _sampled(table: Mapping[str, Any], items: Sequence[Mapping[str, Any]]) -> ItemSample:
+def _sampled(table: Mapping[str, Any], items: Sequence[Mapping[str, Any]], now_seconds: float) -> ItemSample:
     partition_name = table["KeySchema"][0]["AttributeName"]
     keys = Counter(json.dumps(item.get(partition_name)) for item in items)
     indexes = [*table.get("GlobalSecondaryIndexes", ()), *table.get("LocalSecondaryIndexes", ())]
@@ -126,12 +151,11 @@ def _sampled(table: Mapping[str, Any], items: Sequence[Mapping[str, Any]]) -> It
         max(keys.values(), default=0),
         max((len(json.dumps(item)) for item in items), default=0),
         missing,
-        _times(items),
+        _times(items, now_seconds),
     )
 
 
-def _times(items: Sequence[Mapping[str, Any]]) -> list[str]:
-    now_seconds = SystemClock.wall_time()
+def _times(items: Sequence[Mapping[str, Any]], now_seconds: float) -> list[str]:
     names = {name for item in items for name in item}
 
     def is_time(value: Mapping[str, str]) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hashrange.cli.mcp_tools.asking import AskedServer
-from hashrange.cli.mcp_tools.plain_items import plain_item
+from hashrange.cli.plain_items import plain_item
 
 ITEMS_BYTES_MAX = 100_000
 """Length of the items that one reply shows, as JSON; at least one item is shown."""

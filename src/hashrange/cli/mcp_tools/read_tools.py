@@ -5,11 +5,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from hashrange.cli.mcp_tools.advice import advise
+from hashrange.cli.mcp_tools.advice import advise, looked_back
 from hashrange.cli.mcp_tools.asking import AskedServer
 from hashrange.cli.mcp_tools.evidence import gather_evidence
 from hashrange.cli.mcp_tools.pages import count_shown, shown_items
-from hashrange.cli.mcp_tools.plain_items import PlainValueWrong, plain_item, typed_item, typed_value
+from hashrange.cli.plain_items import PlainValueWrong, plain_item, typed_item, typed_value
 from hashrange.errors import ApiError, Malformed, RequestFault
 from hashrange.expressions.partiql.parser import read_statement
 from hashrange.expressions.partiql.reader import StatementReader
@@ -131,11 +131,12 @@ class ReadTools:
         return shown
 
     def advise_schema(self, table: str) -> dict[str, Any]:
-        """Advise on a table's keys, indexes and capacity, by what the server knows of it: sizes, use in the last two weeks, and a sample of items."""
+        """Advise on a table's keys, indexes and capacity, by what the server knows of it: sizes, use since there are metrics, at most two weeks, and a sample of items."""
         evidence = gather_evidence(self._asking, table)
         return {
             "table": table,
             "advice": [one._asdict() for one in advise(evidence)],
+            "looked_back": looked_back(evidence),
             "sampled_items": evidence.sample.items,
         }
 

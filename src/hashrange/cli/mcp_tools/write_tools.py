@@ -5,8 +5,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from hashrange.cli.mcp_tools.asking import AskedServer
-from hashrange.cli.mcp_tools.plain_items import plain_item, typed_item
 from hashrange.cli.mcp_tools.read_tools import NameStandIns, ValueStandIns
+from hashrange.cli.plain_items import plain_item, typed_item
 
 ConditionText = Annotated[str | None, Field(description="ConditionExpression: the write is refused unless it is true.")]
 

@@ -36,7 +36,14 @@ from hashrange.store.embedded.tokens import EXPIRY_BYTES
 from hashrange.store.embedded.upgrade import PARTITIONS_SINCE_VERSION, PIECES_SINCE_VERSION, STREAMS_SINCE_VERSION
 from hashrange.store.interface import Statistics
 from hashrange.tables.open_table import OpenTable
-from hashrange.tables.source_id import key_in_source, source_id_of, table_id_of, table_prefix
+from hashrange.tables.source_id import (
+    BEHIND_TABLES,
+    FIRST_TABLE,
+    key_in_source,
+    source_id_of,
+    table_id_of,
+    table_prefix,
+)
 
 FAULTS_MAX = 100
 """A check stops after this many faults; further ones rarely add information."""
@@ -48,6 +55,7 @@ class CheckReport(NamedTuple):
 
     table_count: int
     row_count: int
+    """Rows of items and of index entries."""
     faults: list[str]
 
 
@@ -122,7 +130,7 @@ def _check_engine(engine: Engine, tables: list[OpenTable], now_seconds: float) -
 
 def _all_rows(engine: Engine) -> Iterator[tuple[bytes, bytes]]:
     """Every (engine key, row) whose key begins with a table id, whether or not that table exists."""
-    return scan_range(engine, b"\x00\x00\x00\x01", b"\xff\xff\xff\xff")
+    return scan_range(engine, FIRST_TABLE, BEHIND_TABLES)
 
 
 def _check_catalog(engine: Engine, tables: list[OpenTable]) -> Iterator[str]:

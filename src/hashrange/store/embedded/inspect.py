@@ -11,6 +11,7 @@ from hashrange.store.embedded.offline import format_version, read_offline, read_
 from hashrange.store.embedded.statistics import read_statistics
 from hashrange.store.interface import Statistics
 from hashrange.tables.open_table import OpenTable
+from hashrange.written.names import did_you_mean
 
 
 class StoreOverview(NamedTuple):
@@ -20,6 +21,8 @@ class StoreOverview(NamedTuple):
     next_table_id: int
     disk_size_bytes: int
     """Size of all files of the folder, logs included."""
+    row_count: int
+    """Rows of items and of index entries, by the stored statistics."""
     tables: list[tuple[OpenTable, Statistics]]
     """Tables with the statistics of their own rows, ordered by table id."""
 
@@ -30,15 +33,14 @@ def inspect_store(data_dir: str) -> StoreOverview:
     """
     with read_offline(data_dir) as engine:
         statistics = read_statistics(engine)
-        tables = [
-            (table, statistics.get(layout.table_range(table.table_id)[0], {}).get(table.source_id, Statistics(0, 0)))
-            for table in read_tables(engine)
-        ]
+        found = [(table, statistics.get(layout.table_range(table.table_id)[0], {})) for table in read_tables(engine)]
+        tables = [(table, by_source.get(table.source_id, Statistics(0, 0))) for table, by_source in found]
         counter = engine.get(layout.NEXT_TABLE_ID_KEY)
         return StoreOverview(
             format_version(engine),
             1 if counter is None else int.from_bytes(counter, "big"),
             files.folder_size_bytes(data_dir),
+            sum(one.item_count for _, by_source in found for one in by_source.values()),
             tables,
         )
 
@@ -51,9 +53,13 @@ def inspect_row(data_dir: str, table_name: str, key: dict[str, dict[str, str]]) 
     """
     canonical, _ = check_item(key)
     with read_offline(data_dir) as engine:
-        found = [table for table in read_tables(engine) if table.name == table_name]
+        tables = read_tables(engine)
+        found = [table for table in tables if table.name == table_name]
         if not found:
-            raise StorageError(f"{data_dir} has no table {table_name}. `hashrange inspect {data_dir}` lists them.")
+            near = did_you_mean(table_name, [table.name for table in tables])
+            raise StorageError(
+                f"{data_dir} has no table {table_name}.{near} `hashrange inspect {data_dir}` lists them."
+            )
         keys = [(table, table.lookup_key(canonical)) for table in found]
         rows = [(table, engine.get(table.source_id + encoded)) for table, encoded in keys]
         return [(table, None if row is None else decode_row(row)) for table, row in rows]

@@ -13,7 +13,7 @@ from hashrange.errors import StorageCorruption
 from hashrange.store.interface import Statistics
 from hashrange.tables.partitions import HashRange, Partition
 from hashrange.tables.schema import Table
-from hashrange.tables.source_id import SOURCE_BYTES, make_source_id, source_id_of, table_prefix
+from hashrange.tables.source_id import COLLECTIONS_INDEX_ID, SOURCE_BYTES, make_source_id, source_id_of, table_prefix
 from hashrange.tables.streams import SEQUENCE_BYTES, Sequence, Shard, Stream
 
 FORMAT_VERSION = 10
@@ -83,9 +83,6 @@ DOCUMENT_ROW_BYTES_MAX = 64 * 1024
 PIECE_ID_BYTES = 8
 PIECE_NUMBER_MAX = 2**32 - 1
 """No document has so many pieces."""
-
-COLLECTIONS_INDEX_ID = b"\xff\xff"
-"""Takes the place of an index id: table id ‖ this ‖ partition key → size of the item collection in bytes, 8 bytes."""
 
 _shard = Struct(">IQQQ12s12s")
 """Row of a shard: number of its parent (0: none) ‖ number of its partition ‖ first hash ‖ last hash ‖ first sequence

@@ -29,6 +29,7 @@ from hashrange.triggers.destinations.endpoints import (
 )
 from hashrange.triggers.destinations.files import file_destination, folder_destination
 from hashrange.wire.outgoing_signature import OutgoingSigner
+from hashrange.written.values import fault_in
 
 _read_arn = re.compile(
     r"arn:aws[a-z-]*:(?:(?P<named>sqs|sns):(?P<region>[a-z0-9-]+):[0-9]{12}:[A-Za-z0-9_-]{1,256}"
@@ -108,8 +109,8 @@ def _read_entry(arn: str, value: Any) -> _Entry:
     fitting = [kind for kind, services in _MEMBERS.items() if service in services]
     try:
         place = msgspec.convert(value, _Place)
-    except msgspec.ValidationError as error:
-        raise PlaceUnusable(messages.malformed_place(str(error), fitting)) from None
+    except msgspec.ValidationError:
+        raise PlaceUnusable(messages.malformed_place(fault_in(value, _Place).removesuffix("."), fitting)) from None
     given = [kind for kind in _MEMBERS if getattr(place, kind) is not None]
     if len(given) != 1 or given[0] not in fitting:
         raise PlaceUnusable(messages.one_place(service, fitting))

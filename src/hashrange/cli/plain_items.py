@@ -1,4 +1,4 @@
-"""How do tools show attribute values? As plain JSON, which people and models read and write easily, and back without a loss.
+"""How do tools, and `hashrange inspect`, show attribute values? As plain JSON, which people and models read and write easily, and back without a loss.
 
 Strings, numbers, booleans, null, lists and maps are JSON's own. What JSON lacks is an object with one key: `{"$number": "…"}` for a number that a
 double cannot hold, `{"$binary": "base64"}`, `{"$set": […]}`, and `{"$map": {…}}` for a map whose only key begins with a dollar sign.
@@ -76,6 +76,13 @@ def typed_value(value: Any) -> dict[str, Any]:
     return {"M": typed_item(value)}
 
 
+def _is_number(text: str) -> bool:
+    try:
+        return Decimal(text).is_finite()
+    except InvalidOperation:
+        return False
+
+
 def _marked(mark: str, content: Any) -> dict[str, Any]:
     """The value of an object with one key that begins with a dollar sign."""
     if mark == "$map" and isinstance(content, dict):
@@ -83,10 +90,8 @@ def _marked(mark: str, content: Any) -> dict[str, Any]:
     if mark == "$binary" and isinstance(content, str):
         return {"B": content}
     if mark == "$number" and isinstance(content, str):
-        try:
-            Decimal(content)
-        except InvalidOperation:
-            raise PlainValueWrong(f'{{"$number": "{content}"}} is no number.') from None
+        if not _is_number(content):
+            raise PlainValueWrong(f'{{"$number": "{content}"}} is no number.')
         return {"N": content}
     if mark == "$set" and isinstance(content, list) and content:
         members = [typed_value(one) for one in content]
