@@ -147,10 +147,10 @@ class Insights:
         """Save what one rule has counted; returns True if there is more to save. Raises StorageError."""
         if self._generation != self._documents.generation:
             self.look()
-        changed = [one for one in self._counts.values() if one.is_changed]
-        if changed:
-            await changed[0].save(self.now_seconds(), self._generation)
-        return len(changed) > 1
+        changed = next((one for one in self._counts.values() if one.is_changed), None)
+        if changed is not None:
+            await changed.save(self.now_seconds(), self._generation)
+        return self.is_changed
 
     async def remove_leftovers(self) -> None:
         """Delete the documents of tables and indexes that are gone, and of rules that are. Raises StorageError."""

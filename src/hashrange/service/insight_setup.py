@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 from hashrange.clock import Clock
+from hashrange.items.steps import look
 from hashrange.operations.insights.watching import WATCH_PREFIX
 from hashrange.operations.meter import Meter
 from hashrange.service.faulted_calls import FaultedCalls
@@ -108,6 +109,6 @@ class InsightSetup:
         return await self._saving.run_slice()
 
     async def save(self) -> None:
-        """Keep what has been counted so far. Raises StorageError."""
+        """Keep what has been counted so far; may give way. Raises StorageError."""
         while self._is_loaded and self.insights.is_changed and await self.insights.save_some():
-            pass
+            look()

@@ -4,8 +4,6 @@ Statements with a Condition do not count: only the caller's account is known. Ap
 are not enforced.
 """
 
-from fnmatch import fnmatchcase
-
 from hashrange.operations.policies.document import Document
 from hashrange.operations.policies.principals import names_account
 from hashrange.operations.policies.statements import PolicyStatement, patterns_of
@@ -33,4 +31,30 @@ def _covers(statement: PolicyStatement, element: str, name: str) -> bool:
     patterns = patterns_of(statement, element)
     if element == "Action":
         patterns = [pattern.lower() for pattern in patterns]
-    return any(fnmatchcase(name, pattern) for pattern in patterns) == (element in statement)
+    return any(matches(pattern, name) for pattern in patterns) == (element in statement)
+
+
+def matches(pattern: str, name: str) -> bool:
+    """True if the pattern is one of the name: `*` stands for any text, `?` for one character. Takes time by the length of the name."""
+    if len(pattern) - pattern.count("*") > len(name):
+        return False
+    first, *others = pattern.split("*")
+    if not others:
+        return len(name) == len(first) and _fits(first, name, 0)
+    *inner, last = others
+    at, end = len(first), len(name) - len(last)
+    if not _fits(first, name, 0) or not _fits(last, name, end):
+        return False
+    for piece in filter(None, inner):
+        found = next((start for start in range(at, end - len(piece) + 1) if _fits(piece, name, start)), None)
+        if found is None:
+            return False
+        at = found + len(piece)
+    return at <= end
+
+
+def _fits(piece: str, name: str, start: int) -> bool:
+    """True if a piece without `*` stands at this place of the name, which is long enough."""
+    if "?" not in piece:
+        return name.startswith(piece, start)
+    return all(one in {"?", other} for one, other in zip(piece, name[start : start + len(piece)], strict=True))
