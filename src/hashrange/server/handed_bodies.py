@@ -6,6 +6,6 @@ from hashrange.server.incoming import Respond
 
 def free_reservation(respond: Respond) -> None:
     """Free the memory that the request of `respond`, a bound method, reserved, unless further requests wait on its connection."""
-    answering = respond.__self__  # type: ignore[attr-defined]
+    answering = getattr(respond, "__self__", None)
     if isinstance(answering, Connection) and not answering.ready:
         answering.share.answer()

@@ -12,8 +12,10 @@ HEAD_SECONDS_MAX = 10.0
 BODY_SECONDS_FREE = 20.0
 """A request with a complete head may take this long, plus its bytes so far divided by `BODY_BYTES_PER_SECOND_MIN`."""
 BODY_BYTES_PER_SECOND_MIN = 16 * 1024
-BODY_BYTES_PER_SECOND_WANTED = 1024 * 1024
-"""Replaces `BODY_BYTES_PER_SECOND_MIN` for a large body while other bodies wait for the memory that it reserves."""
+IN_THE_WAY_SECONDS_FREE, BODY_BYTES_PER_SECOND_WANTED = 2.0, 1024 * 1024
+"""They replace `BODY_SECONDS_FREE` and `BODY_BYTES_PER_SECOND_MIN` for a large body while others wait for the memory that it reserves. Those
+wait for `MEMORY_WAIT_SECONDS_MAX`, so nobody keeps them from their turn by sending a little at a time.
+"""
 STALL_SECONDS_MAX = 2.0
 """Longest time without new bytes of a large body while other bodies wait for the memory that it reserves."""
 MEMORY_WAIT_SECONDS_MAX = 5.0
@@ -40,8 +42,9 @@ def is_too_slow(age_seconds: float, message_bytes: int, *, has_head: bool, is_in
     """
     if not has_head:
         return age_seconds > HEAD_SECONDS_MAX
-    bytes_per_second = BODY_BYTES_PER_SECOND_WANTED if is_in_the_way else BODY_BYTES_PER_SECOND_MIN
-    return age_seconds > BODY_SECONDS_FREE + message_bytes / bytes_per_second
+    if is_in_the_way:
+        return age_seconds > IN_THE_WAY_SECONDS_FREE + message_bytes / BODY_BYTES_PER_SECOND_WANTED
+    return age_seconds > BODY_SECONDS_FREE + message_bytes / BODY_BYTES_PER_SECOND_MIN
 
 
 def head_bytes(url: bytes, names: Sequence[bytes], values: Sequence[bytes | None]) -> int:

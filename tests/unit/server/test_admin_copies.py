@@ -20,6 +20,7 @@ from hashrange.server.protocols.admin.forks import ForkRequest, start_fork
 from hashrange.service.snapshots import ServiceSnapshot
 from hashrange.settings import Settings
 from hashrange.store.embedded import layout
+from hashrange.store.embedded.checkpoints import EngineCheckpoint
 from hashrange.testing.in_process import InProcess
 from tests.clients.serving import ServerProcess
 from tests.support.raw_client import RawClient, Reply
@@ -259,3 +260,24 @@ def test_tables_are_read_on_another_thread_for_a_fork_and_a_restore(monkeypatch:
         told(client, "POST", "forks")
         assert len(decoded_on) == 2
         assert loop_thread not in decoded_on
+
+
+def test_a_snapshot_that_is_released_meanwhile_is_told_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By another request: the server has not failed."""
+    with InProcess(Settings(data_dir=None, admin=True, port=0), MovableClock(SystemClock())) as process:
+        client = begun(int(process.listen().rpartition(":")[2]))
+        assert process._server is not None
+        kept, copy = process._server.snapshots, EngineCheckpoint.copy
+        for path, members in (("snapshots/{0}/restore", {}), ("forks", {"snapshot": "{0}"})):
+            number = told(client, "POST", "snapshots")["snapshot"]
+
+            def released(checkpoint: EngineCheckpoint, number: str = number) -> Any:
+                kept.release(number)
+                return copy(checkpoint)
+
+            with monkeypatch.context() as patched:
+                patched.setattr(EngineCheckpoint, "copy", released)
+                given = {name: value.format(number) for name, value in members.items()}
+                status, error = refused(client, "POST", path.format(number), **given)
+            assert (status, error.partition(".")[0]) == (404, f"There is no snapshot {number}")
+        assert names_in(client) == ["a"]

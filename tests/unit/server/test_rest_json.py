@@ -15,6 +15,7 @@ from hashrange.errors import Abandoned, StorageError, ValidationException
 from hashrange.functions.api.operation import LambdaReply
 from hashrange.limits import INVOCATION_PAYLOAD_BYTES_MAX, LAMBDA_JSON_BYTES_MAX
 from hashrange.server.credentials import Credential
+from hashrange.server.protocols.rest_json import protocol as rest_json_protocol
 from hashrange.server.protocols.rest_json.members import RequestReader
 from hashrange.server.protocols.rest_json.protocol import LambdaProtocol
 from tests.support.signing import ACCESS_KEY, SECRET_KEY
@@ -505,3 +506,30 @@ def test_the_protocol_names_no_target(front: LambdaFrontEnd) -> None:
     assert not LambdaProtocol.targets
     answer = front.answer(front.request().replace(b"POST / ", b"POST /2015-03-31/functions "))
     assert json.loads(answer.body)["name"] == "music"
+
+
+def test_bodies_of_handlers_that_take_their_time_hold_up_nobody(
+    front: LambdaFrontEnd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their memory is not that of others' large bodies, and bounded of its own."""
+    payload = b'"' + 70_000 * b"x" + b'"'
+    monkeypatch.setattr(rest_json_protocol, "LAMBDA_BODIES_BYTES_MAX", 2 * len(payload))
+    invocation = front.signed("POST", "/2015-03-31/functions/f/invocations", payload)
+
+    async def run() -> None:
+        front.works.gate = asyncio.Event()
+        running = []
+        for _ in range(2):
+            connection, transport = front.connect()
+            connection.data_received(invocation)
+            running.append((connection, transport))
+        await until(lambda: len(front.works.calls) == 2)
+        assert [connection.share.answering_bytes for connection, _ in running] == [0, 0]
+        third = reply(await front.until_answered(invocation))
+        assert (third.status, third.headers["x-amzn-errortype"]) == (429, "TooManyRequestsException")
+        front.works.gate.set()
+        await until(lambda: all(transport.written for _, transport in running))
+        front.works.gate = None
+        assert reply(await front.until_answered(invocation)).status == 200
+
+    asyncio.run(run())

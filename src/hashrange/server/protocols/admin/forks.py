@@ -2,6 +2,7 @@
 
 import msgspec
 
+from hashrange.errors import StorageError
 from hashrange.messages import admin as sentences
 from hashrange.server.forks import Forks
 from hashrange.server.protocols.admin.endpoint import Endpoint, Nothing, Refused, Serving
@@ -21,7 +22,12 @@ async def start_fork(serving: Serving, request: ForkRequest) -> dict[str, object
     snapshot = None if request.snapshot is None else find_snapshot(serving, request.snapshot)
     if not forks.may_start:
         raise Refused(409, sentences.TOO_MANY_FORKS.format(count=len(forks.endpoints)))
-    port = await forks.start(snapshot)
+    try:
+        port = await forks.start(snapshot)
+    except StorageError:
+        if request.snapshot is not None:
+            find_snapshot(serving, request.snapshot)  # another request may have released it meanwhile
+        raise
     return _told(forks, port)
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from hashrange.errors import StorageError
 from hashrange.messages import admin as sentences
 from hashrange.server.kept_snapshots import SNAPSHOTS_MAX
 from hashrange.server.protocols.admin.endpoint import Endpoint, Nothing, Refused, Serving, until_durable
@@ -45,7 +46,12 @@ async def tell_snapshots(serving: Serving, request: Nothing) -> dict[str, object
 
 async def restore_snapshot(serving: Serving, request: Nothing, number: str) -> dict[str, object]:
     """Return to a snapshot, durably. Raises Refused if there is none of this number, and StorageError."""
-    await return_in_turns(serving.service, find_snapshot(serving, number))
+    snapshot = find_snapshot(serving, number)
+    try:
+        await return_in_turns(serving.service, snapshot)
+    except StorageError:
+        find_snapshot(serving, number)  # another request may have released it meanwhile
+        raise
     await until_durable(serving.service.store)
     return {}
 

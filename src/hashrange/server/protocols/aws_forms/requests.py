@@ -93,7 +93,9 @@ class Requests:
             text = _plain_form(request) if is_form else None
             if not is_form:
                 return None
-            named = None if text is None else self._name_in_form(text)
+            named = (
+                None if text is None else self._name_in_form(text[:SERVICE_BODY_BYTES_MAX])
+            )  # a longer one is refused
             return named or self._name_in_signature(request, text)
         return self._name_in_form(query) if request.method in {b"GET", b"POST"} else None
 

@@ -15,11 +15,13 @@ from typing import Any
 from hashrange.aws_services.operation import Caller
 from hashrange.errors import Abandoned, StorageError
 from hashrange.functions.api.operation import LambdaError, LambdaOperation, LambdaReply
+from hashrange.functions.refusals import throttling_refusal
 from hashrange.messages.other_services import OPERATION_NOT_SUPPORTED_YET
 from hashrange.messages.rest_json import no_such_operation
 from hashrange.server.access import Access
 from hashrange.server.access_log import NOTHING_USED
 from hashrange.server.gate import Guard
+from hashrange.server.handed_bodies import free_reservation
 from hashrange.server.incoming import Respond
 from hashrange.server.protocols.rest_json.members import RequestReader
 from hashrange.server.protocols.rest_json.replies import WireReply, error_reply, is_expected, reply_of
@@ -30,6 +32,9 @@ from hashrange.service.hints import Hints
 from hashrange.service.service import Service
 from hashrange.wire.http import HttpRequest
 from hashrange.wire.identifiers import request_id_of
+
+LAMBDA_BODIES_BYTES_MAX = 128 * 1024 * 1024
+"""Bodies of the requests that run together, such as payloads of functions that take their time; further ones are throttled."""
 
 _log = logging.getLogger("hashrange.server")
 
@@ -56,6 +61,8 @@ class LambdaProtocol:
         self._workers = service.workers
         self._hints = Hints(service.store.catalog)
         self._hint_other_service = hint_other_service
+        self._bodies_bytes = 0
+        """Of all requests that run."""
 
     def claims(self, request: HttpRequest) -> bool:
         """True if the path is one of Lambda's API, even of an operation that does not exist."""
@@ -67,13 +74,20 @@ class LambdaProtocol:
             operation, served, texts = self._find(request)
             scope = self._access.authorize(request, LAMBDA_SIGNING_NAME)
             members = self._readers[operation.name].read(request, texts)
+            size_bytes = len(request.body)
+            if self._bodies_bytes + size_bytes > LAMBDA_BODIES_BYTES_MAX:
+                raise throttling_refusal("CallerRateLimitExceeded")
         except Exception as error:  # noqa: BLE001 - each error has its reply
             self._hint_other_service(request)
             _refuse(request, respond, error)
             return
         running = operation.run(served, Caller(scope.account, scope.region), members)
+        self._bodies_bytes += size_bytes
         ended = in_turns(running, self._workers)
-        ended.add_done_callback(partial(self._hold, request, respond, operation))
+        ended.add_done_callback(partial(self._hold, request, respond, operation, size_bytes))
+        free_reservation(
+            respond
+        )  # otherwise handlers that take their time would hold up others' requests of more than 64 KB
 
     def _find(self, request: HttpRequest) -> tuple[LambdaOperation, Any, dict[str, str]]:
         """The operation, what it works on, and the texts in the path. Raises LambdaError."""
@@ -94,9 +108,11 @@ class LambdaProtocol:
         request: HttpRequest,
         respond: Respond,
         operation: LambdaOperation,
+        size_bytes: int,
         ended: "asyncio.Future[Mapping[str, Any] | LambdaReply | None]",
     ) -> None:
         """Answer once all commits so far are durable: among them are those that the reply reports."""
+        self._bodies_bytes -= size_bytes
 
         def answer(failure: StorageError | None) -> None:
             _answer(request, respond, operation, ended, failure)
