@@ -22,6 +22,7 @@ from hashrange.testing.blocks import Held, HeldBlocks
 from hashrange.testing.database_faults import DatabaseFaults
 from hashrange.testing.in_process import InProcess
 from hashrange.testing.inside import Inside, checked_advance
+from hashrange.testing.needed_library import boto3_needed
 from hashrange.testing.used_capacity import UsedCapacity
 
 if TYPE_CHECKING:
@@ -275,12 +276,14 @@ class Database:
     def _session(self) -> Any:
         """The session of all clients and resources. Sessions must not be used on two threads at a time."""
         if self._boto3_session is None:
-            # Imported here, because start time counts.
-            from hashrange.testing.boto3_sessions import NO_PROFILE, new_session  # noqa: PLC0415
-            from hashrange.testing.botocore_transport import OWN_SERVICES  # noqa: PLC0415
+            with boto3_needed("clients and resources"):
+                # Imported here, because start time counts.
+                from hashrange.testing.boto3_sessions import NO_PROFILE, new_session  # noqa: PLC0415
+                from hashrange.testing.botocore_transport import OWN_SERVICES  # noqa: PLC0415
 
-            self._boto3_session = new_session(NO_PROFILE)
-            self._transport.attach(self._boto3_session, OWN_SERVICES)
+                session = new_session(NO_PROFILE)
+            self._transport.attach(session, OWN_SERVICES)
+            self._boto3_session = session
         return self._boto3_session
 
     @cached_property
