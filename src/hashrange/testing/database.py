@@ -23,6 +23,7 @@ from hashrange.testing.database_faults import DatabaseFaults
 from hashrange.testing.in_process import InProcess
 from hashrange.testing.inside import Inside, checked_advance
 from hashrange.testing.needed_library import boto3_needed
+from hashrange.testing.uncollected import uncollected
 from hashrange.testing.used_capacity import UsedCapacity
 
 if TYPE_CHECKING:
@@ -130,12 +131,12 @@ class Database:
         """
         if service not in CLIENTS:
             raise ValueError(f"a database has clients of {', '.join(CLIENTS)}; make a client of {service} with boto3.")
-        with self._boto3_lock:
+        with self._boto3_lock, uncollected():
             return self._session().client(service, **(CREDENTIALS | options))
 
     def resource(self, **options: Any) -> Any:
         """A boto3 resource of DynamoDB that calls this database; `options` as for boto3."""
-        with self._boto3_lock:
+        with self._boto3_lock, uncollected():
             return self._session().resource("dynamodb", **(CREDENTIALS | options))
 
     def call(
