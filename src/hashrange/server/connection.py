@@ -16,9 +16,9 @@ from hashrange.server.access_log import Peer
 from hashrange.server.connection_states import ANSWER, BETWEEN, FLOWING, IDLE, INSIDE, LISTENING, PAUSED, TAKE, WAITING
 from hashrange.server.connections import Connections
 from hashrange.server.descriptors import TURNED_AWAY_MAX
-from hashrange.server.incoming import LARGE, NONE, SMALL
+from hashrange.server.incoming import LARGE, NONE, PIECE_BYTES, SMALL
 from hashrange.server.outgoing import LARGE_BYTES
-from hashrange.server.reading import OFFER, PIECE_BYTES, Reading
+from hashrange.server.reading import OFFER, Reading
 from hashrange.server.receive_budget import Share
 from hashrange.server.refusals import MALFORMED, SPEAKS_TLS, TOO_MANY_CONNECTIONS, TOO_MUCH_UNFINISHED, Refusal
 from hashrange.wire.http import CONTINUE, HttpRequest, note_end

@@ -10,11 +10,11 @@ from typing import Protocol
 from hashrange.clock import Clock
 from hashrange.server.access_log import AccessLog
 from hashrange.server.deadlines import Timed, end_if_late
-from hashrange.server.incoming import Handle, Incoming
+from hashrange.server.incoming import PIECE_BYTES, Handle, Incoming
 from hashrange.server.long_reads import LongReads
 from hashrange.server.misdirected_clients import HttpsHint
 from hashrange.server.outgoing import Outgoing
-from hashrange.server.reading import PIECE_BYTES, BodyLimit, RefuseBody, refuse_plainly, usual_body_limit
+from hashrange.server.reading import BodyLimit, RefuseBody, refuse_plainly, usual_body_limit
 from hashrange.server.receive_budget import ReceiveBudget
 from hashrange.server.unread_replies import Unread
 from hashrange.wire.http import ReplyWriter

@@ -1,20 +1,25 @@
 """How is a reply cut off on purpose? Some of its bytes are sent, or none, and the connection is closed."""
 
-from hashrange.server.connection import Connection
+from typing import TYPE_CHECKING, cast
+
 from hashrange.server.incoming import Respond
+
+if TYPE_CHECKING:  # a database within another program has no connections, and start time counts
+    from hashrange.server.connection import Connection
 
 
 def cut_reply(respond: Respond, status: int, body: bytes, share: float) -> None:
     """Send the head and this share of the body that `respond`, a bound method, would send, and end the connection.
 
     If `share` is 0, nothing is sent. The head is sent whole: clients would take a cut one for a reply without a body.
-    Requests that wait on the connection are not answered. If `respond` belongs to an object other than a connection,
-    its method `cut` is called instead.
+    Requests that wait on the connection are not answered. If `respond` belongs to an object that has a method
+    `cut`, which connections have not, that is called instead.
     """
-    answering = respond.__self__  # type: ignore[attr-defined]
-    if not isinstance(answering, Connection):
-        answering.cut(share)
+    exchange = respond.__self__  # type: ignore[attr-defined]
+    if hasattr(exchange, "cut"):
+        exchange.cut(share)
         return
+    answering = cast("Connection", exchange)
     request, connections, transport = answering.request, answering.connections, answering.transport
     assert request is not None
     if transport.is_closing():

@@ -14,7 +14,6 @@ from enum import StrEnum, auto
 from math import inf
 from typing import TYPE_CHECKING, Protocol
 
-from hashrange.server.reading import PIECE_BYTES
 from hashrange.wire.http import HttpRequest
 
 if TYPE_CHECKING:
@@ -22,6 +21,9 @@ if TYPE_CHECKING:
 
     from hashrange.server.outgoing import Outgoing
 
+PIECE_BYTES = 8 * 1024
+"""Usual size of a piece. A *long read* brings at least as many bytes; they are parsed in pieces, until one completes a
+request. Parsing all requests that fit into a piece takes 0.7 ms, all that fit into the longest read 23 ms."""
 GROUP_MAX = 16
 """Most inputs (mostly of one read each) that are parsed, then answered, as one group: more would delay the first, and
 fill the processor's caches."""

@@ -10,12 +10,14 @@ if TYPE_CHECKING:
     from hashrange.faults.fault import Fault
     from hashrange.testing.database import Database, Snapshot, server
     from hashrange.testing.mock import mock_dynamodb
+    from hashrange.testing.other_services import ServiceNotMocked
 
-__all__ = ["Database", "Fault", "Snapshot", "mock_dynamodb", "server"]
+__all__ = ["Database", "Fault", "ServiceNotMocked", "Snapshot", "mock_dynamodb", "server"]
 
 _MODULES = {
     "Database": "hashrange.testing.database",
     "Fault": "hashrange.faults.fault",
+    "ServiceNotMocked": "hashrange.testing.other_services",
     "Snapshot": "hashrange.testing.database",
     "mock_dynamodb": "hashrange.testing.mock",
     "server": "hashrange.testing.database",
@@ -23,6 +25,17 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
+    """Raises ImportError for moto's names, because `from hashrange.testing import …` shows no AttributeError."""
     if name not in _MODULES:
+        from hashrange.testing.moto_names import told_of_import  # noqa: PLC0415 - only for names that are not there
+
+        told = told_of_import(name)
+        if told is not None:
+            raise ImportError(told, name=__name__)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_MODULES[name]), name)
+    # Imported here: pytest loads this file in every run.
+    from hashrange.testing.needed_library import boto3_needed  # noqa: PLC0415
+    from hashrange.testing.uncollected import uncollected  # noqa: PLC0415
+
+    with boto3_needed(name), uncollected():
+        return getattr(import_module(_MODULES[name]), name)

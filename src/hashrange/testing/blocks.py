@@ -65,6 +65,10 @@ class OpenBlocks(Generic[T]):
             return next((block for block in reversed(blocks) if block.is_around()), blocks[-1])
         return blocks[0] if blocks else None
 
+    def surrounding(self) -> Block[T] | None:
+        """The innermost block around the running code; None if there is none, also where others are open."""
+        return next((block for block in reversed(self._blocks) if block.is_around()), None)
+
     def add(self, block: Block[T]) -> None:
         """Open a block."""
         with self._lock:

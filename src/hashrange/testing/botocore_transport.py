@@ -19,7 +19,7 @@ from hashrange.testing.in_process import InProcess
 SERVICES = ("dynamodb", "dynamodb-streams")
 """Ids, as in botocore's event names, of the services whose requests are answered."""
 OWN_SERVICES = (*SERVICES, "lambda", "cloudwatch", "application-auto-scaling", "dax", "sts")
-"""Those of a database's own clients. Clients that know nothing of Hashrange may have their functions elsewhere."""
+"""Those of a database's own clients. Clients that know nothing of Hashrange may have the others elsewhere (`other_services.py`)."""
 
 
 class Transport:
@@ -56,6 +56,11 @@ class Transport:
         """True if the database runs in the process that this one was forked from, and listens at this URL."""
         database = self._database
         return database.is_forked and database.known_endpoint is not None and url.startswith(database.known_endpoint)
+
+    @property
+    def has_functions(self) -> bool:
+        """True if the database serves Lambda's API."""
+        return self._database.service.background.triggers is not None
 
     def answer(self, request: AWSPreparedRequest, **_: Any) -> AWSResponse | None:
         """The database's reply to a request that is ready to be sent; None: it has to be sent."""

@@ -22,6 +22,8 @@ from hashrange.testing.blocks import Held, HeldBlocks
 from hashrange.testing.database_faults import DatabaseFaults
 from hashrange.testing.in_process import InProcess
 from hashrange.testing.inside import Inside, checked_advance
+from hashrange.testing.needed_library import boto3_needed
+from hashrange.testing.uncollected import uncollected
 from hashrange.testing.used_capacity import UsedCapacity
 
 if TYPE_CHECKING:
@@ -129,12 +131,12 @@ class Database:
         """
         if service not in CLIENTS:
             raise ValueError(f"a database has clients of {', '.join(CLIENTS)}; make a client of {service} with boto3.")
-        with self._boto3_lock:
+        with self._boto3_lock, uncollected():
             return self._session().client(service, **(CREDENTIALS | options))
 
     def resource(self, **options: Any) -> Any:
         """A boto3 resource of DynamoDB that calls this database; `options` as for boto3."""
-        with self._boto3_lock:
+        with self._boto3_lock, uncollected():
             return self._session().resource("dynamodb", **(CREDENTIALS | options))
 
     def call(
@@ -275,12 +277,14 @@ class Database:
     def _session(self) -> Any:
         """The session of all clients and resources. Sessions must not be used on two threads at a time."""
         if self._boto3_session is None:
-            # Imported here, because start time counts.
-            from hashrange.testing.boto3_sessions import NO_PROFILE, new_session  # noqa: PLC0415
-            from hashrange.testing.botocore_transport import OWN_SERVICES  # noqa: PLC0415
+            with boto3_needed("clients and resources"):
+                # Imported here, because start time counts.
+                from hashrange.testing.boto3_sessions import NO_PROFILE, new_session  # noqa: PLC0415
+                from hashrange.testing.botocore_transport import OWN_SERVICES  # noqa: PLC0415
 
-            self._boto3_session = new_session(NO_PROFILE)
-            self._transport.attach(self._boto3_session, OWN_SERVICES)
+                session = new_session(NO_PROFILE)
+            self._transport.attach(session, OWN_SERVICES)
+            self._boto3_session = session
         return self._boto3_session
 
     @cached_property

@@ -1,11 +1,12 @@
 """How do clients reach a database that they know nothing of? botocore's endpoints ask it instead of the network.
 
 Every client calls `Endpoint.make_request` for each request; aiobotocore's endpoints inherit that method. While a database
-is to answer, the method is replaced: requests to DynamoDB and DynamoDB Streams are made by a copy of the endpoint whose
-`_send` asks the database. Parameter checks, events, signatures, retries and the parsing of replies are still botocore's.
+is to answer, the method is replaced: requests are made by a copy of the endpoint whose `_send` asks the database, or refuses
+those of services that are not served. Requests to other services that may leave (`other_services.py`) are made as ever.
+Parameter checks, events, signatures, retries and the parsing of replies are still botocore's.
 
 A `before-send` handler that answers a request is heard first: so do the clients of a `Database` reach their own database.
-Only moto's handler is not called. Blocks on several threads and tasks may overlap: `blocks.py` says which one answers.
+Only moto's handler is not called for DynamoDB and DynamoDB Streams. Blocks on several threads and tasks may overlap: `blocks.py` says which one answers.
 """
 
 import asyncio
@@ -16,36 +17,51 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any
+from typing import Any, NamedTuple
 
-from botocore.awsrequest import AWSPreparedRequest
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.credentials import Credentials
 from botocore.endpoint import Endpoint
 from botocore.exceptions import NoCredentialsError
 
 from hashrange.testing.blocks import Block, OpenBlocks
-from hashrange.testing.botocore_transport import SERVICES, Transport, moto_handlers
+from hashrange.testing.botocore_transport import OWN_SERVICES, SERVICES, Transport, moto_handlers
+from hashrange.testing.other_services import Refusing, may_leave
+from hashrange.testing.shared_database import SharedDatabase
 
 MakeRequest = Callable[[Any, Any, dict[str, Any]], Any]
+_Answer = Callable[[AWSPreparedRequest], AWSResponse | None]
 
 MOTO_REGISTRATIONS_MAX = 2
 """Most times that moto registers its handler with a client: with all clients once, and again if it is told to patch a client."""
 
+
+class BlockAnswers(NamedTuple):
+    """What one block answers."""
+
+    shared: SharedDatabase
+    """The database of the block, perhaps also of others."""
+    transport: Transport
+    """How that database is asked."""
+    passthrough: frozenset[str]
+    """Other services whose requests may reach AWS, as boto3 names them."""
+
+
 _lock = threading.RLock()
-_blocks: OpenBlocks[Transport] = OpenBlocks()
-"""The databases that are to answer."""
+_blocks: OpenBlocks[BlockAnswers] = OpenBlocks()
+"""The blocks whose databases are to answer."""
 _former: MakeRequest | None = None
 """`Endpoint.make_request` as it was before ours replaced it; None if ours never did."""
 _replacement: MakeRequest | None = None
 
 
 @contextmanager
-def answered_by(transport: Transport) -> Iterator[None]:
-    """While the block runs, this database answers the requests of all clients in all threads.
+def answered_by(answers: BlockAnswers) -> Iterator[None]:
+    """While the block runs, its database answers the requests of all clients in all threads.
 
     If blocks overlap, each answers the requests of the thread or asyncio task that began it; an inner block comes first.
     """
-    block = Block(transport)
+    block = Block(answers)
     try:
         _begin(block)
         yield
@@ -53,7 +69,13 @@ def answered_by(transport: Transport) -> Iterator[None]:
         _end(block)
 
 
-def _begin(block: Block[Transport]) -> None:
+def surrounding_answer() -> BlockAnswers | None:
+    """What the innermost block around the running code answers; None outside of all blocks, also while other threads are in some."""
+    block = _blocks.surrounding()
+    return None if block is None else block.value
+
+
+def _begin(block: Block[BlockAnswers]) -> None:
     global _former, _replacement
     with _lock:
         if not _blocks:
@@ -62,7 +84,7 @@ def _begin(block: Block[Transport]) -> None:
         _blocks.add(block)
 
 
-def _end(block: Block[Transport]) -> None:
+def _end(block: Block[BlockAnswers]) -> None:
     """Blocks may end in any order. If other code has put its method over ours, both stay, and ours does nothing."""
     with _lock:
         _blocks.remove(block)
@@ -76,15 +98,14 @@ def _asking(original: MakeRequest) -> MakeRequest:
     @wraps(original)
     def make_request(endpoint: Any, operation_model: Any, request_dict: dict[str, Any]) -> Any:
         block = _blocks.innermost()
-        if block is None or operation_model.service_model.service_id.hyphenize() not in SERVICES:
+        if block is None:
             return original(endpoint, operation_model, request_dict)
-        transport = block.value
-        if transport.is_beyond_reach(endpoint.host):
+        answer, emitter = _answer_to(block.value, endpoint, operation_model, request_dict)
+        if answer is None:
             return original(endpoint, operation_model, request_dict)
         is_asynchronous = inspect.iscoroutinefunction(endpoint.create_request)
-        send = _AsynchronousSend(transport) if is_asynchronous else transport.answer
         stand_in = copy.copy(endpoint)
-        vars(stand_in).update(_send=send, _event_emitter=_without_moto(vars(endpoint)["_event_emitter"]))
+        vars(stand_in).update(_send=_AsynchronousSend(answer) if is_asynchronous else answer, _event_emitter=emitter)
         if is_asynchronous:
             return _request_later(original, stand_in, operation_model, request_dict)
         try:
@@ -94,6 +115,21 @@ def _asking(original: MakeRequest) -> MakeRequest:
             return original(stand_in, operation_model, request_dict)
 
     return make_request
+
+
+def _answer_to(
+    answers: BlockAnswers, endpoint: Any, operation_model: Any, request_dict: dict[str, Any]
+) -> tuple[_Answer | None, Any]:
+    """What answers a request in place of the network, None if the request may leave; and the event system that is told of it."""
+    service, transport, emitter = operation_model.service_model, answers.transport, vars(endpoint)["_event_emitter"]
+    service_id = service.service_id.hyphenize()
+    if service_id in SERVICES:
+        is_beyond_reach = transport.is_beyond_reach(endpoint.host)
+        return (None if is_beyond_reach else transport.answer), _without_moto(emitter)
+    if may_leave(service.service_name, request_dict["url"], answers.passthrough):
+        return None, emitter
+    is_served = service_id in OWN_SERVICES and (service_id != "lambda" or transport.has_functions)
+    return (transport.answer if is_served else Refusing(operation_model)), emitter
 
 
 async def _request_later(
@@ -114,12 +150,12 @@ def _give_credentials(request_dict: dict[str, Any], kind: type[Any]) -> None:
 class _AsynchronousSend:
     """`AioEndpoint._send` that asks a database, and leaves the event loop to others meanwhile."""
 
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
+    def __init__(self, answer: _Answer) -> None:
+        self._answer = answer
 
     async def __call__(self, request: AWSPreparedRequest) -> Any:
         """The reply in the form that aiobotocore expects: its content is awaited."""
-        answer = await asyncio.to_thread(self._transport.answer, request)
+        answer = await asyncio.to_thread(self._answer, request)
         assert answer is not None
         form = importlib.import_module("aiobotocore.awsrequest").AioAWSResponse
         return form(answer.url, answer.status_code, answer.headers, _AsynchronousBody(answer.content))

@@ -1,4 +1,4 @@
-"""Which environment variables make AWS clients call a database? Its endpoint, a Region and credentials; the database accepts any Region and credentials."""
+"""What do clients that know nothing of a database find in the environment while it answers them? Credentials, a Region, and no profile that does not exist."""
 
 import os
 import sys
@@ -11,34 +11,13 @@ import botocore.session
 
 from hashrange.testing.boto3_sessions import new_session
 from hashrange.testing.database import CREDENTIALS
-
-KEY_VARIABLES = {
-    "AWS_ACCESS_KEY_ID": CREDENTIALS["aws_access_key_id"],
-    "AWS_SECRET_ACCESS_KEY": CREDENTIALS["aws_secret_access_key"],
-}
-MISLEADING_VARIABLES = (
-    "AWS_PROFILE",
-    "AWS_DEFAULT_PROFILE",
-    "AWS_SESSION_TOKEN",
-    "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
-)
-"""Variables that lead SDKs to other credentials or endpoints than those of `endpoint_variables`."""
-
-
-def endpoint_variables(endpoint: str) -> dict[str, str]:
-    """Variables with which a program in any language calls the database at this address."""
-    return KEY_VARIABLES | {
-        "AWS_ENDPOINT_URL_DYNAMODB": endpoint,
-        "AWS_ENDPOINT_URL_DYNAMODB_STREAMS": endpoint,
-        "AWS_REGION": CREDENTIALS["region_name"],
-        "AWS_DEFAULT_REGION": CREDENTIALS["region_name"],
-    }
+from hashrange.testing.endpoint_variables import KEY_VARIABLES, PROFILE_VARIABLES
 
 
 class _Variable:
-    """An environment variable that blocks have added."""
+    """An environment variable that blocks have set, or removed (`value` None)."""
 
-    def __init__(self, value: str, former: str | None, user: object) -> None:
+    def __init__(self, value: str | None, former: str | None, user: object) -> None:
         self.value = value
         self.former = former
         self.users = {user}
@@ -84,10 +63,12 @@ def _add_variables(user: object) -> None:
     for name, added in _variables.items():
         if os.environ.get(name) == added.value:
             added.users.add(user)
-    for name, value in _missing_variables().items():
-        added = _variables.setdefault(name, _Variable(value, os.environ.get(name), user))
-        added.users.add(user)
-        added.value = os.environ[name] = value
+    for find in (_unknown_profiles, _missing_variables):
+        for name, value in find().items():
+            added = _variables.setdefault(name, _Variable(value, os.environ.get(name), user))
+            added.users.add(user)
+            added.value = value
+            _set_variable(name, value)
 
 
 def _remove_variables(user: object) -> None:
@@ -100,6 +81,13 @@ def _remove_variables(user: object) -> None:
             del _variables[name]
 
 
+def _unknown_profiles() -> dict[str, None]:
+    """The variables that name a profile which is not configured: every session would raise ProfileNotFound."""
+    named = {name: os.environ[name] for name in PROFILE_VARIABLES if name in os.environ}
+    known = botocore.session.Session(include_builtin_handlers=False).available_profiles if named else []
+    return dict.fromkeys(name for name, profile in named.items() if profile not in known)
+
+
 def _missing_variables() -> dict[str, str]:
     added = {} if os.environ.get("AWS_ACCESS_KEY_ID") else dict(KEY_VARIABLES)
     session = botocore.session.Session(include_builtin_handlers=False)
@@ -110,7 +98,7 @@ def _missing_variables() -> dict[str, str]:
 
 def _set_variable(name: str, value: str | None) -> None:
     if value is None:
-        del os.environ[name]
+        os.environ.pop(name, None)
     else:
         os.environ[name] = value
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from hashrange.testing.kept_client import KeptClient
 
 BASE = "hashrange_base"
+FOR_ALL_CLIENTS = "hashrange_boto3"
 _STARTS: "pytest.StashKey[dict[Any, Snapshot]]" = pytest.StashKey()
 """Two kinds of entries: a database → its first content; a definition of `hashrange_base` and a database → the content that
 the fixture has made there."""
@@ -50,6 +51,16 @@ def pytest_fixture_setup(fixturedef: Any, request: Any) -> Generator[None, Any, 
     outcome = yield
     if outcome.excinfo is None:
         starts[fixturedef, database] = database.snapshot()
+
+
+def pytest_itemcollected(item: Any) -> None:
+    """Let `hashrange_boto3` begin before the test's other fixtures of that scope: those that use `mock_dynamodb` then share its database."""
+    names = getattr(item, "fixturenames", [])
+    if FOR_ALL_CLIENTS in names:
+        defined = item._fixtureinfo.name2fixturedefs  # noqa: SLF001 - there is no public way to a fixture's scope
+        names.remove(FOR_ALL_CLIENTS)
+        scopes = [defined[name][-1].scope if name in defined else "" for name in names]
+        names.insert(scopes.index("function") if "function" in scopes else len(names), FOR_ALL_CLIENTS)
 
 
 def _start(database: "Database", request: Any) -> "Snapshot":
@@ -101,7 +112,7 @@ def dynamodb_resource(hashrange: "Database") -> Any:
 @pytest.fixture
 def hashrange_boto3(hashrange: "Database") -> "Iterator[Database]":
     """While the test runs, its database answers every client that any code makes with boto3 or aioboto3, or has made."""
-    from hashrange.testing.mock import mock_dynamodb  # noqa: PLC0415 - only for runs that use it
+    from hashrange.testing import mock_dynamodb  # noqa: PLC0415 - only for runs that use it
 
     with mock_dynamodb(database=hashrange):
         yield hashrange
@@ -116,10 +127,13 @@ def hashrange_endpoint(hashrange: "Database") -> str:
 @pytest.fixture
 def hashrange_environment(hashrange_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """Environment variables, also set in the test's process, with which programs that it starts call the test's database."""
-    from hashrange.testing import environment  # noqa: PLC0415 - only for runs that use it
+    from hashrange.testing.endpoint_variables import (  # noqa: PLC0415 - only for runs that use it
+        MISLEADING_VARIABLES,
+        endpoint_variables,
+    )
 
-    variables = environment.endpoint_variables(hashrange_endpoint)
-    for name in environment.MISLEADING_VARIABLES:
+    variables = endpoint_variables(hashrange_endpoint)
+    for name in MISLEADING_VARIABLES:
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)

@@ -31,9 +31,9 @@ from hashrange.server.connection_states import (
     Sending,
 )
 from hashrange.server.connections import Connections
-from hashrange.server.incoming import Respond
+from hashrange.server.incoming import PIECE_BYTES, Respond
 from hashrange.server.long_reads import LongReads
-from hashrange.server.reading import PIECE_BYTES, Reading
+from hashrange.server.reading import Reading
 from hashrange.server.receive_budget import SMALL_BYTES, ReceiveBudget
 from hashrange.wire.http import CONTINUE, HttpRequest
 from tests.unit.server.harness import FakeTransport, Turns, replies

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from hashrange.server.connection import Connection
-from hashrange.server.incoming import GROUP_MAX, LARGE, NONE, SMALL, TURN_SECONDS_MAX, LastReply, Respond
-from hashrange.server.reading import PIECE_BYTES
+from hashrange.server.incoming import GROUP_MAX, LARGE, NONE, PIECE_BYTES, SMALL, TURN_SECONDS_MAX, LastReply, Respond
 from hashrange.wire.http import HttpRequest
 from tests.unit.server.harness import FakeTransport, FrontEnd, Turns, echo, replies
 

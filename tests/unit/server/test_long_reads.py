@@ -11,10 +11,9 @@ import pytest
 from hashrange.server.connection import Connection
 from hashrange.server.connections import Connections
 from hashrange.server.first_read import FirstRead
-from hashrange.server.incoming import GROUP_MAX
+from hashrange.server.incoming import GROUP_MAX, PIECE_BYTES
 from hashrange.server.listener import Server
 from hashrange.server.long_reads import RELEASED_TOGETHER, TURN_BYTES, LongReads
-from hashrange.server.reading import PIECE_BYTES
 from tests.support.working import HurriedClock
 from tests.unit.server.harness import FakeTransport, FrontEnd, StubStore, Turns
 from tests.unit.server.listening import play, request_bytes

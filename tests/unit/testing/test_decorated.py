@@ -244,7 +244,7 @@ def test_a_test_case_may_be_decorated_again_by_a_class_that_extends_it() -> None
             return super().run(result)
 
     Extended()()
-    assert found == [[]]  # the inner block answers
+    assert found == [["run"]]  # the inner block shares the outer database
 
 
 @pytest.mark.parametrize(

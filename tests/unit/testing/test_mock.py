@@ -112,26 +112,28 @@ def test_a_databases_own_client_stays_with_it() -> None:
         assert tables(other.client()) == ["music"]
 
 
-def test_the_inner_block_answers() -> None:
+def test_the_inner_block_answers_with_the_database_that_it_is_given() -> None:
     client = boto3.client("dynamodb", region_name=REGION)
-    with mock_dynamodb():
+    with mock_dynamodb(), server() as inner:
         create(client, "outer")
-        with mock_dynamodb():
+        with mock_dynamodb(database=inner):
             assert tables(client) == []
             create(client, "inner")
         assert tables(client) == ["outer"]
 
 
 def test_blocks_may_end_in_any_order() -> None:
-    first, second = mock_dynamodb(), mock_dynamodb()
     client = boto3.client("dynamodb", region_name=REGION, **KEYS)
-    first.__enter__()
-    create(client, "first")
-    second.__enter__()
-    create(client, "second")
-    first.__exit__(None, None, None)
-    assert tables(client) == ["second"]
-    second.__exit__(None, None, None)
+    with server() as one, server() as other:
+        first, second = mock_dynamodb(database=one), mock_dynamodb(database=other)
+        first.__enter__()
+        create(client, "first")
+        second.__enter__()
+        create(client, "second")
+        first.__exit__(None, None, None)
+        found = tables(client)
+        second.__exit__(None, None, None)
+    assert found == ["second"]
     with pytest.raises(SentAway):
         tables(client)
 
@@ -194,11 +196,6 @@ def test_stubbed_replies_and_handlers_of_the_tested_code_are_heard() -> None:
         client.meta.events.register("before-send", lambda request, **_: sent.append(request.url))
         assert tables(client) == []
         assert len(sent) == 1
-
-
-def test_other_services_are_left_alone() -> None:
-    with mock_dynamodb(), pytest.raises(SentAway):
-        boto3.client("sts").get_caller_identity()
 
 
 def test_botocore_is_as_before_after_an_error_too() -> None:

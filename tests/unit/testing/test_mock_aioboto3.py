@@ -17,7 +17,7 @@ def python() -> str:
     return python_with("with_aioboto3")
 
 
-@pytest.mark.parametrize(("suite", "count"), [("unmodified", 10), ("imported_late", 2)])
+@pytest.mark.parametrize(("suite", "count"), [("unmodified", 11), ("imported_late", 2)])
 def test_clients_of_this_botocore_are_caught(python: str, suite: str, count: int, tmp_path: Path) -> None:
     text = (HERE / "with_aioboto3" / f"{suite}.py").read_text(encoding="utf-8")
     said = run_pytest(tmp_path, text, python=python, variables=NOTHING)

@@ -67,7 +67,12 @@ def test_a_function_may_call_itself() -> None:
         inner = deep(depth - 1) if depth else []
         return [before, *inner, tables_after_one_more(f"later-{depth}")]
 
-    assert deep(1) == [["before-1"], ["before-0"], ["before-0", "later-0"], ["before-1", "later-1"]]
+    assert deep(1) == [
+        ["before-1"],
+        ["before-0", "before-1"],
+        ["before-0", "before-1", "later-0"],
+        ["before-0", "before-1", "later-0", "later-1"],
+    ]
 
 
 @pytest.fixture

@@ -14,4 +14,4 @@ NOTHING = {"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devn
 def test_moto_and_a_database_share_a_test(tmp_path: Path) -> None:
     text = (HERE / "with_moto" / "in_mock_aws.py").read_text(encoding="utf-8")
     said = run_pytest(tmp_path, text, python=python_with("with_moto"), variables=NOTHING)
-    assert "\n11 passed in " in said, said
+    assert "\n13 passed in " in said, said

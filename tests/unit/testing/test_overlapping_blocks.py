@@ -11,7 +11,7 @@ from typing import Any
 import boto3
 import pytest
 
-from hashrange.testing import Database, mock_dynamodb
+from hashrange.testing import Database, mock_dynamodb, server
 from tests.support.waiting import PATIENCE_SECONDS
 from tests.unit.testing.music import create
 
@@ -132,17 +132,16 @@ def test_each_task_is_answered_by_its_own_database() -> None:
 
 
 def test_a_thread_without_a_block_is_answered_by_the_newest() -> None:
-    with ThreadPoolExecutor(1) as pool, mock_dynamodb():
+    with ThreadPoolExecutor(1) as pool, mock_dynamodb(), server() as inner:
         make_table("outer")
         assert pool.submit(tables).result() == ["outer"]
-        with mock_dynamodb():
+        with mock_dynamodb(database=inner):
             assert pool.submit(tables).result() == []
         assert pool.submit(tables).result() == ["outer"]
 
 
 def test_a_block_in_another_context_of_the_thread_is_an_inner_block() -> None:
     """So pytest enters a fixture's block: perhaps in a task that ends before the test begins."""
-    block = mock_dynamodb()
     tasks = []
 
     async def enter() -> None:
@@ -150,12 +149,15 @@ def test_a_block_in_another_context_of_the_thread_is_an_inner_block() -> None:
         block.__enter__()
         make_table("inner")
 
-    with mock_dynamodb():
+    with mock_dynamodb(), server() as inner:
+        block = mock_dynamodb(database=inner)
         make_table("outer")
         asyncio.run(enter())
         assert tables() == ["inner"]
         tasks.clear()
         assert tables() == ["inner"]
+        with mock_dynamodb() as shared:
+            assert shared is inner
         contextvars.copy_context().run(block.__exit__, None, None, None)
         assert tables() == ["outer"]
 

@@ -16,7 +16,6 @@ from hashrange.server.host_names import HostNames
 from hashrange.server.kept_snapshots import KeptSnapshots
 from hashrange.server.misdirected_clients import OtherServiceHint
 from hashrange.server.protocols.dynamodb_json.call import JsonCall
-from hashrange.server.protocols.dynamodb_json.logged_call import LoggedCall
 from hashrange.server.protocols.dynamodb_json.protocol import SIGNING_NAME, DynamoDBJson
 from hashrange.server.protocols.metrics_path import MetricsPath
 from hashrange.server.protocols.other_services import OTHER_SIGNING_NAMES, OtherServices
@@ -50,7 +49,12 @@ def http_front(
     plain = Plain()
     settings = service.settings
     hosts = HostNames(settings.allowed_hosts, settings.host)
-    make_call = LoggedCall if settings.access_log else JsonCall
+    make_call = JsonCall
+    if settings.access_log:
+        # Imported here: most servers write no access log, and start time counts.
+        from hashrange.server.protocols.dynamodb_json.logged_call import LoggedCall  # noqa: PLC0415
+
+        make_call = LoggedCall
     protocols: list[WireProtocol] = [
         DynamoDBJson(
             service.operations,

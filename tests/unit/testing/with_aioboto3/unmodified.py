@@ -15,7 +15,7 @@ from aiobotocore.httpsession import AIOHTTPSession  # type: ignore[import-not-fo
 from aiobotocore.session import get_session  # type: ignore[import-not-found]
 from botocore.exceptions import NoCredentialsError
 
-from hashrange.testing import Database, mock_dynamodb
+from hashrange.testing import Database, ServiceNotMocked, mock_dynamodb, server
 from hashrange.testing.botocore_transport import Transport
 
 REGION = "us-east-1"
@@ -67,6 +67,27 @@ def test_clients_and_resources_are_caught_without_credentials_and_region() -> No
     asyncio.run(use())
 
 
+def test_other_services_are_answered_refused_or_let_through() -> None:
+    async def use() -> None:
+        session = aioboto3.Session(**KEYS)
+        async with session.client("s3") as files, session.client("sts") as caller:
+            with mock_dynamodb():
+                assert (await caller.get_caller_identity())["Account"] == "000000000000"
+                with pytest.raises(ServiceNotMocked, match="ListBuckets"):
+                    await files.list_buckets()
+            with mock_dynamodb(passthrough=["s3"]), pytest.raises(SentAway):
+                await files.list_buckets()
+        async with session.client("sqs", endpoint_url="http://localhost:4566") as queues:
+            with mock_dynamodb(), pytest.raises(SentAway):
+                await queues.list_queues()
+        async with session.resource("s3") as files:
+            bucket = await files.Bucket("songs")
+            with mock_dynamodb(), pytest.raises(ServiceNotMocked):
+                await bucket.put_object(Key="a", Body=b"x")
+
+    asyncio.run(use())
+
+
 def test_errors_are_those_of_botocore() -> None:
     async def use() -> None:
         async with aioboto3.Session().client("dynamodb") as client:
@@ -97,7 +118,10 @@ def test_a_client_that_was_made_before_is_caught_only_in_the_block(
             for _ in range(2):
                 with mock_dynamodb() as outer:
                     await client.create_table(TableName="outer", **TABLE)
-                    with mock_dynamodb():
+                    with mock_dynamodb() as inner:
+                        assert inner is outer
+                        assert await tables(client) == ["outer"]
+                    with server() as other, mock_dynamodb(database=other):
                         assert await tables(client) == []
                     assert await tables(client) == outer.client().list_tables()["TableNames"] == ["outer"]
             with pytest.raises(elsewhere):

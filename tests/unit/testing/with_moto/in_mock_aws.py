@@ -15,7 +15,7 @@ from moto import mock_aws  # type: ignore[import-not-found]
 from moto.core import patch_client  # type: ignore[import-not-found]
 from moto.core.models import botocore_stubber  # type: ignore[import-not-found]
 
-from hashrange.testing import Database, mock_dynamodb
+from hashrange.testing import Database, ServiceNotMocked, mock_dynamodb
 
 REGION = "us-east-1"
 KEYS = {"region_name": REGION, "aws_access_key_id": "any", "aws_secret_access_key": "any"}
@@ -94,6 +94,28 @@ def test_moto_sees_no_request_to_dynamodb() -> None:
         assert tables(client) == []
         create(client, "motos")
         assert tables(client) == ["motos"]
+
+
+def test_other_services_are_motos_only_while_it_is_active() -> None:
+    with mock_dynamodb():
+        queues = boto3.client("sqs", region_name=REGION)
+        caller = boto3.client("sts", region_name=REGION)
+        for _ in range(2):
+            with mock_aws():
+                assert queues.create_queue(QueueName="songs")["QueueUrl"]
+                assert caller.get_caller_identity()["Account"] == "123456789012"
+                with mock_aws(config={"core": {"passthrough": {"services": ["sqs"]}}}), mock_dynamodb():
+                    assert caller.get_caller_identity()["Account"] == "123456789012"
+            with pytest.raises(ServiceNotMocked):
+                queues.list_queues()
+            assert caller.get_caller_identity()["Account"] == "000000000000"
+
+
+def test_blocks_share_a_database_also_with_moto_between_them() -> None:
+    with mock_dynamodb() as outer, mock_aws(), mock_dynamodb() as inner:
+        assert inner is outer
+        create(boto3.client("dynamodb", region_name=REGION))
+        assert tables(outer.client()) == ["music"]
 
 
 def test_as_decorators() -> None:
