@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hashrange.functions import connection as module
-from hashrange.functions.connection import ConnectionBroken, Listener
+from hashrange.functions.connection import ConnectionBroken, Listener, Message
 
 
 def message(head: dict[str, str] | bytes, body: bytes = b"") -> bytes:
@@ -79,7 +79,7 @@ def test_a_process_is_admitted_once(pieces: int) -> None:
             writer.write(both[start : start + size])
             await asyncio.sleep(0)
         connection = await expected
-        assert await connection.started == ("ready", "", "", b"body")
+        assert await connection.started == Message("ready", "", "", b"body", b"")
         await refused(listener, HELLO)
         connection.send({"requestId": "1"}, b"payload")
         assert await reader.readexactly(len(message(b'{"requestId":"1"}', b"payload"))) == message(

@@ -77,7 +77,8 @@ def test_a_function_is_created_and_its_first_environment_is_warm() -> None:
     [
         ("import x", {}, "Runtime.ImportModuleError: Unable to import module 'app': No module named 'x'"),
         (ECHO, {"Handler": "app.other"}, "Runtime.HandlerNotFound: Handler 'other' missing on module 'app'"),
-        ("import os\nos.environ['TABLE']", {}, "KeyError: 'TABLE'"),
+        ("import os\nos.environ['TABLE']", {}, "KeyError: 'TABLE' (app.py, line 2)"),
+        ("def handler(event, context)\n    return 1", {}, "expected ':' (app.py, line 1)"),
         ("import sys\nsys.exit(3)", {}, "Runtime exited with error: exit status 3"),
     ],
 )
