@@ -50,10 +50,12 @@ class ServerProcess:
     def problems(self) -> str:
         """The warnings and errors in the log, if there is one, without what follows in further lines.
 
-        Those that functions fail are left out: they are meant to, with some records.
+        Those that functions fail are left out: they are meant to, with some records. So are those about other versions of Python
+        and Node.js than the functions name: this machine may have any.
         """
         lines = [] if self.log is None else self.log.read_text().splitlines()
-        is_problem = re.compile(r"\S+ \S+ (WARNING|ERROR|CRITICAL) (?!hashrange\.triggers: The function )").match
+        usual = r"hashrange\.triggers: The function |hashrange\.functions: (There is no python|The node on PATH)"
+        is_problem = re.compile(rf"\S+ \S+ (WARNING|ERROR|CRITICAL) (?!{usual})").match
         return "\n".join(line for line in lines if is_problem(line))
 
     def restart(self) -> None:
