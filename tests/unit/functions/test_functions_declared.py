@@ -156,10 +156,14 @@ def test_output_of_handlers_is_logged(tmp_path: Path, caplog: pytest.LogCaptureF
     caplog.set_level("DEBUG", "hashrange.functions")
 
     async def test(world: FunctionsWorld) -> None:
-        declared(world, tmp_path, "def handler(event, context):\n    print('seen')\n    raise LookupError('x')\n")
+        code = "import logging\ndef handler(event, context):\n    print('seen')\n    logging.warning('w')\n    raise LookupError('x')\n"
+        declared(world, tmp_path, code)
         await world.functions.invoke(ARN, b"1", "request-1")
         lines = [(record.levelname, record.getMessage()) for record in caplog.records]
         assert ("INFO", "resize request-1 seen") in lines
+        assert ("INFO", "resize request-1 [WARNING] w") in lines, (
+            "without the time and the request id of Python's logger"
+        )
         (error,) = [text for level, text in lines if level == "INFO" and "LookupError" in text]
         assert error.startswith("resize request-1 [ERROR] LookupError: x\nTraceback (most recent call last):\n")
         assert [text.split()[2] for level, text in lines if level == "DEBUG"] == ["START", "END", "REPORT"]
