@@ -98,7 +98,9 @@ class PageServer(ServerProcess):
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         found = re.search(r"http://127\.0\.0\.1:\d+", line)
-        assert found, line or (self.folder / LOG).read_text()
+        if found is None:
+            self.process.communicate()
+            raise AssertionError(line or (self.folder / LOG).read_text())
         self.endpoint = found[0]
         dax = re.search(r"dax://127\.0\.0\.1:\d+", line)
         self.dax_endpoint = None if dax is None else dax[0]

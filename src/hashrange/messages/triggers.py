@@ -22,7 +22,7 @@ INVALID_FILTER_PATTERN = "Invalid filter pattern definition."
 def destination_unknown(arn: str, records: int, function: str, table: str) -> str:
     """A warning in the log."""
     return (
-        f"{count_of(records)} of the table {table} {'is' if records == 1 else 'are'} discarded, which the function {function} has not"
+        f"{records_in_words(records)} of the table {table} {'is' if records == 1 else 'are'} discarded, which the function {function} has not"
         f" handled: the failure destination {arn} is not in the server's table of destinations."
     )
 
@@ -137,11 +137,11 @@ def _which(records: int, batch_records: int) -> str:
 def records_discarded(function: str, table: str, records: int, condition: str) -> str:
     """A warning in the log. `condition`: why, in Lambda's words."""
     return (
-        f"{count_of(records)} of the table {table} {'is' if records == 1 else 'are'} discarded ({condition}): the function {function} has"
+        f"{records_in_words(records)} of the table {table} {'is' if records == 1 else 'are'} discarded ({condition}): the function {function} has"
         " not handled them, and the mapping has no failure destination. Further ones are not logged before a success."
     )
 
 
-def count_of(records: int) -> str:
+def records_in_words(records: int) -> str:
     """So many records."""
     return "1 record" if records == 1 else f"{records} records"

@@ -6,13 +6,13 @@ _SHARED_ACCOUNT = "000000000000"
 """The account of clients whose access key is no account; it is not named."""
 
 
-def function_name(function_arn: str) -> str:
+def name_function(function_arn: str) -> str:
     """The name of a function."""
     reference = parse_arn(function_arn)
     return function_arn if reference is None else reference.key.name
 
 
-def table_name(stream_arn: str) -> str:
+def name_table(stream_arn: str) -> str:
     """The name of a stream's table, with its Region, such as `orders (eu-west-1)`, and its account if it is not the usual one."""
     region, account, resource = stream_arn.split(":", 5)[3:]
     where = region if account == _SHARED_ACCOUNT else f"{region}, account {account}"

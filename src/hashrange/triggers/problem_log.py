@@ -14,7 +14,7 @@ from hashrange.functions.refusals import FunctionMissing
 from hashrange.messages import triggers as messages
 from hashrange.triggers.batches import Batch
 from hashrange.triggers.consumers import Consumer
-from hashrange.triggers.names import function_name, table_name
+from hashrange.triggers.names import name_function, name_table
 from hashrange.triggers.outcomes import Conclusion, Unhandled
 
 _CONFLICT_STATUS = 409
@@ -73,7 +73,7 @@ def _what_follows(unhandled: Unhandled) -> str:
 def _names(consumer: Consumer) -> tuple[str, str]:
     """The names of function and table."""
     mapping = consumer.mapping
-    return function_name(mapping.function_arn), table_name(mapping.stream_arn)
+    return name_function(mapping.function_arn), name_table(mapping.stream_arn)
 
 
 def _warn_once(consumer: Consumer, problem: str, message: str) -> None:

@@ -17,7 +17,7 @@ from hashrange.triggers.delivery import Delivery
 from hashrange.triggers.destinations.destination import DeliveryFailed, Destination
 from hashrange.triggers.failure_message import FailureMessage
 from hashrange.triggers.mappings import Mappings
-from hashrange.triggers.names import function_name, table_name
+from hashrange.triggers.names import name_function, name_table
 from hashrange.triggers.unanswered import Unanswered
 
 _log = logging.getLogger("hashrange.triggers")
@@ -93,7 +93,7 @@ class Triggers:
 
 def _names(message: FailureMessage) -> tuple[str, str]:
     """The names of the function and the table."""
-    return function_name(message.function_arn), table_name(message.stream_arn)
+    return name_function(message.function_arn), name_table(message.stream_arn)
 
 
 def _refused(arn: str, message: FailureMessage, reason: str) -> str:

@@ -10,7 +10,7 @@ from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.invocation import ConcurrencyExceeded
 from hashrange.functions.refusals import FunctionMissing, FunctionsSwitchedOff, conflict_refusal
 from hashrange.messages.functions_api import SWITCHED_OFF
-from hashrange.triggers.names import function_name, table_name
+from hashrange.triggers.names import name_function, name_table
 from hashrange.triggers.problem_log import read_error
 from tests.unit.triggers.deliveries import FUNCTION, Deliveries, Event, Failing, fail, fail_from, fail_with, sequence_of
 from tests.unit.triggers.test_delivery_failures import QUEUE, until_rest
@@ -138,8 +138,8 @@ def test_a_reply_that_cannot_be_used_is_not_called_a_failure_of_the_function(
 
 def test_other_accounts_are_named() -> None:
     arn = "arn:aws:dynamodb:eu-west-1:123456789012:table/orders/stream/2026-11-28T00:00:00.000"
-    assert table_name(arn) == "orders (eu-west-1, account 123456789012)"
-    assert function_name(f"{FUNCTION}:$LATEST") == "handle"
+    assert name_table(arn) == "orders (eu-west-1, account 123456789012)"
+    assert name_function(f"{FUNCTION}:$LATEST") == "handle"
 
 
 @pytest.mark.parametrize(

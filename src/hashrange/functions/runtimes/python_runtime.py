@@ -167,7 +167,7 @@ def describe(error: BaseException, request_id: str = "") -> dict[str, Any]:
     return make_error(type(error).__name__, str(error), lines, request_id)
 
 
-def encode_event(error: Mapping[str, Any]) -> bytes:
+def make_error_event(error: Mapping[str, Any]) -> bytes:
     """The event of an error, as Lambda logs it: one line, with carriage returns in it. The server writes it to the log."""
     lines = ["[ERROR] {errorType}: {errorMessage}".format(**error), "Traceback (most recent call last):"]
     for line in "\n".join(part.rstrip("\n") for part in error["stackTrace"]).splitlines():
@@ -262,7 +262,7 @@ def run_handler(
         return {"kind": "memory", "requestId": request_id}, b""
     except Exception as error:  # noqa: BLE001 - whatever a handler raises is its result
         described = describe(error, request_id)
-        event = encode_event(described)
+        event = make_error_event(described)
         return {"kind": "error", "requestId": request_id, "eventBytes": len(event)}, encode_error(described) + event
     if len(result) > head["replyBytesMax"]:
         return {"kind": "too-large", "requestId": request_id}, b""
@@ -320,7 +320,7 @@ def serve_invocations() -> None:
         return
     except Exception as error:  # noqa: BLE001 - whatever a module raises is the result of its first invocation
         described = describe(error)
-        event = encode_event(described)
+        event = make_error_event(described)
         sys.stdout.flush()
         send(connection, {"kind": "init-error", "eventBytes": len(event)}, encode_error(described) + event)
         return
