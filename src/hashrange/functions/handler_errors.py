@@ -5,6 +5,7 @@ A handler decides about its error, up to 6 MB of it, which may be no error of La
 
 import hashlib
 import re
+from itertools import islice
 from typing import NamedTuple
 
 import msgspec
@@ -16,7 +17,7 @@ _LOGGED_CHARACTERS_MAX = 1000
 """Characters of a text of others that a line of the log has at most."""
 _TRACE_END_BYTES_MAX = 32 * 1024
 """Bytes of either end of a trace that are looked at."""
-_PATH_BYTES_MAX = 500
+_PLACES_MAX, _PATH_BYTES_MAX = 200, 500
 _find_python_lines = re.compile(rb'\\",? [lL]ine (\d{1,9})').finditer
 _find_node_lines = re.compile(rb"\.[cm]?[jt]s:(\d{1,9})").finditer
 _is_code_of_others = re.compile(
@@ -74,7 +75,7 @@ def described(error: HandlerError) -> str:
 def _place(trace: bytes) -> str:
     """Where in the user's own code an error was raised: `app.py, line 3`; empty if the trace does not say."""
     python_lines = list(_find_python_lines(trace))
-    for found in reversed(python_lines) if python_lines else _find_node_lines(trace):
+    for found in islice(reversed(python_lines) if python_lines else _find_node_lines(trace), _PLACES_MAX):
         end = found.start() if python_lines else found.start(1) - 1
         text = trace[max(0, end - _PATH_BYTES_MAX) : end]
         path = text[max(text.rfind(b'File \\"') + 6, text.rfind(b'"') + 1, text.rfind(b"(") + 1) :]

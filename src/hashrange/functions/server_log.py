@@ -15,7 +15,9 @@ _RECORD_WITHIN = re.compile(r"\n(?=\d{4}-\d\d-\d\d )")
 """The end of a line within an event before one that begins as the log's own records do; a blank before it tells them apart."""
 _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 _match_stamp = re.compile(
-    rf"(?:\[(?P<python>[A-Z]+)\]\t{_TIME}\t(?P<id>[\w-]*)\t|{_TIME}\t(?P<node_id>[\w-]*)\t(?P<node>[A-Z]+)\t|{_TIME} (?P<lambda_id>[\w-]+) )",
+    rf"(?:\[(?P<python>[A-Z]+)\]\t{_TIME}\t(?P<id>[\w-]*)\t"
+    rf"|{_TIME}\t(?P<node_id>[\w-]*)\t(?P<node>[A-Z]+)\t"
+    rf"|{_TIME} (?P<lambda_id>[\w-]+) )",
     re.ASCII,
 ).match
 """The beginning of a line of Python's logger, of Node's console, and of Lambda's own line about a time-out."""

@@ -45,8 +45,8 @@ function patchConsole() {
 
 // The event of an error, as Lambda logs it. The server writes it to the log.
 function makeEvent(title, error) {
-  const members = { errorType: error?.name, errorMessage: error?.message, stack: error?.stack?.split?.("\n") };
   try {
+    const members = { errorType: error?.name, errorMessage: error?.message, stack: error?.stack?.split?.("\n") };
     const event = types.isNativeError(error) ? { ...members, ...error } : describe(error);
     return makeLine("ERROR", title, "\t" + JSON.stringify(event));
   } catch {
