@@ -89,11 +89,7 @@ def test_a_handler_that_never_answers_returns_null(in_world: Runner) -> None:
         ("() => { throw new TypeError('at once') }", "TypeError", "at once"),
         ("async () => { const a = {}; a.a = a; return a }", "Error", "Unable to stringify response body"),
         ("() => { setTimeout(() => { throw new Error('later') }) }", "Error", "later"),
-        (
-            "() => { throw { get stack() { throw new Error('no') } } }",
-            "handled",
-            "callback called with Error argument, but there was a problem while retrieving one or more of its message, name, and stack",
-        ),
+        ("() => { throw { get stack() { throw new Error('no') } } }", "object", "[object Object]"),
         ("() => { Promise.reject(new Error('lost')) }", "Runtime.UnhandledPromiseRejection", "Error: lost"),
     ],
 )
