@@ -60,7 +60,7 @@ def read_handler_error(payload: bytes) -> HandlerError | None:
 
 def trace_digest(error: HandlerError) -> bytes:
     """The same for errors of the same type and trace. Node.js repeats type and message at the beginning of its trace; they do not count."""
-    title = msgspec.json.encode(f"{error.type}: {error.message}")[:-1]
+    title = msgspec.json.encode(f"{error.type}: {error.message[:_TRACE_END_BYTES_MAX]}")[:-1]
     trace = error.trace.removeprefix(b"[" + title)
     return hashlib.blake2b(error.type.encode(errors="replace") + b"\0" + trace, digest_size=16).digest()
 
