@@ -10,12 +10,14 @@ dynamodb = boto3.resource(
     aws_access_key_id="any",
     aws_secret_access_key="any",
 )
-users = dynamodb.create_table(
-    TableName="Users",
-    KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-    AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-    BillingMode="PAY_PER_REQUEST",
-)
+users = dynamodb.Table("Users")
+if users not in dynamodb.tables.all():
+    dynamodb.create_table(
+        TableName="Users",
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
 users.put_item(Item={"pk": "user-1", "name": "Ada", "visits": 1})
 users.update_item(
     Key={"pk": "user-1"},

@@ -1,4 +1,4 @@
-"""A day of a table that auto scaling follows, in about a second: `python docs/examples/scaling_day.py day.svg` draws it.
+"""A day of a table that auto scaling follows, in about a second: `python docs/examples/scaling_day.py day.svg` prints and draws it.
 
 Each minute, programs read as many units as the time of day says. Target tracking follows with the provisioned units, up to a maximum; what is
 too much is throttled. Service time is moved, so nothing waits.
@@ -203,18 +203,22 @@ def _legend() -> list[str]:
     ]
 
 
-def main(path: str) -> None:
-    """Live through the day, draw it, and print what was scaled, how much was throttled, and how long the simulation took."""
+def main(path: str | None = None) -> None:
+    """Live through the day, and print what was scaled, how much was throttled, and how long the simulation took. Draw it if there is a path."""
     gc.disable()  # calls leave no cycles, and what has been imported need not be looked at again and again
     begin = time.perf_counter()
     day, activities = simulate()
     seconds = time.perf_counter() - begin
-    Path(path).write_text(draw(day), encoding="utf-8")
     for activity in activities:
         print(f"{activity['StartTime']:%H:%M} {activity['StatusCode']}: {activity['Description']}")
     consumed, throttled = (60 * sum(units) for units in zip(*[one[1:] for one in day], strict=True))
     print(f"{consumed:,.0f} units were read, {throttled:,.0f} throttled. The simulation took {seconds:.2f} s.")
+    if path is None:
+        print("With the path of an SVG file as argument, such as day.svg, this program also draws the day.")
+    else:
+        Path(path).write_text(draw(day), encoding="utf-8")
+        print(f"The day is drawn in {path}.")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:2])

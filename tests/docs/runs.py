@@ -27,6 +27,8 @@ DEFAULT_PORT = "8000"
 PLUGIN_OPTIONS = "-p hashrange.testing.pytest_plugin -p xdist.plugin -p no:cacheprovider -W error"
 NO_OTHER_PLUGINS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""}
 """hypothesis would add a second to every run."""
+LOG = "server.log"
+"""File with the log of a page's servers, in the page's folder."""
 CURL_OPTIONS = "fail\nsilent\nshow-error\nwrite-out = \\n\n"
 
 
@@ -73,49 +75,69 @@ class PageServer(ServerProcess):
     def __init__(self, command: str, folder: Path) -> None:
         """`command`: `hashrange …` that serves."""
         words = shlex.split(command)[1:]
-        self.page_port = DEFAULT_PORT
-        for flag in ("--port", "-port"):
-            if flag in words:
-                place = words.index(flag)
-                self.page_port = words[place + 1]
-                del words[place : place + 2]
+        self.page_port = _take_option(words, "--port") or _take_option(words, "-port") or DEFAULT_PORT
+        self.page_dax_port = _take_option(words, "--dax-port")
+        if self.page_dax_port:
+            words += ["--dax-port", "0"]
         self.words = [*words, "--port" if words[:1] == ["serve"] else "-port", "0"]
         self.folder = folder
+        self.log = folder / LOG
         self.start()
 
     def start(self) -> None:
         """Start, and wait for the line with the endpoint."""
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "hashrange", *self.words],
-            cwd=self.folder,
-            env=os.environ | {"PYTHONPATH": str(SOURCE)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        with (self.folder / LOG).open("a") as errors:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "hashrange", *self.words],
+                cwd=self.folder,
+                env=os.environ | {"PYTHONPATH": str(SOURCE)},
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+            )
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         found = re.search(r"http://127\.0\.0\.1:\d+", line)
-        assert found, line or self.process.communicate()[1]
+        if found is None:
+            self.process.communicate()
+            raise AssertionError(line or (self.folder / LOG).read_text())
         self.endpoint = found[0]
+        dax = re.search(r"dax://127\.0\.0\.1:\d+", line)
+        self.dax_endpoint = None if dax is None else dax[0]
+
+
+def _take_option(words: list[str], flag: str) -> str | None:
+    """Remove an option and its value; returns the value, or None if it is not there."""
+    if flag not in words:
+        return None
+    place = words.index(flag)
+    value = words[place + 1]
+    del words[place : place + 2]
+    return value
 
 
 class Commands:
     """The commands of one page, and the servers that they have started; a context manager."""
 
-    def __init__(self, examples: list[Example], folder: Path) -> None:
+    def __init__(self, examples: list[Example], folder: Path, python: str = sys.executable) -> None:
+        """`python`: that of the page's programs."""
         write_files(examples, folder)
-        self._folder = folder
+        self._examples, self._folder, self._python = examples, folder, python
+        self._exports: list[str] = []
+        """Lines that set variables for all later commands."""
         self._addresses: dict[str, str] = {}
         """Address in the page → endpoint that takes its place."""
         self._servers: list[PageServer] = []
         self._programs = folder / ".programs"
         self._programs.mkdir()
         (self._programs / ".curlrc").write_text(CURL_OPTIONS, encoding="utf-8")
-        words = shlex.join([sys.executable, "-m", "hashrange"])
-        hashrange = self._programs / "hashrange"
-        hashrange.write_text(f'#!/bin/sh\nexec {words} "$@"\n', encoding="utf-8")
-        hashrange.chmod(0o755)
+        self.add_program("hashrange", [sys.executable, "-m", "hashrange"])
+
+    def add_program(self, name: str, words: list[str]) -> None:
+        """Let commands find a program of this name, which runs these words."""
+        path = self._programs / name
+        path.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
+        path.chmod(0o755)
 
     def __enter__(self) -> Self:
         return self
@@ -132,15 +154,16 @@ class Commands:
         for line in text.replace("\\\n", " ").splitlines():
             if re.match(r"hashrange (serve\b|-)", line):
                 self._serve(line)
+            elif line.startswith("export "):
+                self._exports.append(line)
             else:
                 lines.append(line)
-        script = "\n".join(lines)
+        script = "\n".join([*self._exports, *lines])
         if "curl" in script:
             program("curl")
         if ANY_SERVER in script and ANY_SERVER not in self._addresses:
             self._addresses[ANY_SERVER] = self._start("hashrange serve --in-memory --admin").endpoint
-        for address, endpoint in self._addresses.items():
-            script = script.replace(address, endpoint)
+        script = self._placed(script)
         assert not re.search(r"^curl .*localhost", script, re.MULTILINE), (
             f"no server of the page serves there: {script}"
         )
@@ -155,11 +178,25 @@ class Commands:
         server = self._start(line.removesuffix("&"))
         for host in ("localhost", "127.0.0.1"):
             self._addresses[f"http://{host}:{server.page_port}"] = server.endpoint
+        if server.dax_endpoint is not None:
+            self._addresses[f"dax://127.0.0.1:{server.page_dax_port}"] = server.dax_endpoint
+        write_files([one._replace(text=self._placed(one.text)) for one in self._examples], self._folder)
+
+    def _placed(self, text: str) -> str:
+        """A text of the page with the addresses of the servers that run."""
+        for address, endpoint in self._addresses.items():
+            text = text.replace(address, endpoint)
+        return text
 
     def _shell(self, script: str) -> str:
         """Run a script in which `hashrange` and `pytest` are this environment's."""
         endpoint = self._addresses.get(f"http://localhost:{DEFAULT_PORT}")
-        path = [str(self._programs), str(Path(sys.executable).parent), os.environ["PATH"]]
+        path = [
+            str(self._programs),
+            str(Path(self._python).parent),
+            str(Path(sys.executable).parent),
+            os.environ["PATH"],
+        ]
         done = subprocess.run(
             [program("sh"), "-eu"],
             input=script,

@@ -177,14 +177,33 @@ def test_what_an_example_keeps_is_exact(
     assert (again, errors) == ("0 changes\n", "")
 
 
+def test_the_first_query_can_be_made_again(tmp_path: Path) -> None:
+    server = ServerProcess()
+    program = (EXAMPLES.parent / "first_query.py").read_text().replace("http://localhost:8000", server.endpoint)
+    (tmp_path / "first_query.py").write_text(program)
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "first_query.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.stderr == ""
+        assert done.stdout == "[{'name': 'Ada', 'pk': 'user-1', 'visits': Decimal('2')}]\n"
+    server.stop()
+
+
 def test_a_day_of_auto_scaling(tmp_path: Path) -> None:
     drawing = tmp_path / "day.svg"
-    done = subprocess.run(
-        [sys.executable, str(EXAMPLES / "scaling_day.py"), str(drawing)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.count("Successful: Setting read capacity units") >= 5
+    for words in ([], [str(drawing)]):
+        done = subprocess.run(
+            [sys.executable, str(EXAMPLES / "scaling_day.py"), *words],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout.count("Successful: Setting read capacity units") >= 5
+        assert done.stdout.splitlines()[-1].startswith(
+            "The day is drawn in " if words else "With the path of an SVG file "
+        )
+        assert list(tmp_path.iterdir()) == [drawing] * len(words)
     assert drawing.read_text() == (EXAMPLES.parent / "scaling-day.svg").read_text()

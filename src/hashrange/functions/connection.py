@@ -3,7 +3,9 @@
 A message is two frames: a head (JSON) and a body (bytes, which may be empty). A frame is its length in four bytes, big-endian,
 and its bytes. Heads to the process: `requestId`, `arn`, `timeoutMs`, `replyBytesMax`, and `clientContext` if there is one; the
 body is the payload. Heads from the process: `{"kind": "hello", "secret"}`, then `ready`, `init-error` (the body is the error) or
-`memory`, then for each invocation `result`, `error`, `too-large` or `memory` with its `requestId`.
+`memory`, then for each invocation `result`, `error`, `too-large` or `memory` with its `requestId`. The last `eventBytes` of the body
+of an error are not part of the error: they are its event for the log, which is not written to the output, so that the server can
+tell an error that it has logged before.
 
 The process runs strangers' code, which may find the socket and write to it. So nothing is kept that is longer than a reply may
 be, and a connection that sends what was not asked for, or not JSON, is broken at once.
@@ -12,7 +14,7 @@ be, and a connection that sends what was not asked for, or not JSON, is broken a
 import asyncio
 import secrets
 from collections.abc import Callable
-from typing import Any, NamedTuple, cast
+from typing import Annotated, Any, NamedTuple, cast
 
 import msgspec
 
@@ -39,12 +41,15 @@ class Message(NamedTuple):
     request_id: str
     secret: str
     body: bytes
+    event: bytes
+    """What the log says of an error; empty in other messages."""
 
 
 class _Head(msgspec.Struct):
     kind: str
     requestId: str = ""  # noqa: N815 - as in the message
     secret: str = ""
+    eventBytes: Annotated[int, msgspec.Meta(ge=0, le=_BODY_BYTES_MAX)] = 0  # noqa: N815 - as in the message
 
 
 class EnvironmentConnection(asyncio.Protocol):
@@ -138,7 +143,9 @@ class EnvironmentConnection(asyncio.Protocol):
         except (msgspec.MsgspecError, UnicodeDecodeError):
             self.abort()
             return None
-        message = Message(head.kind, head.requestId, head.secret, bytes(received[body_at:end]))
+        event_at = max(body_at, end - head.eventBytes)
+        body, event = bytes(received[body_at:event_at]), bytes(received[event_at:end])
+        message = Message(head.kind, head.requestId, head.secret, body, event)
         del received[:end]
         return message
 

@@ -13,6 +13,7 @@ from typing import Any
 from hashrange.clock import real_seconds
 from hashrange.functions import invocation as outcomes
 from hashrange.functions.connection import ConnectionBroken, EnvironmentConnection, Listener, Message
+from hashrange.functions.handler_errors import read_handler_error
 from hashrange.functions.invocation import InvocationOutcome
 from hashrange.functions.invocation_log import InvocationLog
 from hashrange.functions.process import Process
@@ -109,7 +110,7 @@ class ExecutionEnvironment:
             case Message(kind="ready"):
                 return None
             case Message(kind="init-error"):
-                return outcomes.describe_handler_error(request_id, message.body)._replace(is_over=True)
+                return self._handler_error(message, request_id)._replace(is_over=True)
             case Message(kind="memory"):
                 return outcomes.describe_out_of_memory(request_id)
         return await self._exit(request_id)
@@ -152,7 +153,7 @@ class ExecutionEnvironment:
                 case "result":
                     return InvocationOutcome(message.body)
                 case "error":
-                    return outcomes.describe_handler_error(request_id, message.body)
+                    return self._handler_error(message, request_id)
                 case "too-large":
                     return outcomes.describe_large_reply()
                 case "memory":
@@ -160,6 +161,15 @@ class ExecutionEnvironment:
         if message:
             return outcomes.describe_exit(request_id, None)
         return await self._exit(request_id)
+
+    def _handler_error(self, message: Message, request_id: str) -> InvocationOutcome:
+        """The outcome of an invocation whose handler, or module, has raised an error; the error is logged."""
+        error = read_handler_error(message.body)
+        if error is None:  # the runtime's program cannot have written this
+            return outcomes.describe_exit(request_id, None)
+        if self._log and message.event:
+            self._log.feed_error(message.event, error)
+        return InvocationOutcome(message.body, error.type or "Error")
 
     async def _message(self, receiving: asyncio.Future[Message]) -> Message | None:
         """The message; None if the process ends, breaks the connection or uses too much memory before it."""

@@ -312,7 +312,12 @@ class EventQueue:
 
     async def _give_up(self, document: str, generation: int, reason: str) -> None:
         key, request_id = _read_name(document)
-        _log.warning("The asynchronous invocation %s of %s is given up: %s", request_id, key.arn, logged_text(reason))
+        _log.warning(
+            "The asynchronous invocation %s of the function %s is given up: %s",
+            request_id,
+            key.name,
+            logged_text(reason),
+        )
         await self._documents.write({document: None}, generation)
 
 

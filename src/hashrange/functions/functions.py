@@ -27,10 +27,10 @@ from hashrange.functions.description import (
     update_status_of,
 )
 from hashrange.functions.events import EventQueue
-from hashrange.functions.handler_errors import logged_text, read_handler_error
-from hashrange.functions.handler_hints import hint_on_handler, names_in_zip
+from hashrange.functions.handler_errors import logged_text
 from hashrange.functions.invocation import ConcurrencyExceeded, Invocation
 from hashrange.functions.job_invocations import JobInvocations
+from hashrange.functions.load_refusals import load_refusal, warn_of_missing_programs
 from hashrange.functions.loaded import HandlerCredentials, LoadedFunction, LoadedFunctions
 from hashrange.functions.names import LATEST, FunctionKey, FunctionReference, parse_arn, read_reference
 from hashrange.functions.refusals import (
@@ -40,7 +40,6 @@ from hashrange.functions.refusals import (
     parameter_refusal,
     throttling_refusal,
 )
-from hashrange.functions.runnable import language_of
 from hashrange.functions.stored import ChangeFunction, StoredFunctions
 from hashrange.functions.variables import variables_of_server
 from hashrange.limits import CODE_STORAGE_BYTES_MAX
@@ -83,6 +82,7 @@ class Functions:
 
     def __init__(self, documents: Documents, clock: Clock, options: FunctionOptions = FunctionOptions()) -> None:  # noqa: B008 - frozen
         self.clock = clock
+        self._documents = documents
         self.options = options
         self.stored = StoredFunctions(documents, clock, options.state_delay_seconds)
         self._loaded = LoadedFunctions(clock, options.credentials_of, options.endpoints)
@@ -115,7 +115,8 @@ class Functions:
         self._declared.declare(name, declaration, self.clock.service_time())
 
     async def start(self) -> None:
-        """Start an environment for each declared function with code, and log which handlers cannot be loaded.
+        """Start an environment for each declared function with code, and log which handlers cannot be loaded, and which runtimes
+        of stored functions are not there.
 
         Each invocation tries them again, so a repaired handler needs no restart.
         """
@@ -130,6 +131,8 @@ class Functions:
                 (self._loaded.install if is_current else self._loaded.retire)(loaded)
             except LambdaError as error:
                 _log.warning("The function %s cannot be run: %s", description.name, logged_text(error.message))
+        if self.options.runs_code:
+            await warn_of_missing_programs(self._documents)
 
     # --- reading --------------------------------------------------------------------------------
 
@@ -343,13 +346,10 @@ class Functions:
 
     async def _start(self, loaded: LoadedFunction, zipped: bytes) -> None:
         """Start an environment. Raises LambdaError if the handler cannot be loaded."""
-        outcome = await loaded.start(new_revision_id())
+        request_id = new_revision_id()
+        outcome = await loaded.start(request_id)
         if outcome is not None:
-            error = read_handler_error(outcome.payload)
-            message = error.message if error else ""
-            names = await asyncio.to_thread(names_in_zip, zipped) if zipped else None
-            hint = hint_on_handler(loaded.description.handler, language_of(loaded.description.runtime), names)
-            raise parameter_refusal(messages.handler_broken(outcome.error_type, message, hint))
+            raise await load_refusal(loaded.description, zipped, request_id, outcome)
 
     # --- invocations ----------------------------------------------------------------------------
 

@@ -1,8 +1,11 @@
-"""What is looked at of the error that a function returned? Its type and message, without making objects of the rest.
+"""What is looked at of the error that a function returned? Its type, its message and a part of its trace, without making objects of the rest.
 
 A handler decides about its error, up to 6 MB of it, which may be no error of Lambda's form, and no JSON at all.
 """
 
+import hashlib
+import re
+from itertools import islice
 from typing import NamedTuple
 
 import msgspec
@@ -12,18 +15,32 @@ from hashrange.terminal import escape_controls
 
 _LOGGED_CHARACTERS_MAX = 1000
 """Characters of a text of others that a line of the log has at most."""
+_TRACE_END_BYTES_MAX = 32 * 1024
+"""Bytes of either end of a trace that are looked at."""
+_PLACES_MAX, _PATH_BYTES_MAX = 200, 500
+_find_python_lines = re.compile(rb'\\",? [lL]ine (\d{1,9})').finditer
+_find_node_lines = re.compile(rb"\.[cm]?[jt]s:(\d{1,9})").finditer
+_is_code_of_others = re.compile(
+    rb"[/\\](?:site-packages|dist-packages|node_modules)[/\\]|[/\\][Ll]ib[/\\](?:python3\.|importlib)|^<|[/\\]node_runtime\.mjs$"
+).search
+"""Libraries, and what comes with the runtimes."""
 
 
 class HandlerError(NamedTuple):
-    """Type and message; empty if they are no text, or missing."""
+    """What an error says of itself."""
 
     type: str
+    """Empty, as the message is, if it is no text, or missing."""
     message: str
+    trace: bytes = b""
+    """JSON of its trace, or the two ends of a long one."""
 
 
 class _Members(msgspec.Struct, gc=False):
     errorType: msgspec.Raw = msgspec.Raw(b"null")  # noqa: N815 - Lambda's name
     errorMessage: msgspec.Raw = msgspec.Raw(b"null")  # noqa: N815 - Lambda's name
+    stackTrace: msgspec.Raw = msgspec.Raw(b"")  # noqa: N815 - the name in Lambda's runtime for Python
+    trace: msgspec.Raw = msgspec.Raw(b"")
 
 
 _decode = msgspec.json.Decoder(_Members).decode
@@ -36,7 +53,39 @@ def read_handler_error(payload: bytes) -> HandlerError | None:
         members = _decode(payload)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    return HandlerError(_text(members.errorType)[:FUNCTION_ERROR_TYPE_LENGTH_MAX], _text(members.errorMessage))
+    trace = memoryview(members.stackTrace) or memoryview(members.trace)
+    ends = bytes(trace[:_TRACE_END_BYTES_MAX]) + bytes(trace[_TRACE_END_BYTES_MAX:][-_TRACE_END_BYTES_MAX:])
+    return HandlerError(_text(members.errorType)[:FUNCTION_ERROR_TYPE_LENGTH_MAX], _text(members.errorMessage), ends)
+
+
+def trace_digest(error: HandlerError) -> bytes:
+    """The same for errors of the same type and trace. Node.js repeats type and message at the beginning of its trace; they do not count."""
+    title = msgspec.json.encode(f"{error.type}: {error.message[:_TRACE_END_BYTES_MAX]}")[:-1]
+    trace = error.trace.removeprefix(b"[" + title)
+    return hashlib.blake2b(error.type.encode(errors="replace") + b"\0" + trace, digest_size=16).digest()
+
+
+def described(error: HandlerError) -> str:
+    """Type and message as far as the error has them, with the file and line of the user's own code, such as `(app.py, line 3)`."""
+    text = ": ".join(filter(None, error[:2]))
+    place = _place(error.trace)
+    return f"{text.removesuffix('.')} ({place})" if text and place and f"({place})" not in text else text
+
+
+def _place(trace: bytes) -> str:
+    """Where in the user's own code an error was raised: `app.py, line 3`; empty if the trace does not say."""
+    python_lines = list(_find_python_lines(trace))
+    for found in islice(reversed(python_lines) if python_lines else _find_node_lines(trace), _PLACES_MAX):
+        end = found.start() if python_lines else found.start(1) - 1
+        text = trace[max(0, end - _PATH_BYTES_MAX) : end]
+        path = text[max(text.rfind(b'File \\"') + 6, text.rfind(b'"') + 1, text.rfind(b"(") + 1) :]
+        if not _is_code_of_others(path):
+            return f"{_last_part(path)}, line {found[1].decode()}"
+    return ""
+
+
+def _last_part(path: bytes) -> str:
+    return path[max(path.rfind(b"/"), path.rfind(b"\\")) + 1 :].decode(errors="replace")
 
 
 def logged_text(text: str) -> str:

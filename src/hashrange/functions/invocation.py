@@ -11,7 +11,6 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from hashrange.errors import HashrangeError
-from hashrange.functions.handler_errors import read_handler_error
 from hashrange.limits import INVOCATION_REPLY_BYTES_MAX
 from hashrange.messages import functions as messages
 
@@ -120,9 +119,3 @@ def _signal_words(number: int) -> str:
     except ValueError:
         return f"signal {number}"
     return _SIGNALS.get(name, f"signal {number}")
-
-
-def describe_handler_error(request_id: str, payload: bytes) -> InvocationOutcome:
-    """The error that a runtime's program described; one that it cannot have written counts as an exit."""
-    error = read_handler_error(payload)
-    return describe_exit(request_id, None) if error is None else InvocationOutcome(payload, error.type or "Error")

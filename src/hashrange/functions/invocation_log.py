@@ -6,7 +6,9 @@ Source of the lines: Lambda's developer guide, *Lambda log formats*, of 2026; re
 import math
 from typing import NamedTuple
 
+from hashrange.functions.handler_errors import HandlerError, logged_text, trace_digest
 from hashrange.functions.log_lines import LogLines, OnLine, Room, WaitingLines
+from hashrange.functions.logged_errors import LoggedErrors
 from hashrange.limits import FUNCTION_LOG_BYTES_MAX, FUNCTION_LOG_LINES_MAX, LOG_TAIL_BYTES_MAX
 from hashrange.messages import functions as messages
 
@@ -26,8 +28,10 @@ class Report(NamedTuple):
 class InvocationLog:
     """The log of one invocation. A started environment writes to the log of the invocation that it was started for."""
 
-    def __init__(self, request_id: str, on_line: OnLine, lines: LogLines) -> None:
+    def __init__(self, request_id: str, on_line: OnLine, lines: LogLines, errors: LoggedErrors | None = None) -> None:
+        """`errors`: those that the logs of the function have told since it last succeeded."""
         self.request_id = request_id
+        self._errors = errors or LoggedErrors()
         self._lines, self._waiting = lines, WaitingLines(on_line, request_id)
         self._unfinished = bytearray()
         """The beginning of a line whose end has not come yet."""
@@ -48,8 +52,27 @@ class InvocationLog:
 
     def feed(self, data: bytes) -> None:
         """Add output, in pieces of any length."""
+        self._add_output_to_tail(data)
+        self._feed_lines(data)
+
+    def feed_error(self, event: bytes, error: HandlerError) -> None:
+        """Add the event of an error: with its trace, or only the message if the function has failed with the same trace since its last success."""
+        self._add_output_to_tail(event)
+        if self._errors.note(trace_digest(error)):
+            self._feed_lines(event)
+        else:
+            self._end_line()
+            self._feed_lines(
+                f"{messages.error_again(logged_text(error.type), logged_text(error.message))}\n".encode(
+                    errors="replace"
+                )
+            )
+
+    def _add_output_to_tail(self, data: bytes) -> None:
         self._add_to_tail(data)
         self._is_midline = not data.endswith(b"\n")
+
+    def _feed_lines(self, data: bytes) -> None:
         start = 0
         if self._is_cut:
             start = data.find(b"\n") + 1 or len(data)

@@ -6,8 +6,6 @@ too if there are too many, or too many environments wait.
 """
 
 import asyncio
-import logging
-import re
 from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, NamedTuple
@@ -21,12 +19,14 @@ from hashrange.functions.connection import Listener
 from hashrange.functions.description import FunctionDescription
 from hashrange.functions.guardian import Guardian
 from hashrange.functions.invocation import ConcurrencyExceeded, Invocation, InvocationOutcome
-from hashrange.functions.log_lines import LogLines, OnLine
+from hashrange.functions.log_lines import LogLines
+from hashrange.functions.logged_errors import ErrorsOfFunctions
 from hashrange.functions.names import FunctionKey
 from hashrange.functions.pool import EnvironmentPool
 from hashrange.functions.refusals import parameter_refusal
 from hashrange.functions.remote import RemoteFunction
 from hashrange.functions.runnable import Runnable
+from hashrange.functions.server_log import log_lines_of, shown
 from hashrange.limits import (
     CONCURRENT_EXECUTIONS_MAX,
     ENVIRONMENTS_IDLE_MAX,
@@ -34,15 +34,6 @@ from hashrange.limits import (
     INVOCATIONS_RUNNING_MAX,
 )
 from hashrange.messages.functions import CONCURRENCY_EXCEEDED
-from hashrange.terminal import escape_controls
-
-_LOG_BEGINNINGS = ("START RequestId: ", "END RequestId: ", "REPORT RequestId: ")
-
-_RECORD_WITHIN = re.compile(r"\n(?=\d{4}-\d\d-\d\d )")
-"""The end of a line within an event before one that begins as the log's own records do; a blank before it tells them apart."""
-
-_log = logging.getLogger("hashrange.functions")
-
 
 ReadZip = Callable[[FunctionDescription], Coroutine[Any, Any, bytes | None]]
 """Returns the zip of a function; None if it has been changed or deleted."""
@@ -136,7 +127,8 @@ class LoadedFunctions:
         self._guardian: Guardian | None = None
         """Started when the first environment is."""
         self._folders = CodeFolders()
-        self._log_lines = LogLines(clock, _shown)
+        self._log_lines = LogLines(clock, shown)
+        self._errors = ErrorsOfFunctions()
         self._loaded: dict[FunctionKey, LoadedFunction] = {}
         """In the order of their last use."""
         self._loading: dict[FunctionKey, tuple[str, asyncio.Task[LoadedFunction | None]]] = {}
@@ -191,9 +183,10 @@ class LoadedFunctions:
             runnable,
             listener,
             self._clock,
-            _log_lines(description.name),
+            log_lines_of(description.name),
             concurrency_max=CONCURRENT_EXECUTIONS_MAX,
             log_lines=self._log_lines,
+            errors=self._errors.of(description.run_id),
         )
         return LoadedFunction(description, pool, folder)
 
@@ -371,18 +364,3 @@ class _Invoking:
         self._running[self._key] -= 1
         if not self._running[self._key]:
             del self._running[self._key]
-
-
-def _log_lines(name: str) -> OnLine:
-    """Writes the lines of a function's log to the server's."""
-
-    def on_line(request_id: str, line: str) -> None:
-        level = logging.DEBUG if line.startswith(_LOG_BEGINNINGS) else logging.INFO
-        _log.log(level, "%s %s %s", name, request_id, _RECORD_WITHIN.sub("\n ", line))
-
-    return on_line
-
-
-def _shown(piece: str) -> str:
-    """A piece of a line without what commands a terminal. An event of several lines has carriage returns in between, and no-break spaces before lines."""
-    return "\n".join(map(escape_controls, piece.replace("\xa0", " ").split("\r")))

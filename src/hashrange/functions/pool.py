@@ -11,6 +11,7 @@ from hashrange.functions.environment import ExecutionEnvironment
 from hashrange.functions.invocation import ConcurrencyExceeded, Invocation, InvocationOutcome
 from hashrange.functions.invocation_log import InvocationLog, Report
 from hashrange.functions.log_lines import LogLines, OnLine
+from hashrange.functions.logged_errors import LoggedErrors
 from hashrange.functions.runnable import Runnable
 from hashrange.limits import ENVIRONMENT_IDLE_SECONDS_MAX, INIT_SECONDS_MAX, INVOCATION_PAYLOAD_BYTES_MAX
 from hashrange.messages import functions as messages
@@ -35,11 +36,13 @@ class EnvironmentPool:
         *,
         concurrency_max: int,
         log_lines: LogLines | None = None,
+        errors: LoggedErrors | None = None,
         init_seconds_max: float = INIT_SECONDS_MAX,
     ) -> None:
-        """`listener`: started; it and `log_lines` are shared by all pools; `concurrency_max`: may be 0."""
+        """`listener`: started; it and `log_lines` are shared by all pools; `concurrency_max`: may be 0; `errors`: those that are logged already."""
         self._runnable, self._listener, self._clock, self._on_line = runnable, listener, clock, on_line
         self._log_lines = log_lines or LogLines(clock)
+        self._errors = errors or LoggedErrors()
         self.concurrency_max = concurrency_max
         """May be changed at any time; invocations that run go on."""
         self._init_seconds_max = init_seconds_max
@@ -85,7 +88,7 @@ class EnvironmentPool:
         self._running += 1
         try:
             await self._look_for_changes()
-            log = InvocationLog(request_id, self._on_line, self._log_lines)
+            log = InvocationLog(request_id, self._on_line, self._log_lines, self._errors)
             environment = self._make_environment()
             self._busy.add(environment)
             try:
@@ -111,7 +114,7 @@ class EnvironmentPool:
 
     async def _invoke(self, payload: bytes, request_id: str, client_context: str | None) -> Invocation:
         runnable = self._runnable
-        log = InvocationLog(request_id, self._on_line, self._log_lines)
+        log = InvocationLog(request_id, self._on_line, self._log_lines, self._errors)
         environment = self._take_idle()
         is_new = environment is None
         if environment is None:
@@ -125,6 +128,8 @@ class EnvironmentPool:
                 outcome = await environment.invoke(payload, log, client_context)
             duration_ms = (real_seconds() - began_seconds) * 1000
             environment.see_memory()
+            if not outcome.error_type:
+                self._errors.forget()
             self._end_log(log, environment, outcome, duration_ms, is_new=is_new)
         finally:
             self._busy.discard(environment)
@@ -167,6 +172,8 @@ class EnvironmentPool:
         if self._runnable.watched is not None:
             found = await asyncio.to_thread(fingerprint, self._runnable.watched)
             if found != self._fingerprint:
+                if self._fingerprint is not None:
+                    self._errors.forget()
                 self._fingerprint = found
                 self.replace(self._runnable)
 

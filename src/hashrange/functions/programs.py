@@ -1,24 +1,34 @@
 """Which program runs a function? The Python of the runtime's version on PATH, else the server's own; or Node.js on PATH.
 
+The log says once, at the first use of a runtime, that another version runs its functions.
+
 Code that is used in place runs under the server's own Python if that has the version: its libraries are installed there.
 """
 
 import asyncio
+import logging
 import os
+import re
 import shutil
 import sys
 
 from hashrange.errors import HashrangeError
 from hashrange.functions.process_tree import kill_group
-from hashrange.functions.runnable import Runnable
+from hashrange.functions.runnable import Runnable, language_of
 from hashrange.messages import functions as messages
 
 RUNTIMES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "runtimes")
 _PROBE_SECONDS_MAX = 10.0
 _SEMI_SPACE_SHARE, _OLD_SPACE_SHARE = 0.05, 0.9
 """Parts of the memory size that V8's heaps may take. Source: the flags that Lambda itself passes (reports of users)."""
+_VERSION_BYTES_MAX = 100
 _pythons: dict[tuple[str, str], str] = {}
 """Name of a program, and PATH → path of the Python that it starts."""
+_nodes: dict[str, int | None] = {}
+"""Path of a Node.js → its major version; None if it does not tell."""
+_warned: set[tuple[str, str]] = set()
+"""Runtimes of which the log has said that another version runs them, each with that version's program."""
+_log = logging.getLogger("hashrange.functions")
 
 
 class ProgramMissing(HashrangeError):
@@ -29,21 +39,47 @@ async def find_command(runnable: Runnable) -> list[str]:
     """The words that start a function's process. Raises ProgramMissing if Node.js is not there.
 
     The first use of a version of Python runs it once (some 30 ms), because a name on PATH may be a script of a version
-    manager that refuses to run, or is slow.
+    manager that refuses to run, or is slow; the first use of Node.js asks it for its version (some 10 ms).
     """
+    program = await find_program(runnable.runtime, is_in_place=runnable.watched is not None)
     if runnable.language == "python":
-        is_own = runnable.watched is not None and runnable.runtime == f"python3.{sys.version_info.minor}"
-        python = sys.executable if is_own else await _find_python(runnable.runtime)
-        return [python, "-u", os.path.join(RUNTIMES, "python_runtime.py")]
-    node = shutil.which("node")
-    if node is None:
-        raise ProgramMissing(messages.program_missing("node", "it is not on PATH"))
+        return [program, "-u", os.path.join(RUNTIMES, "python_runtime.py")]
     return [
-        node,
+        program,
         f"--max-old-space-size={int(runnable.memory_mb * _OLD_SPACE_SHARE)}",
         f"--max-semi-space-size={max(1, int(runnable.memory_mb * _SEMI_SPACE_SHARE))}",
         os.path.join(RUNTIMES, "node_runtime.mjs"),
     ]
+
+
+async def find_program(runtime: str, *, is_in_place: bool = False) -> str:
+    """The path of the program that runs functions of a runtime. Raises ProgramMissing if it is Node.js, and not there.
+
+    Logs a warning if that is another version, once for each runtime and program.
+    """
+    if language_of(runtime) == "python":
+        is_own = runtime == f"python3.{sys.version_info.minor}"
+        python = sys.executable if is_own and is_in_place else await _find_python(runtime)
+        if python == sys.executable and not is_own:
+            own = f"Python 3.{sys.version_info.minor}, which runs this server"
+            _warn_once(runtime, python, messages.other_python(runtime, own))
+        return python
+    node = shutil.which("node")
+    asked = runtime.removeprefix("nodejs").removesuffix(".x")
+    if node is None:
+        raise ProgramMissing(messages.program_missing("node", messages.node_not_found(asked)))
+    if node not in _nodes:
+        _nodes[node] = await _ask_node(node)
+    version = _nodes[node]
+    if version is not None and str(version) != asked:
+        _warn_once(runtime, node, messages.other_node(runtime, version, node))
+    return node
+
+
+def _warn_once(runtime: str, program: str, message: str) -> None:
+    if (runtime, program) not in _warned:
+        _warned.add((runtime, program))
+        _log.warning("%s", message)
 
 
 async def _find_python(name: str) -> str:
@@ -57,10 +93,22 @@ async def _find_python(name: str) -> str:
 async def _ask_python(name: str) -> str | None:
     """The path that a Python on PATH names itself, or None if it does not run."""
     found = shutil.which(name)
-    if found is None:
-        return None
+    answer = None if found is None else await _ask(found, "-c", "import sys; print(sys.executable)")
+    path = os.fsdecode(answer.strip()) if answer else ""
+    return path if os.path.isfile(path) else None
+
+
+async def _ask_node(path: str) -> int | None:
+    """The major version of a Node.js, or None if it does not run or tell."""
+    answer = await _ask(path, "--version")
+    version = re.match(rb"v(\d{1,4})\.", (answer or b"")[:_VERSION_BYTES_MAX])
+    return None if version is None else int(version[1])
+
+
+async def _ask(program: str, *words: str) -> bytes | None:
+    """The output of a program, or None if it fails or takes too long."""
     asked = await asyncio.create_subprocess_exec(
-        found, "-c", "import sys; print(sys.executable)",
+        program, *words,
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
         start_new_session=True,
     )  # fmt: skip
@@ -72,5 +120,4 @@ async def _ask_python(name: str) -> str | None:
         if asked.returncode is None:
             kill_group(asked.pid)  # what a script has started holds the pipe too
             await asked.wait()
-    path = os.fsdecode(answer.strip())
-    return path if asked.returncode == 0 and os.path.isfile(path) else None
+    return answer if asked.returncode == 0 else None

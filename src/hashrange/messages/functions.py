@@ -75,6 +75,33 @@ def program_missing(program: str, reason: str) -> str:
     return f"{program} could not be started: {reason}"
 
 
+def node_not_found(version: str) -> str:
+    """Why functions of Node.js cannot be run, and the way out. (ours)."""
+    return f"it is not on PATH. Install Node.js {version} (https://nodejs.org), or start the server with a PATH that has it"
+
+
+def other_python(runtime: str, own: str) -> str:
+    """A warning in the log about a runtime whose Python is not there. (ours)."""
+    version = runtime.removeprefix("python")
+    return (
+        f"There is no {runtime} on PATH, so functions of this runtime run under {own}. Install Python {version} to run them"
+        " under the version that they name."
+    )
+
+
+def other_node(runtime: str, version: int, path: str) -> str:
+    """A warning in the log about a runtime whose Node.js is not there. (ours)."""
+    return (
+        f"The node on PATH is Node.js {version}, so functions of the runtime {runtime} run under that ({path}). Put Node.js"
+        f" {runtime.removeprefix('nodejs').removesuffix('.x')} on the server's PATH to run them under the version that they name."
+    )
+
+
+def runtime_missing(functions: str, runtime: str, reason: str) -> str:
+    """A warning in the log at the start. `functions`: their names. (ours)."""
+    return f"Functions of the runtime {runtime} cannot be run ({functions}): {reason}."
+
+
 def remote_failed(url: str, reason: str) -> str:
     """A function that is a URL did not answer. (ours)."""
     return f"The function at {url} did not answer: {reason}"
@@ -83,6 +110,11 @@ def remote_failed(url: str, reason: str) -> str:
 def remote_status(url: str, status: int) -> str:
     """A function that is a URL answered with an unexpected status. (ours)."""
     return f"The function at {url} answered with status {status}"
+
+
+def error_again(error_type: str, message: str) -> str:
+    """The line in the log in the place of the trace of an error, if the function has failed with the same trace before. (ours)."""
+    return f"[ERROR] {error_type}: {message} (the trace is the same as before, and is logged again after a success)"
 
 
 def output_left_out(size_bytes: int, lines: int) -> str:

@@ -133,9 +133,9 @@ def runtime_not_run(runtime: str) -> str:
     )
 
 
-def handler_broken(error_type: str, message: str, hint: str | None) -> str:
-    """A handler cannot be loaded, so the function is not created or changed. (ours); `message` is the runtime's."""
-    broken = f"The function's code cannot be loaded: {error_type}: {message[:4000]}"
+def handler_broken(error: str, hint: str | None) -> str:
+    """A handler cannot be loaded, so the function is not created or changed. (ours); `error` is the runtime's."""
+    broken = f"The function's code cannot be loaded: {error[:4000]}"
     return broken if hint is None else f"{broken.removesuffix('.')}. {hint}"
 
 

@@ -19,10 +19,11 @@ FILTERS_INVALID = "PROBLEM: Filter criteria are invalid"
 INVALID_FILTER_PATTERN = "Invalid filter pattern definition."
 
 
-def destination_unknown(arn: str, records: int) -> str:
+def destination_unknown(arn: str, records: int, function: str, table: str) -> str:
     """A warning in the log."""
     return (
-        f"{records} records are discarded: the failure destination {arn} is not in the server's table of destinations."
+        f"{records_in_words(records)} of the table {table} {'is' if records == 1 else 'are'} discarded, which the function {function} has not"
+        f" handled: the failure destination {arn} is not in the server's table of destinations."
     )
 
 
@@ -68,38 +69,79 @@ def events_without_end(function_arn: str) -> str:
     )
 
 
-def message_refused(arn: str, reason: str) -> str:
+def message_refused(arn: str, function: str, table: str, reason: str) -> str:
     """A warning in the log."""
-    return f"The failure destination {arn} did not accept a message, which is sent again: {reason}"
+    return (
+        f"The failure destination {arn} did not accept a message about records of the table {table}, which the function {function} has"
+        f" not handled. It is sent again: {reason}"
+    )
 
 
 ERROR_UNDESCRIBED = "an error without a description"
-REPLY_REPORTS_FAILURE = "its reply names failed records, or is not of the form that the mapping requires"
 _SHOWN_CHARACTERS_MAX = 300
 """Characters of a function's error that a line of the log repeats."""
 
 
-def function_awaited(function_arn: str, mapping_uuid: str) -> str:
+NO_FAILURES_FORM = 'it is not of the form {"batchItemFailures": [{"itemIdentifier": "<SequenceNumber>"}]}'
+"""Why a reply cannot be used."""
+UNKNOWN_IDENTIFIER = "an itemIdentifier in it is not the SequenceNumber of a record of the batch"
+NO_STATE = "it has no state, which a tumbling window requires"
+STATE_TOO_LONG = "its state is too long for the next event"
+_ONCE = "This is logged again only after a success."
+
+
+def function_awaited(function: str, table: str) -> str:
     """A warning in the log."""
-    return (
-        f"There is no function {function_arn}. The event source mapping {mapping_uuid} waits for it with its records."
-    )
+    return f"There is no function {function} yet. The records of the table {table} wait for it."
 
 
-def function_failing(function_arn: str, mapping_uuid: str, error: str) -> str:
+def function_failing(function: str, table: str, error: str) -> str:
     """A warning in the log. `error`: any text; what would not stay on one line is replaced."""
     shown = "".join(one if one.isprintable() else " " for one in error[:_SHOWN_CHARACTERS_MAX]).rstrip(".")
     if len(error) > _SHOWN_CHARACTERS_MAX:
         shown += "…"
+    return f"The function {function} fails with records of the table {table}, and is retried as its mapping says: {shown}. {_ONCE}"
+
+
+def failures_reported(function: str, table: str, reported: int, records: int, follows: str) -> str:
+    """A warning in the log. `reported`: how many of the `records` of a batch the function has named as failed."""
+    return f"The function {function} reported {reported} of {records} records of the table {table} as failed; {follows}. {_ONCE}"
+
+
+def reply_unusable(function: str, table: str, fault: str, follows: str) -> str:
+    """A warning in the log."""
     return (
-        f"The function {function_arn} fails with records of the event source mapping {mapping_uuid}, which retries as it is "
-        f"configured: {shown}. This is logged again only after a success."
+        f"The function {function} succeeded, but its reply about records of the table {table} says nothing of which were handled:"
+        f" {fault}; {follows}. {_ONCE}"
     )
 
 
-def records_discarded(function_arn: str, mapping_uuid: str, records: int, condition: str) -> str:
+def delivered_again(records: int, batch_records: int, *, is_split: bool, pause_seconds: float) -> str:
+    """What follows from a batch of which these records have not been handled."""
+    which = _which(records, batch_records)
+    how = "in two halves" if is_split else f"in {pause_seconds:g} s" if pause_seconds else "at once"
+    return f"{which} delivered again {how}"
+
+
+def given_up(records: int, batch_records: int) -> str:
+    """What follows from a batch whose retries are used up."""
+    return f"{_which(records, batch_records)} given up, because the retries are used up"
+
+
+def _which(records: int, batch_records: int) -> str:
+    if records == batch_records:
+        return "the batch is" if records == 1 else f"all {records} are"
+    return "the last one is" if records == 1 else f"the last {records}, from the first of them on, are"
+
+
+def records_discarded(function: str, table: str, records: int, condition: str) -> str:
     """A warning in the log. `condition`: why, in Lambda's words."""
     return (
-        f"{records} records of the event source mapping {mapping_uuid} are discarded ({condition}): the function {function_arn} has not"
-        " handled them, and the mapping has no failure destination. Further ones are not logged before a success."
+        f"{records_in_words(records)} of the table {table} {'is' if records == 1 else 'are'} discarded ({condition}): the function {function} has"
+        " not handled them, and the mapping has no failure destination. Further ones are not logged before a success."
     )
+
+
+def records_in_words(records: int) -> str:
+    """So many records."""
+    return "1 record" if records == 1 else f"{records} records"

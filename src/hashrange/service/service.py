@@ -69,7 +69,7 @@ class Service:
         in_worker = partial(in_turns, workers=self.workers, begins_now=True)
         self.background = Background(store, clock, settings, in_worker, lambda: self.drawing, self.scope, self.insights)
         self.jobs = self.background.runner
-        self._hints = Hints(store.catalog)
+        self.hints = Hints(store.catalog)
         self._monotonic = clock.monotonic
         self._position = store.position
         self._durable_position = store.durable_position
@@ -320,9 +320,9 @@ class Service:
             if self.faulted.replies:
                 self.faulted.refused(call)
             if isinstance(error, ResourceNotFoundException):
-                self._hints.table_not_found(call.scope, call.operation.tables(call.request))
+                self.hints.table_not_found(call.scope, call.operation.tables(call.request))
             elif isinstance(error, UnsupportedOperationException):
-                self._hints.not_supported(call.operation.name)
+                self.hints.not_supported(call.operation.name)
             if self.recording is not None:
                 self.recording.refused(call, error)
             call.refuse(error)

@@ -158,7 +158,7 @@ class Attempts:
             self._try_throttled(consumer.mapping.function_arn)
             invocation: Invocation = task.result()
             outcome = conclude_invocation(consumer.mapping, lane, invocation, self._clock.service_time())
-            log_end(consumer, invocation, is_good=outcome.result == messages.OK)
+            log_end(consumer, invocation, outcome)
             if outcome.has_progress:
                 self._roster.save_positions(consumer, [shard])
             self._roster.save_result(consumer, outcome.result)

@@ -1,4 +1,5 @@
-"""What does the log say of mappings that do not come forward? Once that the function is missing or fails, and once that records are discarded.
+"""What does the log say of mappings that do not come forward? Once that the function is missing or fails, once that it reports failed
+records, and once that records are discarded.
 
 Each is logged when it begins, and again only after a success of the same mapping, so that no log grows with retries. A changed
 mapping begins anew. Throttled functions and pending ones are not logged: that passes by itself.
@@ -7,12 +8,14 @@ mapping begins anew. Throttled functions and pending ones are not logged: that p
 import logging
 
 from hashrange.functions.api.operation import LambdaError
-from hashrange.functions.handler_errors import logged_text, read_handler_error
+from hashrange.functions.handler_errors import described, logged_text, read_handler_error
 from hashrange.functions.invocation import Invocation
 from hashrange.functions.refusals import FunctionMissing
 from hashrange.messages import triggers as messages
 from hashrange.triggers.batches import Batch
 from hashrange.triggers.consumers import Consumer
+from hashrange.triggers.names import name_function, name_table
+from hashrange.triggers.outcomes import Conclusion, Unhandled
 
 _CONFLICT_STATUS = 409
 """Status of the error about a function that is Pending."""
@@ -21,44 +24,56 @@ _log = logging.getLogger("hashrange.triggers")
 
 def log_refusal(consumer: Consumer, error: BaseException) -> None:
     """An invocation was refused with this error."""
-    mapping = consumer.mapping
     if isinstance(error, FunctionMissing):
-        _warn_once(consumer, "missing", messages.function_awaited(mapping.function_arn, mapping.uuid))
+        _warn_once(consumer, "missing", messages.function_awaited(*_names(consumer)))
     elif isinstance(error, LambdaError) and error.status != _CONFLICT_STATUS:
+        _warn_once(consumer, "failing", messages.function_failing(*_names(consumer), logged_text(error.message)))
+
+
+def log_end(consumer: Consumer, invocation: Invocation, conclusion: Conclusion) -> None:
+    """An invocation has ended, and this has followed."""
+    unhandled = conclusion.unhandled
+    if conclusion.result == messages.OK:
+        consumer.logged.clear()
+    elif invocation.function_error is not None or unhandled is None:
+        if "failing" not in consumer.logged:
+            error = logged_text(read_error(invocation.payload))
+            _warn_once(consumer, "failing", messages.function_failing(*_names(consumer), error))
+    elif unhandled.fault:
         _warn_once(
             consumer,
-            "failing",
-            messages.function_failing(mapping.function_arn, mapping.uuid, logged_text(error.message)),
+            "reporting",
+            messages.reply_unusable(*_names(consumer), unhandled.fault, _what_follows(unhandled)),
         )
-
-
-def log_end(consumer: Consumer, invocation: Invocation, *, is_good: bool) -> None:
-    """An invocation has ended. `is_good`: all of its records have been handled."""
-    if is_good:
-        consumer.logged.clear()
-    elif "failing" not in consumer.logged:
-        mapping, error = consumer.mapping, messages.REPLY_REPORTS_FAILURE
-        if invocation.function_error is not None:
-            error = read_error(invocation.payload)
-        _warn_once(
-            consumer, "failing", messages.function_failing(mapping.function_arn, mapping.uuid, logged_text(error))
-        )
+    else:
+        names = _names(consumer)
+        counts = unhandled.reported, unhandled.batch_records
+        _warn_once(consumer, "reporting", messages.failures_reported(*names, *counts, _what_follows(unhandled)))
 
 
 def log_discard(consumer: Consumer, batch: Batch) -> None:
     """A batch is given up, and no destination hears of it."""
-    mapping, condition = consumer.mapping, batch.discard
-    assert condition is not None
-    _warn_once(
-        consumer,
-        "discarding",
-        messages.records_discarded(mapping.function_arn, mapping.uuid, len(batch.records), condition),
-    )
+    assert batch.discard is not None
+    _warn_once(consumer, "discarding", messages.records_discarded(*_names(consumer), len(batch.records), batch.discard))
 
 
 def read_error(payload: bytes) -> str:
-    """Type and message of the error that a function returned, as far as its payload has them."""
-    return ": ".join(filter(None, read_handler_error(payload) or ())) or messages.ERROR_UNDESCRIBED
+    """Type and message of the error that a function returned, and its place, as far as its payload has them."""
+    error = read_handler_error(payload)
+    return (error and described(error)) or messages.ERROR_UNDESCRIBED
+
+
+def _what_follows(unhandled: Unhandled) -> str:
+    counts = unhandled.records, unhandled.batch_records
+    if unhandled.is_given_up:
+        return messages.given_up(*counts)
+    return messages.delivered_again(*counts, is_split=unhandled.is_split, pause_seconds=unhandled.pause_seconds)
+
+
+def _names(consumer: Consumer) -> tuple[str, str]:
+    """The names of function and table."""
+    mapping = consumer.mapping
+    return name_function(mapping.function_arn), name_table(mapping.stream_arn)
 
 
 def _warn_once(consumer: Consumer, problem: str, message: str) -> None:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from hashrange.items.steps import spend_decoding, walk
+from hashrange.messages.triggers import NO_FAILURES_FORM, NO_STATE, UNKNOWN_IDENTIFIER
 from hashrange.tables.streams import Sequence as SequenceNumber
 from hashrange.tables.streams import sequence_text
 
@@ -29,9 +30,15 @@ class BatchResponse(NamedTuple):
     """Place in the batch of the first record that is not handled; None: all are."""
     state: bytes | None = None
     """JSON of the state of a tumbling window; None if there is none, or the batch failed as a whole."""
+    reported: int = 0
+    """How many records of the batch the reply names as failed."""
+    fault: str = ""
+    """Why the reply cannot be used, so that the whole batch has failed."""
 
 
-ALL_FAILED = BatchResponse(0)
+def all_failed(fault: str) -> BatchResponse:
+    """The whole batch has failed: the function, or its reply, for this reason."""
+    return BatchResponse(0, fault=fault)
 
 
 class _Members(msgspec.Struct, frozen=True, gc=False):
@@ -66,12 +73,12 @@ def read_response(
         members = _decode(payload)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         is_empty_list = not has_state and payload.strip() in (b"", b"[]") and bool(payload)
-        return BatchResponse(None) if is_empty_list else ALL_FAILED
+        return BatchResponse(None) if is_empty_list else all_failed(NO_FAILURES_FORM if reports_failures else NO_STATE)
     members = members or _Members()
     state = None
     if has_state:
         if members.state is msgspec.UNSET:
-            return ALL_FAILED
+            return all_failed(NO_STATE)
         state = bytes(members.state)
         state = EMPTY_STATE if state == b"null" else state
     if not reports_failures:
@@ -79,20 +86,22 @@ def read_response(
     try:
         failures = _decode_failures(members.batchItemFailures)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return ALL_FAILED
+        return all_failed(NO_FAILURES_FORM)
     if not failures:
         return BatchResponse(None, state)
-    failed_from = _lowest_failure(failures, sequences)
-    return BatchResponse(failed_from, state if failed_from else None)
+    return _response_of(failures, sequences, state)
 
 
-def _lowest_failure(failures: Sequence[_Failure], sequences: Sequence[SequenceNumber]) -> int:
-    """Place of the first record that a reply names; 0 if it names anything else."""
+def _response_of(
+    failures: Sequence[_Failure], sequences: Sequence[SequenceNumber], state: bytes | None
+) -> BatchResponse:
+    """What a reply means that names records."""
     places = {sequence_text(sequence): place for place, sequence in enumerate(sequences)}
-    lowest = len(sequences)
+    named = set()
     for failure in walk(failures):
         place = places.get(failure.itemIdentifier)
         if place is None:
-            return 0
-        lowest = min(lowest, place)
-    return lowest
+            return all_failed(UNKNOWN_IDENTIFIER)
+        named.add(place)
+    failed_from = min(named)
+    return BatchResponse(failed_from, state if failed_from else None, len(named))

@@ -17,6 +17,7 @@ from hashrange.triggers.delivery import Delivery
 from hashrange.triggers.destinations.destination import DeliveryFailed, Destination
 from hashrange.triggers.failure_message import FailureMessage
 from hashrange.triggers.mappings import Mappings
+from hashrange.triggers.names import name_function, name_table
 from hashrange.triggers.unanswered import Unanswered
 
 _log = logging.getLogger("hashrange.triggers")
@@ -66,25 +67,34 @@ class Triggers:
         """
         destination = self.destinations.get(arn)
         if destination is None:
-            _log.warning("%s", destination_unknown(arn, message.batch_size))
+            _log.warning("%s", destination_unknown(arn, message.batch_size, *_names(message)))
             return True
         if self._generation != self.store.documents.generation:
             self._generation = self.store.documents.generation
             self._unanswered.forget()
         silent_seconds = self._unanswered.seconds_without_answer(arn)
         if silent_seconds is not None:
-            _log.warning("%s", logged_text(message_refused(arn, STILL_SILENT.format(seconds=silent_seconds))))
+            _log.warning("%s", _refused(arn, message, STILL_SILENT.format(seconds=silent_seconds)))
             return False
         try:
             async with asyncio.timeout(DESTINATION_SECONDS_MAX):
                 await destination.deliver(message)
         except TimeoutError as error:
             self._unanswered.timed_out(arn)
-            _log.warning("%s", logged_text(message_refused(arn, str(error) or NOT_IN_TIME)))
+            _log.warning("%s", _refused(arn, message, str(error) or NOT_IN_TIME))
             return False
         except DeliveryFailed as error:
             self._unanswered.answered(arn)
-            _log.warning("%s", logged_text(message_refused(arn, str(error))))
+            _log.warning("%s", _refused(arn, message, str(error)))
             return False
         self._unanswered.answered(arn)
         return True
+
+
+def _names(message: FailureMessage) -> tuple[str, str]:
+    """The names of the function and the table."""
+    return name_function(message.function_arn), name_table(message.stream_arn)
+
+
+def _refused(arn: str, message: FailureMessage, reason: str) -> str:
+    return logged_text(message_refused(arn, *_names(message), reason))

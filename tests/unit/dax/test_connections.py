@@ -221,6 +221,20 @@ def test_a_client_may_sign_again_and_is_out_if_that_is_refused(strict: str) -> N
         client.call("endpoints")
 
 
+def test_the_log_says_where_the_table_of_a_client_of_another_region_is(
+    database: Database, direct: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    del direct
+    with (
+        DaxClient(str(database.dax_endpoint), authorize=authorization(region="us-east-1")) as client,
+        pytest.raises(DaxError),
+    ):
+        client.call("defineKeySchema", b"music")
+    (line,) = caplog.messages
+    assert line.startswith("table music does not exist in account 000000000000, Region us-east-1, but in account")
+    assert "Region eu-west-1;" in line
+
+
 def test_each_client_sees_the_tables_of_its_account_and_region(database: Database, direct: Any) -> None:
     del direct
     with DaxClient(str(database.dax_endpoint), authorize=authorization(region="us-east-1")) as client:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hashrange.functions import connection as module
-from hashrange.functions.connection import ConnectionBroken, Listener
+from hashrange.functions.connection import ConnectionBroken, Listener, Message
 
 
 def message(head: dict[str, str] | bytes, body: bytes = b"") -> bytes:
@@ -64,6 +64,37 @@ def test_strangers_are_refused(sent: bytes) -> None:
     run(test())
 
 
+@pytest.mark.parametrize(
+    ("head", "body", "event"),
+    [
+        (b'{"kind":"init-error","eventBytes":3}', b"error", b"log"),
+        (b'{"kind":"init-error","eventBytes":0}', b"errorlog", b""),
+        (b'{"kind":"init-error","eventBytes":6000000}', b"", b"errorlog"),
+        (b'{"kind":"init-error","eventBytes":-1}', None, None),
+        (b'{"kind":"init-error","eventBytes":99999999999999999999}', None, None),
+        (b'{"kind":"init-error","eventBytes":"3"}', None, None),
+    ],
+)
+def test_the_event_of_an_error_is_the_end_of_its_body(head: bytes, body: bytes | None, event: bytes | None) -> None:
+    async def test() -> None:
+        listener = Listener()
+        await listener.start()
+        expected = listener.expect("secret")
+        _, writer = await asyncio.open_connection("127.0.0.1", listener.port)
+        writer.write(HELLO + message(head, b"errorlog"))
+        connection = await expected
+        if body is None:
+            with pytest.raises(ConnectionBroken):
+                await connection.started
+        else:
+            found = await connection.started
+            assert (found.body, found.event) == (body, event)
+        writer.transport.abort()
+        await listener.close()
+
+    run(test())
+
+
 @pytest.mark.parametrize("pieces", [1, 7, 1000])
 def test_a_process_is_admitted_once(pieces: int) -> None:
     """Its first message may come together with its hello, or in any pieces."""
@@ -79,7 +110,7 @@ def test_a_process_is_admitted_once(pieces: int) -> None:
             writer.write(both[start : start + size])
             await asyncio.sleep(0)
         connection = await expected
-        assert await connection.started == ("ready", "", "", b"body")
+        assert await connection.started == Message("ready", "", "", b"body", b"")
         await refused(listener, HELLO)
         connection.send({"requestId": "1"}, b"payload")
         assert await reader.readexactly(len(message(b'{"requestId":"1"}', b"payload"))) == message(

@@ -19,6 +19,7 @@ from hashrange.functions.refusals import FunctionMissing, FunctionsSwitchedOff
 from tests.support.stores import make_store
 from tests.support.waiting import until
 from tests.unit.functions.functions_world import CALLER, ECHO, FunctionsWorld, make_zip, run_functions
+from tests.unit.functions.world import NODE
 
 ARN = "arn:aws:lambda:eu-west-1:000000000000:function:orders"
 ORDERS = FunctionKey(*CALLER, "orders")
@@ -77,7 +78,8 @@ def test_a_function_is_created_and_its_first_environment_is_warm() -> None:
     [
         ("import x", {}, "Runtime.ImportModuleError: Unable to import module 'app': No module named 'x'"),
         (ECHO, {"Handler": "app.other"}, "Runtime.HandlerNotFound: Handler 'other' missing on module 'app'"),
-        ("import os\nos.environ['TABLE']", {}, "KeyError: 'TABLE'"),
+        ("import os\nos.environ['TABLE']", {}, "KeyError: 'TABLE' (app.py, line 2)"),
+        ("def handler(event, context)\n    return 1", {}, "expected ':' (app.py, line 1)"),
         ("import sys\nsys.exit(3)", {}, "Runtime exited with error: exit status 3"),
     ],
 )
@@ -91,6 +93,19 @@ def test_a_broken_handler_is_refused_and_nothing_is_stored(code: str, members: d
         await until(lambda: folders(world) == 0)
         await world.create()
         assert await world.invoke(event=5) == 5
+
+    run_functions(test)
+
+
+def test_a_runtime_that_is_not_there_is_told_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test(world: FunctionsWorld) -> None:
+        monkeypatch.setenv("PATH", "")
+        with pytest.raises(LambdaError) as refusal:
+            await world.create(Runtime=NODE, Handler="index.handler")
+        assert refusal.value.message.startswith(
+            "The function's code cannot be loaded: Runtime.InvalidEntrypoint: node could not be started: it is not on PATH. Install"
+            " Node.js 20 (https://nodejs.org), or start the server with a PATH that has it"
+        )
 
     run_functions(test)
 

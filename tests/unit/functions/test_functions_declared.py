@@ -13,6 +13,7 @@ from hashrange.functions.functions import FunctionOptions, Functions
 from hashrange.functions.loaded import HandlerCredentials
 from tests.unit.functions.answering import answering, reply
 from tests.unit.functions.functions_world import CALLER, ECHO, FunctionsWorld, make_zip, run_functions
+from tests.unit.functions.world import NODE
 
 ARN = "arn:aws:lambda:eu-west-1:000000000000:function:resize"
 
@@ -155,13 +156,67 @@ def test_output_of_handlers_is_logged(tmp_path: Path, caplog: pytest.LogCaptureF
     caplog.set_level("DEBUG", "hashrange.functions")
 
     async def test(world: FunctionsWorld) -> None:
-        declared(world, tmp_path, "def handler(event, context):\n    print('seen')\n    raise LookupError('x')\n")
+        code = "import logging\ndef handler(event, context):\n    print('seen')\n    logging.warning('w')\n    raise LookupError('x')\n"
+        declared(world, tmp_path, code)
         await world.functions.invoke(ARN, b"1", "request-1")
         lines = [(record.levelname, record.getMessage()) for record in caplog.records]
         assert ("INFO", "resize request-1 seen") in lines
+        assert ("INFO", "resize request-1 [WARNING] w") in lines, (
+            "without the time and the request id of Python's logger"
+        )
         (error,) = [text for level, text in lines if level == "INFO" and "LookupError" in text]
         assert error.startswith("resize request-1 [ERROR] LookupError: x\nTraceback (most recent call last):\n")
         assert [text.split()[2] for level, text in lines if level == "DEBUG"] == ["START", "END", "REPORT"]
+
+    run_functions(test)
+
+
+def test_the_same_error_is_logged_with_its_trace_once_until_a_success_or_other_code(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "hashrange.functions")
+    code = "def handler(event, context):\n    return 1 / (event % 3)\n"
+
+    def traces() -> list[bool]:
+        """What was logged since the last call: True for an error with its trace, False for one without."""
+        found = ["\nTraceback" in one for one in caplog.messages if "[ERROR]" in one]
+        caplog.clear()
+        return found
+
+    async def test(world: FunctionsWorld) -> None:
+        declared(world, tmp_path, "import x")
+        await world.functions.start()
+        await world.invoke("resize", 0)
+        assert traces() == [True, False], "a start that fails is an error as well"
+        (tmp_path / "app.py").write_text(code)
+        for event in (0, 3, 0):
+            await world.invoke("resize", event)
+        assert traces() == [True, False, False]
+        for event in (1, 0, 0):
+            await world.invoke("resize", event)
+        assert traces() == [True, False]
+        (tmp_path / "app.py").write_text(f"{code}\n# changed\n")
+        await world.invoke("resize", 0)
+        assert traces() == [True]
+
+    run_functions(test)
+
+
+def test_the_log_names_runtimes_of_stored_functions_that_are_not_there(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def test(world: FunctionsWorld) -> None:
+        code = {"ZipFile": make_zip(index_js="exports.handler = async () => 1")}
+        await world.create(Runtime=NODE, Handler="index.handler", Code=code)
+        await world.create("others")
+        monkeypatch.setenv("PATH", "")
+        await world.functions.start()
+        assert [one.getMessage() for one in caplog.records if one.levelname == "WARNING"] == [
+            (
+                "Functions of the runtime nodejs20.x cannot be run (orders): node could not be started: it is not on PATH. Install Node.js"
+                " 20 (https://nodejs.org), or start the server with a PATH that has it."
+            )
+        ]
 
     run_functions(test)
 

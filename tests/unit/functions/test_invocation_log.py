@@ -6,9 +6,11 @@ from collections.abc import Callable
 import pytest
 
 from hashrange.clock import VirtualClock
+from hashrange.functions.handler_errors import HandlerError, trace_digest
 from hashrange.functions.invocation_log import InvocationLog, Report
-from hashrange.functions.loaded import _shown
 from hashrange.functions.log_lines import SLICE_SECONDS, LogLines
+from hashrange.functions.logged_errors import ERRORS_MAX, FUNCTIONS_MAX, ErrorsOfFunctions, LoggedErrors
+from hashrange.functions.server_log import shown, without_stamp
 from hashrange.limits import (
     FUNCTION_LOG_BYTES_MAX,
     FUNCTION_LOG_LINES_MAX,
@@ -35,7 +37,7 @@ class Logged:
 
     def __init__(self, clock: VirtualClock) -> None:
         self.clock = clock
-        self.lines = LogLines(clock, _shown)
+        self.lines = LogLines(clock, shown)
         self.written: list[str] = []
 
     def log(self, request_id: str = "1") -> InvocationLog:
@@ -167,23 +169,23 @@ def test_writing_lines_gives_way(data: bytes) -> None:
     """Counted: between two turns of the loop there are no more readings of the clock, one for each piece, than in a slice."""
     logged = Logged(SteppingClock())
     pieces: list[int] = []
-    shown = 0
+    count = 0
 
     def show(piece: str) -> str:
-        nonlocal shown
-        shown += 1
-        return _shown(piece)
+        nonlocal count
+        count += 1
+        return shown(piece)
 
     logged.lines = LogLines(logged.clock, show)
 
     async def main() -> None:
-        nonlocal shown
+        nonlocal count
         log = logged.log()
         log.feed(data)
         log.end(REPORT, None)
         while logged.lines._waiting:
-            pieces.append(shown)
-            shown = 0
+            pieces.append(count)
+            count = 0
             await asyncio.sleep(0)
 
     asyncio.run(main())
@@ -218,3 +220,70 @@ def test_output_commands_no_terminal_and_forges_no_record() -> None:
     output = run(test).output
     assert output[0] == r"\x1b]0;title\x07\x9b31m\u202eabc" + "\tä"
     assert output[1].startswith("[ERROR] first\n  second\n2026-")
+
+
+def test_the_trace_of_an_error_is_logged_once_until_a_success() -> None:
+    event = "[ERROR] KeyError: 'id'\rTraceback (most recent call last):\r\xa0\xa0File app.py\n".encode()
+    same, other = HandlerError("KeyError", "'id'", b'["a"]'), HandlerError("KeyError", "'id'", b'["b"]')
+    errors = LoggedErrors()
+
+    def test(logged: Logged) -> None:
+        for number, error in enumerate((same, same, same, other, same, None, same)):
+            if error is None:
+                errors.forget()
+                continue
+            log = InvocationLog(f"{number}", lambda _, line: logged.written.append(line), logged.lines, errors)
+            log.feed(b"begins")
+            log.feed_error(event, error)
+            log.end(REPORT, None)
+            assert log.tail.startswith(b"begins" + event + b"END "), "the tail is as Lambda's"
+
+    again = ["begins", "[ERROR] KeyError: 'id' (the trace is the same as before, and is logged again after a success)"]
+    whole = ["begins[ERROR] KeyError: 'id'\nTraceback (most recent call last):\n  File app.py"]
+    assert run(test).output == [*whole, *again, *again, *whole, *again, *whole]
+
+
+def test_an_error_that_comes_again_is_one_short_harmless_line() -> None:
+    error = HandlerError("E\n", "a\rb\x1b[0m" + "x" * 100_000, b"[]")
+    errors = LoggedErrors()
+    errors.note(trace_digest(error))
+
+    def test(logged: Logged) -> None:
+        InvocationLog("1", lambda _, line: logged.written.append(line), logged.lines, errors).feed_error(
+            b"event\n", error
+        )
+
+    (line,) = run(test).output
+    assert line.startswith(r"[ERROR] E\n: a\rb\x1b[0mxxx")
+    assert line.isprintable()
+    assert len(line) < 1_200
+
+
+def test_few_errors_are_remembered() -> None:
+    functions = ErrorsOfFunctions()
+    errors = functions.of("a")
+    assert [errors.note(bytes([number % ERRORS_MAX])) for number in range(2 * ERRORS_MAX)].count(True) == ERRORS_MAX
+    assert errors.note(b"one more"), "which lets all others be forgotten"
+    assert errors.note(bytes([1]))
+    for number in range(FUNCTIONS_MAX):
+        assert functions.of(f"{number}") is functions.of(f"{number}")
+    assert functions.of("a") is not errors
+
+
+@pytest.mark.parametrize(
+    ("line", "logged"),
+    [
+        ("2026-11-28T21:55:07.324Z\tid-1\tINFO\tconfirmed 7", "confirmed 7"),
+        ("2026-11-28T21:55:07.324Z\tid-1\tERROR\tno\n  way", "[ERROR] no\n  way"),
+        ("2026-11-28T21:55:07.324Z\tundefined\tWARN\tat load", "[WARN] at load"),
+        ("[INFO]\t2026-11-28T21:55:07.324Z\tid-1\tconfirmed 7", "confirmed 7"),
+        ("[WARNING]\t2026-11-28T21:55:07.324Z\t\tat load", "[WARNING] at load"),
+        ("2026-11-28T21:55:07.324Z id-1 Task timed out after 3.00 seconds", "Task timed out after 3.00 seconds"),
+        ("2026-11-28T21:55:07.324Z\tid-2\tINFO\tof another one", "2026-11-28T21:55:07.324Z\tid-2\tINFO\tof another one"),
+        ("[ERROR] KeyError: 'id'", "[ERROR] KeyError: 'id'"),
+        ("confirmed 2026-11-28T21:55:07.324Z\tid-1\tINFO\t7", "confirmed 2026-11-28T21:55:07.324Z\tid-1\tINFO\t7"),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_a_line_has_no_stamps_beside_those_of_the_log(line: str, logged: str) -> None:
+    assert without_stamp("id-1", line) == logged

@@ -2,6 +2,7 @@
 
 import pytest
 
+from hashrange.functions.handler_errors import described, read_handler_error
 from hashrange.limits import INVOCATION_PAYLOAD_BYTES_MAX, INVOCATION_REPLY_BYTES_MAX
 from tests.unit.functions.conftest import Runner
 from tests.unit.functions.world import NODE, World, decoded, failed
@@ -88,6 +89,7 @@ def test_a_handler_that_never_answers_returns_null(in_world: Runner) -> None:
         ("() => { throw new TypeError('at once') }", "TypeError", "at once"),
         ("async () => { const a = {}; a.a = a; return a }", "Error", "Unable to stringify response body"),
         ("() => { setTimeout(() => { throw new Error('later') }) }", "Error", "later"),
+        ("() => { throw { get stack() { throw new Error('no') } } }", "object", "[object Object]"),
         ("() => { Promise.reject(new Error('lost')) }", "Runtime.UnhandledPromiseRejection", "Error: lost"),
     ],
 )
@@ -122,6 +124,55 @@ def test_errors_of_the_start(in_world: Runner, code: str, handler: str, error_ty
         error = await failed(world.invoke(world.pool(runtime=NODE, handler=handler)))
         assert error["errorType"] == error_type
         assert error["errorMessage"].startswith(message)
+
+    in_world(test)
+
+
+@pytest.mark.parametrize(
+    ("files", "place"),
+    [
+        ({"index_js": "const a = 1;\nexports.handler = (;"}, "index.js, line 2"),
+        ({"index_mjs": "const a = 1;\nexport const handler = (;"}, "index.mjs, line 2"),
+        ({"index_mjs": "import './lib.mjs'", "lib_mjs": "\n\nconst a = ("}, "lib.mjs, line 3"),
+        ({"index_mjs": "import { b } from './lib.mjs'", "lib_mjs": "export const a = 1"}, "index.mjs, line 1"),
+        ({"index_mjs": "\nJSON.parse('{')"}, "index.mjs, line 2"),
+        ({"package_json": '{"type": "module"}', "index_js": "const a = 1;\nexport let = 1"}, "index.js, line 2"),
+        ({"index_js": "\nthrow new RangeError('at load')"}, "index.js, line 2"),
+    ],
+)
+def test_an_error_of_the_start_tells_file_and_line(in_world: Runner, files: dict[str, str], place: str) -> None:
+    async def test(world: World) -> None:
+        world.write(**files)
+        invocation = await world.invoke(world.pool(runtime=NODE))
+        error = read_handler_error(invocation.payload)
+        assert error is not None
+        assert described(error).endswith(f" ({place})")
+        assert place.partition(",")[0] in world.output()[0]
+
+    in_world(test)
+
+
+def test_the_same_error_is_logged_with_its_stack_once(in_world: Runner) -> None:
+    async def test(world: World) -> None:
+        world.write(
+            index_js="""
+exports.handler = async (event) => {
+  if (event === "good") return;
+  const error = new RangeError(event);
+  throw Object.assign(error, { requestId: Math.random() });
+};
+"""
+        )
+        pool = world.pool(runtime=NODE)
+        for event in ("one", "two", "good", "two"):
+            await world.invoke(pool, event)
+        whole = [
+            number for number in range(1, 5) if any('"stack":["RangeError: ' in one for one in world.output(number))
+        ]
+        assert whole == [1, 4]
+        assert world.output(2) == [
+            "[ERROR] RangeError: two (the trace is the same as before, and is logged again after a success)"
+        ]
 
     in_world(test)
 

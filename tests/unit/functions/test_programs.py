@@ -48,8 +48,29 @@ def test_code_in_place_runs_under_the_servers_own_python(tmp_path: Path, monkeyp
 def test_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     runnable = World(tmp_path).runnable(runtime=NODE, memory_mb=1000)
-    with pytest.raises(ProgramMissing, match="node could not be started: it is not on PATH"):
+    with pytest.raises(ProgramMissing, match=r"node could not be started: it is not on PATH. Install Node.js 20 \("):
         asyncio.run(find_command(runnable))
     script(tmp_path, "node", "exit 0")
     command = asyncio.run(find_command(runnable))
     assert command[:3] == [str(tmp_path / "node"), "--max-old-space-size=900", "--max-semi-space-size=50"]
+
+
+def test_another_version_than_the_runtimes_is_warned_of_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(programs, "_warned", set())
+    monkeypatch.setattr(programs, "_nodes", {})
+    script(tmp_path, "node", "echo v18.19.1")
+    for runtime in ("python3.98", "nodejs22.x", "nodejs18.x", PYTHON) * 2:
+        asyncio.run(find_command(World(tmp_path).runnable(runtime=runtime)))
+    own = f"Python 3.{sys.version_info.minor}"
+    python, node = caplog.messages
+    assert python == (
+        f"There is no python3.98 on PATH, so functions of this runtime run under {own}, which runs this server. Install Python 3.98 to"
+        " run them under the version that they name."
+    )
+    assert node == (
+        f"The node on PATH is Node.js 18, so functions of the runtime nodejs22.x run under that ({tmp_path / 'node'}). Put Node.js 22 on"
+        " the server's PATH to run them under the version that they name."
+    )

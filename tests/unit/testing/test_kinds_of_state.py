@@ -281,7 +281,7 @@ STATELESS_ATTRIBUTES = {
     "background": "jobs, which find their work in the store",
     "scope": "what a request may use",
     "_scopes": "what requests may use",
-    "_hints": "which hints the log has had",
+    "hints": "which hints the log has had",
     "_monotonic": "a function",
     "_position": "a function",
     "_durable_position": "a function",

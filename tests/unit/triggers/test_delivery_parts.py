@@ -19,7 +19,7 @@ from hashrange.triggers.filter_operators import InvalidPattern
 from hashrange.triggers.lanes import BatchTerms, Lane, ReadAhead, take_records
 from hashrange.triggers.lineage import shards_to_read
 from hashrange.triggers.mapping import EventSourceMapping
-from hashrange.triggers.responses import ALL_FAILED, BatchResponse, read_response
+from hashrange.triggers.responses import BatchResponse, read_response
 from hashrange.triggers.retries import batches_after_failure, batches_of_age, pause_seconds
 from hashrange.triggers.windows import TumblingWindow, window_end, window_start
 
@@ -119,7 +119,7 @@ def test_replies_that_mean_success(value: Any) -> None:
     ],
 )
 def test_replies_that_mean_that_the_whole_batch_failed(value: Any) -> None:
-    assert read(value) == ALL_FAILED
+    assert read(value).failed_from == 0
 
 
 def test_the_lowest_sequence_number_counts() -> None:
@@ -137,11 +137,11 @@ def test_with_windows_a_reply_must_have_a_state() -> None:
     assert read({"state": None}, reports=False, state=True) == BatchResponse(None, b"{}")
     without: list[Any] = [{}, None, [], {"batchItemFailures": []}, "x"]
     for value in without:
-        assert read(value, reports=False, state=True) == ALL_FAILED
+        assert read(value, reports=False, state=True).failed_from == 0
     both = failures(sequence_text(FIRST + 1)) | {"state": [1]}
-    assert read(both, state=True) == BatchResponse(1, b"[1]")
+    assert read(both, state=True) == BatchResponse(1, b"[1]", reported=1)
     assert read(both, reports=False, state=True) == BatchResponse(None, b"[1]")
-    assert read(failures("") | {"state": [1]}, state=True) == ALL_FAILED
+    assert read(failures("") | {"state": [1]}, state=True).failed_from == 0
 
 
 # --- failures -----------------------------------------------------------------------------------------

@@ -10,8 +10,9 @@ from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.invocation import ConcurrencyExceeded
 from hashrange.functions.refusals import FunctionMissing, FunctionsSwitchedOff, conflict_refusal
 from hashrange.messages.functions_api import SWITCHED_OFF
+from hashrange.triggers.names import name_function, name_table
 from hashrange.triggers.problem_log import read_error
-from tests.unit.triggers.deliveries import FUNCTION, Deliveries, Failing, fail, fail_from, fail_with
+from tests.unit.triggers.deliveries import FUNCTION, Deliveries, Event, Failing, fail, fail_from, fail_with, sequence_of
 from tests.unit.triggers.test_delivery_failures import QUEUE, until_rest
 
 Lines = Callable[[], list[str]]
@@ -32,18 +33,17 @@ def lines(caplog: pytest.LogCaptureFixture) -> Lines:
 
 def test_a_missing_function_is_named_once(lines: Lines) -> None:
     world = Deliveries()
-    mapping = world.map()
+    world.map()
     world.functions.answers.extend([FunctionMissing("gone")] * 5)
     world.write(1)
     until_rest(world)
-    assert lines() == [
-        f"There is no function {FUNCTION}. The event source mapping {mapping.uuid} waits for it with its records."
-    ]
+    assert lines() == ["There is no function handle yet. The records of the table orders (us-east-1) wait for it."]
 
 
 def test_a_failing_function_is_named_once_until_it_has_succeeded(lines: Lines) -> None:
     world = Deliveries()
-    mapping, other = world.map(), world.map(function_arn="other")
+    world.map()
+    world.map(function_arn="other")
     world.functions.answer_of["other"] = None
     for value in range(2):
         world.functions.answer_of[FUNCTION] = fail
@@ -52,8 +52,8 @@ def test_a_failing_function_is_named_once_until_it_has_succeeded(lines: Lines) -
             world.pass_time(61)
         assert lines() == [
             (
-                f"The function {FUNCTION} fails with records of the event source mapping {mapping.uuid}, which retries as it is "
-                "configured: Failing: no. This is logged again only after a success."
+                "The function handle fails with records of the table orders (us-east-1), and is retried as its mapping says: "
+                "Failing: no. This is logged again only after a success."
             )
         ]
         world.functions.answer_of[FUNCTION] = None
@@ -63,17 +63,83 @@ def test_a_failing_function_is_named_once_until_it_has_succeeded(lines: Lines) -
     world.write(2)
     world.deliver()
     (line,) = lines()
-    assert other.uuid in line
+    assert line.startswith("The function other fails with records of the table orders (us-east-1), ")
 
 
-def test_reported_records_are_a_failure_too(lines: Lines) -> None:
+ONCE = "This is logged again only after a success."
+UNUSABLE = "The function handle succeeded, but its reply about records of the table orders (us-east-1) says nothing of which were handled: "
+FORM = 'it is not of the form {"batchItemFailures": [{"itemIdentifier": "<SequenceNumber>"}]}'
+
+
+def fail_two(event: Event) -> Any:
+    """The answer of a handler that reports the last record, and the one behind the first."""
+    return {"batchItemFailures": [{"itemIdentifier": sequence_of(event["Records"][place])} for place in (3, 1, 3)]}
+
+
+@pytest.mark.parametrize(
+    ("members", "answer", "logged"),
+    [
+        ({}, fail_from(1), "1; the last 3, from the first of them on, are delivered again in 0.5 s."),
+        ({}, fail_from(3), "1; the last one is delivered again in 0.5 s."),
+        ({}, fail_from(0), "1; all 4 are delivered again in 0.5 s."),
+        ({}, fail_two, "2; the last 3, from the first of them on, are delivered again in 0.5 s."),
+        ({"is_bisecting": True}, fail_from(2), "1; the last 2, from the first of them on, are delivered again at once."),
+        ({"is_bisecting": True}, fail_from(0), "1; all 4 are delivered again in two halves."),
+        ({"retry_attempts_max": 0}, fail_from(3), "1; the last one is given up, because the retries are used up."),
+    ],
+)  # fmt: skip
+def test_reported_records_are_counted_and_the_log_says_what_follows(
+    lines: Lines, members: dict[str, Any], answer: Any, logged: str
+) -> None:
+    world = Deliveries()
+    world.map(reports_item_failures=True, **members)
+    world.functions.answers.append(answer)
+    world.write(1, 2, 3, 4)
+    world.deliver()
+    reported, _, follows = logged.partition(";")
+    table = "of 4 records of the table orders (us-east-1) as failed"
+    assert lines()[0] == f"The function handle reported {reported} {table};{follows} {ONCE}"
+
+
+def test_reported_records_are_logged_once_until_a_success_and_again_if_the_function_fails(lines: Lines) -> None:
     world = Deliveries()
     world.map(reports_item_failures=True)
-    world.functions.answers.extend([fail_from(1), fail_from(0)])
+    world.functions.answers.extend([fail_from(1), fail_from(0), fail, None, fail_from(0), None])
     world.write(1, 2)
     until_rest(world)
-    (line,) = lines()
-    assert "its reply names failed records, or is not of the form that the mapping requires" in line
+    assert [line.split()[3] for line in lines()] == ["reported", "fails"]
+    world.write(3)
+    until_rest(world)
+    assert [line.split()[3] for line in lines()] == ["reported"]
+
+
+@pytest.mark.parametrize(
+    ("members", "answer", "fault"),
+    [
+        ({}, 7, FORM),
+        ({}, {"batchItemFailures": [{"itemIdentifer": "1"}]}, FORM),
+        ({}, {"batchItemFailures": [{"itemIdentifier": "1"}]},
+         "an itemIdentifier in it is not the SequenceNumber of a record of the batch"),
+        ({"tumbling_window_seconds": 60}, {}, "it has no state, which a tumbling window requires"),
+    ],
+)  # fmt: skip
+def test_a_reply_that_cannot_be_used_is_not_called_a_failure_of_the_function(
+    lines: Lines, members: dict[str, Any], answer: Any, fault: str
+) -> None:
+    world = Deliveries()
+    world.map(reports_item_failures=True, **members)
+    world.functions.answers.append(answer)
+    world.write(1)
+    world.deliver()
+    if members:
+        world.pass_time(61)
+    assert lines() == [f"{UNUSABLE}{fault}; the batch is delivered again in 0.5 s. {ONCE}"]
+
+
+def test_other_accounts_are_named() -> None:
+    arn = "arn:aws:dynamodb:eu-west-1:123456789012:table/orders/stream/2026-11-28T00:00:00.000"
+    assert name_table(arn) == "orders (eu-west-1, account 123456789012)"
+    assert name_function(f"{FUNCTION}:$LATEST") == "handle"
 
 
 @pytest.mark.parametrize(
@@ -99,14 +165,14 @@ def test_refusals_that_do_not_pass_by_themselves_are_logged(
 
 def test_discarded_records_are_counted_without_a_destination(lines: Lines) -> None:
     world = Deliveries()
-    mapping = world.map(retry_attempts_max=0, batch_size=2)
+    world.map(retry_attempts_max=0, batch_size=2)
     world.functions.answer = fail
     world.write(1, 2, 3, 4)
     until_rest(world)
     assert lines()[1:] == [
         (
-            f"2 records of the event source mapping {mapping.uuid} are discarded (RetryAttemptsExhausted): the function {FUNCTION} has not"
-            " handled them, and the mapping has no failure destination. Further ones are not logged before a success."
+            "2 records of the table orders (us-east-1) are discarded (RetryAttemptsExhausted): the function handle has not handled them,"
+            " and the mapping has no failure destination. Further ones are not logged before a success."
         )
     ]
     world.functions.answer = None
@@ -115,7 +181,7 @@ def test_discarded_records_are_counted_without_a_destination(lines: Lines) -> No
     world.functions.answer = fail
     world.write(6)
     until_rest(world)
-    assert [line[:9] for line in lines()] == ["The funct", "1 records"]
+    assert [line[:9] for line in lines()] == ["The funct", "1 record "]
 
 
 def test_records_for_a_destination_are_not_logged_as_discarded(lines: Lines) -> None:

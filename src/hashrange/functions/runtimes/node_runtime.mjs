@@ -3,6 +3,7 @@
 // functions/environment.py starts it and functions/connection.py describes the messages. What it returns, logs and calls
 // errors is what Lambda's runtime for Node.js does. Source: the public aws-lambda-nodejs-runtime-interface-client, 2026.
 
+import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { connect } from "node:net";
@@ -12,6 +13,8 @@ import { format, types } from "node:util";
 
 const require = createRequire(import.meta.url);
 const ERROR_CHARACTERS_MAX = 256 * 1024;
+const PLACE_MILLISECONDS_MAX = 5000;
+const EVENT_BYTES_MAX = 4 * ERROR_CHARACTERS_MAX;
 const [port, secret] = process.env._HASHRANGE_RUNTIME.split(":");
 delete process.env._HASHRANGE_RUNTIME;
 
@@ -27,23 +30,27 @@ class RuntimeError extends Error {
 
 let requestId;
 
+function makeLine(level, message, ...others) {
+  const line = `${new Date().toISOString()}\t${requestId}\t${level}\t${format(message, ...others)}`;
+  return line.replace(/\n/g, "\r") + "\n";
+}
+
 function patchConsole() {
-  const write = (level) => (message, ...others) => {
-    const line = `${new Date().toISOString()}\t${requestId}\t${level}\t${format(message, ...others)}`;
-    process.stdout.write(line.replace(/\n/g, "\r") + "\n");
-  };
+  const write = (level) => (...words) => process.stdout.write(makeLine(level, ...words));
   Object.assign(console, {
     trace: write("TRACE"), debug: write("DEBUG"), info: write("INFO"), log: write("INFO"),
     warn: write("WARN"), error: write("ERROR"), fatal: write("FATAL"),
   });
 }
 
-function logError(title, error) {
-  const members = { errorType: error?.name, errorMessage: error?.message, stack: error?.stack?.split?.("\n") };
+// The event of an error, as Lambda logs it. The server writes it to the log.
+function makeEvent(title, error) {
   try {
-    console.error(title, "\t" + JSON.stringify(types.isNativeError(error) ? { ...members, ...error } : describe(error)));
+    const members = { errorType: error?.name, errorMessage: error?.message, stack: error?.stack?.split?.("\n") };
+    const event = types.isNativeError(error) ? { ...members, ...error } : describe(error);
+    return makeLine("ERROR", title, "\t" + JSON.stringify(event));
   } catch {
-    console.error(title, "\t" + JSON.stringify(describe(error)));
+    return makeLine("ERROR", title, "\t" + JSON.stringify(describe(error)));
   }
 }
 
@@ -81,6 +88,12 @@ function frame(bytes) {
 function send(head, body = "", sent = undefined) {
   const frames = [frame(Buffer.from(JSON.stringify(head))), frame(Buffer.from(body))];
   socket.write(Buffer.concat(frames), sent);
+}
+
+// Sends a message about an error, whose body is the error and its event.
+function sendError(head, title, error, sent = undefined) {
+  const event = Buffer.from(makeEvent(title, error)).subarray(0, EVENT_BYTES_MAX);
+  send({ ...head, eventBytes: event.length }, Buffer.concat([Buffer.from(JSON.stringify(describe(error))), event]), sent);
 }
 
 // Calls `onMessage(head, body)` for each message that has arrived whole.
@@ -127,11 +140,30 @@ function isModuleFolder(folder) {
   return dirname(folder) !== folder && isModuleFolder(dirname(folder));
 }
 
+// The URL of the handler's module, once it has been asked for by import().
+let importedUrl;
+
+function importFile(path) {
+  importedUrl = pathToFileURL(path).href;
+  return import(importedUrl);
+}
+
+// Puts file and line before the stack of a syntax error. require() does so itself; of import(), Node.js only tells the place when
+// nothing catches the error. A module with such an error, or that imports one, does not run there either.
+function addPlace(error) {
+  if (!importedUrl || /^(?!.*(node:|node_runtime)).*\.[cm]?[jt]s:\d/m.test(error.stack)) return;
+  const code = `await import(${JSON.stringify(importedUrl)})`;
+  const options = { encoding: "utf8", stdio: ["ignore", "ignore", "pipe"], timeout: PLACE_MILLISECONDS_MAX, maxBuffer: ERROR_CHARACTERS_MAX };
+  const said = spawnSync(process.execPath, ["--input-type=module", "--eval", code], options).stderr ?? "";
+  const [place] = /^.*\.[cm]?[jt]s:\d+\n[^]*?(?=^\w*Error)/m.exec(said) ?? [];
+  if (place) error.stack = place + error.stack;
+}
+
 async function importModule(root, folder, name) {
   const path = resolve(root, folder, name);
   const isModule = isModuleFolder(dirname(path));
-  if (existsSync(path + ".js")) return isModule ? import(pathToFileURL(path + ".js").href) : require(path + ".js");
-  if (existsSync(path + ".mjs")) return import(pathToFileURL(path + ".mjs").href);
+  if (existsSync(path + ".js")) return isModule ? importFile(path + ".js") : require(path + ".js");
+  if (existsSync(path + ".mjs")) return importFile(path + ".mjs");
   if (existsSync(path + ".cjs")) return require(path + ".cjs");
   return require(require.resolve(folder ? "./" + join(folder, name) : name, { paths: [root] }));
 }
@@ -147,6 +179,7 @@ async function loadHandler(root, handler) {
   try {
     module = await importModule(root, handler.slice(0, handler.length - last.length), name);
   } catch (error) {
+    if (error instanceof SyntaxError) addPlace(error);
     if (error instanceof SyntaxError) throw new RuntimeError("UserCodeSyntaxError", String(error), error);
     const isMissing = error?.code === "MODULE_NOT_FOUND" || error?.code === "ERR_MODULE_NOT_FOUND";
     if (isMissing) throw new RuntimeError("ImportModuleError", String(error), error);
@@ -158,20 +191,23 @@ async function loadHandler(root, handler) {
   return found;
 }
 
+let isLoaded = false;
+
 // The state of the invocation that runs; null between invocations.
 let current = null;
 
-function reply(invocation, head, body, sent) {
+function reply(invocation, head, body) {
   if (current !== invocation) return;
   current = null;
   socket.ref();
-  send({ ...head, requestId: invocation.requestId }, body, sent);
+  send({ ...head, requestId: invocation.requestId }, body);
 }
 
-function fail(invocation, error, sent) {
+function fail(invocation, error, title = "Invoke Error", sent = undefined) {
   if (current !== invocation) return;
-  logError("Invoke Error", error);
-  reply(invocation, { kind: "error" }, JSON.stringify(describe(error)), sent);
+  current = null;
+  socket.ref();
+  sendError({ kind: "error", requestId: invocation.requestId }, title, error, sent);
 }
 
 function succeed(invocation, result) {
@@ -233,9 +269,9 @@ function end(status) {
 }
 
 function endWith(title, error, status) {
-  logError(title, error);
-  if (current) return reply(current, { kind: "error" }, JSON.stringify(describe(error)), end(status));
-  send({ kind: "init-error" }, JSON.stringify(describe(error)), end(status));
+  if (current) return fail(current, error, title, end(status));
+  if (!isLoaded) return sendError({ kind: "init-error" }, title, error, end(status));
+  process.stdout.write(makeEvent(title, error), end(status)); // between invocations, when the server awaits no message
 }
 
 patchConsole();
@@ -251,6 +287,7 @@ send({ kind: "hello", secret });
 try {
   const handler = await loadHandler(process.env.LAMBDA_TASK_ROOT, process.env._HANDLER);
   readMessages((head, body) => runHandler(handler, head, body));
+  isLoaded = true;
   send({ kind: "ready" });
 } catch (error) {
   endWith("Uncaught Exception", error, 129);

@@ -118,7 +118,7 @@ def receive_bytes(connection: _socket.socket, count: int) -> bytes:
     return b"".join(parts)
 
 
-def send(connection: _socket.socket, head: Mapping[str, str], body: bytes = b"") -> None:
+def send(connection: _socket.socket, head: Mapping[str, str | int], body: bytes = b"") -> None:
     """Send a message, unless this is a process that the handler forked."""
     if os.getpid() != OWN_PID:
         os._exit(0)
@@ -167,13 +167,13 @@ def describe(error: BaseException, request_id: str = "") -> dict[str, Any]:
     return make_error(type(error).__name__, str(error), lines, request_id)
 
 
-def log_error(error: Mapping[str, Any]) -> None:
-    """Write an error to the log as Lambda does: one event, whose lines end in carriage returns."""
+def make_error_event(error: Mapping[str, Any]) -> bytes:
+    """The event of an error, as Lambda logs it: one line, with carriage returns in it. The server writes it to the log."""
     lines = ["[ERROR] {errorType}: {errorMessage}".format(**error), "Traceback (most recent call last):"]
     for line in "\n".join(part.rstrip("\n") for part in error["stackTrace"]).splitlines():
         text = line.lstrip(" ")
         lines.append("\u00a0" * (len(line) - len(text)) + text)
-    sys.stdout.write("\r".join(lines) + "\n")
+    return ("\r".join(lines) + "\n").encode(errors="replace")[: 4 * ERROR_BYTES_MAX]
 
 
 def encode_error(error: Mapping[str, Any]) -> bytes:
@@ -249,7 +249,7 @@ def encode_result(result: Any) -> bytes:
 
 def run_handler(
     handler: Callable[[Any, Context], Any], head: Mapping[str, Any], payload: bytes
-) -> tuple[dict[str, str], bytes]:
+) -> tuple[dict[str, str | int], bytes]:
     """Return the head and the body of the reply to one invocation."""
     request_id = head["requestId"]
     try:
@@ -262,8 +262,8 @@ def run_handler(
         return {"kind": "memory", "requestId": request_id}, b""
     except Exception as error:  # noqa: BLE001 - whatever a handler raises is its result
         described = describe(error, request_id)
-        log_error(described)
-        return {"kind": "error", "requestId": request_id}, encode_error(described)
+        event = make_error_event(described)
+        return {"kind": "error", "requestId": request_id, "eventBytes": len(event)}, encode_error(described) + event
     if len(result) > head["replyBytesMax"]:
         return {"kind": "too-large", "requestId": request_id}, b""
     return {"kind": "result", "requestId": request_id}, result
@@ -320,8 +320,9 @@ def serve_invocations() -> None:
         return
     except Exception as error:  # noqa: BLE001 - whatever a module raises is the result of its first invocation
         described = describe(error)
-        log_error(described)
-        send(connection, {"kind": "init-error"}, encode_error(described))
+        event = make_error_event(described)
+        sys.stdout.flush()
+        send(connection, {"kind": "init-error", "eventBytes": len(event)}, encode_error(described) + event)
         return
     send(connection, {"kind": "ready"})
     while True:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from hashrange.dax.attribute_lists import LAYOUTS_MAX, AttributeLists, TooManyLists
 from hashrange.dax.hot_keys import ItemKey
 from hashrange.dax.node_caches import NodeCaches, PassingContent
-from hashrange.errors import THROTTLED, ApiError
+from hashrange.errors import THROTTLED, ApiError, ResourceNotFoundException
 from hashrange.items.steps import walk
 from hashrange.items.types import Item
 from hashrange.operations.operation import Scope
@@ -215,7 +215,12 @@ def _kind_of(error: BaseException) -> str:
 
 def define_key_schema(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
     """The names and types of a table's key attributes, the partition key first."""
-    shape = node.shapes.find(scope, text_of(arguments[0]))
+    table_name = text_of(arguments[0])
+    try:
+        shape = node.shapes.find(scope, table_name)
+    except ResourceNotFoundException:
+        node.service.hints.table_not_found(scope, [table_name])
+        raise
     out = bytearray(results.SUCCESS)
     out += head(MAP, len(shape.schema))
     for name, kind in shape.schema:
