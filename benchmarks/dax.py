@@ -16,18 +16,16 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from hashlib import sha256
 from typing import Any, NamedTuple
 
 import boto3
 
+from benchmarks.dax_bytes import IDS, as_bytes, hello
 from benchmarks.tables import number, table
-from hashrange.wire.dax.requests import MAGIC, METHODS
-from hashrange.wire.dax.writing import NULL, TRUE, head, write_bytes, write_integer, write_text
+from hashrange.wire.dax.writing import NULL, TRUE, head, write_integer
 
 ITEMS, ITEM_BYTES = 1_000, 1_000
 READS, WRITES = 30_000, 10_000
-IDS = {name: number for number, (name, _) in METHODS.items()}
 REGION, TABLE = "eu-west-1", "music"
 CLIENT = """
 import sys, time, botocore.session
@@ -89,7 +87,7 @@ class DaxServer(NamedTuple):
         """An authorized connection to the node."""
         connection = socket.create_connection(("127.0.0.1", int(self.dax.rpartition(":")[2])))
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        connection.sendall(hello())
+        connection.sendall(hello(REGION))
         return connection
 
 
@@ -126,31 +124,11 @@ def kinds() -> list[tuple[str, Sequence[bytes], int]]:
     ]
 
 
-def as_bytes(content: bytes) -> bytes:
-    """A byte string."""
-    out = bytearray()
-    write_bytes(out, content)
-    return bytes(out)
-
-
 def request(method: str, place: int, rest: bytes) -> bytes:
     """A request for one item."""
     out = bytearray(head(0, 1))
     write_integer(out, IDS[method])
     return bytes(out) + as_bytes(TABLE.encode()) + as_bytes(f"key-{place}".encode()) + rest
-
-
-def hello() -> bytes:
-    """Handshake and authorization, of a server that checks no signatures."""
-    out = bytearray()
-    write_text(out, MAGIC)
-    out += head(0, 0) + NULL + head(5, 0) + head(0, 0) + head(0, 1)
-    write_integer(out, IDS["authorizeConnection"])
-    date = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    to_sign = f"AWS4-HMAC-SHA256\n{date}\n{date[:8]}/{REGION}/dax/aws4_request\n{sha256().hexdigest()}"
-    write_text(out, "AKIDEXAMPLE")
-    write_text(out, "0" * 64)
-    return bytes(out) + as_bytes(to_sign.encode()) + NULL + NULL
 
 
 def measure(server: DaxServer, requests: Sequence[bytes], connections: int, count: int) -> Measured:

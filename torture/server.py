@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 READY_SECONDS_MAX = 30.0
 STOP_SECONDS_MAX = 20.0
 _PORT = re.compile(rb"http://127\.0\.0\.1:(\d+)")
+_DAX_PORT = re.compile(rb"dax://127\.0\.0\.1:(\d+)")
 PEAK_RESET = "5"
 """The value for /proc/PID/clear_refs that resets the peak of resident memory."""
 
@@ -63,7 +64,7 @@ class ServerProcess:
         credentials.write_text(CREDENTIALS_TOML)
         self.folder = folder
         self.data = folder / "data"
-        self.port = 0
+        self.port = self.dax_port = 0
         self.client = Client(0)
         started_at = time.perf_counter()
         command = [sys.executable, "-m", module, "serve", "--port", "0"]
@@ -91,9 +92,12 @@ class ServerProcess:
         """Wait until the server has printed its port, and answers there."""
         deadline = time.perf_counter() + READY_SECONDS_MAX
         while time.perf_counter() < deadline:
-            found = _PORT.search((self.folder / "output.txt").read_bytes()[already_said:])
+            said = (self.folder / "output.txt").read_bytes()[already_said:]
+            found = _PORT.search(said)
             if found and not self.port:
                 self.port = int(found[1])
+                node = _DAX_PORT.search(said)
+                self.dax_port = int(node[1]) if node else 0
                 self.client = Client(self.port)
             if self.port and self.answers(READY_SECONDS_MAX):
                 return

@@ -8,6 +8,8 @@ import pytest
 from hashrange.limits import BODY_BYTES_MAX
 from hashrange.operations.registry import OPERATIONS
 from hashrange.wire.chunked_payload import split_chunks
+from hashrange.wire.dax.requests import Frames
+from torture.kinds.dax import greeting
 from torture.kinds.kind import SHORT_BYTES_MAX, Hostile, Kind, web
 from torture.kinds.needs import BATCH, NEEDS, TINY_ITEMS, basis, calls_for
 from torture.kinds.table import BY_NAME, KINDS
@@ -28,9 +30,12 @@ def test_a_kind_is_a_request_that_the_server_can_read(kind: Kind) -> None:
     assert kind.behaviour in BEHAVIOURS
     assert kind.probe in PROBES
     request = kind.make()
-    assert kind.behaviour == "repeat" or not request.then
+    assert kind.behaviour in ("repeat", "dax") or not request.then
     for each in (request, *request.then):
-        if each.raw is None:
+        if kind.behaviour == "dax":
+            frames = Frames()
+            assert len(frames.feed(greeting() + whole_bytes(each, 8000))) == 2
+        elif each.raw is None:
             is_readable(kind, each)
         else:
             assert len(each.body) == each.decoded_bytes

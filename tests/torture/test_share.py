@@ -64,9 +64,10 @@ def test_a_log_that_is_lost_is_found_out(tmp_path: Path) -> None:
     assert not score.figure().is_met
 
 
-def test_a_kind_is_measured_beside_its_control(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["put-number-set-90000", "dax-large-items"])
+def test_a_kind_is_measured_beside_its_control(tmp_path: Path, name: str) -> None:
     said: list[str] = []
-    (figure,) = run_stalls(tmp_path, [BY_NAME["put-number-set-90000"]], 0.1, said.append)
+    (figure,) = run_stalls(tmp_path, [BY_NAME[name]], 0.1, said.append)
     assert figure.answer.startswith("200 (")
     assert figure.max_ms > 0
     assert figure.control_max_ms > 0

@@ -20,8 +20,8 @@ REFUSED = "400 ValidationException"
 Signature = Literal["right", "wrong", "none"]
 Probe = Literal["item", "stream"]
 """The prober's requests: GetItem of a small item, or GetRecords at the end of a stream; see torture/stalls/probes.py."""
-Behaviour = Literal["repeat", "pipeline", "together", "never read", "leave", "arrive", "half body", "idle"]
-"""The clients' behaviour: send and wait for the reply, repeatedly; for the others see torture/stalls/behaviours.py."""
+Behaviour = Literal["repeat", "pipeline", "together", "never read", "leave", "arrive", "half body", "idle", "dax"]
+"""The clients' behaviour: send and wait for the reply, repeatedly, `dax` to a node of DAX; for the others see torture/stalls/behaviours.py."""
 
 
 class Hostile(NamedTuple):

@@ -4,6 +4,7 @@ from torture.kinds import (
     connections,
     control,
     crowds,
+    dax,
     dense,
     expressions,
     forks,
@@ -37,5 +38,6 @@ KINDS: tuple[Kind, ...] = (
     *pages.KINDS,
     *forks.KINDS,
     *shards.KINDS,
+    *dax.KINDS,
 )
 BY_NAME = {kind.name: kind for kind in KINDS}

@@ -12,6 +12,7 @@ from itertools import cycle
 from benchmarks.client import Connection
 from torture.kinds.connections import PIPELINED, PIPELINED_BYTES
 from torture.stalls.crowd import together
+from torture.stalls.dax import repeat_on_node
 from torture.stalls.tally import Tally
 
 TIMEOUT_SECONDS = 120.0
@@ -209,4 +210,5 @@ BEHAVIOURS: dict[str, Run] = {
     "arrive": arrive,
     "half body": half_body,
     "idle": idle,
+    "dax": repeat_on_node,
 }

@@ -103,7 +103,8 @@ def run_slice(
     children: list[Child] = []
     try:
         children.append(Child("prober", probed.port, kind.probe))
-        children.append(Child("hostile", target.port, file, kind.behaviour, kind.clients))
+        port = target.dax_port if kind.behaviour == "dax" else target.port
+        children.append(Child("hostile", port, file, kind.behaviour, kind.clients))
         prober, hostile = children
         probed.forget_peak()
         prober.go()

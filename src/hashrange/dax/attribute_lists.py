@@ -12,11 +12,12 @@ some others have followed, and what names them is not cached. Source: dax.md 1.
 
 from collections.abc import Collection, Hashable, Sequence
 from hashlib import sha256
+from typing import NamedTuple
 
 import msgspec
 
 from hashrange.errors import HashrangeError
-from hashrange.items.steps import spend_decoding, walk
+from hashrange.items.steps import batches, spend_decoding, walk
 from hashrange.store.interface import WholeStore
 from hashrange.wire.dax.reading import BadBytes
 
@@ -30,8 +31,8 @@ PASSING_LISTS_MAX, PASSING_BYTES_MAX = 1_000, 4 * 1024 * 1024
 NAME_BYTES_MAX = 65_535
 NAMES_BYTES_MAX = 400 * 1024
 """Names of a list, with a byte for the value of each: an item has no more."""
-LAYOUTS_MAX = 1_000
-"""Layouts of items of an account that are kept; see `AccountLists.layouts`."""
+LAYOUTS_MAX, LAYOUT_NAMES_MAX = 1_000, 256
+"""Layouts of items of an account that are kept, and the names of the longest of them; see `AccountLists.layouts`."""
 _LIST_BYTES, _NAME_BYTES = 200, 60
 _IDS = 2**30
 """So many ids are given; clients take an id for a signed integer of 32 bits at least."""
@@ -43,6 +44,13 @@ class TooManyLists(HashrangeError):
     """There is no memory for another attribute list of this account."""
 
 
+class _PassingList(NamedTuple):
+    """A list that is known for a while."""
+
+    names: tuple[str, ...]
+    size_bytes: int
+
+
 class AccountLists:
     """The attribute lists of one account."""
 
@@ -52,7 +60,7 @@ class AccountLists:
         self._names: dict[int, tuple[str, ...]] = {EMPTY_ID: ()}
         self._ids: dict[tuple[str, ...], int] = {(): EMPTY_ID}
         self._size_bytes = self._passing_bytes = 0
-        self._passing: dict[int, tuple[str, ...]] = {}
+        self._passing: dict[int, _PassingList] = {}
         """The oldest first."""
         self.passing_uses = 0
         """How many ids of passing lists have been given."""
@@ -72,11 +80,12 @@ class AccountLists:
     def names_of(self, list_id: int) -> Sequence[str]:
         """The names of a list, in order. Raises BadBytes for an unknown id."""
         found = self._names.get(list_id)
-        if found is None:
-            found = self._passing.get(list_id)
-        if found is None:
+        if found is not None:
+            return found
+        passing = self._passing.get(list_id)
+        if passing is None:
             raise BadBytes("an unknown attribute list")
-        return found
+        return passing.names
 
     def define(self, names: tuple[str, ...]) -> int:
         """The id of the list of these names, for a client. Raises TooManyLists, and BadBytes for names that no item has."""
@@ -87,40 +96,48 @@ class AccountLists:
                 size_bytes += own_bytes + 1
                 if own_bytes > NAME_BYTES_MAX or size_bytes > NAMES_BYTES_MAX:
                     raise BadBytes("an attribute list that no item can have")
-            if self.is_full:
-                raise TooManyLists
-        return self.id_of(names)
+        return self.id_of(names, may_pass=False)
 
-    def id_of(self, names: tuple[str, ...]) -> int:
-        """The id of the list of these names, which is made if there is none; see `AttributeLists.write`."""
+    def id_of(self, names: tuple[str, ...], *, may_pass: bool = True) -> int:
+        """The id of the list of these names, which is made if there is none; see `AttributeLists.write`. Gives way.
+
+        `may_pass`: it may be known for a while only. Otherwise raises TooManyLists.
+        """
         found = self._ids.get(names)
         if found is not None:
             return found
-        spend_decoding(16 * len(names))
-        list_id = _first_id(names)
-        while list_id in self._names or self._passing.get(list_id, names) != names:
+        size_bytes, list_id = _size_bytes(names), _first_id(names)
+        found = self._ids.get(names)
+        if found is not None:
+            return found  # another request has made it meanwhile
+        while list_id in self._names or (list_id in self._passing and self._passing[list_id].names != names):
             list_id += 1
         if self.is_full:
-            self._pass(list_id, names)
+            if not may_pass:
+                raise TooManyLists
+            self._pass(list_id, _PassingList(names, size_bytes))
         else:
-            self.add(list_id, names)
+            self._add(list_id, names, size_bytes)
             self._unwritten[self._account, list_id] = names
         return list_id
 
     def add(self, list_id: int, names: tuple[str, ...]) -> None:
         """Take over a list."""
+        self._add(list_id, names, _size_bytes(names))
+
+    def _add(self, list_id: int, names: tuple[str, ...], size_bytes: int) -> None:
         self._names[list_id] = names
         self._ids[names] = list_id
-        self._size_bytes += _size_bytes(names)
+        self._size_bytes += size_bytes
 
-    def _pass(self, list_id: int, names: tuple[str, ...]) -> None:
+    def _pass(self, list_id: int, made: _PassingList) -> None:
         self.passing_uses += 1
         passing = self._passing
         if passing.pop(list_id, None) is None:
-            self._passing_bytes += _size_bytes(names)
-        passing[list_id] = names
+            self._passing_bytes += made.size_bytes
+        passing[list_id] = made
         while len(passing) > 1 and (len(passing) > PASSING_LISTS_MAX or self._passing_bytes > PASSING_BYTES_MAX):
-            self._passing_bytes -= _size_bytes(passing.pop(next(iter(passing))))
+            self._passing_bytes -= passing.pop(next(iter(passing))).size_bytes
 
 
 class AttributeLists:
@@ -182,10 +199,11 @@ class AttributeLists:
 
 
 def _size_bytes(names: tuple[str, ...]) -> int:
-    return _LIST_BYTES + sum([len(name) + _NAME_BYTES for name in names])
+    return _LIST_BYTES + _NAME_BYTES * len(names) + sum([sum(map(len, some)) for some in batches(names)])
 
 
 def _first_id(names: tuple[str, ...]) -> int:
-    """The id of these names, unless another list has it already."""
+    """The id of these names, unless another list has it already. Gives way."""
+    spend_decoding(16 * len(names))
     digest = sha256(msgspec.json.encode(names)).digest()
     return EMPTY_ID + 1 + int.from_bytes(digest[:8], "big") % _IDS

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from hashrange.items.paths import Path
-from hashrange.items.steps import walk
+from hashrange.items.steps import spend, walk
 from hashrange.items.types import Value
 from hashrange.wire.dax.attribute_values import attribute_value_of
 from hashrange.wire.dax.reading import TAG_LIST_INDEX, VALUES_MAX, BadBytes, CborReader, CutOff, Tagged
@@ -28,6 +28,8 @@ _VARIABLE, _PATH = 17, 18
 _CLAUSES = {19: "SET", 20: "ADD", 21: "DELETE", 22: "REMOVE"}
 _ARITHMETIC = {25: "+", 26: "-"}
 _FORMAT = 1
+_NODE_STEPS = 2
+"""Steps that writing an operator, path or place counts as."""
 REMEMBERED_MAX, REMEMBERED_BYTES_MAX = 1_000, 4_096
 """Expressions that are remembered, and the length of the longest of them."""
 TREE_VALUES_MAX = 16_384
@@ -100,13 +102,13 @@ def projected_paths(raw: bytes) -> list[Path]:
     tree, _, _ = _read(raw)
     if tree.__class__ is not list:
         raise BadBytes("a projection that is no list of paths")
-    return [_path(_arguments(node, _PATH)) for node in tree]
+    return [_path(_arguments(node, _PATH)) for node in walk(tree)]
 
 
 def projection_text(paths: Sequence[Path], letter: str) -> ExpressionText:
     """A projection of these paths."""
     writer = _Writer(letter)
-    return ExpressionText(",".join([writer.path(path) for path in paths]), writer.names, {})
+    return ExpressionText(",".join([writer.path(path) for path in walk(paths)]), writer.names, {})
 
 
 def _read(raw: bytes) -> tuple[Any, int, list[Any]]:
@@ -170,7 +172,7 @@ def _opcode(node: Any) -> int:
 def _path(elements: list[Any]) -> Path:
     """The names and list indices of a path."""
     found: list[str | int] = []
-    for element in elements:
+    for element in walk(elements):
         if element.__class__ is str:
             found.append(element)
         elif element.__class__ is Tagged and element.tag == TAG_LIST_INDEX and element.value >= 0:
@@ -195,7 +197,7 @@ class _Writer:
     def path(self, path: Path) -> str:
         """A path, with tokens for its names."""
         text = ""
-        for element in path:
+        for element in walk(path):
             if isinstance(element, int):
                 text += f"[{element}]"
             else:
@@ -211,6 +213,7 @@ class _Writer:
 
     def condition(self, node: Any, above: int = _OR) -> str:
         """A condition. `above`: the operator above it, which decides whether parentheses are needed."""
+        spend(_NODE_STEPS)
         opcode = _opcode(node)
         arguments = node[1:]
         if opcode in _COMPARISONS:
@@ -241,7 +244,7 @@ class _Writer:
         if node.__class__ is not list:
             raise BadBytes("an update that is no list of actions")
         clauses: dict[str, list[str]] = {}
-        for action in node:
+        for action in walk(node):
             word = _CLAUSES.get(_opcode(action))
             if word is None or len(action) != (2 if word == "REMOVE" else 3):
                 raise BadBytes("an action of an update that is none")
@@ -259,6 +262,7 @@ class _Writer:
         return [self._operand(node) for node in nodes]
 
     def _operand(self, node: Any) -> str:
+        spend(_NODE_STEPS)
         opcode = _opcode(node)
         arguments = node[1:]
         if opcode == _PATH:

@@ -10,6 +10,8 @@ ItemKey = tuple[str, str, str, bytes]
 """Account, Region, name of the table, and key in canonical form."""
 SAMPLE = 8
 KEYS_MAX = 1_000
+KEY_BYTES_MAX = 4_096
+"""Length of a table's name and a key together; a key has up to 2,048 and 1,024 bytes, and some that say so."""
 
 
 class HotKeys:
@@ -28,6 +30,8 @@ class HotKeys:
         if self._left:
             return
         self._left = self._draw(1, 2 * SAMPLE)  # a fixed distance would miss keys that come in turns
+        if len(key[2]) + len(key[3]) > KEY_BYTES_MAX:
+            return  # no item has such a key
         self._counts[key] += 1
         if len(self._counts) > KEYS_MAX:
             self._counts = Counter({one: count // 2 for one, count in self._counts.items() if count > 1})

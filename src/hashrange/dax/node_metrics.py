@@ -4,7 +4,6 @@ A minute's counts are recorded when it is over, when somebody reads, and when th
 before. Source: dax.md 3. Metrics of what this server has not got (CPU credits, packets) are not recorded.
 """
 
-from array import array
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -112,12 +111,13 @@ class NodeMetrics:
                 self._record(node, name, "Count" if name in COUNTED else "Bytes", at_seconds, observed)
 
     def _record_latencies(self, node: ObservedNode, at_seconds: int) -> None:
-        latencies = node.caches.latencies_seconds
-        if not latencies:
+        caches = node.caches
+        caches.count_latencies()
+        milliseconds, total_seconds = caches.latencies_ms, caches.latency_seconds
+        if not milliseconds:
             return
-        node.caches.latencies_seconds = array("d")
-        milliseconds = Counter([round(seconds * 1000, 3) for seconds in latencies])
-        observed = StatisticSet(float(len(latencies)), sum(latencies) * 1000, min(milliseconds), max(milliseconds))
+        caches.latencies_ms, caches.latency_seconds = Counter(), 0.0
+        observed = StatisticSet(float(milliseconds.total()), total_seconds * 1000, min(milliseconds), max(milliseconds))
         metric = MetricId(node.account, node.region, OWN_NAMESPACE, LATENCY, _node_dimensions(node))
         self._metrics.record(metric, "Milliseconds", at_seconds, observed, distribution_of(milliseconds.items()))
 

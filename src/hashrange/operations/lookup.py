@@ -68,6 +68,14 @@ async def purge_gone_tables(scope: Scope) -> None:
             await scope.store.catalog.delete(table.schema)
 
 
+def name_of_own_table(scope: Scope, name_or_arn: str) -> str:
+    """The name of a table of the caller's account and Region, if this is its ARN; otherwise the text itself."""
+    match = _TABLE_ARN(name_or_arn)
+    if match is None or match[1] != scope.region or match[2] != scope.account:
+        return name_or_arn
+    return match[3]
+
+
 def table_name(name_or_arn: str) -> str:
     """The table name in a control-plane `TableName`, a name or an ARN; raises `Malformed` for an impossible name.
 

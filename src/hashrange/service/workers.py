@@ -10,6 +10,7 @@ thread, always the same order. This file must not know what the work is. Measure
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol
 
 from greenlet import getcurrent, greenlet
@@ -91,6 +92,8 @@ class Workers:
         """The call whose operation runs now, or the request being decoded, else None. Set by code that runs one."""
         self._collects = True
         self._ends_seconds = 0.0
+        self._has_slice = False
+        """True until the end of a turn of the loop in which `run_in_turn` has begun a slice."""
         self._is_turn_due = False
         self._is_abandoned = False
         steps.install(_look, _queue)
@@ -110,6 +113,26 @@ class Workers:
             return True
         self._ends_seconds = max(self._ends_seconds, self._monotonic() + SHARE_SECONDS)
         return self._enter(self._idle.pop() if self._idle else Worker(self), work, arguments)
+
+    def run_in_turn(self, work: Callable[..., None], *arguments: Any) -> None:
+        """Like `run`, but in a later turn if this turn's slice is over. For input that comes one by one: the first of a turn begins the slice."""
+        if self._loop is None or getcurrent() is not self.hub:
+            work(*arguments)
+            return
+        if not self._has_slice:
+            self._has_slice = True
+            self.begin_turn()
+            self._loop.call_soon(self._end_slice)
+        if self.is_over(self._monotonic()):
+            self.run_next(partial(self._run_put_off, work, *arguments))
+        else:
+            self.run(work, *arguments)
+
+    def _run_put_off(self, work: Callable[..., None], *arguments: Any) -> None:
+        self.run(work, *arguments)
+
+    def _end_slice(self) -> None:
+        self._has_slice = False
 
     def run_later(self, work: Callable[[], None]) -> None:
         """Call `work` in a worker in a later turn of the loop, after work that has given way before."""

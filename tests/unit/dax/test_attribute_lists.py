@@ -7,6 +7,7 @@ import pytest
 
 from hashrange.dax import attribute_lists
 from hashrange.testing import Database
+from hashrange.wire.dax.reading import BadBytes
 from tests.support.dax_client import DaxClient, DaxError, authorization, expression, path, value
 
 KEY = cbor2.dumps("Nina") + b"\xc1\x1c\x00\x00"
@@ -75,3 +76,28 @@ def test_a_reset_drops_the_lists_of_accounts_without_clients(
     assert dax.call("defineAttributeList", list_id) == ["one"]
     with other(database) as client, pytest.raises(DaxError, match="an unknown attribute list"):
         client.call("defineAttributeList", other_id)
+
+
+def test_passing_lists_are_known_until_some_others_have_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attribute_lists, "LISTS_BYTES_MAX", -1)
+    monkeypatch.setattr(attribute_lists, "PASSING_LISTS_MAX", 2)
+    lists = attribute_lists.AccountLists("000000000000", {})
+    ids = [lists.id_of((name,)) for name in "abc"]
+    assert [lists.names_of(one) for one in ids[1:]] == [("b",), ("c",)]
+    with pytest.raises(BadBytes, match="an unknown attribute list"):
+        lists.names_of(ids[0])
+    monkeypatch.setattr(attribute_lists, "PASSING_BYTES_MAX", 1)
+    last = lists.id_of(("d",))
+    assert lists.names_of(last) == ("d",), "the newest one is known in any case"
+    with pytest.raises(BadBytes, match="an unknown attribute list"):
+        lists.names_of(ids[2])
+
+
+def test_a_reset_drops_the_lists_of_an_account_that_is_full(
+    database: Database, dax: DaxClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    list_id = dax.call("defineAttributeListId", ["one"])
+    monkeypatch.setattr(attribute_lists, "LISTS_BYTES_MAX", 0)
+    database.reset()
+    with pytest.raises(DaxError, match="an unknown attribute list"):
+        dax.call("defineAttributeList", list_id)

@@ -6,7 +6,7 @@ import pytest
 
 from hashrange.dax.hot_keys import ItemKey
 from hashrange.dax.lru import ENTRY_BYTES, LruCache
-from hashrange.dax.node_caches import REPLICATED_SHARE_MAX, REPLICATION_SECONDS, NodeCaches
+from hashrange.dax.node_caches import REPLICATED_SHARE_MAX, REPLICATION_SECONDS, NodeCaches, PassingContent
 from hashrange.dax.node_host import NodeTerms
 
 
@@ -171,3 +171,20 @@ def test_what_waits_too_long_in_line_is_known_early_and_in_order() -> None:
     last = peer.item(key_of(1))
     assert last is not None
     assert last.content == bytes([9]) * 500
+
+
+def test_an_item_whose_list_is_passing_is_not_known_afterwards() -> None:
+    (node,) = cluster(Now(), 1)
+    node.written(key_of(1), b"a")
+    node.written(key_of(1), PassingContent(b"b"))
+    assert content(node, 1) is ...
+    node.keep_item(key_of(1), PassingContent(b"c"))
+    assert content(node, 1) is ...
+
+
+def test_a_write_through_another_node_counts_as_one() -> None:
+    """Whoever has begun before it may not keep what it knows."""
+    one, two, _ = cluster(Now())
+    before = two.writes
+    one.written(key_of(1), b"a")
+    assert two.writes > before

@@ -9,6 +9,7 @@ import pytest
 from hashrange.items import steps
 from hashrange.service import workers
 from hashrange.testing import Database
+from hashrange.wire.dax import requests
 from hashrange.wire.dax.reading import REQUEST_VALUES_MAX, VALUES_MAX, BadBytes, CborReader
 from hashrange.wire.dax.requests import STRANGER_BYTES_MAX, Frames
 from tests.support.dax_client import (
@@ -142,3 +143,12 @@ def test_actions_of_a_transaction_of_a_wrong_type(dax: DaxClient, wrong: Any) ->
                 "transactWriteItems",
                 [operation], [b"music"], [KEY], [cbor2.dumps(1)], None, [on_failure], [None], [None], None,
             )  # fmt: skip
+
+
+def test_the_begin_of_a_frame_is_skimmed_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    frames = Frames()
+    frames.feed(HANDSHAKE)
+    spent: list[int] = []
+    monkeypatch.setattr(requests, "spend", spent.append)
+    assert frames.feed((LIST_ID + array(100_000))[:-1]) == []
+    assert sum(spent) >= 40_000

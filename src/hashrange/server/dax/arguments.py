@@ -13,6 +13,7 @@ from hashrange.dax.expression_text import (
 from hashrange.errors import RequestFault
 from hashrange.expressions.projection import compile_projection
 from hashrange.items.paths import Path
+from hashrange.items.steps import walk
 from hashrange.wire.dax.reading import BadBytes
 
 PROJECTION, CONSISTENT_READ, CAPACITY, CONDITION, COLLECTION_METRICS, RETURN_VALUES, UPDATE = 0, 2, 3, 4, 6, 7, 8
@@ -117,7 +118,10 @@ def add_expression(members: OperationMembers, name: str, expression: ExpressionT
     if expression.names:
         members.setdefault("ExpressionAttributeNames", {}).update(expression.names)
     if expression.values:
-        members.setdefault("ExpressionAttributeValues", {}).update(expression.values)
+        known = members.setdefault("ExpressionAttributeValues", expression.values)
+        if known is not expression.values:
+            for token, value in walk(expression.values.items()):
+                known[token] = value
 
 
 def add_condition(members: OperationMembers, name: str, raw: Any, letter: str) -> None:

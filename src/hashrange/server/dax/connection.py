@@ -5,7 +5,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol, cast
 
-from hashrange.dax.node_caches import NodeCaches
+from hashrange.dax.node_caches import LATENCIES_MAX, NodeCaches
+from hashrange.items.steps import look
 from hashrange.operations.operation import Scope
 from hashrange.server.dax.authorization import DaxRefusal
 from hashrange.server.known_keys import KnownKey
@@ -17,6 +18,10 @@ WRITE_BUFFER_BYTES_MAX = 1024 * 1024
 
 SHORT_BYTES = 8 * 1024
 """Bytes that are read and whose requests are begun at once; longer ones in a worker, which gives way."""
+
+
+LONG_REPLY_BYTES = 256 * 1024
+"""A reply above this length is handed over with a look at the clock before."""
 
 
 class DaxAnswer(Protocol):
@@ -57,7 +62,7 @@ class DaxRequestHandler(Protocol):
         ...
 
     def run_long(self, work: Callable[..., None], *arguments: Any) -> None:
-        """Call `work` in a worker."""
+        """Call `work` in a worker, now or in a later turn."""
         ...
 
     def refusal_of(self, connection: "DaxConnection") -> bytes:
@@ -181,7 +186,10 @@ class DaxConnection(asyncio.Protocol):
         if requests:
             self.late_turns = 0
             self._requests += requests
-            self._go_on()
+            if len(requests) > 1 and frames.is_trusted:
+                self._handler.run_long(self._go_on)
+            else:
+                self._go_on()
             if not frames.is_trusted or self.scope is None:
                 frames.is_trusted = self.scope is not None
                 left = frames.take_left()
@@ -225,7 +233,7 @@ class DaxConnection(asyncio.Protocol):
             self.abort()
 
     def _go_on(self) -> None:
-        """Begin the next request, unless one is in work, or the client reads too slowly; read more once all have begun."""
+        """Begin the next request, unless one is in work, or the client reads too slowly; read more once all have begun. Gives way."""
         if self._is_going_on:
             return
         self._is_going_on = True
@@ -238,6 +246,8 @@ class DaxConnection(asyncio.Protocol):
                 self._is_waiting = True
                 self._began_seconds = self._now()
                 self._handler.begin(self, request)
+            if requests:
+                look()
         self._is_going_on = False
         if bool(requests) != self._is_held:
             self._hold()
@@ -254,15 +264,20 @@ class DaxConnection(asyncio.Protocol):
                 transport.resume_reading()
 
     def send(self, content: bytes) -> None:
-        """Send the reply to the request in work, and begin the next one. Does nothing if it has been sent already."""
+        """Send the reply to the request in work, and begin the next one. Does nothing if it has been sent already. Gives way before a long one."""
+        if len(content) > LONG_REPLY_BYTES:
+            look()
         if self._is_waiting and self._transport is not None and not self.is_over:
             self._is_waiting = False
             if self._frames.wants_frames:
                 content = framed(content)
             caches = self._handler.caches
             caches.sent_bytes += len(content)
-            if caches.latencies_seconds is not None:
-                caches.latencies_seconds.append(self._now() - self._began_seconds)
+            latencies = caches.latencies_seconds
+            if latencies is not None:
+                latencies.append(self._now() - self._began_seconds)
+                if len(latencies) >= LATENCIES_MAX:
+                    caches.count_latencies()
             self._transport.write(content)
             if self._requests:
                 self._handler.run_long(self._go_on)

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from hashrange.dax.attribute_lists import LAYOUTS_MAX, AttributeLists, TooManyLists
+from hashrange.dax.attribute_lists import LAYOUT_NAMES_MAX, LAYOUTS_MAX, AttributeLists, TooManyLists
 from hashrange.dax.hot_keys import ItemKey
 from hashrange.dax.node_caches import NodeCaches, PassingContent
 from hashrange.errors import THROTTLED, ApiError, ResourceNotFoundException
@@ -30,6 +30,8 @@ from hashrange.wire.dax.requests import DaxRequest
 from hashrange.wire.dax.writing import MAP, head, write_bytes, write_integer, write_text
 
 FAULT_STATUS = 500
+GET_ITEM = "getItem"
+"""The method that begins outside of workers: if the cache knows the item, its reply takes a few microseconds."""
 
 
 class NodeEndpoint(NamedTuple):
@@ -93,8 +95,8 @@ class DaxNode:
             connection.temporary_key = found.temporary
 
     def run_long(self, work: Callable[..., None], *arguments: Any) -> None:
-        """Call `work` in a worker."""
-        self.service.workers.run(work, *arguments)
+        """Call `work` in a worker, now or in a later turn."""
+        self.service.workers.run_in_turn(work, *arguments)
 
     def refusal_of(self, connection: DaxConnection) -> bytes:
         """The reply to a client that is not let in, or has not said who it is."""
@@ -104,7 +106,7 @@ class DaxNode:
         return unauthorized(connection.refusal)
 
     def begin(self, connection: DaxConnection, request: DaxRequest) -> None:
-        """Answer a request, now or later."""
+        """Answer a request, now or later: in a worker, except for what is always short."""
         key = connection.temporary_key
         if key is not None and self._shared.known_keys is not None and self._shared.known_keys.is_expired(key):
             connection.scope, connection.refusal, connection.temporary_key = None, EXPIRED, None
@@ -113,13 +115,23 @@ class DaxNode:
             connection.send(self.refusal_of(connection))
             return
         self.caches.counts["TotalRequestCount"] += 1
+        method, arguments = request
         try:
-            if request.method == "endpoints":
+            if method == GET_ITEM:
+                self._methods[method](self, scope, arguments, connection)
+            elif method == "endpoints":
                 connection.send(_endpoints_reply(self._endpoints(), connection.local_host))
             else:
-                self._methods[request.method](self, scope, request.arguments, connection)
+                self.run_long(self.answer, self._methods[method], scope, arguments, connection)
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an answer
             connection.send(self.error(error))
+
+    def answer(self, method: Method, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
+        """Answer by this method, or with its error."""
+        try:
+            method(self, scope, arguments, answer)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an answer
+            answer.send(self.error(error))
 
     def error(self, error: BaseException, write_item: WriteItem | None = None, wording: Any = "bare") -> bytes:
         """The reply for an error, which is counted."""
@@ -142,19 +154,7 @@ class DaxNode:
         def write_error(error: BaseException, wording: Any) -> bytes:
             return self.error(error, write_item, wording)
 
-        self.service.workers.begin_turn()
-        is_small_read = operation == "GetItem"
-        run(
-            self.service,
-            scope,
-            operation,
-            members,
-            answer,
-            write,
-            write_error,
-            self.deliver,
-            is_small_read=is_small_read,
-        )
+        run(self.service, scope, operation, members, answer, write, write_error, self.deliver)
 
     def deliver(self, answer: DaxAnswer, content: bytes) -> None:
         """Send a reply, once the attribute lists that it names are durable."""
@@ -179,23 +179,24 @@ class DaxNode:
     # --- items ----------------------------------------------------------------------------------
 
     def item_key(self, scope: Scope, table: str, key: bytes) -> ItemKey:
-        """The name of an item in caches."""
+        """The name of an item in caches. `table`: its name, not its ARN."""
         return (scope.account, scope.region, table, key)
 
     def content_of(self, scope: Scope, shape: TableShape, item: Item) -> bytes:
-        """An item as caches keep it, or as `PassingContent`, which they do not keep."""
+        """An item as caches keep it, or as `PassingContent`, which they do not keep. Gives way."""
         lists, names, is_passing = self.lists.of(scope.account), tuple(item), False
-        layout = lists.layouts.get((shape, names))
+        is_long = len(names) > LAYOUT_NAMES_MAX
+        layout = None if is_long else lists.layouts.get((shape, names))
         if layout is None:
             uses = lists.passing_uses
             layout = item_layout(shape.schema, names, lists.id_of)
             is_passing = lists.passing_uses != uses
-            if not is_passing:
+            if not is_passing and not is_long:
                 if len(lists.layouts) >= LAYOUTS_MAX:
                     lists.layouts.clear()
                 lists.layouts[shape, names] = layout
         out = bytearray(layout[0])
-        for name in layout[1]:
+        for name in walk(layout[1]):
             write_attribute_value(out, item[name])
         return PassingContent(out) if is_passing else bytes(out)
 

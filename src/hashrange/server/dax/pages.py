@@ -1,21 +1,26 @@
 """Query and Scan through DAX: replies from the query cache by all that a request asks, or from DynamoDB."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
 from hashrange.items.paths import Path
-from hashrange.items.rows import decode_row
 from hashrange.operations.items.conditions import check_key_paths
+from hashrange.operations.lookup import name_of_own_table
 from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Scope
 from hashrange.server.dax import results
 from hashrange.server.dax.arguments import (
-    CAPACITY,
     CONSISTENT_READ,
+    FILTER,
+    FORWARD,
     INDEX_NAME,
+    LIMIT,
     PROJECTION,
+    SEGMENT,
+    SELECT,
     START_KEY,
+    TOTAL_SEGMENTS,
     DaxOptions,
     OperationMembers,
     add_condition,
@@ -35,8 +40,8 @@ from hashrange.wire.dax.keys import read_index_key
 from hashrange.wire.dax.reading import BadBytes
 from hashrange.wire.dax.writing import BREAK
 
-_REDUNDANT = (1, 4, 5, CAPACITY)
-"""Options that do not change the items of a reply: names and values that are in expressions already, and what is reported."""
+_ASKING = (PROJECTION, START_KEY, FILTER, INDEX_NAME, LIMIT, FORWARD, SELECT, SEGMENT, TOTAL_SEGMENTS)
+"""Options that change the items of a reply."""
 _PLAIN = frozenset([bytes, str, int, bool, type(None)])
 """Types of conditions and of the other options."""
 
@@ -65,10 +70,11 @@ def _page(
     name, caches = text_of(raw_name), node.caches
     cache_key = None
     if not options.get(CONSISTENT_READ):
-        asked = [(option, value) for option, value in options.items() if option not in _REDUNDANT]
-        if not {value.__class__ for pair in asked for value in pair} | {key_condition.__class__} <= _PLAIN:
+        asked = [(option, options[option]) for option in _ASKING if option in options]
+        if not {value.__class__ for _, value in asked} | {key_condition.__class__} <= _PLAIN:
             raise BadBytes("a condition or an option of an unexpected type")
-        cache_key = (scope.account, scope.region, operation, name, key_condition, frozenset(asked))
+        table = name_of_own_table(scope, name) if ":" in name else name
+        cache_key = (scope.account, scope.region, operation, table, key_condition, tuple(asked))
         known = caches.reply(cache_key, operation)
         if known is not None:
             consumed = None
@@ -129,18 +135,27 @@ def _write_page(
     parts: results.Parts = {}
     uses = node.lists.of(scope.account).passing_uses
     if "Items" in reply:
-        parts[results.ITEMS] = results.found_items(
-            shape, map(decode_row, reply["Items"]), paths, partial(node.content_of, scope)
-        )
+        parts[results.ITEMS] = results.found_items(shape, reply["Items"], paths, partial(node.content_of, scope))
     parts[results.COUNT] = results.as_integer(reply["Count"])
     parts[results.SCANNED_COUNT] = results.as_integer(reply["ScannedCount"])
     if "LastEvaluatedKey" in reply:
         parts[results.LAST_KEY] = results.last_key(shape, reply["LastEvaluatedKey"], is_index=is_index)
     content = results.result(parts)
     if cache_key is not None and node.lists.of(scope.account).passing_uses == uses:
-        node.caches.keep_reply(cache_key, len(repr(cache_key)), content)
+        node.caches.keep_reply(cache_key, _size_bytes(cache_key), content)
     consumed = reply.get("ConsumedCapacity")
     return _with_capacity(content, None if consumed is None else results.capacity(consumed))
+
+
+def _size_bytes(cache_key: Iterable[Any]) -> int:
+    """Memory of the bytes and texts of a key."""
+    size_bytes = 0
+    for part in cache_key:
+        if part.__class__ is tuple:
+            size_bytes += _size_bytes(part)
+        elif part.__class__ is bytes or part.__class__ is str:
+            size_bytes += len(part)
+    return size_bytes
 
 
 def _with_capacity(content: bytes, consumed: bytes | None) -> bytes:

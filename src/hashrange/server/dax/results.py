@@ -1,10 +1,12 @@
 """How are results written? The members of a reply of DynamoDB as DAX's clients read them, after the empty array that says success. Source: dax.md 1."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hashrange.items.paths import Path
-from hashrange.items.types import Item, Value
+from hashrange.items.rows import decode_row
+from hashrange.items.steps import PIECE_BYTES, sort, walk
+from hashrange.items.types import Item, Row, Value
 from hashrange.server.dax.tables import TableShape
 from hashrange.wire.dax.attribute_values import write_attribute_value
 from hashrange.wire.dax.keys import IdOf, index_key_bytes
@@ -20,6 +22,7 @@ from hashrange.wire.dax.writing import (
     write_integer,
     write_text,
 )
+from hashrange.wire.piecewise import free
 
 SUCCESS = b"\x80"
 NOTHING = SUCCESS + NULL
@@ -56,11 +59,12 @@ def as_integer(number: int) -> bytes:
 
 def projected(item: Item, paths: Sequence[Path]) -> bytes:
     """The values at paths, by the place of each path; paths that lead nowhere are left out."""
-    found = [(place, value) for place, path in enumerate(paths) if (value := _value_at(item, path)) is not None]
     out = bytearray(OPEN_MAP)
-    for place, value in found:
-        write_integer(out, place)
-        write_attribute_value(out, value)
+    for place, path in enumerate(walk(paths)):
+        value = _value_at(item, path)
+        if value is not None:
+            write_integer(out, place)
+            write_attribute_value(out, value)
     return bytes(out + BREAK)
 
 
@@ -79,32 +83,39 @@ def _value_at(item: Item, path: Path) -> Value | None:
     return value
 
 
+def free_item(item: Item, row: Row) -> None:
+    """Free an item decoded from this row, piece by piece if it is long. Do not use it again."""
+    if len(row) > PIECE_BYTES:
+        free(item)
+
+
 def found_items(
     shape: TableShape,
-    items: Iterable[Item],
+    rows: Sequence[Row],
     paths: Sequence[Path] | None,
     content_of: Callable[[TableShape, Item], bytes],
 ) -> bytes:
     """The items of a page: key and rest of each, or the values at paths."""
-    count, out = 0, bytearray()
-    for item in items:
-        count += 1
+    out = bytearray(head(ARRAY, len(rows)))
+    for row in walk(rows):
+        item = decode_row(row)
         if paths is not None:
             out += projected(item, paths)
         else:
             out += head(ARRAY, 2)
             write_bytes(out, shape.key_of(item))
             write_bytes(out, content_of(shape, item))
-    return head(ARRAY, count) + bytes(out)
+        free_item(item, row)
+    return bytes(out)
 
 
 def updated(attributes: Item, id_of: IdOf) -> bytes:
     """The attributes of UPDATED_OLD and UPDATED_NEW, by their places in an attribute list."""
-    names = tuple(sorted(attributes))
+    names = tuple(sort(attributes))
     out = bytearray()
     write_integer(out, id_of(names))
     out += OPEN_MAP
-    for place, name in enumerate(names):
+    for place, name in enumerate(walk(names)):
         write_integer(out, place)
         write_attribute_value(out, attributes[name])
     return as_bytes(bytes(out + BREAK))

@@ -1,12 +1,16 @@
 """GetItem, PutItem, UpdateItem and DeleteItem through DAX: reads from the item cache, writes through it."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from hashrange.dax.hot_keys import ItemKey
+from hashrange.dax.node_caches import CachedItem
 from hashrange.items.rows import decode_row
+from hashrange.items.steps import walk
 from hashrange.items.types import Item
 from hashrange.items.values import check_item
+from hashrange.operations.lookup import name_of_own_table
 from hashrange.operations.meter import ChangeUsage, Meter
 from hashrange.operations.operation import Scope
 from hashrange.operations.reply import plain_values
@@ -38,21 +42,30 @@ _FROM_CACHE, _ENDS = results.SUCCESS + OPEN_MAP + b"\x00", BREAK
 
 
 def answer_get_item(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
-    """An item from the cache, or from DynamoDB, whole, so that the cache knows it for every projection."""
+    """An item from the cache: if it is asked for whole, at once, otherwise by `_read_item`, in a worker."""
     name, raw_key, options = text_of(arguments[0]), bytes_of(arguments[1]), options_of(arguments[2])
     caches = node.caches
     caches.counts["GetItemRequestCount"] += 1
-    is_consistent = bool(options.get(CONSISTENT_READ))
-    key = node.item_key(scope, name, raw_key)
-    if not is_consistent:
-        known = caches.item(key)
+    known = None
+    if not options.get(CONSISTENT_READ):
+        known = caches.item(node.item_key(scope, name_of_own_table(scope, name) if ":" in name else name, raw_key))
         if known is not None and PROJECTION not in options and not wants_capacity(options):
             content = known.content
             answer.send(results.NOTHING if content is None else _FROM_CACHE + results.as_bytes(content) + _ENDS)
             return
+    node.run_long(node.answer, partial(_read_item, known=known), scope, arguments, answer)
+
+
+def _read_item(
+    node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer, *, known: CachedItem | None
+) -> None:
+    """An item from the cache, or from DynamoDB, whole, so that the cache knows it for every projection."""
+    name, raw_key, options = text_of(arguments[0]), bytes_of(arguments[1]), options_of(arguments[2])
+    caches = node.caches
+    is_consistent = bool(options.get(CONSISTENT_READ))
     shape = node.shapes.find(scope, name)
     paths = paths_of(options.get(PROJECTION))
-    key = node.item_key(scope, name, shape.canonical(raw_key))
+    key = node.item_key(scope, shape.name, shape.canonical(raw_key))
     if not is_consistent:
         if known is None and key[3] != raw_key:
             known = caches.item(key)
@@ -78,8 +91,9 @@ def answer_get_item(node: DaxNode, scope: Scope, arguments: list[Any], answer: D
         if not is_consistent and caches.writes == writes:
             caches.keep_item(key, content)
         parts: results.Parts = {}
-        if item is not None and content is not None:
+        if row is not None and item is not None and content is not None:
             parts[results.ITEM] = results.as_bytes(content) if paths is None else results.projected(item, paths)
+            results.free_item(item, row)
         if "ConsumedCapacity" in reply:
             parts[results.CAPACITY] = results.capacity(reply["ConsumedCapacity"])
         return results.result(parts)
@@ -96,7 +110,9 @@ def _item_part(node: DaxNode, scope: Scope, shape: TableShape, raw_key: bytes, c
 
 def cached_item(node: DaxNode, scope: Scope, shape: TableShape, raw_key: bytes, content: bytes) -> Item:
     """A cached item with its key, canonical."""
-    return check_item({**shape.key_item(raw_key), **read_dax_item(content, node.lists.of(scope.account).names_of)})[0]
+    item = read_dax_item(content, node.lists.of(scope.account).names_of)
+    item.update(shape.key_item(raw_key))
+    return check_item(item)[0]
 
 
 def answer_put_item(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
@@ -109,7 +125,8 @@ def answer_put_item(node: DaxNode, scope: Scope, arguments: list[Any], answer: D
     )
     node.caches.counts["PutItemRequestCount"] += 1
     shape = node.shapes.find(scope, name)
-    item = {**read_dax_item(bytes_of(raw_item), node.lists.of(scope.account).names_of), **shape.key_item(raw_key)}
+    item = read_dax_item(bytes_of(raw_item), node.lists.of(scope.account).names_of)
+    item.update(shape.key_item(raw_key))
     _write(node, scope, "PutItem", shape, {"TableName": name, "Item": item}, options, answer)
 
 
@@ -128,7 +145,7 @@ def answer_delete_item(node: DaxNode, scope: Scope, arguments: list[Any], answer
     name, raw_key, options = text_of(arguments[0]), bytes_of(arguments[1]), options_of(arguments[2])
     node.caches.counts["DeleteItemRequestCount"] += 1
     shape = node.shapes.find(scope, name)
-    deleted = [node.item_key(scope, name, shape.canonical(raw_key))]
+    deleted = [node.item_key(scope, shape.name, shape.canonical(raw_key))]
     _write(
         node, scope, "DeleteItem", shape, {"TableName": name, "Key": shape.key_item(raw_key)}, options, answer, deleted
     )
@@ -147,9 +164,10 @@ def _write(
     add_condition(members, "ConditionExpression", options.get(CONDITION), "c")
     add_reporting(members, options)
     return_values = members.get("ReturnValues")
+    writes = node.caches.writes
 
     def write(reply: dict[str, Any], meter: Meter) -> bytes:
-        keep_written(node, scope, meter, deleted)
+        keep_written(node, scope, meter, writes, deleted)
         parts: results.Parts = {}
         if "Attributes" in reply:
             attributes = plain_values(reply["Attributes"])
@@ -170,17 +188,26 @@ def _add_reported(parts: results.Parts, reply: Mapping[str, Any]) -> None:
         parts[results.COLLECTION_METRICS] = results.collection_metrics_bytes(reply["ItemCollectionMetrics"])
 
 
-def keep_written(node: DaxNode, scope: Scope, meter: Meter, deleted: Iterable[ItemKey] = ()) -> None:
-    """Keep what a request has written, as its meter knows it. `deleted`: keys of its deletes, which are forgotten even if there was no item."""
+def keep_written(node: DaxNode, scope: Scope, meter: Meter, writes: int, deleted: Iterable[ItemKey] = ()) -> None:
+    """Keep what a request has written, as its meter knows it. `deleted`: keys of its deletes, which are forgotten even if there was no item.
+
+    `writes`: those of the caches when the request began. If there were others since, because this gave way, they may have
+    written the same items later, so these are forgotten.
+    """
+    caches = node.caches
+    is_newest = caches.writes == writes
     for key in deleted:
-        node.caches.written(key, None)
-    for usage in meter:
+        caches.written(key, None)
+    for usage in walk(meter):
         if isinstance(usage, ChangeUsage) and usage.change.new is not None:
             shape = node.shapes.of(usage.change.table)
+            own_writes = caches.writes
             item = decode_row(usage.change.new)
-            node.caches.written(
-                node.item_key(scope, usage.name, shape.key_of(item)), node.content_of(scope, shape, item)
-            )
+            key = node.item_key(scope, shape.name, shape.key_of(item))
+            content = node.content_of(scope, shape, item)
+            is_newest = is_newest and caches.writes == own_writes
+            caches.written(key, content if is_newest else None)
+            results.free_item(item, usage.change.new)
 
 
 METHODS: Mapping[str, Method] = {

@@ -19,12 +19,13 @@ KNOWN_MAX = 1_000
 class TableShape:
     """The keys of one table."""
 
-    __slots__ = ("_has_spellings", "schema", "table")
+    __slots__ = ("_has_spellings", "name", "schema", "table")
 
     def __init__(self, table: OpenTable) -> None:
         keys = table.keys
         names, types = keys.partition_names + keys.sort_names, keys.partition_types + keys.sort_types
         self.table = table
+        self.name = table.schema.name
         self.schema = [KeyAttribute(name, kind) for name, kind in zip(names, types, strict=True)]
         self._has_spellings = "N" in types or len(names) > 1
 

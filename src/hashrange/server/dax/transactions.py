@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from hashrange.items.steps import walk
 from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Scope
 from hashrange.operations.reply import plain_values
@@ -45,14 +46,14 @@ def answer_transact_get_items(node: DaxNode, scope: Scope, arguments: list[Any],
     projections = [None] * len(places) if arguments[2] is None else list_of(arguments[2])
     if len(projections) != len(places):
         raise BadBytes("arrays of different lengths")
-    paths = [paths_of(raw) for raw in projections]
+    paths = [paths_of(raw) for raw in walk(projections)]
     members = _gets(places)
     add_reporting(members, options_of(arguments[3]))
 
     def write(reply: dict[str, Any], meter: Meter) -> bytes:
         del meter
         elements = []
-        for place, own_paths, response in zip(places, paths, reply["Responses"], strict=True):
+        for place, own_paths, response in walk(list(zip(places, paths, reply["Responses"], strict=True))):
             item = plain_values(response["Item"]) if "Item" in response else None
             if item is None:
                 elements.append(NULL)
@@ -60,6 +61,7 @@ def answer_transact_get_items(node: DaxNode, scope: Scope, arguments: list[Any],
                 elements.append(results.projected(item, own_paths))
             else:
                 elements.append(results.as_bytes(node.content_of(scope, place.shape, item)))
+                results.free_item(item, response["Item"])
         consumed = [results.capacity_map(one) for one in reply.get("ConsumedCapacity", ())]
         return results.SUCCESS + head(ARRAY, 2) + results.array(elements) + results.array(consumed)
 
@@ -67,14 +69,17 @@ def answer_transact_get_items(node: DaxNode, scope: Scope, arguments: list[Any],
 
 
 def _places(node: DaxNode, scope: Scope, tables: Any, keys: Any) -> list[_Place]:
-    names, raw_keys = [text_of(name) for name in list_of(tables)], [bytes_of(key) for key in list_of(keys)]
+    names, raw_keys = [text_of(name) for name in walk(list_of(tables))], [bytes_of(key) for key in walk(list_of(keys))]
     if len(names) != len(raw_keys):
         raise BadBytes("arrays of different lengths")
-    return [_Place(name, node.shapes.find(scope, name), key) for name, key in zip(names, raw_keys, strict=True)]
+    pairs = list(zip(names, raw_keys, strict=True))
+    return [_Place(name, node.shapes.find(scope, name), key) for name, key in walk(pairs)]
 
 
 def _gets(places: list[_Place]) -> OperationMembers:
-    return {"TransactItems": [{"Get": {"TableName": one.table, "Key": one.shape.key_item(one.key)}} for one in places]}
+    return {
+        "TransactItems": [{"Get": {"TableName": one.table, "Key": one.shape.key_item(one.key)}} for one in walk(places)]
+    }
 
 
 def answer_transact_write_items(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
@@ -88,7 +93,7 @@ def answer_transact_write_items(node: DaxNode, scope: Scope, arguments: list[Any
     options = options_of(raw_options)
     budget = ValueBudget()
     members: OperationMembers = {
-        "TransactItems": [_action(node, scope, budget, *row) for row in zip(places, *columns, strict=True)]
+        "TransactItems": [_action(node, scope, budget, *row) for row in walk(list(zip(places, *columns, strict=True)))]
     }
     if options.get(TOKEN) is not None:
         members["ClientRequestToken"] = text_of(options[TOKEN])
@@ -130,8 +135,8 @@ def _action(
         raise BadBytes("an unknown action of a transaction")
     action: OperationMembers = {"TableName": place.table}
     if kind == "Put":
-        values = read_dax_item(bytes_of(raw_item), node.lists.of(scope.account).names_of, budget)
-        action["Item"] = {**values, **place.shape.key_item(place.key)}
+        item = action["Item"] = read_dax_item(bytes_of(raw_item), node.lists.of(scope.account).names_of, budget)
+        item.update(place.shape.key_item(place.key))
     else:
         action["Key"] = place.shape.key_item(place.key)
     if kind == "Update":
@@ -146,16 +151,20 @@ def _action(
 
 def _keep_again(node: DaxNode, scope: Scope, places: list[_Place]) -> None:
     """Read the items that a transaction has written, and keep them. This consumes capacity; if it fails, they are forgotten."""
-    keys = [node.item_key(scope, place.table, place.shape.canonical(place.key)) for place in places]
+    keys = [node.item_key(scope, place.shape.name, place.shape.canonical(place.key)) for place in places]
     for key in keys:
         node.caches.drop_item(key)
+    writes = node.caches.writes
 
     def write(reply: dict[str, Any], meter: Meter) -> bytes:
         del meter
+        is_newest = node.caches.writes == writes
         for key, place, response in zip(keys, places, reply["Responses"], strict=True):
+            own_writes = node.caches.writes
             item = plain_values(response["Item"]) if "Item" in response else None
             content = None if item is None else node.content_of(scope, place.shape, item)
-            node.caches.written(key, content)
+            is_newest = is_newest and node.caches.writes == own_writes
+            node.caches.written(key, content if is_newest else None)
         return b""
 
     node.ask(scope, "TransactGetItems", _gets(places), Silence(), write)

@@ -84,7 +84,7 @@ def _member_of(name: str, value: Any) -> str:
 
 
 def write_attribute_value(out: bytearray, value: Value) -> None:
-    """Append a canonical attribute value."""
+    """Append a canonical attribute value. Gives way."""
     ((kind, content),) = value.items()
     if kind == "S":
         write_text(out, content)
@@ -100,7 +100,7 @@ def write_attribute_value(out: bytearray, value: Value) -> None:
         write_attributes(out, content)
     elif kind == "L":
         out += head(ARRAY, len(content))
-        for element in content:
+        for element in walk(content):
             write_attribute_value(out, element)
     else:
         _write_set(out, kind, content)
@@ -109,14 +109,14 @@ def write_attribute_value(out: bytearray, value: Value) -> None:
 def write_attributes(out: bytearray, attributes: Item) -> None:
     """Append a map of attributes."""
     out += head(MAP, len(attributes))
-    for name, value in attributes.items():
+    for name, value in walk(attributes.items()):
         write_text(out, name)
         write_attribute_value(out, value)
 
 
 def _write_set(out: bytearray, kind: str, members: list[str]) -> None:
     out += head(TAG, _SET_TAGS[kind]) + head(ARRAY, len(members))
-    for member in members:
+    for member in walk(members):
         if kind == "SS":
             write_text(out, member)
         elif kind == "NS":

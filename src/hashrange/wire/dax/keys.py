@@ -4,7 +4,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from hashrange.items.steps import walk
+from hashrange.items.steps import sort, walk
 from hashrange.items.types import Item, Value
 from hashrange.wire.dax.attribute_values import attribute_value_of, attributes_of, number_text, write_attribute_value
 from hashrange.wire.dax.lex_decimal import read_lex_decimal, write_lex_decimal
@@ -98,7 +98,7 @@ def read_index_key(raw: bytes) -> Item:
 def index_key_bytes(attributes: Item) -> bytes:
     """The last key of a page of an index: a map of indefinite length, which is the only form that some clients read."""
     out = bytearray(OPEN_MAP)
-    for name, value in attributes.items():
+    for name, value in walk(attributes.items()):
         write_text(out, name)
         write_attribute_value(out, value)
     return bytes(out + BREAK)
@@ -124,7 +124,7 @@ def read_dax_item(raw: bytes, names_of: NamesOf, budget: ValueBudget | None = No
 def item_layout(schema: DaxKeySchema, names: Sequence[str], id_of: IdOf) -> tuple[bytes, list[str]]:
     """How an item with these attributes is written: the id of its attribute list as CBOR, and the names of the values that follow."""
     keys = {attribute.name for attribute in schema}
-    listed = sorted([name for name in names if name not in keys])
+    listed = sort([name for name in walk(names) if name not in keys])
     out = bytearray()
     write_integer(out, id_of(tuple(listed)))
     return bytes(out), listed

@@ -176,6 +176,7 @@ class CborReader:
             length = self.head(major)
             if length < 0:
                 raise BadBytes("a chunk of indefinite length")
+            self._count(_INDEFINITE)
             chunks.append(self._take(length))
         return b"".join(chunks)
 

@@ -18,6 +18,8 @@ STRANGER_BYTES_MAX = 16 * 1024
 STRANGER_VALUES_MAX = 256
 """Values in containers of such a request, or of a handshake."""
 FRAME_HEAD_BYTES = 8
+REQUEST_STEPS = 3
+"""Steps that reading a short request counts as."""
 _HANDSHAKE_VALUES = 5
 _FIRST_BYTES = b"\x67" + MAGIC.encode()
 """What a client begins with; whoever begins otherwise speaks another protocol."""
@@ -123,6 +125,7 @@ class Frames:
             while begin < len(data):
                 if begin or not self.is_trusted or not self.is_open:
                     reader.values_left = self._values_max()
+                    spend(REQUEST_STEPS)
                 if self.is_open:
                     requests.append(_request(reader))
                 else:

@@ -1,0 +1,257 @@
+"""Does a request to a node let others have their turn? Counted, not timed: calls of Python functions between two turns of the loop."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import cbor2
+import pytest
+
+from hashrange.items import steps
+from tests.support.dax_client import DaxError, expression, path, request_bytes, value
+from tests.unit.dax.turns import TABLE, TurnsClient, TurnsNode
+
+CALLS_MAX = 25_000
+"""Highest number of Python calls between two turns: some 3 ms."""
+COUNT = 10_000
+NAMES = [f"{place:05}" for place in range(COUNT)]
+
+
+def array(count: int, element: bytes) -> bytes:
+    return b"\x9a" + count.to_bytes(4, "big") + element * count
+
+
+ZEROS = array(COUNT, b"\x00")
+MAP = b"\xba" + COUNT.to_bytes(4, "big") + b"".join([cbor2.dumps(name) + b"\xf6" for name in NAMES])
+NUMBERS = cbor2.dumps(cbor2.CBORTag(3322, list(range(COUNT))))
+FIRST = cbor2.dumps([1, [path("n", 0)]])
+ALL_OLD, UPDATED_NEW = {7: 2}, 5
+
+
+def wide(client: TurnsClient) -> bytes:
+    """An item of very many attributes."""
+    return cbor2.dumps(client.call("defineAttributeListId", NAMES)) + b"\xf6" * COUNT
+
+
+def with_list(client: TurnsClient) -> bytes:
+    client.put(b"a", ZEROS)
+    return client.item(ZEROS)
+
+
+Prepare = Callable[[TurnsClient], Any]
+Ask = Callable[[TurnsClient, Any], Any]
+
+
+def nothing(client: TurnsClient) -> None:
+    del client
+
+
+KINDS: dict[str, tuple[Prepare, Ask]] = {
+    "put map": (lambda client: client.item(MAP), lambda client, item: client.call("putItem", TABLE, b"a", item, None)),
+    "put set": (
+        lambda client: client.item(NUMBERS),
+        lambda client, item: client.call("putItem", TABLE, b"a", item, None),
+    ),
+    "put again": (with_list, lambda client, item: client.call("putItem", TABLE, b"a", item, ALL_OLD)),
+    "put wide": (wide, lambda client, item: client.call("putItem", TABLE, b"a", item, ALL_OLD)),
+    "refused": (with_list, lambda client, item: client.call("putItem", TABLE, b"", item, None)),
+    "too large": (
+        lambda client: client.item(array(COUNT + 1, b"\xf6")[:-1] + cbor2.dumps("x" * 400_000)),
+        lambda client, item: client.call("putItem", TABLE, b"a", item, None),
+    ),
+    "get": (with_list, lambda client, _: client.call("getItem", TABLE, b"a", {2: True})),
+    "hit with projection": (with_list, lambda client, _: client.call("getItem", TABLE, b"a", {0: FIRST})),
+    "get with projection": (with_list, lambda client, _: client.call("getItem", TABLE, b"a", {0: FIRST, 2: True})),
+    "update": (
+        with_list,
+        lambda client, _: client.call(
+            "updateItem", TABLE, b"a", {8: expression([[19, path("m"), path("n")]]), 7: UPDATED_NEW}
+        ),
+    ),
+    "delete": (with_list, lambda client, _: client.call("deleteItem", TABLE, b"a", ALL_OLD)),
+    "scan": (with_list, lambda client, _: client.call("scan", TABLE, None)),
+    "batch hit": (with_list, lambda client, _: client.call("batchGetItem", {TABLE: [False, FIRST, [b"a"]]}, None)),
+    "batch write": (with_list, lambda client, item: client.call("batchWriteItem", {TABLE: [b"a", item, b"b", item]}, None)),
+    "batch write wide": (wide, lambda client, item: client.call("batchWriteItem", {TABLE: [b"a", item]}, None)),
+    "transaction wide": (
+        wide,
+        lambda client, item: client.call(
+            "transactWriteItems", [2], [TABLE], [b"a"], [item], None, [None], [None], [None], None
+        ),
+    ),
+    "cancelled": (
+        with_list,
+        lambda client, _: client.call(
+            "transactWriteItems",
+            [12], [TABLE], [b"a"], [None], None, [2], [expression([12, path("name")])], [None], None,
+        ),
+    ),
+    "transact get": (with_list, lambda client, _: client.call("transactGetItems", [TABLE], [b"a"], [None], None)),
+    "filter": (nothing, lambda client, _: client.call("scan", TABLE, {10: b"\x83" + expression([0, path("n"), value(0)])[1:-1] + b"\x81" + ZEROS})),
+    "list of names": (nothing, lambda client, _: client.call("defineAttributeListId", NAMES)),
+    "names of list": (
+        lambda client: client.call("defineAttributeListId", NAMES),
+        lambda client, list_id: client.call("defineAttributeList", list_id),
+    ),
+    "chunks": (
+        lambda client: client.item(b"\x5f" + b"\x41a" * 30_000 + b"\xff"),
+        lambda client, item: client.call("putItem", TABLE, b"a", item, None),
+    ),
+    "many keys": (
+        nothing,
+        lambda client, _: client.call("batchGetItem", {TABLE: [False, None, [b"%d" % one for one in range(COUNT)]]}, None),
+    ),
+    "many deletes": (
+        nothing,
+        lambda client, _: client.call(
+            "batchWriteItem", {TABLE: [part for one in range(COUNT) for part in (b"%d" % one, None)]}, None
+        ),
+    ),
+    "many options": (nothing, lambda client, _: client.call("scan", TABLE, {100 + one: one for one in range(COUNT)})),
+    "many paths": (
+        nothing,
+        lambda client, _: client.call("getItem", TABLE, b"a", {0: cbor2.dumps([1, [path(name) for name in NAMES[:5_000]]])}),
+    ),
+    "long condition": (
+        nothing,
+        lambda client, _: client.call(
+            "scan", TABLE, {10: expression([7, *[[0, path(name), value(0)] for name in NAMES[:1_600]]], 1)}
+        ),
+    ),
+    "many requests": (
+        lambda client: client.put(b"a", b"\x01"),
+        lambda client, _: client.send(request_bytes("getItem", TABLE, b"a", None) * 5_000),
+    ),
+}  # fmt: skip
+REFUSED = {
+    "refused",
+    "too large",
+    "cancelled",
+    "many keys",
+    "many deletes",
+    "many paths",
+    "long condition",
+}
+
+
+@pytest.fixture
+def node() -> Iterator[TurnsNode]:
+    node = TurnsNode()
+    members = {
+        "TableName": TABLE.decode(),
+        "KeySchema": [{"AttributeName": "name", "KeyType": "HASH"}],
+        "AttributeDefinitions": [{"AttributeName": "name", "AttributeType": "S"}],
+        "BillingMode": "PAY_PER_REQUEST",
+    }
+    node.create(members)
+    yield node
+    node.close()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_request_lets_others_have_their_turn(node: TurnsNode, kind: str) -> None:
+    prepare, ask = KINDS[kind]
+    client = TurnsClient(node)
+    prepared = prepare(client)
+    node.calls_max = 0
+    if kind in REFUSED:
+        with pytest.raises(DaxError):
+            ask(client, prepared)
+    else:
+        ask(client, prepared)
+        node.finish()
+    assert 0 < node.calls_max <= CALLS_MAX
+
+
+def test_without_giving_way_it_would_not(node: TurnsNode, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control: without giving way, a turn has far too many calls."""
+    client = TurnsClient(node)
+    item = client.item(ZEROS)
+    monkeypatch.setattr(steps, "_look", None)
+    node.calls_max = 0
+    client.call("putItem", TABLE, b"a", item, None)
+    assert node.calls_max > 3 * CALLS_MAX
+
+
+def overtaken(
+    node: TurnsNode, first: TurnsClient, second: TurnsClient, request: bytes, is_time: Callable[[], bool]
+) -> None:
+    """Let `first` send a long request, and `second` update the same item once, when `first` has given way and it is time."""
+
+    def between() -> None:
+        if is_time():
+            node.between = lambda: None
+            second.call("updateItem", TABLE, b"a", {8: expression([[19, path("n"), value(0)]], 1)})
+
+    node.between = between
+    first.send(request)
+    node.finish()
+
+
+@pytest.mark.parametrize("is_batch", [False, True])
+def test_a_long_write_that_was_overtaken_is_not_kept(node: TurnsNode, is_batch: bool) -> None:
+    """Another request writes the same item while the first one, which is committed, makes its reply."""
+    first, second = TurnsClient(node), TurnsClient(node)
+    item = first.item(ZEROS)
+    if is_batch:
+        request = request_bytes("batchWriteItem", {TABLE: [b"a", item, b"b", item]}, None)
+    else:
+        request = request_bytes("putItem", TABLE, b"a", item, None)
+    before = node.store.position()
+    overtaken(node, first, second, request, lambda: node.store.position() > before)
+    known = second.call("getItem", TABLE, b"a", None)
+    assert known == second.call("getItem", TABLE, b"a", {2: True})
+
+
+@pytest.mark.parametrize("turns", range(6))
+def test_a_long_read_that_was_overtaken_is_not_kept(node: TurnsNode, turns: int) -> None:
+    first, second = TurnsClient(node), TurnsClient(node)
+    first.put(b"a", ZEROS)
+    node.caches.clear()
+    left = iter([False] * turns + [True] * 1_000)
+    request = request_bytes("batchGetItem", {TABLE: [False, None, [b"a"]]}, None)
+    overtaken(node, first, second, request, lambda: next(left))
+    assert second.call("getItem", TABLE, b"a", None) == second.call("getItem", TABLE, b"a", {2: True})
+
+
+def test_two_who_define_the_same_long_list_at_a_time_get_one_id(node: TurnsNode) -> None:
+    clients = [TurnsClient(node) for _ in range(3)]
+    for client in clients:
+        client.send(request_bytes("defineAttributeListId", NAMES))
+    node.finish()
+    (list_id,) = {client.result("defineAttributeListId") for client in clients}
+    assert clients[0].call("defineAttributeList", list_id) == NAMES
+    assert len(node.lists.of("000000000000").known) == 2
+
+
+def test_layouts_of_items_of_many_names_are_not_kept(node: TurnsNode) -> None:
+    client = TurnsClient(node)
+    client.call("putItem", TABLE, b"a", wide(client), None)
+    assert not node.lists.of("000000000000").layouts
+    client.put(b"b", b"\x00")
+    assert len(node.lists.of("000000000000").layouts) == 1
+
+
+def test_keys_that_no_item_can_have_are_not_counted_as_hot(node: TurnsNode) -> None:
+    client = TurnsClient(node)
+    for _ in range(20):
+        with pytest.raises(DaxError):
+            client.call("getItem", TABLE, b"x" * 100_000, None)
+    assert node.caches.hot_keys.most(1) == []
+
+
+def test_many_clients_of_one_turn_share_its_slice(node: TurnsNode) -> None:
+    """Each would have a slice of its own otherwise."""
+    client = TurnsClient(node)
+    client.put(b"a", ZEROS)
+    clients = [TurnsClient(node) for _ in range(20)]
+    request = request_bytes("getItem", TABLE, b"a", {2: True})
+    node.calls_max = 0
+
+    def all_send() -> None:
+        for one in clients:
+            one._connection.data_received(request)
+
+    node.counted(all_send)
+    node.finish()
+    assert [one.result("getItem")[0] for one in clients] == [client.call("getItem", TABLE, b"a", None)[0]] * 20
+    assert node.calls_max <= CALLS_MAX

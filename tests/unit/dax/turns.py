@@ -1,0 +1,162 @@
+"""A node of DAX without sockets, whose clock moves by the time of 100 steps at each reading, and which counts the calls of Python functions between two turns."""
+
+import sys
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from datetime import UTC, datetime
+from io import BytesIO
+from types import FrameType
+from typing import Any
+
+import cbor2
+
+from hashrange.clock import VirtualClock
+from hashrange.dax.attribute_lists import AttributeLists
+from hashrange.dax.node_caches import NodeCaches
+from hashrange.dax.node_host import NodeTerms
+from hashrange.items import steps
+from hashrange.items.steps import LOOK_STEPS
+from hashrange.operations.registry import OPERATIONS
+from hashrange.server.dax.connection import BegunBytes, DaxConnection
+from hashrange.server.dax.node import DaxNode, NodeSurroundings
+from hashrange.server.dax.nodes import METHODS
+from hashrange.server.dax.tables import TableShapes
+from hashrange.server.protocols.values import ValuesCall
+from hashrange.service.service import Service
+from hashrange.settings import Settings
+from hashrange.store.embedded import open_store
+from tests.support.dax_client import HANDSHAKE, RESULTS, DaxError, authorization, request_bytes
+from tests.support.working import Turns
+from tests.unit.server.harness import FakeTransport
+
+STEP_SECONDS = 2e-6
+"""Seconds that a step takes on this clock, more than on a slow machine."""
+ACCOUNT, REGION = "000000000000", "eu-west-1"
+TABLE = b"films"
+MEMORY_BYTES = 100_000_000
+
+
+class SteppingClock(VirtualClock):
+    """A clock that moves at every reading by the time of LOOK_STEPS steps."""
+
+    def monotonic(self) -> float:
+        """Seconds, later than at the last reading."""
+        self.advance_all(LOOK_STEPS * STEP_SECONDS)
+        return super().monotonic()
+
+
+class TurnsNode:
+    """One node, with a table whose key is the text `name`."""
+
+    def __init__(self) -> None:
+        self.turns = Turns()
+        loop: Any = self.turns
+        clock = SteppingClock()
+        self._installed = steps._look, steps._queue
+        self.store = open_store(None, clock, None)
+        self.service = service = Service(self.store, OPERATIONS, clock, Settings())
+        service.take_turns(loop)
+        self.lists = AttributeLists(self.store)
+        shared = NodeSurroundings(service, self.lists, TableShapes(), None, self._do_now)
+        self.caches = NodeCaches(NodeTerms(300_000, 300_000, MEMORY_BYTES), clock.service_time)
+        self.node = DaxNode(shared, self.caches, list, METHODS, None)
+        self.calls_max = 0
+        self.between: Callable[[], None] = lambda: None
+        """Called before each turn."""
+
+    def create(self, members: dict[str, Any]) -> None:
+        """Create a table."""
+        ended: Future[Any] = Future()
+        ValuesCall.start(self.service, ACCOUNT, REGION, "CreateTable", members, ended)
+        self.finish()
+        ended.result(0)
+
+    def close(self) -> None:
+        """End."""
+        steps._look, steps._queue = self._installed
+        self.store.close_now()
+
+    def _do_now(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            while True:
+                work.send(None)
+        except StopIteration:
+            return
+
+    def counted(self, run: Callable[..., None], *arguments: Any) -> None:
+        """Run, and count the calls."""
+        calls = 0
+
+        def count(_frame: FrameType, event: str, _argument: object) -> None:
+            nonlocal calls
+            calls += event == "call"
+
+        sys.setprofile(count)
+        try:
+            run(*arguments)
+        finally:
+            sys.setprofile(None)
+        self.calls_max = max(self.calls_max, calls)
+
+    def finish(self) -> None:
+        """Serve turns until nothing is left to do."""
+        while self.turns.due:
+            self.between()
+            self.counted(self.turns.turn)
+
+
+class QuietTransport(FakeTransport):
+    """A transport whose client reads at once."""
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        """Does nothing."""
+
+
+class TurnsClient:
+    """A connection to it."""
+
+    def __init__(self, node: TurnsNode) -> None:
+        self._node = node
+        self._connection = DaxConnection(node.node, BegunBytes(1 << 30), lambda _: None, node.service.clock.monotonic)
+        self.transport = QuietTransport()
+        self._connection.connection_made(self.transport)
+        seconds = node.service.clock.wall_time()
+        date = datetime.fromtimestamp(seconds, UTC).strftime("%Y%m%dT%H%M%SZ")
+        self._connection.data_received(HANDSHAKE + authorization(date=date))
+
+    def send(self, data: bytes) -> None:
+        """Send a request, in pieces as a socket may deliver it, and let the first turn pass."""
+        for at in range(0, len(data), 1 << 18):
+            self._node.counted(self._connection.data_received, data[at : at + (1 << 18)])
+
+    def call(self, method: str, *arguments: Any) -> Any:
+        """The result of a method. Raises DaxError."""
+        self.send(request_bytes(method, *arguments))
+        self._node.finish()
+        return self.result(method)
+
+    def result(self, method: str) -> Any:
+        """The result that has been written. Raises DaxError."""
+        content, self.transport.written = self.transport.written, b""
+        values = decoded(content)
+        if values[0]:
+            raise DaxError(values[0], values[1], values[2])
+        count = RESULTS.get(method, 1)
+        return values[1] if count == 1 else values[1 : count + 1]
+
+    def item(self, content: bytes) -> bytes:
+        """The bytes of an item whose only attribute `n` is this."""
+        return cbor2.dumps(self.call("defineAttributeListId", ["n"])) + content
+
+    def put(self, name: bytes, content: bytes) -> None:
+        """Put such an item."""
+        self.call("putItem", TABLE, name, self.item(content), None)
+
+
+def decoded(content: bytes) -> list[Any]:
+    """All values of bytes."""
+    stream, values = BytesIO(content), []
+    decoder = cbor2.CBORDecoder(stream)
+    while stream.tell() < len(content):
+        values.append(decoder.decode())
+    return values
