@@ -3,7 +3,7 @@
 import socket
 import ssl
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from botocore.exceptions import ClientError
 from hashrange.clock import MovableClock, SystemClock
 from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.server.dax import nodes
+from hashrange.server.dax.connection import BegunBytes
 from hashrange.settings import Settings
 from hashrange.sts.session import AssumedRole, RoleSession, session_keys
 from hashrange.testing import Database, server
@@ -303,7 +304,7 @@ def received_until_the_end(connection: socket.socket) -> bytes:
 def test_requests_that_are_not_complete_have_bounded_memory(
     database: Database, dax: DaxClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun = database._process._server.dax._begun  # type: ignore[union-attr]
+    begun = database._process._server.dax._begun.known  # type: ignore[union-attr]
     monkeypatch.setattr(begun, "limit_bytes", 200_000)
     head = HANDSHAKE + authorization() + cbor2.dumps(1) + cbor2.dumps(-2106490455) + cbor2.dumps(b"music")
     host, port = str(database.dax_endpoint).partition("//")[2].rsplit(":", 1)
@@ -312,6 +313,65 @@ def test_requests_that_are_not_complete_have_bounded_memory(
         received_until_the_end(greedy)
     assert dax.call("endpoints")
     assert database._process.run(lambda: begun.size_bytes) == 0
+
+
+class Holder:
+    """What `BegunBytes` knows of a connection."""
+
+    def __init__(self, begun: BegunBytes, account: str) -> None:
+        self.begun, self.account = begun, account
+        self.is_over = False
+
+    def hold(self, size_bytes: int) -> None:
+        self.begun.count(self, size_bytes)  # type: ignore[arg-type]
+
+    def abort(self) -> None:
+        self.is_over = True
+        self.hold(0)
+
+
+def test_who_holds_most_goes_and_not_whom_he_leaves_no_room() -> None:
+    """Four unfinished requests of one account kept those of all others out for a minute."""
+    begun = BegunBytes(100)
+    small, many = Holder(begun, "a"), [Holder(begun, "b") for _ in range(4)]
+    for size_bytes, one in zip((24, 26, 25, 23), many, strict=True):
+        one.hold(size_bytes)
+    small.hold(2)
+    assert begun.size_bytes == 100
+    small.hold(10)
+    assert [one.is_over for one in many] == [False, True, False, False]
+    large = Holder(begun, "a")
+    large.hold(40)
+    assert (large.is_over, begun.size_bytes) == (False, 10 + 24 + 23 + 40)
+    assert [one.is_over for one in many] == [False, True, True, False]
+    large.hold(80)
+    assert (large.is_over, small.is_over, begun.size_bytes) == (True, False, 10 + 24 + 23)
+    alone = Holder(begun, "c")
+    alone.hold(200)
+    assert (alone.is_over, begun.size_bytes) == (True, 57)
+
+
+def test_strangers_hold_no_memory_of_known_clients(
+    database: Database, dax: DaxClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = database._process._server.dax._begun  # type: ignore[union-attr]
+    monkeypatch.setattr(begun.strangers, "limit_bytes", 20_000)
+    host, port = str(database.dax_endpoint).partition("//")[2].rsplit(":", 1)
+    unfinished = HANDSHAKE + cbor2.dumps(1) + cbor2.dumps(1489122155) + b"\x79\x3f\xff" + bytes(15_000)
+    with ExitStack() as strangers:
+        for _ in range(3):
+            stranger = strangers.enter_context(socket.create_connection((host, int(port)), timeout=30))
+            stranger.sendall(unfinished)
+        database._process.run(lambda: None)
+        with DaxClient(str(database.dax_endpoint)) as known:
+            known.call(
+                "putItem",
+                b"music",
+                cbor2.dumps("Nina") + b"\xc1\x1c\x00\x00",
+                known.item_bytes(text="x" * 300_000),
+                None,
+            )
+        assert database._process.run(lambda: begun.strangers.size_bytes) <= 20_000
 
 
 def test_slow_clients_are_disconnected(database: Database, dax: DaxClient) -> None:

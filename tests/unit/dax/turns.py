@@ -17,7 +17,7 @@ from hashrange.dax.node_host import NodeTerms
 from hashrange.items import steps
 from hashrange.items.steps import LOOK_STEPS
 from hashrange.operations.registry import OPERATIONS
-from hashrange.server.dax.connection import BegunBytes, DaxConnection
+from hashrange.server.dax.connection import BegunBytes, BegunRequests, DaxConnection
 from hashrange.server.dax.node import DaxNode, NodeSurroundings
 from hashrange.server.dax.nodes import METHODS
 from hashrange.server.dax.tables import TableShapes
@@ -117,7 +117,12 @@ class TurnsClient:
 
     def __init__(self, node: TurnsNode) -> None:
         self._node = node
-        self._connection = DaxConnection(node.node, BegunBytes(1 << 30), lambda _: None, node.service.clock.monotonic)
+        self._connection = DaxConnection(
+            node.node,
+            BegunRequests(BegunBytes(1 << 30), BegunBytes(1 << 30)),
+            lambda _: None,
+            node.service.clock.monotonic,
+        )
         self.transport = QuietTransport()
         self._connection.connection_made(self.transport)
         seconds = node.service.clock.wall_time()

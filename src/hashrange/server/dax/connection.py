@@ -1,9 +1,9 @@
 """One connection of a DAX client: bytes → requests, answered one after the other. A fault of the bytes ends this connection only."""
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
-from typing import Any, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 from hashrange.dax.node_caches import LATENCIES_MAX, NodeCaches
 from hashrange.items.steps import look
@@ -79,11 +79,38 @@ class DaxRequestHandler(Protocol):
 
 
 class BegunBytes:
-    """Memory of requests that are not complete, of all connections of a server together."""
+    """Memory of requests that are not complete, of many connections together.
+
+    Above the limit, who holds most of it goes: of the account that holds most, the connection that does.
+    """
 
     def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes
         self.size_bytes = 0
+        self._held: dict[DaxConnection, int] = {}
+
+    def count(self, connection: "DaxConnection", size_bytes: int) -> None:
+        """The connection holds so much now. May end connections."""
+        self.size_bytes += size_bytes - self._held.pop(connection, 0)
+        if size_bytes:
+            self._held[connection] = size_bytes
+        while self.size_bytes > self.limit_bytes:
+            self._greediest().abort()
+
+    def _greediest(self) -> "DaxConnection":
+        by_account: Counter[str] = Counter()
+        for connection, size_bytes in self._held.items():
+            by_account[connection.account] += size_bytes
+        ((account, _),) = by_account.most_common(1)
+        return max([one for one in self._held if one.account == account], key=self._held.__getitem__)
+
+
+class BegunRequests(NamedTuple):
+    """What counts the memory of requests that are not complete, of all connections of a server."""
+
+    strangers: BegunBytes
+    """Of clients that have not said who they are."""
+    known: BegunBytes
 
 
 class DaxConnection(asyncio.Protocol):
@@ -92,7 +119,7 @@ class DaxConnection(asyncio.Protocol):
     def __init__(
         self,
         handler: DaxRequestHandler,
-        begun: BegunBytes,
+        begun: BegunRequests,
         closed: "Callable[[DaxConnection], None]",
         now: Callable[[], float],
     ) -> None:
@@ -100,6 +127,7 @@ class DaxConnection(asyncio.Protocol):
         self._now = now
         self._handler = handler
         self._begun = begun
+        self._counted_in = begun.strangers
         self._closed = closed
         self._frames = Frames(is_trusted=False)
         self._arrived: deque[bytes] = deque()
@@ -130,6 +158,11 @@ class DaxConnection(asyncio.Protocol):
     def is_slow(self) -> bool:
         """True if the client has begun a request, or the handshake, and not completed it."""
         return bool(self._own_begun_bytes) or self._is_refused or not self._frames.is_open
+
+    @property
+    def account(self) -> str:
+        """The client's account; empty if it has not been authorized."""
+        return "" if self.scope is None else self.scope.account
 
     @property
     def local_host(self) -> str:
@@ -227,10 +260,12 @@ class DaxConnection(asyncio.Protocol):
     # --- requests and replies -------------------------------------------------------------------
 
     def _count_begun(self, begun_bytes: int) -> None:
-        self._begun.size_bytes += begun_bytes - self._own_begun_bytes
         self._own_begun_bytes = begun_bytes
-        if begun_bytes and self._begun.size_bytes > self._begun.limit_bytes:
-            self.abort()
+        counted_in = self._begun.strangers if self.scope is None else self._begun.known
+        if counted_in is not self._counted_in:
+            self._counted_in.count(self, 0)
+            self._counted_in = counted_in
+        counted_in.count(self, begun_bytes)
 
     def _go_on(self) -> None:
         """Begin the next request, unless one is in work, or the client reads too slowly; read more once all have begun. Gives way."""
@@ -299,7 +334,7 @@ class DaxConnection(asyncio.Protocol):
         if self.is_over:
             return
         self.is_over = True
-        self._begun.size_bytes -= self._own_begun_bytes
+        self._counted_in.count(self, 0)
         self._own_begun_bytes = 0
         self._requests.clear()
         self._closed(self)

@@ -13,7 +13,7 @@ from hashrange.dax.node_host import NodePlace, NodeTerms
 from hashrange.dax.node_metrics import NodeMetrics, ObservedNode
 from hashrange.dax.records import EVERYONE, SHARED_ACCOUNT, SHARED_REGION
 from hashrange.server.dax import batches, pages, single_items, transactions
-from hashrange.server.dax.connection import BegunBytes, DaxConnection
+from hashrange.server.dax.connection import BegunBytes, BegunRequests, DaxConnection
 from hashrange.server.dax.node import METADATA, DaxNode, NodeEndpoint, NodeSurroundings
 from hashrange.server.dax.tables import TableShapes
 from hashrange.server.known_keys import KnownKeys
@@ -21,8 +21,10 @@ from hashrange.service.service import Service
 from hashrange.settings import SettingUnusable
 
 METHODS = {**METADATA, **single_items.METHODS, **pages.METHODS, **batches.METHODS, **transactions.METHODS}
-BEGUN_BYTES_MAX = 64 * 1024 * 1024
-"""Memory of all requests to DAX that are not complete; whose request does not fit is disconnected."""
+BEGUN_BYTES_MAX, STRANGERS_BEGUN_BYTES_MAX = 64 * 1024 * 1024, 16 * 1024 * 1024
+"""Memory of all requests to DAX that are not complete, and of those of clients that have not said who they are. Above it, the client that
+holds most is disconnected.
+"""
 CONNECTIONS_MAX = 20_000
 """Connections of a node; further ones are closed at once."""
 SWEEP_SECONDS = 5.0
@@ -48,7 +50,7 @@ class _Running:
     """A node that runs."""
 
     def __init__(
-        self, node: DaxNode, caches: NodeCaches, begun: BegunBytes, zone: str, tls: ssl.SSLContext | None
+        self, node: DaxNode, caches: NodeCaches, begun: BegunRequests, zone: str, tls: ssl.SSLContext | None
     ) -> None:
         self.node = node
         self.zone = zone
@@ -86,7 +88,7 @@ class DaxNodes:
         self._tls = tls
         self._host = service.settings.host
         self._advertised = advertised_place(service.settings.dax_advertise)
-        self._begun = BegunBytes(BEGUN_BYTES_MAX)
+        self._begun = BegunRequests(BegunBytes(STRANGERS_BEGUN_BYTES_MAX), BegunBytes(BEGUN_BYTES_MAX))
         self._running: dict[NodePlace, _Running] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._sweep: asyncio.TimerHandle | None = None
