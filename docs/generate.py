@@ -58,6 +58,9 @@ target, status, bytes of the reply, request id, table, read units, write units a
 2026-10-05 12:00:00,002 INFO hashrange.access: 127.0.0.1 GET / - 200 42 <request id> - - -
 ```
 
+A log that is not read as quickly as it comes, such as that of a paused terminal, holds up no request: once 1 MB waits, messages are left out, and
+one message says how many.
+
 Units are those of the request's tables and indexes together, asked for or not, of refused writes and of cancelled transactions too. Of
 several tables the line names the first one and how many others there are: `music+2`. `-` stands for what a request has none of. The
 units that each table has used:
