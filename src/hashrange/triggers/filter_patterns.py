@@ -32,13 +32,13 @@ of a long value no more is read than the pattern's own texts are long, once for 
 over lists, give way.
 """
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 from hashrange.items.steps import spend, walk
 from hashrange.limits import FILTER_LEVELS_MAX, FILTER_PATTERN_LENGTH_MAX
 from hashrange.triggers.filter_operators import OPERATOR_NAMES, InvalidPattern, ValueRule, compile_rule
+from hashrange.wire.python_json import decode_python_json
 
 Matches = Callable[[dict[str, Any]], bool]
 """True if a record matches. The record is the decoded JSON of one element of an event's `Records`; it is not changed."""
@@ -107,7 +107,7 @@ def _read_pattern(text: str) -> _Node:
         raise InvalidPattern
     spend(len(text) // CHARACTERS_PER_STEP_OF_COMPILING)
     try:
-        decoded = json.loads(text, object_pairs_hook=tuple, parse_constant=_refuse_constant)
+        decoded = decode_python_json(text, object_pairs_hook=tuple, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         raise InvalidPattern from None
     node = _Node()
