@@ -62,6 +62,7 @@ PATTERNS = {
     "alternatives of $or": json.dumps(
         {"$or": [{"a": [{"equals-ignore-case": f"x{number}"}]} for number in range(100)]}, separators=(",", ":")
     ),
+    "an empty suffix": json.dumps({"a": [{"suffix": {"equals-ignore-case": ""}}], "z": ["never"]}),
     "one long text": json.dumps({"a": [{"prefix": {"equals-ignore-case": "\u0390" * 4_000}}]}, ensure_ascii=False),
 }
 
@@ -157,7 +158,7 @@ def test_each_pattern_gives_way_before_a_record(looks: list[None]) -> None:
 
 def test_compiling_gives_way(looks: list[None]) -> None:
     compile_filters(list(PATTERNS.values()))
-    assert len(looks) >= len(PATTERNS)
+    assert len(looks) >= sum(len(pattern) > 500 for pattern in PATTERNS.values()) > 10
 
 
 def test_a_record_of_very_many_values_is_decoded_and_freed_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
