@@ -80,8 +80,8 @@ FILTERS_ARE_INVALID = "its filter criteria are invalid"
 def mapping_unusable(mapping_uuid: str, reason: str) -> str:
     """An error in the log."""
     return (
-        f"The event source mapping {mapping_uuid} cannot be used, and delivers nothing until it is changed: {reason}. Other mappings are"
-        " not affected."
+        f"The event source mapping {mapping_uuid} cannot be used, and delivers nothing: {reason}. Change it, or delete it and create"
+        " another one. Other mappings are not affected."
     )
 
 

@@ -117,7 +117,8 @@ def _is_number_among(numbers: set[int | float]) -> ValueTest:
 
 
 _JoinTexts = Callable[[Sequence[str]], ValueTest]
-"""Makes one test of all texts of a kind. Of a long value, it reads no more characters than the longest text has."""
+"""Makes one test of all texts of a kind. Of a long value, it folds and compares no more characters than the longest text has when
+folded. Only the comparison with whole texts hashes all of the value, once (0.2 ms for 400 KB)."""
 
 
 def _is_string_among(texts: Sequence[str]) -> ValueTest:

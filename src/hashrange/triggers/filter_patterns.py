@@ -28,8 +28,8 @@ combinations are not bounded, because the cost of a match does not depend on the
 
 Cost: 0.2 µs for {"eventName": ["INSERT"]}, 0.4 µs for a string in an image, 0.6 µs for both; 0.1 to 0.25 µs for each element of a
 list that is compared. A pattern of 4,096 characters takes at most 0.15 ms, times the elements of such lists, whatever the record has:
-of a long value no more is read than the pattern's own texts are long, once for all alternatives of a list. Long patterns, and walks
-over lists, give way.
+of a long value no more is folded and compared than the pattern's own texts are long, once for all alternatives of a list. Long
+patterns, and walks over lists, give way.
 """
 
 from collections.abc import Callable, Iterator, Sequence
