@@ -179,6 +179,7 @@ NO_POSITION = "1 validation error detected: Value null at 'startingPosition' fai
         ({"FunctionName": "first:live"}, INVALID, "Function does not exist"),
         ({"FilterCriteria": {"Filters": [{"Pattern": "{"}]}}, INVALID, "Invalid filter pattern definition."),
         ({"FilterCriteria": {"Filters": [{"Pattern": '{"a": 1}'}]}}, INVALID, "Invalid filter pattern definition."),
+        ({"FilterCriteria": {"Filters": [{"Pattern": r'{"\ud800": ["x"]}'}]}}, INVALID, "Invalid filter pattern definition."),
         ({"FilterCriteria": {"Filters": [{}]}}, INVALID, "Invalid filter pattern definition."),
         ({"FilterCriteria": {"Filters": [{"Pattern": PATTERN}] * 11}}, INVALID, "A mapping has at most 10 filter patterns."),
         ({"TumblingWindowInSeconds": 1, "ParallelizationFactor": 2}, INVALID, "With a TumblingWindowInSeconds, the ParallelizationFactor must be 1."),

@@ -14,6 +14,7 @@ RECORD_TOO_LARGE = "PROBLEM: A record is longer than the payload of an invocatio
 STREAM_ENDED = "PROBLEM: The stream is disabled, and all its records have been processed"
 STREAM_MISSING = "PROBLEM: Stream not found"
 FILTERS_INVALID = "PROBLEM: Filter criteria are invalid"
+MAPPING_UNUSABLE = "PROBLEM: The mapping cannot be used; the log of the server says why"
 
 # Source: InvalidParameterValueException of CreateEventSourceMapping, reports of users.
 INVALID_FILTER_PATTERN = "Invalid filter pattern definition."
@@ -74,6 +75,17 @@ def message_refused(arn: str, function: str, table: str, reason: str) -> str:
     return (
         f"The failure destination {arn} did not accept a message about records of the table {table}, which the function {function} has"
         f" not handled. It is sent again: {reason}"
+    )
+
+
+FILTERS_ARE_INVALID = "its filter criteria are invalid"
+
+
+def mapping_unusable(mapping_uuid: str, reason: str) -> str:
+    """An error in the log."""
+    return (
+        f"The event source mapping {mapping_uuid} cannot be used, and delivers nothing: {reason}. Change it, or delete it and create"
+        " another one. Other mappings are not affected."
     )
 
 

@@ -12,6 +12,10 @@ from hashrange.items.steps import spend_decoding
 from hashrange.triggers.batches import Batch
 from hashrange.triggers.filter_patterns import compile_filters, members_of
 from hashrange.triggers.windows import TumblingWindow, window_members
+from hashrange.wire.body_members import has_many_members
+from hashrange.wire.piecewise import decode_in_pieces, free
+
+_decode_json = msgspec.json.Decoder().decode
 
 
 def encode_event(
@@ -35,22 +39,39 @@ def encode_event(
 def record_filter(patterns: Sequence[str]) -> Callable[[bytes], bool] | None:
     """A function that says whether a record, given as the JSON of an event, matches one of the patterns; None without patterns.
 
-    Only the top-level members that the patterns name are decoded. Raises InvalidPattern.
+    Only the top-level members that the patterns name are decoded, in pieces if there are very many values. Raises InvalidPattern.
     """
     if not patterns:
         return None
     matches = compile_filters(patterns)
     names = sorted(members_of(patterns))
+    decode, outline = _members_reader(names, Any), _members_reader(names, msgspec.Raw)
+
+    def matches_json(text: bytes) -> bool:
+        has_many = has_many_members(text)
+        spend_decoding(len(text))
+        if not has_many:
+            return matches(decode(text))
+        record = {name: decode_in_pieces(bytes(member), _decode_json) for name, member in outline(text).items()}
+        is_match = matches(record)
+        free(record)
+        return is_match
+
+    return matches_json
+
+
+def _members_reader(names: Sequence[str], member_type: Any) -> Callable[[bytes], dict[str, Any]]:
+    """A function that decodes the members of these names, as far as a JSON object has them, and skips all others."""
     fields: list[tuple[str, Any, Any]] = [
-        (f"member_{place}", Any, msgspec.field(default=msgspec.UNSET, name=name)) for place, name in enumerate(names)
+        (f"member_{place}", member_type, msgspec.field(default=msgspec.UNSET, name=name))
+        for place, name in enumerate(names)
     ]
     decode = msgspec.json.Decoder(msgspec.defstruct("MembersOfRecord", fields)).decode
     attributes = [(name, field) for name, (field, _, _) in zip(names, fields, strict=True)]
 
-    def matches_json(text: bytes) -> bool:
-        spend_decoding(len(text))
+    def read(text: bytes) -> dict[str, Any]:
         members = decode(text)
         record = {name: getattr(members, field) for name, field in attributes}
-        return matches({name: value for name, value in record.items() if value is not msgspec.UNSET})
+        return {name: value for name, value in record.items() if value is not msgspec.UNSET}
 
-    return matches_json
+    return read

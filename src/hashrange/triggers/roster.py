@@ -1,12 +1,16 @@
 """Which mappings deliver now? Each has a consumer, from the time at which it is Enabled until it is changed, disabled or deleted.
 
 A changed mapping gets another consumer, which begins at the checkpoints of the former one, once nothing of that one runs any more.
+A mapping that cannot be used, whatever the reason, has no consumer, and concerns no other mapping. The log tells of it once, and its
+LastProcessingResult says so until it is changed; it is tried again whenever mappings have changed.
 """
 
+import logging
 from collections.abc import Iterable, Sequence
 
 from hashrange.clock import Clock
-from hashrange.errors import ValidationException
+from hashrange.errors import HashrangeError, ValidationException
+from hashrange.functions.handler_errors import logged_text
 from hashrange.items.steps import spend, walk
 from hashrange.messages import triggers as messages
 from hashrange.operations.streams.stream import parse_stream_arn
@@ -20,7 +24,8 @@ from hashrange.triggers.mapping import EventSourceMapping, is_delivering, is_map
 from hashrange.triggers.mappings import CHECKPOINT_PREFIX, RESULT_PREFIX, Mappings
 
 STEPS_TO_BEGIN = 100
-"""Steps of making a consumer: reading its checkpoints and compiling its filters."""
+"""Steps of making a consumer, besides compiling its filters: above all, reading its checkpoints."""
+_log = logging.getLogger("hashrange.triggers")
 
 
 class Roster:
@@ -39,6 +44,8 @@ class Roster:
         """First service time at which a mapping's state passes; None if none does."""
         self.unsaved: dict[str, bytes | None] = {}
         """Documents to store, or to delete (None), in one commit."""
+        self._unusable: dict[str, EventSourceMapping] = {}
+        """UUID → mapping that could not be used, as it was when the log told of it."""
 
     def forget(self) -> None:
         """Begin anew: nothing is known of any mapping."""
@@ -67,6 +74,8 @@ class Roster:
             if consumer.is_retired and not consumer.busy_lanes:
                 self.save_positions(consumer, consumer.passed_over())
                 del self.consumers[uuid]
+        for uuid in self._unusable.keys() - wanted.keys():
+            del self._unusable[uuid]
         times = [one.changing_until_seconds for one in present if one.changing_until_seconds > now_seconds]
         self.next_change_seconds = min(times, default=None)
         begun = [self._begin(one) for uuid, one in wanted.items() if uuid not in self.consumers]
@@ -82,14 +91,26 @@ class Roster:
             self._note(mapping, result, messages.STREAM_MISSING)
             self.unsaved |= {name: None for name, _ in documents}
             return None
-        saved = {shard_number_of(name): decode_checkpoint(name, document) for name, document in walk(documents)}
         try:
+            saved = {shard_number_of(name): decode_checkpoint(name, document) for name, document in walk(documents)}
             consumer = Consumer(mapping, stream, saved, result, self._clock, self._disturb)
-        except InvalidPattern:
-            self._note(mapping, result, messages.FILTERS_INVALID)
+        except Exception as error:  # noqa: BLE001 - nothing was read here, so that any error is one of this mapping alone
+            is_filter = isinstance(error, InvalidPattern)
+            self._note(mapping, result, messages.FILTERS_INVALID if is_filter else messages.MAPPING_UNUSABLE)
+            self._tell_once(mapping, error)
             return None
+        self._unusable.pop(mapping.uuid, None)
         self.consumers[mapping.uuid] = consumer
         return consumer
+
+    def _tell_once(self, mapping: EventSourceMapping, error: Exception) -> None:
+        """Log why a mapping cannot be used, with the traceback of what no code has foreseen."""
+        if self._unusable.get(mapping.uuid) == mapping:
+            return
+        self._unusable[mapping.uuid] = mapping
+        reason = messages.FILTERS_ARE_INVALID if isinstance(error, InvalidPattern) else logged_text(str(error))
+        is_foreseen = isinstance(error, HashrangeError)
+        _log.error("%s", messages.mapping_unusable(mapping.uuid, reason), exc_info=None if is_foreseen else error)
 
     def documents_of(self, mapping: EventSourceMapping) -> Sequence[tuple[str, bytes]]:
         """The checkpoints of a mapping, also those that are not stored yet."""

@@ -9,7 +9,6 @@ All checks are read from the request's struct (`wire.shape`) and the operation's
 Must not know what an operation does. Source: service behaviour, captures to October 2026.
 """
 
-import json
 from typing import Any, NoReturn, TypeVar
 
 import msgspec
@@ -24,6 +23,7 @@ from hashrange.wire.fallback import is_converted
 from hashrange.wire.jsontypes import normalise
 from hashrange.wire.overlong import cut_overlong
 from hashrange.wire.piecewise import decode_in_pieces, free, free_unshared
+from hashrange.wire.python_json import decode_python_json
 from hashrange.wire.rules import RequestRules
 from hashrange.wire.shape import structure_of
 from hashrange.wire.utf8 import require_utf8
@@ -113,7 +113,7 @@ def _decode_quickly(body: bytes) -> Any:
 
 
 def _decode_any_numbers(body: bytes) -> Any:
-    return json.loads(body.decode(), parse_int=_whole_number, parse_constant=_refuse_constant)
+    return decode_python_json(body.decode(), parse_int=_whole_number, parse_constant=_refuse_constant)
 
 
 def check_object(body: bytes) -> None:

@@ -159,6 +159,36 @@ def test_hostile_nesting_is_refused(text: str) -> None:
         compile_filters([text])
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        r'{"\ud800": ["x"]}',
+        r'{"a": ["\udfff"]}',
+        r'{"a": ["x\uD83Dy"]}',
+        r'{"a": ["\ude00\ud83d"]}',
+        r'{"a": [{"prefix": "\ud800"}]}',
+        r'{"a": [{"suffix": {"equals-ignore-case": "\ud800"}}]}',
+        r'{"a": [{"anything-but": ["x", "\ud800"]}]}',
+        r'{"a": [{"anything-but": {"prefix": ["\ud800"]}}]}',
+        r'{"a": {"b": {"\ud800": ["x"]}}}',
+        r'{"$or": [{"a": ["x"]}, {"\ud800": ["x"]}]}',
+        '{"\ud800": ["x"]}',
+        '{"a": ["\udcff"]}',
+    ],
+)
+def test_half_a_surrogate_pair_is_refused(text: str) -> None:
+    with pytest.raises(InvalidPattern):
+        compile_filters([text])
+    with pytest.raises(InvalidPattern):
+        members_of([text])
+
+
+def test_whole_surrogate_pairs_are_characters() -> None:
+    for text in (r'{"\ud83d\ude00": ["\uD83D\uDE00"]}', '{"\U0001f600": ["\U0001f600"]}'):
+        assert compile_filters([text])({"\U0001f600": "\U0001f600"})
+    assert compile_filters([r'{"a": ["\\ud800"]}'])({"a": r"\ud800"})
+
+
 def test_the_deepest_attribute_of_an_item_can_be_filtered() -> None:
     inner = '{"S":["x"]}'
     value: Any = {"S": "x"}

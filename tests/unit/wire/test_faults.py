@@ -46,7 +46,8 @@ def fault_of(request_type: type[msgspec.Struct], operation_name: str, body: byte
 NOT_JSON = [
     b"", b"{", b"hello", b'{"a":1,}', b'{"a":NaN}', b'{"a":Infinity}', b'{"a":1e400,"b":NaN}', b'{"a":1e400', b'{"a":"\xff"}',
     b"\xff", b'{"a":"\\ud800"}', b"[" * 100_000, b'{"a":' * 100_000, b'{"a":' * 100_000 + b"1" + b"}" * 100_000, b"{} {}",
-    b"{\x00}", '{"a":"b"}'.encode("utf-16"),
+    b'{"a":1e400,"b":"\\ud800"}', b'{"a":1e400,"\\uDFFF":1}', b'{"a":1e400,"b":["\\ude00\\ud83d"]}',
+    b'{"b":"\\ud800","a":1' + b"0" * 1_100_000 + b"}", b"{\x00}", '{"a":"b"}'.encode("utf-16"),
 ]  # fmt: skip
 
 
@@ -62,6 +63,11 @@ def test_a_body_that_is_no_object_is_refused_without_a_message(body: bytes) -> N
     error = fault_of(ReadRequest, "GetItem", body)
     assert isinstance(error, SerializationException)
     assert error.message is None
+
+
+def test_whole_surrogate_pairs_and_escaped_backslashes_are_well_formed_beside_any_number() -> None:
+    body = rb'{"a":1e400,"b":"\ud83d\ude00","c":"\\ud800","d":"\uD83D\uDE00"}'
+    assert decode_object(body) == {"a": float("inf"), "b": "\U0001f600", "c": r"\ud800", "d": "\U0001f600"}
 
 
 def test_numbers_beyond_every_range_are_well_formed() -> None:
