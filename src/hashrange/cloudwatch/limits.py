@@ -59,7 +59,10 @@ METRIC_SEARCH_SERIES_MAX = 500
 METRIC_SERIES_MAX = 100_000
 """Metrics of namespaces that begin with `AWS/` that a database keeps, each unit for itself: our own bound. Each takes about 1.5 KB."""
 METRIC_SERIES_CUSTOM_MAX = 20_000
-"""Metrics of other namespaces that a database keeps, each unit for itself: our own bound."""
+"""Metrics of other namespaces that a database keeps, each unit for itself: our own bound. Each takes about 1.5 KB, and its names."""
+METRIC_CUSTOM_NAMES_BYTES_MAX = 64_000_000
+"""Memory that the names and dimensions of these metrics may take: our own bound. Those of one metric take up to 37 KB; of 20,000 metrics, each may
+have 3.2 KB, such as 15 dimensions with values of 40 characters."""
 METRIC_UNSAVED_BYTES = 8_000_000
 """Memory that observations may take before they are saved earlier than after 15 minutes: our own bound."""
 METRIC_UNSAVED_BYTES_MAX = 64_000_000
