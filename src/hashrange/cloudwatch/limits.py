@@ -16,6 +16,8 @@ METRIC_DIMENSION_NAME_LENGTH_MAX = 255
 METRIC_DIMENSION_VALUE_LENGTH_MAX = 1024
 METRICS_LISTED_MAX = 500
 """Metrics in a page of ListMetrics."""
+METRICS_LISTED_BYTES_MAX = 1024 * 1024
+"""Memory of names and dimensions in a page of ListMetrics, unless it has one metric: our own bound. 500 of the longest would be 16 MB."""
 METRIC_DATA_MAX = 1_000
 """Data of one PutMetricData."""
 METRIC_DATA_BYTES_MAX = 1024 * 1024
