@@ -134,7 +134,8 @@ class AlarmEvaluation:
         """Returns True if the alarm's state has changed."""
         rules = self._alarms.rules
         try:
-            is_true, watched = rules.is_true(alarm), rules.watched_by(alarm)
+            watched = rules.watched_by(alarm)
+            is_true = rules.is_true(alarm)  # of the present states: nothing gives way after it
         except RuleError:  # rules are put only if they can be read
             return False
         if self._alarms.get(alarm.account, alarm.region, alarm.name) is not alarm:
