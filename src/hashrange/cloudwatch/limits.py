@@ -16,6 +16,8 @@ METRIC_DIMENSION_NAME_LENGTH_MAX = 255
 METRIC_DIMENSION_VALUE_LENGTH_MAX = 1024
 METRICS_LISTED_MAX = 500
 """Metrics in a page of ListMetrics."""
+METRICS_LISTED_BYTES_MAX = 1024 * 1024
+"""Memory of names and dimensions in a page of ListMetrics, unless it has one metric: our own bound. 500 of the longest would be 16 MB."""
 METRIC_DATA_MAX = 1_000
 """Data of one PutMetricData."""
 METRIC_DATA_BYTES_MAX = 1024 * 1024
@@ -59,7 +61,10 @@ METRIC_SEARCH_SERIES_MAX = 500
 METRIC_SERIES_MAX = 100_000
 """Metrics of namespaces that begin with `AWS/` that a database keeps, each unit for itself: our own bound. Each takes about 1.5 KB."""
 METRIC_SERIES_CUSTOM_MAX = 20_000
-"""Metrics of other namespaces that a database keeps, each unit for itself: our own bound."""
+"""Metrics of other namespaces that a database keeps, each unit for itself: our own bound. Each takes about 1.5 KB, and its names."""
+METRIC_CUSTOM_NAMES_BYTES_MAX = 64_000_000
+"""Memory that the names and dimensions of these metrics may take: our own bound. Those of one metric take up to 37 KB; of 20,000 metrics, each may
+have 3.2 KB, such as 15 dimensions with values of 40 characters."""
 METRIC_UNSAVED_BYTES = 8_000_000
 """Memory that observations may take before they are saved earlier than after 15 minutes: our own bound."""
 METRIC_UNSAVED_BYTES_MAX = 64_000_000

@@ -19,7 +19,11 @@ from hashrange.store.documents import Documents
 GROUP_SERIES = 4
 """Series whose names and runs share a document: those with numbers from a multiple of this on."""
 GROUPS_TOGETHER = 25
-"""Groups that are read together."""
+"""Groups that are read together, or fewer if they are long."""
+FIRST_GROUPS = 5
+"""The same for the first read, before it is known how long they are."""
+READ_BYTES = 512 * 1024
+"""Bytes of groups that are read together, unless the groups before were shorter: 1 ms."""
 SERIES_PREFIX = "metric-series/"
 BLOCK_PREFIX = "metric-block/"
 RECENT_BYTES_MAX = 6_000_000
@@ -59,13 +63,16 @@ class MetricDocuments:
         return self._documents.generation
 
     def load(self) -> Iterator[list[StoredSeries]]:
-        """All series, those of some groups at a time, about a hundred."""
+        """All series, those of some groups at a time: about a hundred, or fewer with long names."""
         self._recent.clear()
         self._recent_bytes = 0
         last: str | None = None
-        while groups := self._documents.some_below(SERIES_PREFIX, last, GROUPS_TOGETHER):
+        count = FIRST_GROUPS
+        while groups := self._documents.some_below(SERIES_PREFIX, last, count):
             yield [one for _, group in groups for one in _decode(group)]
             last = groups[-1][0]
+            bytes_each = sum(len(group) for _, group in groups) // len(groups) + 1
+            count = max(1, min(GROUPS_TOGETHER, READ_BYTES // bytes_each))
 
     def read_cells(self, number: int, name: BlockName) -> Cells:
         """The cells of a block, which must not be changed; none if it is not kept."""

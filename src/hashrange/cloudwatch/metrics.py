@@ -46,8 +46,9 @@ WAITING_TOGETHER = 20
 class Metrics:
     """The metrics of one store. All calls come from one thread, that of the event loop.
 
-    There are at most METRIC_SERIES_CUSTOM_MAX series (metrics, each unit for itself) of programs' own namespaces, and METRIC_SERIES_MAX of
-    namespaces that begin with `AWS/`. If there is one more, the series that has been recorded longest ago is forgotten.
+    There are at most METRIC_SERIES_CUSTOM_MAX series (metrics, each unit for itself) of programs' own namespaces, whose names take at most
+    METRIC_CUSTOM_NAMES_BYTES_MAX, and METRIC_SERIES_MAX of namespaces that begin with `AWS/`. If there is one more, the series that has been
+    recorded longest ago is forgotten.
     """
 
     def __init__(self, documents: Documents, clock: Clock) -> None:
@@ -165,8 +166,8 @@ class Metrics:
         if known is None:
             number = table.next_number
             series = Series(partial(self._documents.read_cells, number))
-            known, oldest = table.add(number, metric, unit, series)
-            if oldest is not None:
+            known, removed = table.add(number, metric, unit, series)
+            for oldest in removed:
                 self._forget(oldest)
         else:
             table.touch(known)
@@ -297,7 +298,7 @@ class Metrics:
         self._changed.clear()
         self._removed.clear()
         self._to_look.clear()
-        yield from load_series(self._documents, self._table)
+        yield from load_series(self._documents, self._table, self._forget)
         yield from former.drop()
         while self._waiting:
             some, self._waiting = self._waiting[:WAITING_TOGETHER], self._waiting[WAITING_TOGETHER:]

@@ -5,19 +5,21 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 
 from hashrange.cloudwatch.known_series import KnownSeries
-from hashrange.cloudwatch.limits import METRIC_SERIES_CUSTOM_MAX, METRIC_SERIES_MAX
+from hashrange.cloudwatch.limits import METRIC_CUSTOM_NAMES_BYTES_MAX, METRIC_SERIES_CUSTOM_MAX, METRIC_SERIES_MAX
 from hashrange.cloudwatch.metric_id import MetricId
-from hashrange.cloudwatch.metric_names import MetricNames
+from hashrange.cloudwatch.metric_names import DROPPED_TOGETHER, MetricNames
 from hashrange.cloudwatch.series import Series
 from hashrange.messages.cloudwatch import LOG_TOO_MANY_METRICS
 
-DROPPED_TOGETHER = 200
-"""Series that one piece frees."""
 _log = logging.getLogger("hashrange.cloudwatch")
 
 
 class SeriesTable:
-    """The series of one store. At most METRIC_SERIES_CUSTOM_MAX of programs' own namespaces, and METRIC_SERIES_MAX of those that begin with `AWS/`."""
+    """The series of one store.
+
+    At most METRIC_SERIES_CUSTOM_MAX of programs' own namespaces, whose names take at most METRIC_CUSTOM_NAMES_BYTES_MAX, and METRIC_SERIES_MAX of
+    those that begin with `AWS/`.
+    """
 
     def __init__(self) -> None:
         self._by_metric: dict[MetricId, dict[str, KnownSeries]] = {}
@@ -27,6 +29,8 @@ class SeriesTable:
         self._next_number = 0
         self._custom: OrderedDict[int, None] = OrderedDict()
         """Numbers of series of programs' own namespaces; the one that was recorded longest ago comes first."""
+        self._custom_bytes = 0
+        """What the names of these series take, each unit for itself."""
         self._others: OrderedDict[int, None] = OrderedDict()
         """Numbers of the other series, in the same order."""
         self._is_full = False
@@ -48,18 +52,11 @@ class SeriesTable:
         """Note that a series is recorded now."""
         self._order_of(known.metric).move_to_end(known.number)
 
-    def add(self, number: int, metric: MetricId, unit: str, series: Series) -> tuple[KnownSeries, KnownSeries | None]:
-        """Add a series. Also returns the one that is recorded longest ago if there are too many now: it has been removed."""
-        order, most = self._order_of(metric), METRIC_SERIES_MAX
-        if order is self._custom:
-            most = METRIC_SERIES_CUSTOM_MAX
-        oldest = None
-        if len(order) >= most:
-            if not self._is_full:
-                self._is_full = True
-                _log.warning(LOG_TOO_MANY_METRICS, most)
-            oldest = self.by_number[next(iter(order))]
-            self.remove(oldest)
+    def add(
+        self, number: int, metric: MetricId, unit: str, series: Series
+    ) -> tuple[KnownSeries, Sequence[KnownSeries]]:
+        """Add a series. Also returns those that were recorded longest ago if there are too many now: they have been removed."""
+        removed = self._make_room(metric)
         known = self.by_number[number] = KnownSeries(number, metric, unit, series)
         self._next_number = max(self._next_number, number + 1)
         by_unit = self._by_metric.get(metric)
@@ -67,13 +64,31 @@ class SeriesTable:
             by_unit = self._by_metric[metric] = {}
             self._names.add(metric)
         by_unit[unit] = known
-        order[number] = None
-        return known, oldest
+        self._order_of(metric)[number] = None
+        return known, removed
+
+    def _make_room(self, metric: MetricId) -> Sequence[KnownSeries]:
+        """Remove the series that were recorded longest ago, until there is room for one of this metric."""
+        order, most, names_bytes_max = self._others, METRIC_SERIES_MAX, 0
+        if metric.is_custom:
+            self._custom_bytes += metric.names_bytes
+            order, most, names_bytes_max = self._custom, METRIC_SERIES_CUSTOM_MAX, METRIC_CUSTOM_NAMES_BYTES_MAX
+        removed = []
+        while order and (len(order) >= most or (metric.is_custom and self._custom_bytes > names_bytes_max)):
+            if not self._is_full:
+                self._is_full = True
+                _log.warning(LOG_TOO_MANY_METRICS, len(order))
+            oldest = self.by_number[next(iter(order))]
+            self.remove(oldest)
+            removed.append(oldest)
+        return removed
 
     def remove(self, known: KnownSeries) -> None:
         """Remove a series."""
         del self.by_number[known.number]
         del self._order_of(known.metric)[known.number]
+        if known.metric.is_custom:
+            self._custom_bytes -= known.metric.names_bytes
         by_unit = self._by_metric[known.metric]
         del by_unit[known.unit]
         if not by_unit:
@@ -87,6 +102,7 @@ class SeriesTable:
                 _, known = self.by_number.popitem()
                 self._by_metric.pop(known.metric, None)
             yield
+        yield from self._names.drop()
 
     def _order_of(self, metric: MetricId) -> "OrderedDict[int, None]":
-        return self._others if metric.namespace.startswith("AWS/") else self._custom
+        return self._custom if metric.is_custom else self._others

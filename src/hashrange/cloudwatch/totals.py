@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from hashrange.cloudwatch.limits import METRIC_TOTALS_MAX
+from hashrange.cloudwatch.limits import METRIC_CUSTOM_NAMES_BYTES_MAX, METRIC_TOTALS_MAX
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.statistics import Distribution, StatisticSet, merged
 
@@ -17,10 +17,12 @@ class Total(NamedTuple):
 
 
 class MetricTotals:
-    """The totals of one server. Of further metrics than METRIC_TOTALS_MAX there are none."""
+    """The totals of one server. Of further metrics than METRIC_TOTALS_MAX, or METRIC_CUSTOM_NAMES_BYTES_MAX of custom ones, there are none."""
 
     def __init__(self) -> None:
         self._totals: dict[MetricId, Total] = {}
+        self._custom_bytes = 0
+        """What the names of programs' own metrics take."""
 
     def add(
         self, metric: MetricId, unit: str, observed: StatisticSet, distribution: Distribution | None = None
@@ -35,8 +37,14 @@ class MetricTotals:
         self._totals[metric] = before._replace(statistics=merged(before.statistics, observed))
 
     def _put(self, metric: MetricId, total: Total) -> None:
-        if metric in self._totals or len(self._totals) < METRIC_TOTALS_MAX:
-            self._totals[metric] = total
+        if len(self._totals) >= METRIC_TOTALS_MAX:
+            return
+        if metric.is_custom:
+            names_bytes = self._custom_bytes + metric.names_bytes
+            if names_bytes > METRIC_CUSTOM_NAMES_BYTES_MAX:
+                return
+            self._custom_bytes = names_bytes
+        self._totals[metric] = total
 
     def all(self) -> list[tuple[MetricId, Total]]:
         """The totals, in order of the metrics' first observations."""

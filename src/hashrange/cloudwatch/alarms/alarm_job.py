@@ -12,7 +12,7 @@ from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.composite_reason import composite_reason
 from hashrange.cloudwatch.alarms.evaluation import judge, reason_data, reason_of, samples_needed
 from hashrange.cloudwatch.alarms.minute_values import MinuteValues
-from hashrange.cloudwatch.alarms.rule import RuleError, read_rule
+from hashrange.cloudwatch.alarms.rule import RuleError
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.jobs.job import AT_ONCE
 from hashrange.messages import alarms as sentences
@@ -132,21 +132,18 @@ class AlarmEvaluation:
 
     async def _evaluate_composite(self, alarm: Alarm, end_seconds: float) -> bool:
         """Returns True if the alarm's state has changed."""
-
-        def state_of(name: str) -> StateValue | None:
-            other = self._alarms.get(alarm.account, alarm.region, name)
-            return None if other is None else other.state
-
+        rules = self._alarms.rules
         try:
-            rule = read_rule(alarm.definition.rule or "", alarm.account, alarm.region)
+            watched = rules.watched_by(alarm)
+            is_true = rules.is_true(alarm)  # of the present states: nothing gives way after it
         except RuleError:  # rules are put only if they can be read
             return False
         if self._alarms.get(alarm.account, alarm.region, alarm.name) is not alarm:
             return False  # it was changed or deleted while its rule was read
-        state: StateValue = "ALARM" if rule.is_true(state_of) else "OK"
+        state: StateValue = "ALARM" if is_true else "OK"
         if state == alarm.state:
             return False
-        found = (self._alarms.get(alarm.account, alarm.region, name) for name in dict.fromkeys(rule.alarms()))
+        found = (self._alarms.get(alarm.account, alarm.region, name) for name in watched)
         reason, data = composite_reason(alarm, state, [one for one in found if one is not None])
         suppressor = alarm.definition.suppressor
         if suppressor is not None and state != "INSUFFICIENT_DATA" and alarm.state != "INSUFFICIENT_DATA":

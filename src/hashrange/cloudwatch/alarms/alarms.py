@@ -11,6 +11,7 @@ import msgspec
 from hashrange.clock import Clock
 from hashrange.cloudwatch.alarms import history as events
 from hashrange.cloudwatch.alarms.alarm import Alarm, AlarmDefinition, StateValue
+from hashrange.cloudwatch.alarms.composite_rules import CompositeRules
 from hashrange.cloudwatch.alarms.description import describe_alarm
 from hashrange.cloudwatch.alarms.history import History, HistoryItem
 from hashrange.cloudwatch.limits import ALARM_ACTIONS_WAITING_MAX, ALARM_HISTORIES_GONE_MAX, ALARM_HISTORY_SECONDS
@@ -64,6 +65,7 @@ class Alarms:
         self._clock = clock
         self._deliverers: list[_Deliverer] = []
         self._alarms: dict[AlarmPlace, Alarm] = {}
+        self.rules = CompositeRules(self.get)
         self._generation = -1
         self.has_regions = True
         """Whether alarms are those of the Region that a request is for; not if all Regions share one database."""
@@ -150,6 +152,7 @@ class Alarms:
         if changes and await self._documents.write(changes, self._generation):
             for alarm in gone:
                 self._alarms.pop(_place(alarm), None)
+                self.rules.forget(*_place(alarm))
 
     def _without_old_histories(self, now_seconds: float, more: int) -> dict[str, bytes | None]:
         """Changes that forget the histories of alarms that were deleted too long ago, or before too many others; `more` are deleted now."""
@@ -288,6 +291,7 @@ class Alarms:
             alarms = [_read_alarm(value) for _, value in self._documents.below(ALARM_PREFIX)]
             self._alarms = {_place(alarm): alarm for alarm in alarms}
             self.waiting.clear()
+            self.rules.clear()
 
 
 def _place(alarm: Alarm) -> AlarmPlace:

@@ -1,6 +1,6 @@
 """ListMetrics: which metrics have had datapoints in the last two weeks? 500 in a page."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -20,9 +20,12 @@ from hashrange.cloudwatch.limits import (
     METRIC_DIMENSIONS_FILTERED_MAX,
     METRIC_FOUND_SECONDS,
     METRIC_NAME_LENGTH_MAX,
+    METRICS_LISTED_BYTES_MAX,
     METRICS_LISTED_MAX,
 )
+from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metrics import Metrics
+from hashrange.items.steps import walk
 from hashrange.messages import cloudwatch as sentences
 
 RECENT_SECONDS = 3 * 3600.0
@@ -70,8 +73,8 @@ async def list_metrics(metrics: Metrics, caller: Caller, request: ListMetricsReq
     )
     if request.OwningAccount not in (None, caller.account):
         found = []
-    page = found[begin : begin + METRICS_LISTED_MAX]
-    has_more = begin + METRICS_LISTED_MAX < len(found)
+    page = _page(found[begin : begin + METRICS_LISTED_MAX])
+    end = begin + len(page)
     return {
         "Metrics": [
             {
@@ -82,8 +85,18 @@ async def list_metrics(metrics: Metrics, caller: Caller, request: ListMetricsReq
             for metric in page
         ],
         "OwningAccounts": [caller.account] * len(page) if request.IncludeLinkedAccounts else None,
-        "NextToken": token_of(begin + METRICS_LISTED_MAX) if has_more else None,
+        "NextToken": token_of(end) if end < len(found) else None,
     }
+
+
+def _page(metrics: Sequence[MetricId]) -> Sequence[MetricId]:
+    """As many of the metrics as a page has room for; may give way."""
+    size_bytes = 0
+    for place, metric in enumerate(walk(metrics)):
+        size_bytes += metric.names_bytes
+        if place and size_bytes > METRICS_LISTED_BYTES_MAX:
+            return metrics[:place]
+    return metrics
 
 
 OPERATION = ServiceOperation("ListMetrics", ListMetricsRequest, list_metrics)

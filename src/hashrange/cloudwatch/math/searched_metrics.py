@@ -1,9 +1,10 @@
-"""Which of many metrics have a text? Their texts and tokens are collected once for all searches of a request, which then work on sets of metrics."""
+"""Which of many metrics have a text? Their texts are collected once for all searches of a request, which then work on sets of metrics."""
 
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
-from hashrange.cloudwatch.math.text_tokens import TextTokens, fits, tokens_of
+from hashrange.cloudwatch.math.searched_texts import SearchedTexts
+from hashrange.cloudwatch.math.text_tokens import fits, tokens_of
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.items.steps import spend, walk
 
@@ -11,41 +12,11 @@ TEXT_STEPS = 2
 """Steps that taking in one text of a metric takes."""
 MEMBERS_PER_STEP = 16
 """Members of sets that are put together in one step."""
+ACCOUNT = ":aws.AccountId"
+"""The property of every metric that has the account, or `LOCAL`; no term without a property is looked for in it."""
 Places = AbstractSet[int]
 """Places of metrics in their sequence."""
 NOWHERE: Places = frozenset()
-
-
-class _Texts:
-    """The texts that one property has: which metrics have each, and which texts have a token."""
-
-    def __init__(self) -> None:
-        self.places: dict[str, set[int]] = {}
-        """Text → places of the metrics that have it."""
-        self._by_token: dict[str, list[TextTokens]] = {}
-        """Token in lower case, or all tokens of a text together → texts."""
-
-    def add(self, text: str, place: int) -> None:
-        """Note that a metric has a text."""
-        spend(TEXT_STEPS)
-        places = self.places.get(text)
-        if places is not None:
-            places.add(place)
-            return
-        self.places[text] = {place}
-        tokens = tokens_of(text)
-        for token in {*tokens.lower, tokens.whole}:
-            self._by_token.setdefault(token, []).append(tokens)
-
-    def fitting(self, wanted: TextTokens) -> Iterator[str]:
-        """The texts that a term fits, some of them twice; may give way."""
-        if not wanted.pieces:
-            yield from walk(self.places)
-            return
-        for token in {wanted.lower[0], wanted.whole}:
-            for given in walk(self._by_token.get(token, ())):
-                if fits(given, wanted):
-                    yield given.text
 
 
 class SearchedMetrics:
@@ -56,8 +27,9 @@ class SearchedMetrics:
         self.metrics = metrics
         self.every: Places = frozenset(range(len(metrics)))
         self._count_members = count
-        self._all = _Texts()
-        self._properties: dict[str, _Texts] = {}
+        self._texts = SearchedTexts(count)
+        self._places: dict[str, int | set[int]] = {}
+        """Text → place of the metric that has it or, if there are several, their places."""
         self._by_names: dict[frozenset[str], set[int]] = {}
         """Names of all dimensions → the metrics that have exactly these."""
         self._count(len(metrics))
@@ -65,18 +37,24 @@ class SearchedMetrics:
             self._take_in(metric, place)
 
     def _take_in(self, metric: MetricId, place: int) -> None:
-        self._add("MetricName", metric.name, place)
-        self._add("Namespace", metric.namespace, place)
-        for account in (metric.account, "LOCAL"):
-            self._properties.setdefault(":aws.AccountId", _Texts()).add(account, place)
+        self._add(metric.name, place)
+        self._add(metric.namespace, place)
         for name, value in metric.dimensions:
-            self._all.add(name, place)
-            self._add(name, value, place)
+            self._add(name, place)
+            self._add(value, place)
         self._by_names.setdefault(frozenset(name for name, _ in metric.dimensions), set()).add(place)
 
-    def _add(self, name: str, text: str, place: int) -> None:
-        self._all.add(text, place)
-        self._properties.setdefault(name, _Texts()).add(text, place)
+    def _add(self, text: str, place: int) -> None:
+        """Note that a metric has a text."""
+        spend(TEXT_STEPS)
+        known = self._places.get(text)
+        if known is None:
+            self._places[text] = place
+            self._texts.add(text)
+        elif not isinstance(known, int):
+            known.add(place)
+        elif known != place:
+            self._places[text] = {known, place}
 
     def with_dimensions(self, names: frozenset[str]) -> Places:
         """The metrics with exactly these dimensions."""
@@ -84,17 +62,48 @@ class SearchedMetrics:
 
     def with_term(self, name: str | None, text: str, *, is_exact: bool) -> Places:
         """The metrics with a text that is equal to a term, or that the term fits. `name`: the property that has the text; None: any."""
-        texts = self._all if name is None else self._properties.get(name)
-        if texts is None:
-            return NOWHERE
-        if is_exact:
-            return texts.places.get(text, NOWHERE)
+        if name == ACCOUNT:
+            return self._of_account(text, is_exact=is_exact)
         found: set[int] = set()
-        for one in texts.fitting(tokens_of(text)):
-            places = texts.places[one]
+        for one in self._equal_or_fitting(text, is_exact=is_exact):
+            places = self._with_text(one)
             self._count(len(places))
-            found |= places
+            found |= places if name is None else self._with_property(name, one, places)
         return found
+
+    def _equal_or_fitting(self, text: str, *, is_exact: bool) -> Iterator[str]:
+        """The texts that a term is equal to or fits, some of them twice."""
+        if is_exact:
+            return iter((text,))
+        if not tokens_of(text).pieces:
+            return iter(walk(self._places))
+        return self._texts.fitting(text)
+
+    def _with_text(self, text: str) -> Places:
+        places = self._places.get(text, NOWHERE)
+        return {places} if isinstance(places, int) else places
+
+    def _with_property(self, name: str, text: str, places: Places) -> set[int]:
+        """Those of the metrics whose property of this name is the text."""
+        found = set()
+        for place in walk(places):
+            metric = self.metrics[place]
+            if (
+                (name == "MetricName" and metric.name == text)
+                or (name == "Namespace" and metric.namespace == text)
+                or (name, text) in metric.dimensions
+            ):
+                found.add(place)
+        return found
+
+    def _of_account(self, text: str, *, is_exact: bool) -> Places:
+        """The metrics whose account is equal to a term, or that the term fits."""
+        wanted = tokens_of(text)
+        accounts = {metric.account for metric in walk(self.metrics)}
+        found = {one for one in {*accounts, "LOCAL"} if (one == text if is_exact else fits(tokens_of(one), wanted))}
+        if "LOCAL" in found or found == accounts:
+            return self.every
+        return {place for place, metric in enumerate(walk(self.metrics)) if metric.account in found}
 
     def both(self, one: Places, other: Places) -> Places:
         """The metrics that are in both sets."""

@@ -6,7 +6,6 @@ from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperat
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.api.checks import check_alarm_count, refuse_alarm, word_alarm_fault
 from hashrange.cloudwatch.alarms.api.members import check_alarm_name
-from hashrange.cloudwatch.alarms.rule import read_rule
 from hashrange.cloudwatch.limits import ALARMS_DELETED_MAX
 from hashrange.items.steps import walk
 from hashrange.messages import alarms as sentences
@@ -33,7 +32,7 @@ async def delete_alarms(alarms: Alarms, caller: Caller, request: DeleteAlarmsReq
     needed: set[str] = set()
     for parent in composites:
         if parent.name not in names:
-            needed.update(read_rule(parent.definition.rule or "", *caller).alarms())
+            needed.update(alarms.rules.watched_by(parent))
     if watched := [name for name in dict.fromkeys(names) if name in needed]:
         them = "it" if len(watched) == 1 else "them"
         refuse_alarm(sentences.STILL_WATCHED.format(names=",".join(watched), them=them))

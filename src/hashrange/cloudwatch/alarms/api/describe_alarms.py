@@ -17,7 +17,6 @@ from hashrange.cloudwatch.alarms.api.checks import (
     word_alarm_fault,
 )
 from hashrange.cloudwatch.alarms.description import describe_alarm
-from hashrange.cloudwatch.alarms.rule import read_rule
 from hashrange.cloudwatch.api.checks import place_in, token_of
 from hashrange.cloudwatch.limits import ALARM_ACTION_LENGTH_MAX, ALARM_NAME_LENGTH_MAX, ALARMS_DESCRIBED_MAX
 from hashrange.items.steps import walk
@@ -90,15 +89,15 @@ def _candidates(alarms: Alarms, caller: Caller, request: DescribeAlarmsRequest) 
     every = alarms.of(caller.account, caller.region)
     if request.ChildrenOfAlarmName is not None:
         parent = alarms.get(caller.account, caller.region, request.ChildrenOfAlarmName)
-        rule = None if parent is None else parent.definition.rule
-        names = set() if rule is None else set(read_rule(rule, *caller).alarms())
+        if parent is None or not parent.definition.is_composite:
+            return []
+        names = set(alarms.rules.watched_by(parent))
         return [alarm for alarm in walk(every) if alarm.name in names]
     if request.ParentsOfAlarmName is not None:
         return [
             alarm
-            for alarm in every
-            if alarm.definition.rule is not None
-            and request.ParentsOfAlarmName in read_rule(alarm.definition.rule, *caller).alarms()
+            for alarm in walk(every)
+            if alarm.definition.is_composite and request.ParentsOfAlarmName in alarms.rules.watched_by(alarm)
         ]
     kinds = request.AlarmTypes or ["MetricAlarm"]
     return [

@@ -22,7 +22,7 @@ from hashrange.cloudwatch.alarms.api.members import (
     check_alarm_place,
     tags_of,
 )
-from hashrange.cloudwatch.alarms.rule import RuleError, read_rule
+from hashrange.cloudwatch.alarms.rule import RuleError, RuleNode, read_rule
 from hashrange.cloudwatch.limits import (
     ALARM_DESCRIPTION_LENGTH_MAX,
     ALARM_RULE_ALARMS_MAX,
@@ -56,7 +56,7 @@ async def put_composite_alarm(alarms: Alarms, caller: Caller, request: PutCompos
         check_alarm_length("AlarmDescription", request.AlarmDescription, ALARM_DESCRIPTION_LENGTH_MAX, 0)
     check_action_configuration(request.ActionConfiguration)
     check_alarm_length("AlarmRule", request.AlarmRule, ALARM_RULE_LENGTH_MAX)
-    _check_rule(alarms, caller, request)
+    rule = _checked_rule(alarms, caller, request)
     check_alarm_place(alarms, caller, request.AlarmName, is_composite=True)
     definition = AlarmDefinition(
         request.AlarmName,
@@ -73,11 +73,12 @@ async def put_composite_alarm(alarms: Alarms, caller: Caller, request: PutCompos
         suppressor=_suppressor(caller, request),
         action_configuration=request.ActionConfiguration,
     )
-    await alarms.put(caller.account, caller.region, definition, tags_of(request.Tags))
+    alarm = await alarms.put(caller.account, caller.region, definition, tags_of(request.Tags))
+    alarms.rules.keep(alarm, rule)
 
 
-def _check_rule(alarms: Alarms, caller: Caller, request: PutCompositeAlarmRequest) -> None:
-    """Raise ServiceError for a rule that cannot be read, names an alarm that does not exist, or comes back to the alarm itself."""
+def _checked_rule(alarms: Alarms, caller: Caller, request: PutCompositeAlarmRequest) -> RuleNode:
+    """The rule. Raises ServiceError for one that cannot be read, names an alarm that does not exist, or comes back to the alarm itself."""
     if request.AlarmRule != request.AlarmRule.strip():
         refuse_alarm(sentences.RULE_BLANKS)
     try:
@@ -101,7 +102,8 @@ def _check_rule(alarms: Alarms, caller: Caller, request: PutCompositeAlarmReques
         seen.add(name)
         other = alarms.get(caller.account, caller.region, name)
         if other is not None and other.definition.rule is not None:
-            left += read_rule(other.definition.rule, *caller).alarms()
+            left += alarms.rules.watched_by(other)
+    return rule
 
 
 def _suppressor(caller: Caller, request: PutCompositeAlarmRequest) -> Suppressor | None:

@@ -1,0 +1,100 @@
+"""What do the rules of composite alarms look at, and are they true? Each rule is read once, and what follows from it is kept as long as its alarm."""
+
+from collections.abc import Callable, Sequence
+
+from hashrange.cloudwatch.alarms.alarm import Alarm, StateValue
+from hashrange.cloudwatch.alarms.rule import RuleNode, read_rule
+from hashrange.items.steps import spend
+
+TREES_CHARACTERS_MAX = 1_000_000
+"""Characters of the rules whose trees are kept, of which each takes 20 bytes, and at most 40. Other trees are made again when a state has changed."""
+CHARACTERS_PER_STEP = 16
+"""Characters of a rule whose tree is walked in one step."""
+NAMES_PER_STEP = 16
+"""Names of alarms that are compared in one step."""
+_Place = tuple[str, str, str]
+
+
+class _KnownRule:
+    """What is known of the rule of one alarm."""
+
+    __slots__ = ("is_true", "names", "states", "text", "tree")
+
+    def __init__(self, text: str, names: Sequence[str], tree: RuleNode | None) -> None:
+        self.text, self.names = text, names
+        self.tree = tree
+        """None: there is no room for it."""
+        self.states: Sequence[StateValue | None] | None = None
+        """States of the alarms when the rule was last asked for; None: it was not."""
+        self.is_true = False
+        """Whether the rule was true then."""
+
+
+class CompositeRules:
+    """The rules of one store's composite alarms. All methods may give way, and raise RuleError for a rule that cannot be read."""
+
+    def __init__(self, find: Callable[[str, str, str], Alarm | None]) -> None:
+        """`find` returns the alarm of an account, Region and name."""
+        self._find = find
+        self._known: dict[_Place, _KnownRule] = {}
+        self._characters = 0
+        """Characters of the rules whose trees are kept."""
+
+    def watched_by(self, alarm: Alarm) -> Sequence[str]:
+        """Names of the alarms that a composite alarm looks at, each once; at most ALARM_RULE_ALARMS_MAX."""
+        names = self._of(alarm).names
+        spend(len(names) // NAMES_PER_STEP + 1)
+        return names
+
+    def is_true(self, alarm: Alarm) -> bool:
+        """True if the states of the alarms that a composite alarm looks at make its rule true."""
+        known = self._of(alarm)
+        spend(len(known.names) + 1)
+        if known.states != self._states(alarm, known.names):
+            tree = known.tree or _tree_of(alarm)
+            spend(len(known.text) // CHARACTERS_PER_STEP)
+            states = self._states(alarm, known.names)  # nothing gives way from here on
+            known.is_true = tree.is_true(dict(zip(known.names, states, strict=True)).get)
+            known.states = states
+        return known.is_true
+
+    def _states(self, alarm: Alarm, names: Sequence[str]) -> Sequence[StateValue | None]:
+        found = [self._find(alarm.account, alarm.region, name) for name in names]
+        return [None if other is None else other.state for other in found]
+
+    def _of(self, alarm: Alarm) -> _KnownRule:
+        known = self._known.get((alarm.account, alarm.region, alarm.name))
+        if known is None or known.text != alarm.definition.rule:
+            known = self.keep(alarm, _tree_of(alarm))
+        return known
+
+    def keep(self, alarm: Alarm, tree: RuleNode) -> _KnownRule:
+        """Keep what follows from an alarm's rule, which has been read, unless the alarm has been replaced or deleted meanwhile."""
+        text, place = alarm.definition.rule or "", (alarm.account, alarm.region, alarm.name)
+        spend(len(text) // CHARACTERS_PER_STEP)
+        others = {name: self._find(alarm.account, alarm.region, name) for name in tree.alarms()}
+        names = tuple(name if other is None else other.name for name, other in others.items())
+        present = self._find(*place)
+        if present is None or present.definition.rule != text:
+            return _KnownRule(text, names, tree)
+        self.forget(*place)
+        has_room = self._characters + len(text) <= TREES_CHARACTERS_MAX
+        known = self._known[place] = _KnownRule(text, names, tree if has_room else None)
+        if has_room:
+            self._characters += len(text)
+        return known
+
+    def forget(self, account: str, region: str, name: str) -> None:
+        """Forget the rule of an alarm that has been replaced or deleted."""
+        known = self._known.pop((account, region, name), None)
+        if known is not None and known.tree is not None:
+            self._characters -= len(known.text)
+
+    def clear(self) -> None:
+        """Forget all rules."""
+        self._known.clear()
+        self._characters = 0
+
+
+def _tree_of(alarm: Alarm) -> RuleNode:
+    return read_rule(alarm.definition.rule or "", alarm.account, alarm.region)
