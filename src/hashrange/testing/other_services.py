@@ -4,7 +4,6 @@ A suite that has replaced moto's `mock_aws` by `mock_dynamodb` would reach AWS w
 credentials of whoever runs it.
 """
 
-import difflib
 from collections.abc import Collection
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
@@ -13,27 +12,12 @@ from botocore.awsrequest import AWSPreparedRequest
 from botocore.exceptions import BotoCoreError
 from botocore.loaders import Loader
 
+from hashrange.aws_services.host_endings import AWS_ENDINGS
 from hashrange.testing.botocore_transport import moto_handlers
+from hashrange.written.names import nearest_name
 
 ALWAYS_ANSWERED = ("dynamodb", "dynamodbstreams")
 """Services, as boto3 names them, that a database answers whatever their endpoint."""
-AWS_SUFFIXES = (
-    ".amazonaws.com",
-    ".amazonaws.com.cn",
-    ".amazonaws.eu",
-    ".api.aws",
-    ".api.amazonwebservices.com.cn",
-    ".api.amazonwebservices.eu",
-    ".c2s.ic.gov",
-    ".api.aws.ic.gov",
-    ".sc2s.sgov.gov",
-    ".api.aws.scloud",
-    ".cloud.adc-e.uk",
-    ".api.cloud-aws.adc-e.uk",
-    ".csp.hci.ic.gov",
-    ".api.aws.hci.ic.gov",
-)
-"""Ends of the names of AWS's hosts. Source: botocore's data, `partitions.json` and `endpoints.json`."""
 
 
 class ServiceNotMocked(BotoCoreError):  # type: ignore[misc] # botocore has no types
@@ -50,7 +34,7 @@ class ServiceNotMocked(BotoCoreError):  # type: ignore[misc] # botocore has no t
 def may_leave(service: str, url: str, passthrough: frozenset[str]) -> bool:
     """True if a request to a service, as boto3 names it, may be sent as if there were no database."""
     host = urlsplit(url).hostname or ""
-    return service in passthrough or not host.endswith(AWS_SUFFIXES) or _is_moto_active()
+    return service in passthrough or not host.endswith(AWS_ENDINGS) or _is_moto_active()
 
 
 def _is_moto_active() -> bool:
@@ -85,7 +69,7 @@ def checked_passthrough(services: Collection[str]) -> frozenset[str]:
         known = Loader().list_available_services("service-2")
         for service in services:
             if service not in known:
-                near = difflib.get_close_matches(service, known, 1)
-                hint = f"; did you mean {near[0]!r}?" if near else "."
+                near = nearest_name(service, known)
+                hint = "." if near is None else f"; did you mean {near!r}?"
                 raise ValueError(f"passthrough names {service!r}, which is no service of boto3{hint}")
     return frozenset(services)

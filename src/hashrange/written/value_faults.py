@@ -91,7 +91,7 @@ def _fault_in_union(
     if inner is not None or len(members) == 1:
         return inner or faults[0]
     expected = told or " or ".join(_expected(one, words) for one in members)
-    return _Fault(place, f"is {_shown(value, words)}; it must be {expected}.")
+    return _Fault(place, f"is {show_value(value, words.object)}; it must be {expected}.")
 
 
 def _fault_in_struct(value: dict[Any, Any], info: declared.StructType, place: _Place, words: _Words) -> _Fault | None:
@@ -126,8 +126,8 @@ def _wrong(value: Any, info: declared.Type, told: str | None, place: _Place, wor
     if isinstance(info, declared.LiteralType) and isinstance(value, str):
         near = did_you_mean(value, [str(one) for one in info.values])
         if near:
-            return _Fault(place, f"is {_shown(value, words)}, which is none of its values.{near}")
-    return _Fault(place, f"is {_shown(value, words)}; it must be {told or _expected(info, words)}.")
+            return _Fault(place, f"is {show_value(value, words.object)}, which is none of its values.{near}")
+    return _Fault(place, f"is {show_value(value, words.object)}; it must be {told or _expected(info, words)}.")
 
 
 def _fits(value: Any, info: declared.Type) -> bool:
@@ -226,7 +226,8 @@ def _one_of(values: list[str]) -> str:
     return values[0] if len(values) == 1 else f"{', '.join(values[:-1])} or {values[-1]}"
 
 
-def _shown(value: Any, words: _Words) -> str:
+def show_value(value: Any, word: ObjectWord) -> str:
+    """A value as its author wrote it, cut where it is long; of values with parts, what they are."""
     match value:
         case None:
             return "null"
@@ -236,7 +237,7 @@ def _shown(value: Any, words: _Words) -> str:
             cut = value if len(value) <= SHOWN_CHARACTERS_MAX else f"{value[:SHOWN_CHARACTERS_MAX]}…"
             return f'"{cut}"'
         case dict():
-            return "an object" if words.object == "object" else "a table"
+            return "an object" if word == "object" else "a table"
         case list() | tuple():
             return "a list"
         case int() | float():

@@ -14,9 +14,9 @@ from botocore.handlers import BUILTIN_HANDLERS
 from botocore.loaders import Loader
 from botocore.stub import Stubber
 
+from hashrange.aws_services.host_endings import AWS_ENDINGS
 from hashrange.settings import Settings
 from hashrange.testing import ServiceNotMocked, mock_dynamodb, server
-from hashrange.testing.other_services import AWS_SUFFIXES
 from tests.unit.testing.unmodified_clients import REGION, SentAway, configure_nothing, forbid_network, make_table
 
 KEYS = {"aws_access_key_id": "any", "aws_secret_access_key": "any"}
@@ -192,7 +192,7 @@ def test_all_domains_of_aws_are_known() -> None:
     suffixes = {one["outputs"][name] for one in known for name in ("dnsSuffix", "dualStackDnsSuffix")}
     for partition in loader.load_data("endpoints")["partitions"]:
         suffixes.add(partition["dnsSuffix"])
-    unknown = {suffix for suffix in suffixes if not f".{suffix}".endswith(AWS_SUFFIXES)}
+    unknown = {suffix for suffix in suffixes if not f".{suffix}".endswith(AWS_ENDINGS)}
     assert not unknown, botocore.__version__
 
 

@@ -6,8 +6,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from hashrange.written.names import did_you_mean
+from hashrange.written.value_faults import SHOWN_CHARACTERS_MAX, show_value
 
-SHOWN_CHARACTERS_MAX = 100
 _KINDS = {
     "string": "text",
     "dict": "an object",
@@ -35,7 +35,7 @@ def argument_fault(tool: str, known: Sequence[str], error: ValidationError) -> s
         return f"{tool} has no argument {name}.{did_you_mean(name, known) or ' It has ' + ', '.join(known) + '.'}"
     if kind == "missing":
         return f"{tool} needs the argument {name}."
-    return f"{tool}: {' of '.join(reversed(place))} is {_shown(fault['input'])}; it must be {_expected(kind, fault.get('ctx', {}))}."
+    return f"{tool}: {' of '.join(reversed(place))} is {show_value(fault['input'], 'object')}; it must be {_expected(kind, fault.get('ctx', {}))}."
 
 
 def _expected(kind: str, context: Mapping[str, Any]) -> str:
@@ -43,18 +43,3 @@ def _expected(kind: str, context: Mapping[str, Any]) -> str:
         words, bound = _BOUNDS[kind]
         return f"a number {words} {context[bound]}"
     return _KINDS.get(kind.partition("_")[0], "as the tool describes it")
-
-
-def _shown(value: Any) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "true" if value else "false"
-        case str():
-            return f'"{value[:SHOWN_CHARACTERS_MAX]}{"…" if len(value) > SHOWN_CHARACTERS_MAX else ""}"'
-        case dict():
-            return "an object"
-        case list():
-            return "a list"
-    return str(value)[:SHOWN_CHARACTERS_MAX]
