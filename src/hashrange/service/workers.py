@@ -79,7 +79,7 @@ class Workers:
         self._idle: list[Worker] = []
         self._left: deque[Worker | Callable[[], None]] = deque()
         """What waits for later turns, oldest first: workers that gave way, and functions given to `run_later`."""
-        self._next: deque[Callable[[], None]] = deque()
+        self._next: deque[Callable[[], object]] = deque()
         """Functions to call in the next turn, without a worker, before what waits in `_left`; oldest first."""
         self._queued: deque[Worker] = deque()
         """Workers that wait to decode or write a large piece of JSON until another worker's work with one has ended."""
@@ -124,12 +124,9 @@ class Workers:
             self.begin_turn()
             self._loop.call_soon(self._end_slice)
         if self.is_over(self._monotonic()):
-            self.run_next(partial(self._run_put_off, work, *arguments))
+            self.run_next(partial(self.run, work, *arguments))
         else:
             self.run(work, *arguments)
-
-    def _run_put_off(self, work: Callable[..., None], *arguments: Any) -> None:
-        self.run(work, *arguments)
 
     def _end_slice(self) -> None:
         self._has_slice = False
@@ -139,7 +136,7 @@ class Workers:
         self._left.append(work)
         self._call_turn()
 
-    def run_next(self, work: Callable[[], None]) -> None:
+    def run_next(self, work: Callable[[], object]) -> None:
         """Call `work`, which got no time in this turn, in the next turn with time, before all work that has given way.
 
         `work` is called outside workers, and itself calls `run`.

@@ -18,8 +18,6 @@ WRITE_BUFFER_BYTES_MAX = 1024 * 1024
 
 SHORT_BYTES = 8 * 1024
 """Bytes that are read and whose requests are begun at once; longer ones in a worker, which gives way."""
-
-
 LONG_REPLY_BYTES = 256 * 1024
 """A reply above this length is handed over with a look at the clock before."""
 
