@@ -29,6 +29,19 @@ class Turns:
             callback()
 
 
+STEP_SECONDS = 2e-6
+"""Seconds that a step takes on a `SteppingClock`, more than on a slow machine."""
+
+
+class SteppingClock(VirtualClock):
+    """A clock that moves at every reading by the time of LOOK_STEPS steps."""
+
+    def monotonic(self) -> float:
+        """Seconds, later than at the last reading."""
+        self.advance_all(steps.LOOK_STEPS * STEP_SECONDS)
+        return super().monotonic()
+
+
 class HurriedClock(VirtualClock):
     """A clock that moves by a second at every reading, so that every slice of time is over."""
 
@@ -104,3 +117,19 @@ def lines_between_looks(work: Callable[[], object]) -> int:
         sys.settrace(before_trace)
         steps._look = before
     return most_lines
+
+
+def calls_of(run: Callable[..., object], *arguments: Any) -> int:
+    """Run; return how many Python functions were called."""
+    calls = 0
+
+    def count(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count)
+    try:
+        run(*arguments)
+    finally:
+        sys.setprofile(None)
+    return calls

@@ -3,17 +3,13 @@
 The clock moves a little at each look, so a slice of time is the same number of steps in every run.
 """
 
-import sys
 from collections.abc import Iterator
-from types import FrameType
 from typing import Any
 
 import msgspec
 import pytest
 
-from hashrange.clock import VirtualClock
 from hashrange.items import steps
-from hashrange.items.steps import LOOK_STEPS
 from hashrange.operations.registry import OPERATIONS
 from hashrange.server.access import Access
 from hashrange.server.connection import Connection
@@ -25,7 +21,7 @@ from hashrange.service.workers import SLICE_SECONDS
 from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
 from tests.support.signing import ACCESS_KEY, SECRET_KEY, sign, sign_chunks
-from tests.support.working import Turns
+from tests.support.working import STEP_SECONDS, SteppingClock, Turns, calls_of
 from tests.unit.server.harness import FakeTransport, as_bytes, reply
 from torture.kinds.kind import Hostile
 from torture.kinds.needs import basis, calls_for
@@ -36,19 +32,8 @@ KINDS = (
     "scan-filter-in-100000", "put-number-set-90000", "add-number-set-90000", "attributes-40000-unlucky",
     "put-list-800000-gzip", "get-projection", "create-indexes-5600", "table-indexes-6000", "chunks-of-1-byte-65000",
 )  # fmt: skip
-STEP_SECONDS = 2e-6
-"""Seconds that a step takes on this clock, more than on a slow machine."""
 CALLS_MAX = 40_000
 """Highest number of Python calls between two turns: some 5 ms."""
-
-
-class SteppingClock(VirtualClock):
-    """A clock that moves at every reading by the time of LOOK_STEPS steps."""
-
-    def monotonic(self) -> float:
-        """Seconds, later than at the last reading."""
-        self.advance_all(LOOK_STEPS * STEP_SECONDS)
-        return super().monotonic()
 
 
 class Front:
@@ -88,18 +73,7 @@ class Front:
 
     def counted(self, run: Any) -> None:
         """Run and count the calls."""
-        calls = 0
-
-        def count(_frame: FrameType, event: str, _argument: object) -> None:
-            nonlocal calls
-            calls += event == "call"
-
-        sys.setprofile(count)
-        try:
-            run()
-        finally:
-            sys.setprofile(None)
-        self.calls_max = max(self.calls_max, calls)
+        self.calls_max = max(self.calls_max, calls_of(run))
 
 
 def signed(headers: dict[str, str], request: Hostile, seconds: float) -> bytes:

@@ -1,21 +1,17 @@
 """A node of DAX without sockets, whose clock moves by the time of 100 steps at each reading, and which counts the calls of Python functions between two turns."""
 
-import sys
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from datetime import UTC, datetime
 from io import BytesIO
-from types import FrameType
 from typing import Any
 
 import cbor2
 
-from hashrange.clock import VirtualClock
 from hashrange.dax.attribute_lists import AttributeLists
 from hashrange.dax.node_caches import NodeCaches
 from hashrange.dax.node_host import NodeTerms
 from hashrange.items import steps
-from hashrange.items.steps import LOOK_STEPS
 from hashrange.operations.registry import OPERATIONS
 from hashrange.server.dax.connection import BegunBytes, BegunRequests, DaxConnection
 from hashrange.server.dax.node import DaxNode, NodeSurroundings
@@ -26,23 +22,12 @@ from hashrange.service.service import Service
 from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
 from tests.support.dax_client import HANDSHAKE, RESULTS, DaxError, authorization, request_bytes
-from tests.support.working import Turns
+from tests.support.working import SteppingClock, Turns, calls_of
 from tests.unit.server.harness import FakeTransport
 
-STEP_SECONDS = 2e-6
-"""Seconds that a step takes on this clock, more than on a slow machine."""
 ACCOUNT, REGION = "000000000000", "eu-west-1"
 TABLE = b"films"
 MEMORY_BYTES = 100_000_000
-
-
-class SteppingClock(VirtualClock):
-    """A clock that moves at every reading by the time of LOOK_STEPS steps."""
-
-    def monotonic(self) -> float:
-        """Seconds, later than at the last reading."""
-        self.advance_all(LOOK_STEPS * STEP_SECONDS)
-        return super().monotonic()
 
 
 class TurnsNode:
@@ -85,18 +70,7 @@ class TurnsNode:
 
     def counted(self, run: Callable[..., None], *arguments: Any) -> None:
         """Run, and count the calls."""
-        calls = 0
-
-        def count(_frame: FrameType, event: str, _argument: object) -> None:
-            nonlocal calls
-            calls += event == "call"
-
-        sys.setprofile(count)
-        try:
-            run(*arguments)
-        finally:
-            sys.setprofile(None)
-        self.calls_max = max(self.calls_max, calls)
+        self.calls_max = max(self.calls_max, calls_of(run, *arguments))
 
     def finish(self) -> None:
         """Serve turns until nothing is left to do."""
