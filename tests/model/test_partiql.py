@@ -6,6 +6,7 @@ entry. `HASHRANGE_TEST_PARTIQL_STEPS` sets how many steps a walk has.
 
 import asyncio
 import os
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -41,7 +42,7 @@ class Twins:
     def ask(self, operation: str, members: dict[str, Any]) -> Any:
         record = OPERATIONS[operation]
         request: Any = msgspec.convert(members, record.request)
-        return drive(run_operation(self.scope, record, request))
+        return by_value(drive(run_operation(self.scope, record, request)))
 
     def outcome(self, operation: str, members: dict[str, Any]) -> Any:
         """The reply, or the refusal's message."""
@@ -54,6 +55,17 @@ class Twins:
         """Write all pending entries of the global index."""
         if self.suspending is not None:
             asyncio.run(self.suspending.propagate())
+
+
+def by_value(reply: Any) -> Any:
+    """The reply with number sets listed by value: a Query lists them so, a statement in another order."""
+    if isinstance(reply, list):
+        return [by_value(one) for one in reply]
+    if not isinstance(reply, dict):
+        return reply
+    if reply.keys() == {"NS"} and isinstance(reply["NS"], list):
+        return {"NS": sorted(reply["NS"], key=Decimal)}
+    return {name: by_value(member) for name, member in reply.items()}
 
 
 def table_request(name: str) -> dict[str, Any]:

@@ -18,7 +18,11 @@ OTHERS = {
 
 
 def test_every_option_is_hidden_and_nothing_else() -> None:
-    own = {option.variable: "1" for option in options()} | {CONFIG_VARIABLE: "a.toml", "AWS_PROFILE": "work", "CI": "true"}
+    own = {option.variable: "1" for option in options()} | {
+        CONFIG_VARIABLE: "a.toml",
+        "AWS_PROFILE": "work",
+        "CI": "true",
+    }
     environment = own | OTHERS
     hide_what_is_outside(environment)
     assert environment == OTHERS | {"AWS_EC2_METADATA_DISABLED": "true"}

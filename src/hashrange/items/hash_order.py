@@ -10,7 +10,7 @@ from hashrange.items.steps import sort, spend, walk
 
 T = TypeVar("T")
 
-_MASK = 0xFFFFFFFF
+HASH_MASK = 0xFFFFFFFF
 
 
 def text_hash(text: str) -> int:
@@ -19,7 +19,7 @@ def text_hash(text: str) -> int:
     spend(len(units) >> 1)
     value = 0
     for unit in walk(units):
-        value = 31 * value + unit & _MASK
+        value = 31 * value + unit & HASH_MASK
     return value
 
 

@@ -16,10 +16,13 @@ import msgspec
 from hashrange.errors import StorageCorruption, StorageFormatUnknown, ValidationException
 from hashrange.items.canonical import encode_item
 from hashrange.items.large_json import decode_item, decode_value
+from hashrange.items.number_set_order import BRACKET, contains_number_set
 from hashrange.items.packing import pack
 from hashrange.items.row_layout import (
     METADATA_BYTES,
     METADATA_VERSIONS,
+    NUMBER_SETS_VERSION,
+    PACKED_NUMBER_SETS_VERSION,
     PACKED_VERSION,
     PLAIN_VERSION,
     ROW_HEADER_BYTES,
@@ -32,8 +35,8 @@ from hashrange.items.types import Item, Row
 from hashrange.limits import ROW_MAX_BYTES
 from hashrange.messages.reads import ITEM_TOO_LARGE
 
-_VERSION = bytes((PLAIN_VERSION,))
-_PACKED = bytes((PACKED_VERSION,))
+_VERSION, _NUMBER_SETS = bytes((PLAIN_VERSION,)), bytes((NUMBER_SETS_VERSION,))
+_PACKED, _PACKED_NUMBER_SETS = bytes((PACKED_VERSION,)), bytes((PACKED_NUMBER_SETS_VERSION,))
 PACKED_BYTES_MIN = 32 * 1024
 """JSON is packed if it has more bytes than this, and more than PACKED_SIZES times its item's DynamoDB size."""
 PACKED_SIZES = 2
@@ -43,7 +46,7 @@ _is_plain = re.compile(r'[^"\\\x00-\x1f]+').fullmatch
 """Matches attribute names that msgspec accepts as names of struct fields: JSON writes them without escapes."""
 _decode = msgspec.json.Decoder(Item).decode
 _encode = msgspec.json.Encoder().encode
-_PART_HEADER = _VERSION + bytes(4)
+_PART_HEADER, _NUMBER_SETS_PART_HEADER = _VERSION + bytes(4), _NUMBER_SETS + bytes(4)
 EMPTY_PART = Row(_PART_HEADER + b"{}")
 """The `part_row` of an item from which a projection selects nothing."""
 
@@ -59,7 +62,10 @@ def encode_row(item: Item, size_bytes: int, too_large: str = ITEM_TOO_LARGE) -> 
             raise ValidationException(too_large)
         if len(text) > PACKED_SIZES * size_bytes:
             look()
-            return Row(_PACKED + size_bytes.to_bytes(4, "big") + pack(text))
+            version = _PACKED_NUMBER_SETS if contains_number_set(text) else _PACKED
+            return Row(version + size_bytes.to_bytes(4, "big") + pack(text))
+    if BRACKET in text and contains_number_set(text):
+        return Row(_NUMBER_SETS + size_bytes.to_bytes(4, "big") + text)
     return _VERSION + size_bytes.to_bytes(4, "big") + text  # type: ignore[return-value]  # as Row(), without a call
 
 
@@ -68,7 +74,10 @@ def part_row(item: Item) -> Row:
 
     Takes 0.2 µs more than encoding the JSON alone.
     """
-    return _PART_HEADER + _encode(item)  # type: ignore[return-value]  # as Row(), without a call
+    text = _encode(item)
+    if BRACKET in text and contains_number_set(text):
+        return Row(_NUMBER_SETS_PART_HEADER + text)
+    return _PART_HEADER + text  # type: ignore[return-value]  # as Row(), without a call
 
 
 def decode_row(row: Row) -> Item:

@@ -1,10 +1,10 @@
 """What does an operation return? The members of its output, in which a stored row may stand for an item; protocols encode them.
 
-A value of a reply is plain (text, number, boolean, list or dict of these, including decoded items) or one of five kinds
+A value of a reply is plain (text, number, boolean, list or dict of these, including decoded items) or one of these kinds
 that hold rows. `bytes` are always a row: blobs of items are base64 text, as in the API.
 
     Row         an item as it is stored, or a part of one in the same form
-    Rows        a list of rows
+    Rows        a list of rows; HashOrderedRows, with number sets in another order
     Items       a list of rows, decoded items and Structures
     Structure   a dict whose values may hold rows; the reply itself may hold rows too, although it is a plain dict
     Records     a list of stored stream records, whose images are rows
@@ -15,6 +15,7 @@ A plain list or dict inside a reply holds no row at any depth, so a protocol pas
 from collections.abc import Iterable
 from typing import Any
 
+from hashrange.items.number_set_order import hash_ordered_row
 from hashrange.items.rows import decode_row
 from hashrange.items.types import Item, Row
 from hashrange.tables.stream_records import record_values
@@ -33,6 +34,12 @@ class Structure(dict[str, Any]):
 
 class Rows(list[Row]):
     """A list inside a reply that holds only rows."""
+
+    __slots__ = ()
+
+
+class HashOrderedRows(Rows):
+    """Rows whose number sets the reply lists in hash order (`items/number_set_order.py`)."""
 
     __slots__ = ()
 
@@ -61,6 +68,8 @@ def plain_values(value: Any) -> Any:
     match value:
         case bytes():
             return decode_row(Row(value))
+        case HashOrderedRows():
+            return [decode_row(hash_ordered_row(row)) for row in value]
         case Items() | Rows():
             return [plain_values(one) for one in value]
         case Records():

@@ -15,7 +15,8 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from hashrange.errors import StorageCorruption, StorageFormatUnknown
-from hashrange.items.row_layout import PLAIN_VERSION, ROW_HEADER_BYTES, row_json, row_size_bytes
+from hashrange.items.number_set_order import hash_ordered_json, hash_ordered_row
+from hashrange.items.row_layout import PLAIN_VERSION, ROW_HEADER_BYTES, row_size_bytes
 from hashrange.items.rows import attributes_reader, decode_attributes, decode_row
 from hashrange.items.sizes import item_size_bytes, text_size_bytes, value_size_bytes
 from hashrange.items.types import Item, Row, Value
@@ -319,9 +320,9 @@ def record_values(stream: Stream, sequence: Sequence, record: bytes) -> dict[str
         "Keys": _decode_keys(record[_HEADER_BYTES:keys_end]),
     }
     if len(record) > old_end:
-        content["NewImage"] = decode_row(Row(record[old_end:]))
+        content["NewImage"] = decode_row(hash_ordered_row(Row(record[old_end:])))
     if old_end > keys_end:
-        content["OldImage"] = decode_row(Row(record[keys_end:old_end]))
+        content["OldImage"] = decode_row(hash_ordered_row(Row(record[keys_end:old_end])))
     content |= {
         "SequenceNumber": sequence_text(sequence),
         "SizeBytes": size_bytes,
@@ -343,7 +344,7 @@ def _image(record: bytes, start: int, end: int) -> bytes:
     """The JSON of the item whose row is at `record[start:end]`."""
     if record[start] == PLAIN_VERSION:
         return record[start + ROW_HEADER_BYTES : end]
-    return row_json(Row(record[start:end]))
+    return hash_ordered_json(Row(record[start:end]))
 
 
 def _scalar_size_bytes(value_json: bytes) -> int:

@@ -70,11 +70,11 @@ def test_part_of_an_item_is_a_row_for_replies(item: dict[str, Any]) -> None:
 
 
 def test_the_format() -> None:
-    row = encode_row({"b": {"M": {"d": {"S": "é"}, "c": {"NULL": True}}}, "a": {"NS": ["1", "2"]}}, 0x010203)
-    assert row == b'\x01\x00\x01\x02\x03{"a":{"NS":["1","2"]},"b":{"M":{"c":{"NULL":true},"d":{"S":"\xc3\xa9"}}}}'
+    row = encode_row({"b": {"M": {"d": {"S": "é"}, "c": {"NULL": True}}}, "a": {"SS": ["1", "2"]}}, 0x010203)
+    assert row == b'\x01\x00\x01\x02\x03{"a":{"SS":["1","2"]},"b":{"M":{"c":{"NULL":true},"d":{"S":"\xc3\xa9"}}}}'
 
 
-@pytest.mark.parametrize("row", [b"\x07\x00\x00\x00\x02{}", b"\x00\x00\x00\x00\x02{}", b"{}{}{}"])
+@pytest.mark.parametrize("row", [b"\x0b\x00\x00\x00\x02{}", b"\x00\x00\x00\x00\x02{}", b"{}{}{}"])
 def test_other_versions_are_not_guessed_at(row: bytes) -> None:
     with pytest.raises(StorageFormatUnknown, match="version"):
         decode_row(Row(row))

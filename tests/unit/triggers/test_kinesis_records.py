@@ -117,7 +117,7 @@ def test_documents_of_real_changes() -> None:
         names = [one["eventName"] for one in (inserted, modified, removed)]
         assert names == ["INSERT", "MODIFY", "REMOVE"]
         first = inserted["dynamodb"]["NewImage"]
-        assert first == item | {"n": {"N": "1.5"}, "ns": {"NS": ["1", "2"]}}
+        assert first == item | {"n": {"N": "1.5"}, "ns": {"NS": ["2", "1"]}}
         second: Any = {name: first[name] for name in ("id", "n", "b")}
         assert modified["dynamodb"]["OldImage"] == first
         assert modified["dynamodb"]["NewImage"] == removed["dynamodb"]["OldImage"] == second

@@ -48,6 +48,8 @@ class Wanted(msgspec.Struct, frozen=True, gc=False):
     is_count: bool
     fetches_items: bool = False
     """True if a local index lacks wanted attributes, so that each entry's item is fetched from the table."""
+    rows: type[Rows] = Rows
+    """Kind of the page's items: Rows, or HashOrderedRows for a Scan."""
 
 
 class ReadPage(msgspec.Struct, frozen=True, gc=False):
@@ -132,7 +134,7 @@ def read_page(
     ):
         rows = first.rows
         if first.last_key is None or len(rows) == rows_left:
-            items = Rows(() if wanted.is_count else rows)
+            items = wanted.rows(() if wanted.is_count else rows)
             last_evaluated = None if first.last_key is None else rows[-1]
             return ReadPage(items, len(rows), len(rows), first.size_bytes, first.size_bytes, 0.0, last_evaluated, 0)
     return _read_slices(
@@ -171,7 +173,7 @@ async def _read_slices(
     page = await settled(first)
     bytes_left = fetched_left_bytes = limit_bytes
     budget = _JsonBudget(limit_json_bytes, is_raw=is_raw and not wanted.fetches_items)
-    items = Rows()
+    items = wanted.rows()
     count = scanned_count = 0
     fetched_units = 0.0
     while True:

@@ -39,7 +39,7 @@ from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter
 from hashrange.operations.naming import by_table_name
 from hashrange.operations.operation import Operation, Scope
-from hashrange.operations.reply import Reply
+from hashrange.operations.reply import HashOrderedRows, Reply
 from hashrange.soon import Soon
 from hashrange.tables.read_spans import continue_scan, scan_span, scan_start_key
 from hashrange.wire.rules import ON_OTHER_FORMS, Constraint, ConstraintWording, ReportStage, RequestRules
@@ -98,7 +98,7 @@ def scan(scope: Scope, request: ScanRequest, meter: Meter) -> Soon[Reply]:
     consistent = request.ConsistentRead is True
     is_count = request.Select == "COUNT"
     returned = returned_projection(request, source, projection, fetches=fetches)
-    wanted = Wanted(condition, values, returned, is_count, fetches)
+    wanted = Wanted(condition, values, returned, is_count, fetches, HashOrderedRows)
     return read_reply(
         scope, table, source, span, request.Limit, wanted, request.TableName, meter, consistent=consistent
     )

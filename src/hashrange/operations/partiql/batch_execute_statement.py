@@ -23,8 +23,8 @@ from hashrange.errors import (
     ValidationException,
 )
 from hashrange.expressions.partiql.statement import Statement, compile_statement
+from hashrange.items.number_set_order import hash_ordered_row
 from hashrange.items.row_layout import row_json_bytes
-from hashrange.items.rows import part_row
 from hashrange.items.types import Key, Row, Value
 from hashrange.limits import BATCH_STATEMENTS_MAX, REPLY_JSON_MAX_BYTES
 from hashrange.messages.http import INTERNAL_ERROR
@@ -41,7 +41,7 @@ from hashrange.operations.partiql.statement_writes import (
     bind_write,
     check_write,
     check_write_key,
-    returned_item,
+    returned_row,
 )
 from hashrange.operations.partiql.statements import (
     StatementParameters,
@@ -197,7 +197,8 @@ async def _read(scope: Scope, asked: CheckedStatement, meter: Meter) -> Row | No
     key = locate_item(access, asked.values)
     row = await settled(scope.store.get(access.source.source_id, key, consistent=asked.consistent))
     meter.append(ReadUsage(table, table.name, row, asked.consistent))
-    return item_of(access, asked.values, row)
+    item = item_of(access, asked.values, row)
+    return None if item is None else hash_ordered_row(item)
 
 
 async def _write(scope: Scope, asked: CheckedStatement, meter: Meter) -> Row | None:
@@ -206,8 +207,7 @@ async def _write(scope: Scope, asked: CheckedStatement, meter: Meter) -> Row | N
     table = find_statement_table(scope, asked.statement)
     key, plan = plan_action(table, bind_write(table, asked.write, asked.on_failure))
     change = await settled(commit_write(scope, table, key, plan, table.name, meter))
-    item = returned_item(asked.statement, change)
-    return part_row(item) if isinstance(item, dict) else item
+    return returned_row(asked.statement, change)
 
 
 def _shown_bytes(refusal: ApiError) -> int:

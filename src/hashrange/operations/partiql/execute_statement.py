@@ -12,7 +12,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from hashrange.errors import ValidationException
+from hashrange.errors import ConditionalCheckFailedException, ValidationException
 from hashrange.expressions.partiql.statement import Statement, compile_statement
 from hashrange.items.types import Row, Value
 from hashrange.messages.partiql import EXISTS_ALONE, TOKEN_FOR_WRITE, TOKEN_MISMATCH
@@ -24,7 +24,7 @@ from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.partiql.access_path import AccessPath
 from hashrange.operations.partiql.next_token import make_token, read_token
 from hashrange.operations.partiql.select_reads import bound_read, item_of, locate_item, read_spans
-from hashrange.operations.partiql.statement_writes import bind_write, check_write, check_write_key, returned_item
+from hashrange.operations.partiql.statement_writes import bind_write, check_write, check_write_key, returned_row
 from hashrange.operations.partiql.statements import (
     StatementParameters,
     StatementText,
@@ -32,9 +32,10 @@ from hashrange.operations.partiql.statements import (
     is_select_text,
     statement_tables,
 )
-from hashrange.operations.reply import Items, Reply, Rows
+from hashrange.operations.reply import HashOrderedRows, Reply, Rows
+from hashrange.operations.transactions.reasons import item_member
 from hashrange.soon import Soon, then
-from hashrange.tables.change import Change
+from hashrange.tables.change import Change, Plan, Planned
 
 
 class ExecuteStatementRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -78,7 +79,7 @@ def _item_reply(
     """The reply of a lookup: its item, if there is one that satisfies the conditions. Records the usage."""
     meter.append(ReadUsage(access.table, access.table.name, row, request.ConsistentRead is True))
     item = item_of(access, values, row)
-    return {"Items": Rows(() if item is None else (item,))}
+    return {"Items": HashOrderedRows(() if item is None else (item,))}
 
 
 async def _select_page(
@@ -110,13 +111,26 @@ def _write(scope: Scope, request: ExecuteStatementRequest, statement: Statement,
     except ValidationException:
         check_write_key(table, action)
         raise
-    change = commit_write(scope, table, key, plan, table.name, meter)
+    change = commit_write(scope, table, key, _in_hash_order(plan), table.name, meter)
     return _returned(statement, change) if isinstance(change, Change) else then(change, partial(_returned, statement))
 
 
+def _in_hash_order(plan: Plan) -> Plan:
+    """The plan; the item that the error of its condition shows has number sets in hash order."""
+
+    def ordered(old: Row | None) -> Planned | Row | None:
+        try:
+            return plan(old)
+        except ConditionalCheckFailedException as refusal:
+            refusal.members.update(item_member(refusal))
+            raise
+
+    return ordered
+
+
 def _returned(statement: Statement, change: Change) -> Reply:
-    item = returned_item(statement, change)
-    return {"Items": Items(() if item is None else (item,))}
+    row = returned_row(statement, change)
+    return {"Items": Rows(() if row is None else (row,))}
 
 
 OPERATION = Operation(

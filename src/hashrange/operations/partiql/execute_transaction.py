@@ -16,6 +16,7 @@ from msgspec import Meta
 
 from hashrange.errors import ApiError, RequestFault, ValidationException
 from hashrange.expressions.partiql.statement import Statement, check_statement_parameters, compile_statement
+from hashrange.items.number_set_order import hash_ordered_row
 from hashrange.items.rows import EMPTY_PART
 from hashrange.items.types import Key, Row, Value
 from hashrange.limits import TRANSACTION_SIZE_MAX_BYTES, TRANSACTION_STATEMENTS_MAX
@@ -155,7 +156,7 @@ async def _read(scope: Scope, lookups: list[SelectedItem], meter: Meter) -> Repl
 def _response(lookup: SelectedItem, row: Row | None) -> Structure:
     """The response to one SELECT: its item; empty if there is no item, or if the projection selects nothing of it."""
     item = None if row is None else item_of(*lookup, row)
-    return Structure() if item is None or item == EMPTY_PART else Structure(Item=item)
+    return Structure() if item is None or item == EMPTY_PART else Structure(Item=hash_ordered_row(item))
 
 
 # --- writes -------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from hashrange.operations.partiql.key_faults import check_read_values, is_too_lo
 from hashrange.operations.partiql.key_ranges import branch_spans, valued_term
 from hashrange.operations.partiql.last_table_cache import LastTableCache
 from hashrange.operations.partiql.next_token import Continuation
-from hashrange.operations.reply import Rows
+from hashrange.operations.reply import HashOrderedRows
 from hashrange.store.pause import FIRST_SLICE, hand_back
 from hashrange.tables.capacity import read_units
 from hashrange.tables.open_table import OpenTable, ReadSource
@@ -47,7 +47,7 @@ SLICE_SPANS_MAX = 256
 class SelectPage(msgspec.Struct, frozen=True, gc=False):
     """One page of a SELECT; `continuation` is None if no page follows."""
 
-    items: Rows
+    items: HashOrderedRows
     usage: PageUsage
     continuation: Continuation | None
 
@@ -125,11 +125,11 @@ async def read_spans(
     choices = _choices(access, values)
     number, last_key = (0, None) if start is None else start
     if not choices:
-        return SelectPage(Rows(), _usage(access.table, source, 0.0, 0.0), None)
+        return SelectPage(HashOrderedRows(), _usage(access.table, source, 0.0, 0.0), None)
     if not 0 <= number < len(choices):
         raise ValidationException(TOKEN_MISMATCH)
     wanted = Wanted(access.condition, values, access.projection, False, access.fetches_items)
-    items = Rows()
+    items = HashOrderedRows()
     own_units = fetched_units = 0.0
     left_bytes, left_json_bytes = PAGE_SIZE_MAX_BYTES, REPLY_JSON_MAX_BYTES
     spans_left = slice_spans = FIRST_SLICE

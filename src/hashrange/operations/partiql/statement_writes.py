@@ -13,7 +13,8 @@ from hashrange.errors import ValidationException
 from hashrange.expressions.condition import CompiledCondition
 from hashrange.expressions.partiql.statement import RawParameters, Statement, StatementKind
 from hashrange.expressions.tree import DocumentPath, FunctionCall
-from hashrange.items.rows import decode_row
+from hashrange.items.number_set_order import hash_ordered_row
+from hashrange.items.rows import decode_row, part_row
 from hashrange.items.types import Item, Row, Value
 from hashrange.messages.partiql import KEY_FIXED_TWICE, KEY_NOT_FIXED, WRITE_ON_INDEX
 from hashrange.operations.items import actions
@@ -109,8 +110,14 @@ def _split_where(table: OpenTable, statement: Statement) -> SplitWhere:
 WHERES = LastTableCache(_split_where)
 
 
-def returned_item(statement: Statement, change: Change) -> Row | Item | None:
-    """The attributes of the written item that RETURNING requests, or None.
+def returned_row(statement: Statement, change: Change) -> Row | None:
+    """The attributes of the written item that RETURNING requests, as a row for replies, or None."""
+    item = _returned_item(statement, change)
+    return None if item is None else hash_ordered_row(part_row(item) if isinstance(item, dict) else item)
+
+
+def _returned_item(statement: Statement, change: Change) -> Row | Item | None:
+    """The attributes that RETURNING requests, or None.
 
     MODIFIED NEW holds the new values at all targets of an update, also at removed paths if a value is there afterwards.
     """

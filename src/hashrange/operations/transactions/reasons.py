@@ -10,6 +10,8 @@ from hashrange.errors import (
     TransactionCanceledException,
     WholeRequestFault,
 )
+from hashrange.items.number_set_order import hash_ordered_row
+from hashrange.items.types import Row
 from hashrange.messages.transactions import CANCELLED
 from hashrange.operations.reply import Items, Structure
 
@@ -49,8 +51,8 @@ def _reason(refusal: ApiError | None) -> Structure:
 
 def item_member(refusal: ApiError) -> dict[str, object]:
     """The refusal's member `Item`, if it has one: the only further member of a reason, and of a statement's error."""
-    members = refusal.members
-    return {"Item": members["Item"]} if "Item" in members else {}
+    row: Row | None = refusal.members.get("Item")  # type: ignore[assignment]  # members are declared as objects
+    return {} if row is None else {"Item": hash_ordered_row(row)}
 
 
 def message_of(refusal: ApiError) -> str | None:

@@ -15,6 +15,7 @@ from hashrange.errors import ApiError, NestingFault, ResourceNotFoundException, 
 from hashrange.expressions.parameters import check_unused
 from hashrange.expressions.projection import CompiledProjection, compile_projection
 from hashrange.items.canonical import encode_canonically
+from hashrange.items.number_set_order import hash_ordered_row
 from hashrange.items.rows import EMPTY_PART
 from hashrange.items.steps import READ_BYTES_PER_STEP, spend
 from hashrange.items.types import Item, Key, Row
@@ -139,7 +140,7 @@ def _response(lookup: TransactedGet, row: Row | None) -> Structure:
         return Structure()
     spend(len(row) // READ_BYTES_PER_STEP)
     item = row if lookup.projection is None else project_row(lookup.projection, row)
-    return Structure() if item == EMPTY_PART else Structure(Item=item)
+    return Structure() if item == EMPTY_PART else Structure(Item=hash_ordered_row(item))
 
 
 OPERATION = Operation(

@@ -3,10 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from hashrange.items.number_set_order import hash_ordered_row
 from hashrange.items.paths import Path
 from hashrange.items.rows import decode_row
 from hashrange.items.steps import PIECE_BYTES, sort, walk
 from hashrange.items.types import Item, Row, Value
+from hashrange.operations.reply import HashOrderedRows
 from hashrange.server.dax.tables import TableShape
 from hashrange.wire.dax.attribute_values import write_attribute_value
 from hashrange.wire.dax.keys import IdOf, index_key_bytes
@@ -97,8 +99,9 @@ def found_items(
 ) -> bytes:
     """The items of a page: key and rest of each, or the values at paths."""
     out = bytearray(head(ARRAY, len(rows)))
+    is_hash_ordered = isinstance(rows, HashOrderedRows)
     for row in walk(rows):
-        item = decode_row(row)
+        item = decode_row(hash_ordered_row(row) if is_hash_ordered else row)
         if paths is not None:
             out += projected(item, paths)
         else:

@@ -16,8 +16,8 @@ from hashrange.tables.schema import Table
 from hashrange.tables.source_id import COLLECTIONS_INDEX_ID, SOURCE_BYTES, make_source_id, source_id_of, table_prefix
 from hashrange.tables.streams import SEQUENCE_BYTES, Sequence, Shard, Stream
 
-FORMAT_VERSION = 10
-READ_VERSIONS = (3, 4, 5, 6, 7, 8, 9, 10)
+FORMAT_VERSION = 11
+READ_VERSIONS = (3, 4, 5, 6, 7, 8, 9, 10, 11)
 """Format versions that a server opens; it converts older ones first (`upgrade.py`)."""
 
 _SYSTEM = b"\x00\x00\x00\x00"

@@ -5,15 +5,16 @@ row, or other JSON, with the brackets and names that open before it, and the bra
 long reply gives way.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
-from hashrange.items.row_layout import row_json, row_json_view, rows_json
+from hashrange.items.number_set_order import hash_ordered_json
+from hashrange.items.row_layout import RowJson, row_json, row_json_view, rows_json
 from hashrange.items.steps import LARGE_PIECE_BYTES, PIECE_BYTES, batches, look, queue_large_reply, spend
 from hashrange.items.types import Row
-from hashrange.operations.reply import Items, Records, Reply, Rows, Structure
+from hashrange.operations.reply import HashOrderedRows, Items, Records, Reply, Rows, Structure
 from hashrange.tables.stream_records import record_json, template_of
 
 Text = Any
@@ -48,7 +49,7 @@ def reply_json(reply: Reply | None) -> bytes:
         if len(text) > LARGE_PIECE_BYTES:
             look()
         return b"".join((b'{"Item":', text, b"}"))
-    if next(iter(reply)) == "Items" and (rows := reply["Items"]).__class__ is Rows:
+    if next(iter(reply)) == "Items" and isinstance(rows := reply["Items"], Rows):
         is_short = len(rows) <= ROWS_AT_ONCE and sum(map(len, rows)) <= SHORT_PAGE_BYTES
         body = _short_page(reply, rows) if is_short else None
         if body is not None:
@@ -65,7 +66,9 @@ def _short_page(reply: Reply, rows: Rows) -> bytes | None:
 
     Takes 1 µs for one row. After replies with a single item, replies with few short rows are the most frequent.
     """
-    text = row_json(rows[0]) if len(rows) == 1 else b",".join(rows_json(rows))
+    text = (
+        row_json(rows[0]) if len(rows) == 1 and rows.__class__ is Rows else b",".join(rows_json(rows, _json_of(rows)))
+    )
     if len(reply) == 1:
         return b"".join((b'{"Items":[', text, b"]}"))
     rest = reply.copy()
@@ -138,9 +141,12 @@ def _add_rows(texts: list[Text], before: bytes, rows: Rows, rows_bytes: int) -> 
     if not rows:
         texts.append(before + b"[]")
         return rows_bytes
-    start = len(texts)
+    start, json_of = len(texts), _json_of(rows)
     for some_rows in (rows,) if len(rows) <= ROWS_AT_ONCE else batches(rows, ROWS_AT_ONCE):
-        some = rows_json(some_rows) if len(rows[0]) <= VIEWED_BYTES else list(map(row_json_view, some_rows))
+        if len(rows[0]) <= VIEWED_BYTES:
+            some: Sequence[Text] = rows_json(some_rows, json_of)
+        else:
+            some = [row_json_view(row, json_of) for row in some_rows]
         some_bytes = sum(map(len, some))
         if some_bytes > PIECE_BYTES:
             spend(some_bytes >> 12)
@@ -150,6 +156,11 @@ def _add_rows(texts: list[Text], before: bytes, rows: Rows, rows_bytes: int) -> 
     texts[start] = b"%b[%b" % (before, texts[start])
     texts[-1] = b"%b]" % texts[-1]
     return rows_bytes
+
+
+def _json_of(rows: Rows) -> RowJson:
+    """The function that gives the JSON of those rows that need more than a cut."""
+    return hash_ordered_json if rows.__class__ is HashOrderedRows else row_json
 
 
 def _add_records(texts: list[Text], before: bytes, records: Records, rows_bytes: int) -> int:
@@ -173,6 +184,7 @@ def _add_records(texts: list[Text], before: bytes, records: Records, rows_bytes:
 _WITH_ROWS: dict[type, Callable[[list[Text], bytes, Any, int], int]] = {
     bytes: _add_row,
     Rows: _add_rows,
+    HashOrderedRows: _add_rows,
     Items: _add_items,
     Structure: _add_structure,
     Records: _add_records,
