@@ -70,7 +70,7 @@ PROGRAMS = {"functions/runtimes/python_runtime.py"}
 OUTPUT_MODULE = "cli/output.py"
 """The only file that writes to standard output and standard error. The log's handler finds the stream itself."""
 
-FILE_LINES_MAX = 400
+FILE_LINES_MAX = 600
 FUNCTION_LINES_MAX = 60
 MEDIAN_FILE_LINES_MAX = 200
 LONG_FILES: dict[str, int] = {}

@@ -163,7 +163,7 @@ class Incoming:
             self._is_due = self._has_more()
             if call_soon is not None and self._is_due:
                 call_soon(self.turn)
-        self._outgoing.flush()
+            self._outgoing.flush()
 
     def _has_more(self) -> bool:
         return bool(self._waiting or self._new or self._dear or self._long)

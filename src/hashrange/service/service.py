@@ -9,6 +9,7 @@ Measurements: docs/adr/0017-held-replies.md, 0019-turns.md, 0034-service.md.
 """
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from hashrange.service.fault_setup import FaultSetup
     from hashrange.service.throughput_setup import ThroughputSetup
     from hashrange.throughput.table_throughputs import OwnTerms
+
+_log = logging.getLogger("hashrange.server")
 
 HELD_SECONDS_MAX = 0.0005
 """Once calls of a group have run for this long, `Service.release` sends or holds back the replies made so far."""
@@ -332,9 +335,12 @@ class Service:
             self._held.append(call)
 
     def _fail(self, call: Call, error: BaseException) -> None:
-        """Tell the client of an internal error."""
+        """Tell the client of an internal error. Raises nothing: the calls of a group depend on it."""
         if self.recording is not None:
-            self.recording.failed(call, error)
+            try:
+                self.recording.failed(call, error)
+            except Exception:  # noqa: BLE001 - the request may be what cannot be read
+                _log.exception("an internal error of %s was not counted; please report it", call.operation.name)
         self.faulted.forget(call)
         call.fail(error)
 

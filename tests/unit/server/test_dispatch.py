@@ -194,6 +194,25 @@ def test_a_bug_is_a_500_with_a_trace_under_the_requests_id(front: FrontEnd, capl
     assert "a bug of ours" in caplog.text
 
 
+def test_a_bug_that_cannot_be_counted_is_answered_and_holds_no_other_request(
+    front: FrontEnd, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Recording:
+        def __getattr__(self, name: str) -> object:
+            return self.fail if name == "failed" else lambda *_: None
+
+        def fail(self, *_: object) -> None:
+            raise ValueError("and the request cannot be read")
+
+    recording: Any = Recording()
+    front.service.recording = recording
+    bad, other = front.connect(), front.connect()
+    for (connection, _), body in ((bad, b'{"TableName":"bug"}'), (other, b'{"TableName":"t"}')):
+        connection.data_received(front.request(body))
+    assert [reply(transport.take()).status for _, transport in (bad, other)] == [500, 200]
+    assert "and the request cannot be read" in caplog.text
+
+
 def test_a_storage_error_is_a_500_and_a_line_for_the_operator(
     front: FrontEnd, caplog: pytest.LogCaptureFixture
 ) -> None:

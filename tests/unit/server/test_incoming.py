@@ -373,3 +373,23 @@ def test_what_a_refused_client_still_sends_is_dropped_one_read_a_turn(front: Fro
         turns.turn()
     assert transport.reads
     assert not transport.written
+
+
+def test_replies_that_are_made_are_sent_though_a_later_group_fails(front: FrontEnd, turns: Turns) -> None:
+    handle = front.handle
+    groups: list[int] = []
+
+    def handle_first(calls: Sequence[tuple[HttpRequest, Respond]]) -> None:
+        groups.append(len(calls))
+        if len(groups) > 1:
+            raise ValueError("a bug of ours")
+        handle(calls)
+
+    front.connections.incoming._handle = handle_first
+    clients = [front.connect() for _ in range(2)]
+    clients[1][0].last_reply = NONE  # so that its request is handled after the others
+    for connection, _ in clients:
+        connection.data_received(front.request())
+    with pytest.raises(ValueError, match="a bug of ours"):
+        turns.turn()
+    assert [len(replies(transport.written)) for _, transport in clients] == [1, 0]

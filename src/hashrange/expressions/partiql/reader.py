@@ -53,6 +53,8 @@ _TOKEN_NAMES = {
     ")": "RIGHT_PAREN", "]": "RIGHT_BRACKET", "}": "RIGHT_CURLY", ">>": "RIGHT_DOUBLE_ANGLE_BRACKET", ":": "COLON",
 }  # fmt: skip
 """Expected symbol → its name in messages."""
+_INDEX_DIGITS_MAX = 1_000
+"""Digits of a list index that are read. A longer one is out of range whatever follows; Python converts no more than 4,300."""
 _PATH_STEPS = 4
 Noted = TypeVar("Noted", Comparison, Between, Membership, FunctionCall, Not, And, Or, ConditionNode)
 
@@ -234,7 +236,7 @@ class StatementReader:
                 kind, digits, _, _ = self.token
                 if kind != NUMBER or not digits.isdigit():
                     raise self.refuse(UNEXPECTED_PATH_COMPONENT.format(place=self.place(self.position)))
-                elements.append(int(digits))
+                elements.append(int(digits.lstrip("0")[:_INDEX_DIGITS_MAX] or "0"))
                 self.position += 1
                 self.take_symbol("]")
             else:
