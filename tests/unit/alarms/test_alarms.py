@@ -226,6 +226,18 @@ def test_an_action_that_fails_is_tried_again_and_told(database: Database, cloudw
     ]
 
 
+def test_a_notification_uses_no_api_of_the_server_itself(database: Database, cloudwatch: Any) -> None:
+    """It comes from the server's machine, as requests do for which the admin API is made."""
+    own = [
+        f"{database.endpoint}{path}"
+        for path in ("/_hashrange/v1/reset", "/2015-03-31/functions", "/_hashrange/v1/ready")
+    ]
+    cloudwatch.put_metric_alarm(**ALARM | {"EvaluationPeriods": 1}, AlarmActions=own)
+    minute(database, 20)
+    failed = [text for text in events(cloudwatch) if text.startswith("Failed")]
+    assert sorted(failed) == sorted(f"Failed to execute action {url}. Received error: status 403" for url in own)
+
+
 def test_topics_are_published_to(receiver: Receiver) -> None:
     topic = "arn:aws:sns:us-east-1:000000000000:alarms"
     with server(Settings(data_dir=None, sns_endpoint=receiver.url)) as database:

@@ -37,7 +37,11 @@ async def deliver_to_url(told: AlarmAction) -> str | None:
         "Message": msgspec.json.encode(notification_of(told)).decode(),
         "Timestamp": notification_of(told)["StateChangeTime"],
     }
-    headers = {"Content-Type": "text/plain; charset=UTF-8", "x-amz-sns-message-type": "Notification"}
+    headers = {
+        "Content-Type": "text/plain; charset=UTF-8",
+        "x-amz-sns-message-type": "Notification",
+        "Sec-Fetch-Site": "cross-site",  # whoever sets an alarm may not use this server's admin API in the server's name
+    }
     return await _send(target, headers, msgspec.json.encode(message))
 
 
