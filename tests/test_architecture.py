@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "hashrange"
 
 LAYERS = (
-    {"errors", "messages", "limits", "clock", "settings", "soon", "terminal", "written"},
+    {"errors", "messages", "limits", "clock", "settings", "soon", "terminal", "work_threads", "written"},
     {"items", "aws_services"},
     {"expressions", "wire", "sts"},
     {"tables"},

@@ -1,11 +1,16 @@
 """Where is functions' code unpacked? In folders below one temporary folder of the server, each for one function at a time."""
 
-import asyncio
 import os
 import tempfile
 
 from hashrange.functions.code import unpack_code
 from hashrange.functions.removal import remove_tree
+from hashrange.work_threads import WorkThread
+
+UNPACKING = WorkThread("hashrange-unpacking")
+"""Reads all zips of the process, one after the other."""
+_REMOVING = WorkThread("hashrange-removing")
+"""Another thread, as a handler may have written so much that its removal takes long."""
 
 
 class CodeFolders:
@@ -26,12 +31,12 @@ class CodeFolders:
         """Unpack a zip into a new folder and return its path. Raises CodeUnusable, and OSError if the disk refuses."""
         self._number += 1
         folder = os.path.join(self.root, str(self._number))
-        await asyncio.to_thread(unpack_code, zipped, folder)
+        await UNPACKING.run(unpack_code, zipped, folder)
         return folder
 
     async def remove(self, folder: str) -> None:
         """Remove a folder and what handlers have written into it."""
-        await asyncio.to_thread(remove_tree, folder)
+        await _REMOVING.run(remove_tree, folder)
 
     async def close(self) -> None:
         """Remove all folders."""
