@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 from hashrange.functions import code_folders, load_refusals
+from hashrange.functions.code import unpack_code
 from hashrange.functions.code_folders import CodeFolders
 from hashrange.functions.invocation import InvocationOutcome
+from tests.support.waiting import PATIENCE_SECONDS
 
 
 def zipped(count: int) -> bytes:
@@ -53,7 +55,9 @@ class Overlaps:
         return note
 
 
-def test_one_zip_at_a_time_is_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("bytes_max", "thread"), [(1 << 16, "hashrange-short-zips"), (0, "hashrange-long-zips")])
+def test_one_zip_at_a_time_is_unpacked(monkeypatch: pytest.MonkeyPatch, bytes_max: int, thread: str) -> None:
+    monkeypatch.setattr(code_folders, "_SHORT_ZIP_BYTES_MAX", bytes_max)
     overlaps = Overlaps(monkeypatch)
     description: Any = SimpleNamespace(handler="a.b", runtime="python3.11")
 
@@ -70,5 +74,30 @@ def test_one_zip_at_a_time_is_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
         await folders.close()
 
     asyncio.run(scenario())
-    assert overlaps.threads == {"hashrange-unpacking": 9, "hashrange-removing": 7}
-    assert overlaps.most == {"hashrange-unpacking": 1, "hashrange-removing": 1}
+    assert overlaps.threads == {thread: 9, "hashrange-removing": 7}
+    assert overlaps.most == {thread: 1, "hashrange-removing": 1}
+
+
+def test_a_short_zip_does_not_wait_for_a_long_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    short, long = zipped(1), zipped(50)
+    monkeypatch.setattr(code_folders, "_SHORT_ZIP_BYTES_MAX", len(short))
+    may_go_on = threading.Event()
+    unpack = unpack_code
+
+    def unpack_long_ones_later(content: bytes, folder: str) -> None:
+        assert content is short or may_go_on.wait(PATIENCE_SECONDS)
+        unpack(content, folder)
+
+    monkeypatch.setattr(code_folders, "unpack_code", unpack_long_ones_later)
+
+    async def scenario() -> None:
+        folders = CodeFolders()
+        later = [asyncio.ensure_future(folders.unpack(long)) for _ in range(3)]
+        folder = await folders.unpack(short)
+        assert len(list(Path(folder).iterdir())) == 1
+        assert not [one for one in later if one.done()]
+        may_go_on.set()
+        await asyncio.gather(*later)
+        await folders.close()
+
+    asyncio.run(scenario())
