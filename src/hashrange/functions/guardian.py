@@ -1,8 +1,8 @@
 """What happens to environments when their server is killed? A small process that waits for it ends them, and removes their code.
 
 A server that ends by itself does that on its own. One that is killed cannot, and a handler may loop without ever letting its program
-see that the server is gone, have stopped itself, or have started processes that left its group. They are found by their marks (`marks.py`). Linux only: elsewhere, there
-is no process, and an environment ends once its handler returns.
+see that the server is gone, have stopped itself, or have started processes that left its group. All are found by their marks
+(`marks.py`). Linux only: elsewhere, there is no process, and an environment ends once its handler returns.
 """
 
 import asyncio
