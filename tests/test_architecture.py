@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "hashrange"
 
 LAYERS = (
-    {"errors", "messages", "limits", "clock", "settings", "soon", "terminal", "written"},
+    {"errors", "messages", "limits", "clock", "settings", "soon", "terminal", "work_threads", "written"},
     {"items", "aws_services"},
     {"expressions", "wire", "sts"},
     {"tables"},
@@ -41,8 +41,9 @@ FILE_MODULES = (
     "faults/fault.py",
     "functions/code.py",
     "functions/code_folders.py",
-    "functions/handler_hints.py",
     "functions/guardian.py",
+    "functions/handler_hints.py",
+    "functions/marks.py",
     "functions/process_tree.py",
     "functions/programs.py",
     "functions/removal.py",

@@ -1,13 +1,11 @@
 """What is an execution environment? A process that has loaded a handler and runs one invocation at a time.
 
 An environment is used until it fails: a handler that takes too long or too much memory, ends its process or breaks the protocol
-loses its environment, with all processes that it started. Errors that a handler raises do not end it.
+loses its environment, with all processes that it started, as far as `marks.py` recognises them. Errors that a handler raises do not end it.
 """
 
 import asyncio
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from hashrange.clock import real_seconds
@@ -16,17 +14,16 @@ from hashrange.functions.connection import ConnectionBroken, EnvironmentConnecti
 from hashrange.functions.handler_errors import read_handler_error
 from hashrange.functions.invocation import InvocationOutcome
 from hashrange.functions.invocation_log import InvocationLog
+from hashrange.functions.marks import Mark
+from hashrange.functions.memory_watch import MemoryWatch
 from hashrange.functions.process import Process
-from hashrange.functions.process_tree import data_limit_bytes, memory_used_bytes
+from hashrange.functions.process_tree import data_limit_bytes
 from hashrange.functions.programs import ProgramMissing, find_command
 from hashrange.functions.runnable import Runnable
-from hashrange.functions.variables import MARK, make_variables
+from hashrange.functions.variables import make_variables
 from hashrange.limits import INIT_SECONDS_MAX, INVOCATION_REPLY_BYTES_MAX
 from hashrange.messages import functions as messages
 
-_MB_BYTES = 1024 * 1024
-_MEMORY_LOOK_SECONDS, _MEMORY_PAUSE_SECONDS = 0.05, 0.02
-"""Time between two looks at the memory during an invocation, and least time between looks after invocations: a look takes 0.1 ms."""
 _EXIT_GRACE_SECONDS = 1.0
 """A process that closes its connection usually ends; its status is waited for this long."""
 
@@ -46,17 +43,18 @@ class ExecutionEnvironment:
         self._process: Process | None = None
         self._connection: EnvironmentConnection | None = None
         self._is_over = False
-        self._over_memory: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._memory = MemoryWatch(runnable.memory_mb)
         self.init_ms = 0.0
         """Real time that the start took."""
-        self.memory_used_bytes = 0
-        """The most memory seen in use."""
-        self._memory_due_seconds = 0.0
-        """Real time before which `see_memory` does not look again."""
         self.idle_since_seconds = 0.0
         """Monotonic time of the end of the last invocation; the pool sets it."""
         self.generation = 0
         """Which code and configuration it was started with; the pool sets it."""
+
+    @property
+    def memory_used_bytes(self) -> int:
+        """The most memory seen in use."""
+        return self._memory.used_bytes
 
     @property
     def is_usable(self) -> bool:
@@ -74,7 +72,7 @@ class ExecutionEnvironment:
         outcome: InvocationOutcome | None
         try:
             async with asyncio.timeout(self._init_seconds_max + self.runnable.timeout_seconds):
-                with self._watched_memory():
+                with self._memory.watched():
                     outcome = await self._start(log.request_id)
         except (ProgramMissing, OSError) as error:
             if isinstance(error, TimeoutError):
@@ -84,7 +82,7 @@ class ExecutionEnvironment:
                 outcome = outcomes.describe_missing_program(log.request_id, _words(self.runnable, error))
         self._is_over = self._is_over or outcome is not None
         self.init_ms = (real_seconds() - began_seconds) * 1000
-        self._memory_due_seconds = 0.0
+        self._memory.forget_time()
         return outcome
 
     async def _start(self, request_id: str) -> InvocationOutcome | None:
@@ -95,7 +93,9 @@ class ExecutionEnvironment:
         try:
             command = await find_command(self.runnable)
             async with self._listener.starting:
-                self._process = await Process.start(command, self.runnable.folder, variables, self._feed)
+                mark = Mark.of(self._mark)
+                self._process = await Process.start(command, self.runnable.folder, variables, self._feed, mark)
+            self._memory.process = self._process
             if self._is_over:  # it was killed before it began
                 self._process.kill()
             if not await self._is_first(expected):
@@ -133,7 +133,7 @@ class ExecutionEnvironment:
         outcome = None
         try:
             async with asyncio.timeout(timeout_seconds):
-                with self._watched_memory():
+                with self._memory.watched():
                     receiving = self._connection.receive()
                     self._connection.send(head, payload)
                     message = await self._message(receiving)
@@ -181,7 +181,7 @@ class ExecutionEnvironment:
     async def _is_first(self, expected: asyncio.Future[Any]) -> bool:
         """Wait for `expected` and the output before it; False if the process has failed before."""
         assert self._process
-        waiting = {expected, self._process.exited, self._over_memory}
+        waiting = {expected, self._process.exited, self._memory.over}
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         await self._drain()
         return expected.done() and not expected.cancelled()
@@ -200,38 +200,14 @@ class ExecutionEnvironment:
     async def _exit(self, request_id: str) -> InvocationOutcome:
         """The error of a process that ends, uses too much memory, or does not obey the protocol."""
         assert self._process
-        if self._over_memory.done():
+        if self._memory.over.done():
             return outcomes.describe_out_of_memory(request_id)
         await asyncio.wait({self._process.exited}, timeout=_EXIT_GRACE_SECONDS)
         return outcomes.describe_exit(request_id, self._process.status)
 
-    @contextmanager
-    def _watched_memory(self) -> Iterator[None]:
-        """Meanwhile, `_over_memory` becomes done once the environment uses more memory than the function has."""
-        loop = asyncio.get_running_loop()
-        self._over_memory = loop.create_future()
-
-        def look() -> None:
-            self.see_memory()
-            if self.memory_used_bytes > self.runnable.memory_mb * _MB_BYTES:
-                self._over_memory.set_result(None)
-            else:
-                self._next_look = loop.call_later(_MEMORY_LOOK_SECONDS, look)
-
-        self._next_look = loop.call_later(_MEMORY_LOOK_SECONDS, look)
-        try:
-            yield
-        finally:
-            self._next_look.cancel()
-
     def see_memory(self) -> None:
         """Note the memory in use now, unless it was noted just before. It is always noted at the end of the first invocation."""
-        now_seconds = real_seconds()
-        if now_seconds >= self._memory_due_seconds and self._process and not self._process.exited.done():
-            self._memory_due_seconds = now_seconds + _MEMORY_PAUSE_SECONDS
-            most_bytes = self.runnable.memory_mb * _MB_BYTES
-            used_bytes = memory_used_bytes(self._process.pid, most_bytes)
-            self.memory_used_bytes = max(self.memory_used_bytes, used_bytes)
+        self._memory.see()
 
     def kill(self) -> None:
         """End the process and its group at once, or as soon as it starts; `end` does the rest."""
@@ -245,7 +221,7 @@ class ExecutionEnvironment:
         if self._connection:
             self._connection.abort()
         if self._process:
-            await self._process.end(f"{MARK}={self._mark}".encode())
+            await self._process.end()
         if self._log:
             self._log.tell()
             self._log = None

@@ -1,8 +1,8 @@
 """What happens to environments when their server is killed? A small process that waits for it ends them, and removes their code.
 
 A server that ends by itself does that on its own. One that is killed cannot, and a handler may loop without ever letting its program
-see that the server is gone, have stopped itself, or have started processes that left its group. Linux only: elsewhere, there
-is no process, and an environment ends once its handler returns.
+see that the server is gone, have stopped itself, or have started processes that left its group. All are found by their marks
+(`marks.py`). Linux only: elsewhere, there is no process, and an environment ends once its handler returns.
 """
 
 import asyncio
@@ -15,7 +15,6 @@ import sys
 import hashrange
 from hashrange.functions.leftovers import ENDED
 from hashrange.functions.process_tree import HAS_PROC
-from hashrange.functions.variables import MARK
 
 _PROGRAM = """
 import sys
@@ -35,7 +34,7 @@ class Guardian:
         """Start it. `mark`: what the marks of all environments of the server begin with; `folder`: of unpacked code."""
         self._process: subprocess.Popen[bytes] | None = None
         imported_from = os.path.dirname(os.path.dirname(os.path.abspath(hashrange.__file__)))
-        command = [sys.executable, "-I", "-S", "-c", _PROGRAM, imported_from, f"{MARK}={mark}", folder]
+        command = [sys.executable, "-I", "-S", "-c", _PROGRAM, imported_from, mark, folder]
         if not HAS_PROC:
             return
         try:

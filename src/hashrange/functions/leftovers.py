@@ -5,6 +5,7 @@ The process (`guardian.py`) imports nothing but this file and what it needs, so 
 
 import sys
 
+from hashrange.functions.marks import Mark
 from hashrange.functions.process_tree import kill_all_marked
 from hashrange.functions.removal import remove_tree
 
@@ -15,8 +16,8 @@ ENDED = b"ended"
 def end_leftovers(mark: str, folder: str) -> None:
     """Wait for the end of the server, which has the other end of standard input; if it was killed, do the rest.
 
-    `mark`: what the marks of all environments of the server begin with, `NAME=value`; `folder`: of unpacked code.
+    `mark`: what the marks of all environments of the server begin with; `folder`: of unpacked code.
     """
     if sys.stdin.buffer.read() != ENDED:
-        kill_all_marked(mark.encode())
+        kill_all_marked(Mark.of(mark))
         remove_tree(folder)

@@ -8,6 +8,7 @@ import msgspec
 
 from hashrange.errors import StorageError
 from hashrange.functions.api.operation import LambdaError
+from hashrange.functions.code_folders import thread_for
 from hashrange.functions.description import FUNCTION_PREFIX, FunctionDescription
 from hashrange.functions.handler_errors import HandlerError, described, read_handler_error
 from hashrange.functions.handler_hints import hint_on_handler, names_in_zip
@@ -29,7 +30,7 @@ async def load_refusal(
     """The refusal of a function whose start had this outcome. `zipped`: empty for code that is used in place."""
     error = read_handler_error(outcome.payload) or HandlerError(outcome.error_type, "")
     message = error.message.removeprefix(program_messages.of_request(request_id, ""))
-    names = await asyncio.to_thread(names_in_zip, zipped) if zipped else None
+    names = await thread_for(zipped).run(names_in_zip, zipped) if zipped else None
     hint = hint_on_handler(description.handler, language_of(description.runtime), names)
     return parameter_refusal(messages.handler_broken(described(error._replace(message=message)), hint))
 

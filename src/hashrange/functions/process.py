@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
+from hashrange.functions.marks import Mark
 from hashrange.functions.process_tree import kill_group, kill_marked
 from hashrange.functions.spawning import spawn
 
@@ -20,7 +21,9 @@ _END_SECONDS_MAX = 5.0
 class Process(asyncio.SubprocessProtocol):
     """A function's process. `on_output` receives all that it and its children write."""
 
-    def __init__(self, on_output: Callable[[bytes], None]) -> None:
+    def __init__(self, on_output: Callable[[bytes], None], mark: Mark) -> None:
+        self.mark = mark
+        """What it and all that it starts inherits."""
         self._on_output = on_output
         self._unpaused_bytes = 0
         self._pause: asyncio.TimerHandle | None = None
@@ -30,10 +33,15 @@ class Process(asyncio.SubprocessProtocol):
 
     @classmethod
     async def start(
-        cls, command: Sequence[str], folder: str, variables: Mapping[str, str], on_output: Callable[[bytes], None]
+        cls,
+        command: Sequence[str],
+        folder: str,
+        variables: Mapping[str, str],
+        on_output: Callable[[bytes], None],
+        mark: Mark,
     ) -> "Process":
-        """Start a process. Raises OSError if the system refuses."""
-        process = cls(on_output)
+        """Start a process; `variables` have the entry of its mark. Raises OSError if the system refuses."""
+        process = cls(on_output, mark)
         await spawn(process, command, folder, variables)
         return process
 
@@ -54,18 +62,19 @@ class Process(asyncio.SubprocessProtocol):
         if not self.exited.done():
             kill_group(self.pid)
 
-    async def end(self, mark: bytes) -> None:
-        """End the process and all that it started, close its pipe, and wait until it has ended. `mark`: see `kill_marked`."""
+    async def end(self) -> None:
+        """End the process and all that it started, close its pipe, and wait until it has ended."""
         assert self._transport
         self.kill()
         await asyncio.wait({self.exited}, timeout=_END_SECONDS_MAX)
         if self._pause:
             self._pause.cancel()
         self._transport.close()
-        await asyncio.to_thread(kill_marked, self.pid, mark)
+        await asyncio.to_thread(kill_marked, self.pid, self.mark)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.SubprocessTransport, transport)  # uvloop's is no subclass
+        self.mark.put_on(self.pid)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         self._on_output(data)

@@ -5,6 +5,7 @@ Source: Lambda's developer guide, *Using Lambda environment variables*: reserved
 
 import os
 
+from hashrange.functions.marks import MARK_NAME
 from hashrange.functions.own_certificate import read_certificate
 from hashrange.functions.runnable import Runnable
 
@@ -16,8 +17,6 @@ PASSED_ON = (
 """All that a process gets of the server's environment, as far as it is set. The last two rows are for Windows."""
 SERVED_HERE = ("DYNAMODB", "DYNAMODB_STREAMS", "LAMBDA")
 """Services that handlers' SDKs find at this server, as they stand in names of environment variables."""
-MARK = "_HASHRANGE_ENVIRONMENT"
-"""Names the environment that a process belongs to; what a handler starts inherits it."""
 RUNTIME = "_HASHRANGE_RUNTIME"
 """Port, secret and most bytes of data, for the program of the runtime, which removes it before the handler is loaded."""
 
@@ -56,7 +55,7 @@ def make_variables(runnable: Runnable, log_stream: str, mark: str, runtime: str)
         "AWS_LAMBDA_LOG_GROUP_NAME": runnable.log_group,
         "AWS_LAMBDA_LOG_STREAM_NAME": log_stream,
         "LAMBDA_TASK_ROOT": runnable.folder,
-        MARK: mark,
+        MARK_NAME: mark,
         RUNTIME: runtime,
     }
     if runnable.session_token is not None:

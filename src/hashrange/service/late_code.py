@@ -6,18 +6,13 @@ In another program's process, and wherever there is no event loop, code is loade
 """
 
 import asyncio
-import sys
 from collections.abc import Callable
 from importlib import import_module
 
 from hashrange.errors import HashrangeError
-
-SWITCH_SECONDS = 0.0005
-"""Longest time that a thread which loads keeps the interpreter from the event loop."""
+from hashrange.work_threads import brief_turns
 
 _is_ours = False
-_loading_count = 0
-_switch_seconds = 0.0
 
 
 class StillLoading(HashrangeError):
@@ -77,14 +72,5 @@ class LateCode:
 
 
 async def _on_thread(load: Callable[[], None]) -> None:
-    global _loading_count, _switch_seconds
-    _loading_count += 1
-    if _loading_count == 1:
-        _switch_seconds = sys.getswitchinterval()
-        sys.setswitchinterval(SWITCH_SECONDS)
-    try:
+    with brief_turns():
         await asyncio.to_thread(load)
-    finally:
-        _loading_count -= 1
-        if not _loading_count:
-            sys.setswitchinterval(_switch_seconds)

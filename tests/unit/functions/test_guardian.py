@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hashrange.functions.guardian import Guardian
-from hashrange.functions.variables import MARK
+from hashrange.functions.marks import MARK_NAME
 from tests.support.function_servers import environment_of, processes
 from tests.support.waiting import wait_until
 from tests.unit.functions.world import children
@@ -20,12 +21,15 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is a guar
 SERVER = """
 import asyncio, os, subprocess, sys
 from hashrange.functions.guardian import Guardian
+from hashrange.functions.marks import MARK_NAME, Mark
 
 mark, folder, *codes = sys.argv[1:]
 guardian = Guardian(mark, folder)
 for number, code in enumerate(codes):
-    environment = {**os.environ, "_HASHRANGE_ENVIRONMENT": f"{mark}.{number}"}
-    subprocess.Popen([sys.executable, "-c", code], env=environment, start_new_session=True, stdout=subprocess.DEVNULL)
+    own = f"{mark}.{number:x}"
+    environment = {**os.environ, MARK_NAME: own}
+    handler = subprocess.Popen([sys.executable, "-c", code], env=environment, start_new_session=True, stdout=subprocess.DEVNULL)
+    Mark.of(own).put_on(handler.pid)
 print("started", flush=True)
 sys.stdin.read()
 asyncio.run(guardian.close())
@@ -38,6 +42,8 @@ HANDLERS = {
     "has started a process that left its group": "import os, time\nif os.fork() == 0: os.setsid()\ntime.sleep(1e6)",
     "has started a process with another environment":
         "import os, subprocess, time\nsubprocess.Popen(['sleep', '1000000'], env={'PATH': os.environ['PATH'], 'FOLDER': os.environ['FOLDER']})\ntime.sleep(1e6)",
+    "has started a process that left its group, with another environment":
+        "import os, subprocess, time\nsubprocess.Popen(['setsid', 'env', '-i', 'FOLDER=' + os.environ['FOLDER'], 'sleep', '1000000'])\ntime.sleep(1e6)",
     "has ended": "pass",
 }  # fmt: skip
 
@@ -50,7 +56,7 @@ class Server:
         (self.folder / "1").mkdir(parents=True)
         self._entry = f"FOLDER={self.folder}".encode()
         environment = {**os.environ, "FOLDER": str(self.folder), "PYTHONPATH": os.pathsep.join(sys.path)}
-        command = [sys.executable, "-c", SERVER, folder.name, str(self.folder), *codes]
+        command = [sys.executable, "-c", SERVER, secrets.token_hex(16), str(self.folder), *codes]
         self.process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self.process.stdout is not None
         assert self.process.stdout.readline() == b"started\n"
@@ -61,7 +67,7 @@ class Server:
 
     def handlers(self) -> list[int]:
         """The processes with a mark. One that has only just been started has none yet: its environment is empty until its program is loaded."""
-        return [pid for pid in self.others() if any(one.startswith(MARK.encode()) for one in environment_of(pid))]
+        return [pid for pid in self.others() if any(one.startswith(MARK_NAME.encode()) for one in environment_of(pid))]
 
     def end(self, number: signal.Signals | None) -> None:
         """Kill it, or let it end."""
@@ -73,7 +79,7 @@ class Server:
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGABRT])
 def test_a_killed_server_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
     server = Server(tmp_path, *HANDLERS.values())
-    wait_until(lambda: len(server.others()) == len(HANDLERS) + 2)
+    wait_until(lambda: len(server.others()) == len(HANDLERS) + 3)
     server.end(number)
     wait_until(lambda: not server.others())
     wait_until(lambda: not server.folder.exists())

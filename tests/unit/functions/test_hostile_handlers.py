@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -180,8 +181,25 @@ return int(open("daemon").read())
     in_each_loop(test)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="such a process is found on Linux only")
+@pytest.mark.parametrize("end", ["return daemon.pid", "open('daemon', 'w').write(str(daemon.pid))\nos._exit(1)"])
+def test_a_daemon_without_its_environment_ends_too(in_each_loop: Callable[[Test], None], end: str) -> None:
+    code = f"daemon = subprocess.Popen(['env', '-i', 'sleep', '1000000'], start_new_session=True)\n{end}"
+
+    async def test(world: World) -> None:
+        world.write(app_py=python(code))
+        pool = world.pool()
+        invocation = await world.invoke(pool)
+        path = world.folder / "daemon"
+        pid = int(path.read_text()) if invocation.function_error else decoded(invocation)
+        await pool.close()
+        await until(lambda: not is_running(pid))
+
+    in_each_loop(test)
+
+
 def test_a_daemon_that_holds_the_output_holds_nothing_up(in_each_loop: Callable[[Test], None]) -> None:
-    """It has another environment, by which it is not found."""
+    """Elsewhere than on Linux, it is not found, because it has another environment."""
     code = "subprocess.Popen(['sleep', '5'], env={'PATH': os.environ['PATH']}, start_new_session=True)\nos._exit(1)"
 
     async def test(world: World) -> None:

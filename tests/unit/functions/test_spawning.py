@@ -10,11 +10,14 @@ from typing import Any
 import pytest
 
 from hashrange.functions import spawning
+from hashrange.functions.marks import Mark
 from hashrange.functions.process import Process
 from tests.support.waiting import until
 from tests.unit.functions.world import LOOPS, Test, World, children, decoded, descriptors, open_globals
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="starts processes as asyncio does")
+
+MARK = Mark.of("0123456789abcdef.fedcba9876543210")
 
 
 @pytest.fixture(params=sorted(LOOPS))
@@ -34,7 +37,7 @@ def in_each_loop(request: pytest.FixtureRequest) -> Callable[[Coroutine[Any, Any
 
 async def start(code: str, output: bytearray) -> Process:
     """Start Python with this code."""
-    return await Process.start([sys.executable, "-c", code], "/", dict(os.environ), output.extend)
+    return await Process.start([sys.executable, "-c", code], "/", dict(os.environ), output.extend, MARK)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +55,7 @@ def test_output_and_status(in_each_loop: Callable[[Coroutine[Any, Any, None]], N
         await process.exited
         await until(lambda: output == b"1\n")
         assert process.status == status
-        await process.end(b"none")
+        await process.end()
 
     in_each_loop(test())
 
@@ -64,7 +67,7 @@ def test_a_process_leads_a_session_and_has_no_input(in_each_loop: Callable[[Coro
         process = await start(code, output)
         await process.exited
         await until(lambda: output.decode() == f"{process.pid} {process.pid} True /\n")
-        await process.end(b"none")
+        await process.end()
 
     in_each_loop(test())
 
@@ -72,7 +75,7 @@ def test_a_process_leads_a_session_and_has_no_input(in_each_loop: Callable[[Coro
 def test_a_program_that_is_not_there(in_each_loop: Callable[[Coroutine[Any, Any, None]], None]) -> None:
     async def test() -> None:
         with pytest.raises(FileNotFoundError):
-            await Process.start(["/not/there"], "/", {}, print)
+            await Process.start(["/not/there"], "/", {}, print, MARK)
 
     in_each_loop(test())
 
@@ -87,7 +90,7 @@ def test_a_start_that_is_cancelled_leaves_nothing(in_each_loop: Callable[[Corout
                 with pytest.raises(asyncio.CancelledError):
                     await starting
             else:
-                await (await starting).end(b"none")
+                await (await starting).end()
 
     in_each_loop(test())
 
@@ -103,7 +106,7 @@ def test_where_processes_have_no_descriptors(
         await process.exited
         await until(lambda: output == b"1\n")
         assert process.status == 0
-        await process.end(b"none")
+        await process.end()
 
     in_each_loop(test())
 
