@@ -46,6 +46,10 @@ class MetricTotals:
             self._custom_bytes = names_bytes
         self._totals[metric] = total
 
+    def forget(self, metric: MetricId) -> None:
+        """Forget what has been observed of a metric of a service, which is not kept any more."""
+        self._totals.pop(metric, None)
+
     def all(self) -> list[tuple[MetricId, Total]]:
         """The totals, in order of the metrics' first observations."""
         return list(self._totals.items())

@@ -80,10 +80,10 @@ def test_metrics_are_forgotten_when_names_take_too_much(
 
 
 def test_a_long_name_takes_the_place_of_many_short_ones() -> None:
-    table = SeriesTable()
     short = [OWN._replace(name=f"{number:05}") for number in range(100)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(series_table, "METRIC_CUSTOM_NAMES_BYTES_MAX", 42_000)
+        table = SeriesTable()
         for number, metric in enumerate(short):
             assert table.add(number, metric, "None", None)[1] == []  # type: ignore[arg-type]
         _, removed = table.add(100, long_metric(1), "None", None)  # type: ignore[arg-type]
@@ -91,7 +91,8 @@ def test_a_long_name_takes_the_place_of_many_short_ones() -> None:
     assert [one.metric for one in removed] == short[: len(removed)]
     for known in list(table.by_number.values()):
         table.remove(known)
-    assert table._custom_bytes == 0
+    assert table._custom._names_bytes == 0
+    assert table._custom.counts() == []
 
 
 def test_a_folder_with_more_than_there_is_room_for_is_opened(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
