@@ -165,9 +165,8 @@ class Metrics:
         return known
 
     def _forget(self, known: KnownSeries) -> None:
-        """Let the next saves delete the documents of a series that has been removed, and forget the totals of one of a service."""
-        if not known.metric.is_custom:
-            self.totals.forget(known.metric)
+        """Let the next saves delete the documents of a series that has been removed, and forget its totals."""
+        self.totals.forget(known.metric)
         if known.series.has_blocks:
             known.series.forget_changes()
             self._removed[known.number] = known.series

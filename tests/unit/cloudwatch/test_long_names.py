@@ -109,18 +109,18 @@ def test_a_folder_with_more_than_there_is_room_for_is_opened(world: World, monke
     assert found(world) == metrics[20:]
 
 
-def test_totals_have_as_much_room_for_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They remember 100,000 metrics, also those that are forgotten otherwise."""
-    metrics = [long_metric(number) for number in range(30)]
-    monkeypatch.setattr(totals, "METRIC_CUSTOM_NAMES_BYTES_MAX", 10 * metrics[0].names_bytes)
+def test_totals_are_of_services_metrics_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is told of programs' own, which took the room of others: no counter of a new table was shown after 100,000 of them."""
+    monkeypatch.setattr(totals, "METRIC_TOTALS_MAX", 20)
     of_server = MetricTotals()
-    for metric in metrics * 2:
+    others = [long_metric(number, "AWS/DynamoDB") for number in range(30)]
+    for metric in [*[long_metric(number) for number in range(30)], *others, *others]:
         of_server.add(metric, "Count", ONE)
-    others = [long_metric(number, "AWS/DynamoDB") for number in range(20)]
-    for metric in others:
-        of_server.add(metric, "Count", ONE)
-    assert [metric for metric, _ in of_server.all()] == metrics[:10] + others
+    assert [metric for metric, _ in of_server.all()] == others[:20]
     assert of_server.all()[0][1].statistics.sample_count == 2
+    of_server.forget(others[0])
+    of_server.add(others[20], "Count", ONE)
+    assert [metric for metric, _ in of_server.all()] == others[1:21]
 
 
 def test_long_names_are_read_in_pieces_by_bytes(
