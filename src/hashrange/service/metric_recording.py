@@ -303,6 +303,7 @@ class MetricRecording:
 
     def _pieces(self, now_seconds: float, minute_seconds: int) -> Iterator[None]:
         yield from self._gauges.settle(now_seconds)
+        yield from self._places.forget()
         aside = self._aside
         while aside:
             at_seconds, taken = aside[0]
@@ -312,7 +313,6 @@ class MetricRecording:
                 aside.popleft()
             yield
         yield from self._gauges.record_zeros(minute_seconds)
-        yield from self._places.forget()
 
     def _put_aside(self) -> None:
         """Put what has been counted in this minute aside, to be recorded when somebody reads."""
