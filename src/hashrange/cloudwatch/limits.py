@@ -77,6 +77,12 @@ METRIC_MINUTE_SECONDS = 60
 """Period of most metrics of DynamoDB."""
 METRIC_GAUGE_SECONDS = 300
 """Period of the metrics that show what is provisioned, or what an account may use."""
+METRIC_PLACE_SHOWN_SECONDS = 3600
+"""Service time for which the gauges of an account in its Region are observed after its last table has been deleted: our own choice."""
+METRIC_PLACES_LEFT_MAX = 1_000
+"""Accounts and Regions without tables, of those that have had some, whose metrics are kept: our own bound. Those of one table take about 30 KB."""
+METRIC_PLACES_REFUSED_MAX = 1_000
+"""Accounts and Regions that have had no tables, whose UserErrors are kept: our own bound. Anybody can name them, in requests that are refused."""
 METRIC_DELEGATED_SECONDS = 300
 """Period of the metrics of changes that are sent to Kinesis."""
 

@@ -6,7 +6,7 @@ hour, or six hours while time is moved. A stop and a snapshot save first. Source
 
 import asyncio
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 
 from hashrange.aws_services.operation import Caller
@@ -19,9 +19,10 @@ from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metric_names import has_these_dimensions
 from hashrange.cloudwatch.metric_saving import MetricSaving
 from hashrange.cloudwatch.metric_sources import MetricSources, RecordCounts
-from hashrange.cloudwatch.runs import SteadyRun, run_of
+from hashrange.cloudwatch.runs import run_of
 from hashrange.cloudwatch.series import BlockName, Series
 from hashrange.cloudwatch.series_loading import load_series
+from hashrange.cloudwatch.series_order import SeriesPlace
 from hashrange.cloudwatch.series_table import SeriesTable
 from hashrange.cloudwatch.statistic import Statistic
 from hashrange.cloudwatch.statistics import Datapoint, Distribution, StatisticSet
@@ -39,6 +40,8 @@ SLICE_LOOKS = 2_000
 
 ReadInsightRule = Callable[[Caller, str, str, int, float, int], Mapping[int, float]]
 """(caller, rule, metric, begin, end, period) → values by the begin of their period. Times in seconds. Raises MathError."""
+FORGOTTEN_TOGETHER = 20
+"""Series of an account that one piece forgets."""
 WAITING_TOGETHER = 20
 """Observations that were recorded while the series were loaded, of which one piece takes in so many."""
 
@@ -47,8 +50,8 @@ class Metrics:
     """The metrics of one store. All calls come from one thread, that of the event loop.
 
     There are at most METRIC_SERIES_CUSTOM_MAX series (metrics, each unit for itself) of programs' own namespaces, whose names take at most
-    METRIC_CUSTOM_NAMES_BYTES_MAX, and METRIC_SERIES_MAX of namespaces that begin with `AWS/`. If there is one more, the series that has been
-    recorded longest ago is forgotten.
+    METRIC_CUSTOM_NAMES_BYTES_MAX, and METRIC_SERIES_MAX of namespaces that begin with `AWS/`. If there is one more, another is forgotten
+    (`series_order.py`).
     """
 
     def __init__(self, documents: Documents, clock: Clock) -> None:
@@ -110,25 +113,15 @@ class Metrics:
         by_second: bool = False,
     ) -> None:
         """Add observations to the minute, or second, of `at_seconds`. `distribution`: bucket → values, for percentiles; None: there are none."""
-        self._take_in(partial(self._record, metric, unit, at_seconds, observed, distribution, by_second=by_second))
+        self._take_in(
+            lambda: self._recorded(metric, unit).series.record(at_seconds, observed, distribution, by_second=by_second)
+        )
         self._unsaved_bytes += cell_bytes(distribution)
         if self._unsaved_bytes > METRIC_UNSAVED_BYTES and not self.has_much_to_save:
             self.has_much_to_save = True
             self.wake()
         self.has_new_cells = True
         self.totals.add(metric, unit, observed, distribution)
-
-    def _record(
-        self,
-        metric: MetricId,
-        unit: str,
-        at_seconds: float,
-        observed: StatisticSet,
-        distribution: Distribution | None,
-        *,
-        by_second: bool,
-    ) -> None:
-        self._recorded(metric, unit).series.record(at_seconds, observed, distribution, by_second=by_second)
 
     def record_steadily(
         self,
@@ -146,10 +139,7 @@ class Metrics:
         """
         run = run_of(begin_seconds, end_seconds, period_seconds, observed)
         if run is not None:
-            self._take_in(partial(self._record_run, metric, unit, run))
-
-    def _record_run(self, metric: MetricId, unit: str, run: SteadyRun) -> None:
-        self._recorded(metric, unit).series.record_run(run, self._clock.service_time())
+            self._take_in(lambda: self._recorded(metric, unit).series.record_run(run, self._clock.service_time()))
 
     def _take_in(self, record: Callable[[], None]) -> None:
         """Record now, or once the series are loaded."""
@@ -175,11 +165,20 @@ class Metrics:
         return known
 
     def _forget(self, known: KnownSeries) -> None:
-        """Let the next saves delete the documents of a series that has been removed."""
+        """Let the next saves delete the documents of a series that has been removed, and forget its totals."""
+        self.totals.forget(known.metric)
         if known.series.has_blocks:
             known.series.forget_changes()
             self._removed[known.number] = known.series
         self._note(known.number)
+
+    def forget(self, place: SeriesPlace, namespaces: Collection[str]) -> Iterator[None]:
+        """Forget what this place has in these namespaces of services, in pieces. Nothing is forgotten before `is_loaded`."""
+        for number, known in enumerate(self._table.of_place(place, namespaces) if self.is_loaded else (), 1):
+            self._table.remove(known)
+            self._forget(known)
+            if number % FORGOTTEN_TOGETHER == 0:
+                yield
 
     def _note(self, number: int) -> None:
         """Let the series of this number be saved, with its group."""
@@ -287,6 +286,15 @@ class Metrics:
         while self._loading.is_left:
             self._loading.finish()
             self._see_content()
+
+    @property
+    def is_loaded(self) -> bool:
+        """True if all series are known that the store has."""
+        return self._documents.generation == self._generation and not self._loading.is_left
+
+    def counts(self) -> Sequence[tuple[SeriesPlace, int]]:
+        """Accounts and Regions with metrics of services, and how many, in the order of their first ones."""
+        return self._table.counts()
 
     def load_some(self) -> bool:
         """Load some series; returns True if there are more. Raises StorageError."""

@@ -1,14 +1,15 @@
 """Which series are there, and in which order are they forgotten? All of one store in memory, by metric, unit and number."""
 
 import logging
-from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from math import inf
 
 from hashrange.cloudwatch.known_series import KnownSeries
 from hashrange.cloudwatch.limits import METRIC_CUSTOM_NAMES_BYTES_MAX, METRIC_SERIES_CUSTOM_MAX, METRIC_SERIES_MAX
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metric_names import DROPPED_TOGETHER, MetricNames
 from hashrange.cloudwatch.series import Series
+from hashrange.cloudwatch.series_order import SeriesOrder, SeriesPlace
 from hashrange.messages.cloudwatch import LOG_TOO_MANY_METRICS
 
 _log = logging.getLogger("hashrange.cloudwatch")
@@ -27,12 +28,10 @@ class SeriesTable:
         self._names = MetricNames()
         self.by_number: dict[int, KnownSeries] = {}
         self._next_number = 0
-        self._custom: OrderedDict[int, None] = OrderedDict()
-        """Numbers of series of programs' own namespaces; the one that was recorded longest ago comes first."""
-        self._custom_bytes = 0
-        """What the names of these series take, each unit for itself."""
-        self._others: OrderedDict[int, None] = OrderedDict()
-        """Numbers of the other series, in the same order."""
+        self._custom = SeriesOrder(METRIC_SERIES_CUSTOM_MAX, METRIC_CUSTOM_NAMES_BYTES_MAX)
+        """Of series of programs' own namespaces."""
+        self._others = SeriesOrder(METRIC_SERIES_MAX, inf)
+        """Of the other series."""
         self._is_full = False
 
     @property
@@ -50,12 +49,12 @@ class SeriesTable:
 
     def touch(self, known: KnownSeries) -> None:
         """Note that a series is recorded now."""
-        self._order_of(known.metric).move_to_end(known.number)
+        self._order_of(known.metric).touch(known.number, known.metric)
 
     def add(
         self, number: int, metric: MetricId, unit: str, series: Series
     ) -> tuple[KnownSeries, Sequence[KnownSeries]]:
-        """Add a series. Also returns those that were recorded longest ago if there are too many now: they have been removed."""
+        """Add a series. Also returns those that give way if there are too many now: they have been removed."""
         removed = self._make_room(metric)
         known = self.by_number[number] = KnownSeries(number, metric, unit, series)
         self._next_number = max(self._next_number, number + 1)
@@ -64,31 +63,37 @@ class SeriesTable:
             by_unit = self._by_metric[metric] = {}
             self._names.add(metric)
         by_unit[unit] = known
-        self._order_of(metric)[number] = None
+        self._order_of(metric).add(number, metric)
         return known, removed
 
     def _make_room(self, metric: MetricId) -> Sequence[KnownSeries]:
-        """Remove the series that were recorded longest ago, until there is room for one of this metric."""
-        order, most, names_bytes_max = self._others, METRIC_SERIES_MAX, 0
-        if metric.is_custom:
-            self._custom_bytes += metric.names_bytes
-            order, most, names_bytes_max = self._custom, METRIC_SERIES_CUSTOM_MAX, METRIC_CUSTOM_NAMES_BYTES_MAX
+        """Remove series that give way, until there is room for one of this metric."""
+        order = self._order_of(metric)
         removed = []
-        while order and (len(order) >= most or (metric.is_custom and self._custom_bytes > names_bytes_max)):
+        while (number := order.to_give_way(metric)) is not None:
             if not self._is_full:
                 self._is_full = True
                 _log.warning(LOG_TOO_MANY_METRICS, len(order))
-            oldest = self.by_number[next(iter(order))]
+            oldest = self.by_number[number]
             self.remove(oldest)
             removed.append(oldest)
         return removed
 
+    def counts(self) -> Sequence[tuple[SeriesPlace, int]]:
+        """Accounts and Regions with series of namespaces that begin with `AWS/`, and how many, in the order of their first series."""
+        return self._others.counts()
+
+    def of_place(self, place: SeriesPlace, namespaces: Collection[str]) -> Iterator[KnownSeries]:
+        """The series that an account and Region now has in these namespaces, all of which begin with `AWS/`, unless they are removed meanwhile."""
+        for number in self._others.numbers(place):
+            known = self.by_number.get(number)
+            if known is not None and known.metric.namespace in namespaces:
+                yield known
+
     def remove(self, known: KnownSeries) -> None:
         """Remove a series."""
         del self.by_number[known.number]
-        del self._order_of(known.metric)[known.number]
-        if known.metric.is_custom:
-            self._custom_bytes -= known.metric.names_bytes
+        self._order_of(known.metric).remove(known.number, known.metric)
         by_unit = self._by_metric[known.metric]
         del by_unit[known.unit]
         if not by_unit:
@@ -104,5 +109,5 @@ class SeriesTable:
             yield
         yield from self._names.drop()
 
-    def _order_of(self, metric: MetricId) -> "OrderedDict[int, None]":
+    def _order_of(self, metric: MetricId) -> SeriesOrder:
         return self._custom if metric.is_custom else self._others

@@ -30,6 +30,7 @@ from hashrange.service.metric_counts import LATENCY, RETURNED_ITEMS, Counts
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.throttling import ThrottleEvent
 
+USER_ERRORS = "UserErrors"
 USER_STATUS = 400
 NO_USER_ERRORS = {"ConditionalCheckFailedException", "ProvisionedThroughputExceededException"}
 """Codes of errors with the status 400 that do not count as UserErrors."""
@@ -70,11 +71,9 @@ def count_success(counts: Counts, call: Call, reply: Reply | None, microseconds:
 
 
 def count_refusal(counts: Counts, call: Call, error: ApiError) -> None:
-    """Count a call that was refused with this error."""
+    """Count a call that was refused with this error, but for UserErrors."""
     count_units(counts, call.meter)
     code = error.code
-    if error.http_status == USER_STATUS and code not in NO_USER_ERRORS:
-        count_user_error(counts, _place(call))
     if code == "ConditionalCheckFailedException":
         _count_of_tables(counts, call, "ConditionalCheckFailedRequests", _tables(call))
     elif code == "TransactionConflictException":
@@ -101,9 +100,14 @@ def count_induced_error(counts: Counts, call: Call, tables: Iterable[str]) -> No
     _count_of_operation(counts, call, "FaultInjectionServiceInducedErrors", names)
 
 
-def count_user_error(counts: Counts, place: Place) -> None:
-    """Count a request that was the client's fault."""
-    counts.add(account_metric(place, "UserErrors"))
+def is_user_error(error: ApiError) -> bool:
+    """True if a request that was refused with this error counts as the client's fault."""
+    return error.http_status == USER_STATUS and error.code not in NO_USER_ERRORS
+
+
+def user_errors(place: Place) -> MetricId:
+    """The metric of requests that were the fault of this place's clients."""
+    return account_metric(place, USER_ERRORS)
 
 
 def count_throttle_event(counts: Counts, event: ThrottleEvent) -> None:

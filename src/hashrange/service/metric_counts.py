@@ -65,6 +65,10 @@ class Counts:
             counted = self._values[metric] = {}
         counted[value] = counted.get(value, 0) + times
 
+    def forget_value(self, metric: MetricId) -> None:
+        """Forget what `add` has counted of a metric."""
+        self._values.pop(metric, None)
+
     def add_latency(self, metric: MetricId, microseconds: int, times: int = 1) -> None:
         """Count a latency, rounded down."""
         counted = self._microseconds.get(metric)

@@ -11,8 +11,6 @@ from typing import NamedTuple
 
 from hashrange.cloudwatch.dynamodb.gauges import (
     PERCENT,
-    ProvisionedUnits,
-    account_gauges,
     consumed_metrics,
     filling_gauges,
     place_of_table,
@@ -20,11 +18,12 @@ from hashrange.cloudwatch.dynamodb.gauges import (
     table_gauges,
     unit_of,
 )
-from hashrange.cloudwatch.dynamodb.metric_ids import Place
-from hashrange.cloudwatch.limits import METRIC_GAUGE_SECONDS, METRIC_MINUTE_SECONDS
+from hashrange.cloudwatch.limits import METRIC_MINUTE_SECONDS
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.cloudwatch.statistics import of_value
+from hashrange.service.metric_places import MetricPlaces
+from hashrange.service.shown_gauges import ShownGauges, next_observation
 from hashrange.store.interface import Catalog
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
@@ -33,10 +32,12 @@ from hashrange.tables.states import shown_table
 ZERO = of_value(0.0)
 TABLES_TOGETHER = 5
 """Changed tables that one piece settles."""
-RECORDED_TOGETHER = 40
+RECORDED_TOGETHER = 25
 """Gauges or zeros that one piece records."""
 CHANGES_MAX = 100
-"""Changes that are noted before the oldest is settled at once: usually that of one table."""
+"""Changes that are noted before each look settles some pieces."""
+PIECES_OF_LOOK = 4
+"""Pieces that a look settles then. The change of one table has two or three, so that fewer wait after each look."""
 
 
 class _Change(NamedTuple):
@@ -56,35 +57,33 @@ class _Known(NamedTuple):
     table: OpenTable
     schema: Table
     """What is shown of it."""
-    gauges: dict[MetricId, float]
+    shown: ShownGauges
     consumed: list[MetricId]
-    units: ProvisionedUnits
 
 
 class MetricGauges:
     """The gauges of all tables and accounts of one store, and the zeros of tables that are not used."""
 
-    def __init__(self, catalog: Catalog, metrics: Metrics, record_use: Callable[[MetricId], None]) -> None:
+    def __init__(
+        self, catalog: Catalog, metrics: Metrics, places: MetricPlaces, record_use: Callable[[MetricId], None]
+    ) -> None:
         """`record_use` records what has been counted of a metric of consumed units, which ends."""
         self._catalog = catalog
         self._metrics = metrics
+        self._places = places
         self._record_use = record_use
         self._seen: dict[int, OpenTable] = {}
         """By table id, as of the last look."""
         self._changes: deque[_Change] = deque()
         """What has not been settled, in order of time."""
-        self._is_settling = False
-        """True while pieces of `settle` are done."""
+        self._settling: Iterator[None] | None = None
+        """The pieces that are left of the change that is being settled."""
         self._known: dict[int, _Known] = {}
         """By table id."""
-        self._by_place: dict[Place, dict[int, ProvisionedUnits]] = {}
-        """Account and Region → what its tables take, by table id. A place stays when its last table is deleted."""
         self._changing: dict[int, float] = {}
         """Table id → service time at which other units are shown of the table, which is UPDATING."""
-        self._gauges: dict[MetricId, float] = {}
-        """All values that are shown now."""
         self._next_seconds = 0.0
-        """Service time of the next observation of all gauges."""
+        """Service time before which no gauge is observed again."""
         self._idle_from: dict[MetricId, int] = {}
         """Metric of consumed units → begin of the first minute that nothing has been recorded for."""
         self._zeros_until = 0
@@ -92,35 +91,45 @@ class MetricGauges:
 
     def begin(self, now_seconds: float) -> None:
         """Forget what was known, and show the tables that there are now, from now on."""
-        self._seen, self._known, self._by_place, self._changing, self._gauges, self._idle_from = {}, {}, {}, {}, {}, {}
+        self._seen, self._known, self._changing, self._idle_from = {}, {}, {}, {}
+        self._places.begin()
         self._changes.clear()
-        self._next_seconds, self._zeros_until = _after(now_seconds, METRIC_GAUGE_SECONDS), 0
+        self._settling = None
+        self._next_seconds, self._zeros_until = next_observation(now_seconds), 0
         self.look(now_seconds)
 
     def look(self, changed_seconds: float) -> None:
-        """Note which tables have changed since the last look: at this moment."""
+        """Note which tables have changed since the last look: at this moment. If many changes wait, some pieces of them are settled."""
         tables, seen = self._catalog.all_tables(), self._seen
         changed = [table for table in tables if seen.get(table.table_id) is not table]
         gone: set[int] = seen.keys() - {table.table_id for table in tables} if seen else set()
         if not changed and not gone:
             return
         for table_id in gone:
-            del seen[table_id]
-        seen.update({table.table_id: table for table in changed})
+            self._places.remove_table(place_of_table(seen.pop(table_id).schema))
+        for table in changed:
+            if table.table_id not in seen:
+                self._places.add_table(place_of_table(table.schema))
+            seen[table.table_id] = table
         self._changes.append(_Change(changed_seconds, changed, gone))
-        if len(self._changes) > CHANGES_MAX and not self._is_settling:
-            for _ in self._settle(self._next_change(changed_seconds)):
-                pass
+        for _ in range(PIECES_OF_LOOK if len(self._changes) > CHANGES_MAX else 0):
+            self._settle_some(changed_seconds)
 
     def settle(self, now_seconds: float) -> Iterator[None]:
         """Record what has changed up to this moment, former values up to the change and new ones from it on; then what gauges show now. In pieces."""
-        self._is_settling = True
-        try:
-            while self._changes or (self._changing and min(self._changing.values()) <= now_seconds):
-                yield from self._settle(self._next_change(now_seconds))
-            yield from self._record_gauges(now_seconds)
-        finally:
-            self._is_settling = False
+        while self._settle_some(now_seconds):
+            yield
+        yield from self._record_gauges(now_seconds)
+
+    def _settle_some(self, now_seconds: float) -> bool:
+        """Do the next piece of what has changed up to this moment; returns False if there is nothing to do."""
+        if self._settling is None:
+            if not self._changes and not (self._changing and min(self._changing.values()) <= now_seconds):
+                return False
+            self._settling = self._settle(self._next_change(now_seconds))
+        if next(self._settling, self) is self:
+            self._settling = None
+        return True
 
     def _next_change(self, now_seconds: float) -> _Change:
         """The next change that has been noted, unless a table's units become others before it, and before now: then that one."""
@@ -132,7 +141,7 @@ class MetricGauges:
 
     def _settle(self, change: _Change) -> Iterator[None]:
         at_seconds, tables, gone = change
-        yield from self._record_gauges(at_seconds)
+        self._next_seconds = min(self._next_seconds, next_observation(at_seconds))
         places = {place_of_table(self._known[table_id].schema) for table_id in gone}
         for table_id in gone:
             self._forget(table_id, at_seconds)
@@ -143,8 +152,9 @@ class MetricGauges:
             if number % TABLES_TOGETHER == 0:
                 yield
         for place in places:
-            self._show(account_gauges(place, self._by_place.setdefault(place, {}).values()), at_seconds)
+            self._places.show(place, at_seconds)
             yield
+        yield from self._places.forget()
 
     def _replace(self, table: OpenTable, at_seconds: float) -> bool:
         """Take over a new or changed table; returns True if its account's gauges may change too."""
@@ -157,48 +167,36 @@ class MetricGauges:
             self._known[table.table_id] = before._replace(table=table)
             return False
         is_shown = schema.deleted_at_seconds is None
-        after = _Known(
-            table, schema, table_gauges(schema), consumed_metrics(schema) if is_shown else [], provisioned_units(schema)
-        )
+        shown = ShownGauges(at_seconds) if before is None else before.shown
+        after = _Known(table, schema, shown, consumed_metrics(schema) if is_shown else [])
         if before is not None:
             self._show_filled(before.schema, schema, at_seconds)
-            self._hide(before, set(after.gauges), set(after.consumed), at_seconds)
+            self._end_use(before, set(after.consumed), at_seconds)
         self._known[table.table_id] = after
-        self._show(after.gauges, at_seconds)
+        shown.change(self._metrics, table_gauges(schema), at_seconds)
         minute = _begin_of_minute(at_seconds)
         self._zeros_until = min(self._zeros_until, minute)
         for metric in after.consumed:
             self._idle_from.setdefault(metric, minute)
-        units = self._by_place.setdefault(place_of_table(schema), {})
-        if is_shown:
-            units[table.table_id] = after.units
-        else:
-            units.pop(table.table_id, None)
+        units = provisioned_units(schema) if is_shown else None
+        self._places.set_units(place_of_table(schema), table.table_id, units)
         return True
 
     def _forget(self, table_id: int, at_seconds: float) -> None:
         before = self._known.pop(table_id)
         self._changing.pop(table_id, None)
-        self._hide(before, set(), set(), at_seconds)
-        self._by_place[place_of_table(before.schema)].pop(table_id, None)
+        before.shown.change(self._metrics, {}, at_seconds)
+        self._end_use(before, set(), at_seconds)
+        self._places.set_units(place_of_table(before.schema), table_id, None)
 
-    def _hide(self, before: _Known, gauges: set[MetricId], consumed: set[MetricId], at_seconds: float) -> None:
-        """End the metrics that a table had, and has no more."""
-        for gauge in before.gauges.keys() - gauges:
-            self._gauges.pop(gauge, None)
+    def _end_use(self, before: _Known, consumed: set[MetricId], at_seconds: float) -> None:
+        """End the metrics of consumed units that a table had, and has no more."""
         ended = [metric for metric in before.consumed if metric not in consumed]
         for metric in ended:
             self._record_use(metric)
         self._record_zeros(ended, _begin_of_minute(at_seconds))
         for metric in ended:
             self._idle_from.pop(metric, None)
-
-    def _show(self, gauges: dict[MetricId, float], at_seconds: float) -> None:
-        """Show values; those that are new are recorded at once."""
-        for metric, value in gauges.items():
-            if self._gauges.get(metric) != value:
-                self._gauges[metric] = value
-                self._metrics.record(metric, unit_of(metric), at_seconds, of_value(value))
 
     def _show_filled(self, before: Table, after: Table, at_seconds: float) -> None:
         """Record the end of the filling of each index, even of one that was filled between two looks."""
@@ -214,13 +212,19 @@ class MetricGauges:
         """Record the observations of gauges that have become due by now, in pieces."""
         if now_seconds < self._next_seconds:
             return
-        begin_seconds, self._next_seconds = self._next_seconds, _after(now_seconds, METRIC_GAUGE_SECONDS)
-        end_seconds = self._next_seconds
-        for number, (metric, value) in enumerate(list(self._gauges.items()), 1):
-            self._metrics.record_steadily(
-                metric, unit_of(metric), begin_seconds, end_seconds, METRIC_GAUGE_SECONDS, of_value(value)
-            )
-            if number % RECORDED_TOGETHER == 0:
+        self._next_seconds = next_observation(now_seconds)
+        recorded = 0
+        for known in list(self._known.values()):
+            known.shown.record(self._metrics, now_seconds)
+            recorded += len(known.shown.gauges) + 1
+            if recorded > RECORDED_TOGETHER:
+                recorded = 0
+                yield
+        for place, shown in list(self._places.shown.items()):
+            self._places.record(place, shown, now_seconds)
+            recorded += len(shown.gauges) + 1
+            if recorded > RECORDED_TOGETHER:
+                recorded = 0
                 yield
 
     def record_zeros(self, minute_seconds: int) -> Iterator[None]:
@@ -257,8 +261,3 @@ class MetricGauges:
 
 def _begin_of_minute(seconds: float) -> int:
     return int(seconds // METRIC_MINUTE_SECONDS) * METRIC_MINUTE_SECONDS
-
-
-def _after(seconds: float, period_seconds: int) -> float:
-    """The first multiple of a period that is greater than `seconds`."""
-    return float((seconds // period_seconds + 1) * period_seconds)

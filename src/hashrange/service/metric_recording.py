@@ -30,11 +30,13 @@ from hashrange.service.metric_calls import (
     count_success,
     count_throttle_event,
     count_units,
-    count_user_error,
+    is_user_error,
+    user_errors,
 )
 from hashrange.service.metric_counts import MICROSECONDS_PER_SECOND, Counts, Observation, TakenCounts
 from hashrange.service.metric_deliveries import count_delivery
 from hashrange.service.metric_gauges import MetricGauges
+from hashrange.service.metric_places import MetricPlaces
 from hashrange.store.interface import WholeStore
 from hashrange.tables.capacity import entry_units
 from hashrange.tables.change import Change
@@ -49,7 +51,7 @@ LOOK_SECONDS = 0.25
 """Real time after which what calls have appended is counted, so that it does not fill the memory."""
 
 
-RECORDED_TOGETHER = 10
+RECORDED_TOGETHER = 8
 """Metrics of a minute that one piece records."""
 
 
@@ -75,7 +77,8 @@ class MetricRecording:
         self._counts = Counts()
         counts = self._counts
         self._of_items, self._of_pages, self._of_entries = counts.of_items, counts.of_pages, counts.of_entries
-        self._gauges = MetricGauges(service.store.catalog, metrics, self._record_use)
+        self._places = MetricPlaces(metrics)
+        self._gauges = MetricGauges(service.store.catalog, metrics, self._places, self._record_use)
         self._aside: deque[tuple[int, TakenCounts]] = deque()
         """What was counted in minutes that are over, each with its begin, and is recorded when somebody reads."""
         self._beginnings = 0
@@ -182,6 +185,8 @@ class MetricRecording:
         """Count a call that was refused: before its reply is written, and its meter dropped."""
         self._see_time()
         count_refusal(self._counts, call, error)
+        if is_user_error(error):
+            self._count_user_error(Place(call.scope.account, call.scope.region))
 
     def failed(self, call: Call, error: BaseException) -> None:
         """Count a call that met an internal error, unless its client has left."""
@@ -192,7 +197,14 @@ class MetricRecording:
     def refused_unread(self, account: str, region: str) -> None:
         """Count a request of this account that was refused before it became a call."""
         self._see_time()
-        count_user_error(self._counts, Place(account, region))
+        self._count_user_error(Place(account, region))
+
+    def _count_user_error(self, place: Place) -> None:
+        """Count a request that was its client's fault, and forget those of the place whose turn it is if there are too many."""
+        forgotten = self._places.note_refused(place)
+        if forgotten is not None:
+            self._counts.forget_value(user_errors(forgotten))
+        self._counts.add(user_errors(place))
 
     def _has_error(self, call: Call) -> bool:
         """True if a fault will replace the reply by an error."""
@@ -291,6 +303,7 @@ class MetricRecording:
 
     def _pieces(self, now_seconds: float, minute_seconds: int) -> Iterator[None]:
         yield from self._gauges.settle(now_seconds)
+        yield from self._places.forget()
         aside = self._aside
         while aside:
             at_seconds, taken = aside[0]
@@ -316,6 +329,8 @@ class MetricRecording:
         if observed is None:
             return
         metric, unit, statistics, distribution = observed
+        if not self._places.keeps(Place(metric.account, metric.region)):
+            return
         if metric.name in CONSUMED:
             self._gauges.note_use(metric, minute_seconds)
         if metric.name == WRITTEN:

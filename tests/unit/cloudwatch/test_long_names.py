@@ -80,10 +80,10 @@ def test_metrics_are_forgotten_when_names_take_too_much(
 
 
 def test_a_long_name_takes_the_place_of_many_short_ones() -> None:
-    table = SeriesTable()
     short = [OWN._replace(name=f"{number:05}") for number in range(100)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(series_table, "METRIC_CUSTOM_NAMES_BYTES_MAX", 42_000)
+        table = SeriesTable()
         for number, metric in enumerate(short):
             assert table.add(number, metric, "None", None)[1] == []  # type: ignore[arg-type]
         _, removed = table.add(100, long_metric(1), "None", None)  # type: ignore[arg-type]
@@ -91,7 +91,8 @@ def test_a_long_name_takes_the_place_of_many_short_ones() -> None:
     assert [one.metric for one in removed] == short[: len(removed)]
     for known in list(table.by_number.values()):
         table.remove(known)
-    assert table._custom_bytes == 0
+    assert table._custom._names_bytes == 0
+    assert table._custom.counts() == []
 
 
 def test_a_folder_with_more_than_there_is_room_for_is_opened(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,18 +109,18 @@ def test_a_folder_with_more_than_there_is_room_for_is_opened(world: World, monke
     assert found(world) == metrics[20:]
 
 
-def test_totals_have_as_much_room_for_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They remember 100,000 metrics, also those that are forgotten otherwise."""
-    metrics = [long_metric(number) for number in range(30)]
-    monkeypatch.setattr(totals, "METRIC_CUSTOM_NAMES_BYTES_MAX", 10 * metrics[0].names_bytes)
+def test_totals_are_of_services_metrics_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is told of programs' own, which took the room of others: no counter of a new table was shown after 100,000 of them."""
+    monkeypatch.setattr(totals, "METRIC_TOTALS_MAX", 20)
     of_server = MetricTotals()
-    for metric in metrics * 2:
+    others = [long_metric(number, "AWS/DynamoDB") for number in range(30)]
+    for metric in [*[long_metric(number) for number in range(30)], *others, *others]:
         of_server.add(metric, "Count", ONE)
-    others = [long_metric(number, "AWS/DynamoDB") for number in range(20)]
-    for metric in others:
-        of_server.add(metric, "Count", ONE)
-    assert [metric for metric, _ in of_server.all()] == metrics[:10] + others
+    assert [metric for metric, _ in of_server.all()] == others[:20]
     assert of_server.all()[0][1].statistics.sample_count == 2
+    of_server.forget(others[0])
+    of_server.add(others[20], "Count", ONE)
+    assert [metric for metric, _ in of_server.all()] == others[1:21]
 
 
 def test_long_names_are_read_in_pieces_by_bytes(
