@@ -281,6 +281,7 @@ class EmbeddedStore:
         self._tokens.load()
         self.documents.load()
         stored = stored or self.catalog.read(engine)
+        self._stream_states.load(stored.streams)
         schemas = [table.schema for table in stored.tables]
         for participant in self._participants:
             participant.load(engine, schemas)
