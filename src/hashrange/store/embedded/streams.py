@@ -12,7 +12,7 @@ from operator import attrgetter
 from hashrange.items.keys import prefix_upper_bound
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
-from hashrange.store.embedded.stream_states import StoredStreams, StreamName, StreamState, name_of
+from hashrange.store.embedded.stream_states import StoredStreams, StreamName, StreamState, free_streams, name_of
 from hashrange.tables import streams as rules
 from hashrange.tables.partitions import Partition
 from hashrange.tables.schema import Table
@@ -48,7 +48,10 @@ class EmbeddedStreams:
             self.last = ((self.last >> rules.SEQUENCE_COUNTER_BITS) + 1) << rules.SEQUENCE_COUNTER_BITS
 
     def load(self, stored: StoredStreams) -> None:
-        """Replace all streams by those of a newly opened engine. 1 µs for each stream, whatever shards it has."""
+        """Replace all streams by those of a newly opened engine. 1 µs for each stream, whatever shards it has.
+
+        Whoever keeps the former `by_id` frees the former streams (`free_streams`).
+        """
         self.by_id, self._next_id = stored.by_id, stored.next_id
         self.by_name = {name_of(state.stream): state for state in self.by_id.values()}
         self.on = {purpose: {} for purpose in rules.PURPOSES}
@@ -58,6 +61,12 @@ class EmbeddedStreams:
             if state.stream.is_on:
                 self.on[state.stream.purpose][state.stream.table_id] = state
             state.last = state.news.begun = self.last
+
+    def drop(self) -> None:
+        """Free all streams, on any thread, once nobody asks for them any more."""
+        self.by_name = {}
+        self.on = {purpose: {} for purpose in rules.PURPOSES}
+        free_streams(self.by_id)
 
     def keep_last(self, draft: Draft) -> None:
         """Add to the draft which sequence number was given out last, so that a restart after a restore finds it."""
