@@ -2,8 +2,9 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from math import inf
+from operator import attrgetter
 from typing import NamedTuple
 
 from hashrange.errors import StorageCorruption
@@ -16,6 +17,9 @@ from hashrange.store.embedded.shard_news import ShardNews
 from hashrange.tables import streams as rules
 from hashrange.tables.stream_records import record_encoder
 from hashrange.tables.streams import Shard, Stream
+
+MANY_PART = 4
+"""If more than this part of a stream's shards change together, all shards are arranged anew."""
 
 StreamName = tuple[str, str, str, str]
 """Account, Region, table name and label, which no two streams of a store share."""
@@ -66,7 +70,26 @@ class StreamState:
         self.set(shards)
 
     def set(self, shards: Iterable[Shard]) -> None:
-        """Add `shards`, or replace shards with the same numbers: each parent before its children. 5 µs each."""
+        """Add `shards`, or replace shards with the same numbers: each parent before its children. 5 µs each, 1.5 if they are many."""
+        changed = list(shards)
+        if len(changed) > len(self.shards) // MANY_PART:
+            self._set_many(changed)
+        else:
+            self._set_few(changed)
+        self.places = self._firsts[1:]
+        self._see_due()
+
+    def _set_many(self, shards: Sequence[Shard]) -> None:
+        """Set shards, and arrange all shards anew."""
+        self.shards.update([(one.number, one) for one in shards])
+        self._due += [(due_seconds(one), one.number) for one in shards]
+        heapify(self._due)
+        self.open = sorted([one for one in self.shards.values() if one.last is None], key=attrgetter("hashes"))
+        self._firsts = [layout.encode_counter(one.hashes.first) for one in self.open]
+        self.record_prefixes = [layout.shard_records_prefix(one.stream_id, one.number) for one in self.open]
+
+    def _set_few(self, shards: Sequence[Shard]) -> None:
+        """Set shards one by one."""
         for shard in shards:
             before = self.shards.get(shard.number)
             self.shards[shard.number] = shard
@@ -79,8 +102,6 @@ class StreamState:
                 self.open.insert(place, shard)
                 self._firsts.insert(place, first)
                 self.record_prefixes.insert(place, layout.shard_records_prefix(shard.stream_id, shard.number))
-        self.places = self._firsts[1:]
-        self._see_due()
 
     def forget(self, shards: Sequence[Shard]) -> None:
         """Remove `shards`, which have ended."""

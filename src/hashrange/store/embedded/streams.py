@@ -127,7 +127,7 @@ class EmbeddedStreams:
     def end(self, draft: Draft, state: StreamState, table: Table | None) -> None:
         """Add to the draft that a stream ends, and its shards close. `table`: the table afterwards; None: deleted."""
         last = rules.next_sequence(self.last, draft.at_seconds)
-        closed = [one._replace(last=last) for one in state.open]
+        closed = [Shard(*one[:-1], last) for one in state.open]  # `_replace` takes four times as long
         stream = rules.ended_stream(state.stream, table, draft.at_seconds)
         draft.batch.put(layout.stream_key(stream.stream_id), layout.encode_stream(stream))
         _put_shards(draft, closed)
