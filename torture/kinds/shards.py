@@ -1,9 +1,10 @@
-"""What harms in streams of thousands of shards? To describe them, and to let a day pass, in which all are replaced and deleted."""
+"""What harms in streams of thousands of shards? To describe them, to copy them, and to let a day pass, in which all are replaced and deleted."""
 
 from collections.abc import Iterator
 
 import msgspec
 
+from torture.kinds.forks import fork
 from torture.kinds.kind import Call, Conditions, Hostile, Kind, web
 
 MANY_PARTITIONS = Conditions(flags=("--admin", "--initial-partitions", "service"), has_credentials=False)
@@ -75,6 +76,7 @@ KINDS = tuple(
         ("describe-many-shards", describe_from_start, 8),
         ("describe-behind-many-shards", describe_behind_many, 8),
         ("describe-children-of-many-shards", describe_children, 8),
+        ("fork-many-shards", fork, 1),
         ("advance-25-hours", advance, 1),
     )
 )

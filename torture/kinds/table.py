@@ -7,6 +7,7 @@ from torture.kinds import (
     dax,
     dense,
     expressions,
+    faults,
     forks,
     functions,
     indexes,
@@ -37,6 +38,7 @@ KINDS: tuple[Kind, ...] = (
     *metrics.KINDS,
     *pages.KINDS,
     *forks.KINDS,
+    *faults.KINDS,
     *shards.KINDS,
     *dax.KINDS,
 )

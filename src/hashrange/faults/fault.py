@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.errors import ApiError, Malformed
+from hashrange.items.steps import spend
 from hashrange.items.values import check_item, type_of
 from hashrange.settings import SettingUnusable
 from hashrange.written.values import fault_in
@@ -57,6 +58,8 @@ MEMBERS: dict[str, frozenset[str]] = {
 TIMED = frozenset({"slow", "stale-read", "index-lag", "table-states", "late-records"})
 """Kinds of faults that need the member `seconds`."""
 FAULTS_MAX = 1000
+CONVERTING_STEPS, CHECKING_STEPS = 15, 10
+"""Steps of work to convert the members of one fault, and to check them."""
 RETRY_AFTER_MS_MAX = 86_400_000
 """A day: our own bound. SDKs wait at most 5 s longer than they would without the header."""
 INTEGER_MIN, INTEGER_MAX = -(2**63), 2**63 - 1
@@ -162,10 +165,11 @@ def read_faults(path: str) -> Faults:
 def checked(faults: Sequence[Fault | dict[str, Any]], seed: int) -> Faults:
     """Return the faults, with each member converted to its declared type: code may have given a list for a tuple.
 
-    Raises FaultsError for a member with a wrong value, and what `check` raises.
+    Gives way. Raises FaultsError for a member with a wrong value, and what `check` raises.
     """
     exact = []
     for number, fault in enumerate(faults, 1):
+        spend(CONVERTING_STEPS)
         members: Any = fault
         try:
             members = msgspec.to_builtins(fault)
@@ -204,6 +208,7 @@ def check(faults: Faults) -> None:
     or without a member that it needs.
     """
     for number, fault in enumerate(faults.faults, 1):
+        spend(CHECKING_STEPS)
         given = {name for name, value in msgspec.structs.asdict(fault).items() if value != _defaults[name]}
         surplus = given - MEMBERS[fault.kind] - {"kind", "share", "count", "skip"}
         if surplus:

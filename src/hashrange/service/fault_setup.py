@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from hashrange.clock import Clock
 from hashrange.faults.drawing import SERVICE_KINDS, Drawing
-from hashrange.faults.fault import Fault, Faults, FaultsError, checked, echoed, most_lag_seconds
+from hashrange.faults.fault import Fault, Faults, FaultsError, echoed, most_lag_seconds
 from hashrange.faults.fault_store import FaultStore
 from hashrange.operations.operation import Scope
 from hashrange.service.faulted_calls import FaultedCalls
@@ -48,9 +48,8 @@ def prepared_faults(
 ) -> FaultSetup:
     """What has to be put in place for these faults. Raises FaultsError for a fault that cannot be met.
 
-    `real`: the service's store.
+    `faults`: as `checked` returned them. `real`: the service's store. Does not give way.
     """
-    faults = checked(faults.faults, faults.seed)
     for number, fault in enumerate(faults.faults, 1):
         others = (fault.operations or frozenset()).difference(operations.names)
         unknown = sorted(others.difference(operations.of_services())) if others else []

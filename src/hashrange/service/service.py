@@ -113,6 +113,8 @@ class Service:
     def use_faults(self, faults: Faults) -> None:
         """From now on, let requests meet these faults, drawn anew from their seed. Raises FaultsError.
 
+        `faults`: as `fault.checked` returned them. Does not give way.
+
         Calls that have met earlier faults still get the replies that these cause.
         """
         # Imported here: most servers have no faults, and start time counts.

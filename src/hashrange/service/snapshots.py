@@ -1,5 +1,6 @@
 """How is a running service copied, saved, and returned to an earlier state? Its content by checkpoints of its store, together with its service time."""
 
+import asyncio
 from collections.abc import Iterator
 from types import MappingProxyType
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
@@ -63,8 +64,10 @@ async def return_in_turns(service: Service, snapshot: ServiceSnapshot) -> None:
     opened = await service.store.open_checkpoint(snapshot.checkpoint)
     try:
         return_to(service, snapshot, opened)
-    finally:
+    except BaseException:
         opened.release()
+        raise
+    await asyncio.to_thread(opened.release)
 
 
 def return_to(service: Service, snapshot: ServiceSnapshot | None, opened: Opened | None = None) -> None:

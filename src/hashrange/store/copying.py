@@ -36,7 +36,7 @@ class Opened(Protocol):
     """A checkpoint's content that has been made ready for one restore, until `release`."""
 
     def release(self) -> None:
-        """Free what no store has taken."""
+        """Free what no store has taken, and what takes long to free of the content that it has replaced; on any thread."""
         ...
 
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from hashrange.faults.drawing import Drawing, MetFault
-from hashrange.faults.fault import Fault, Faults
+from hashrange.faults.fault import Fault, Faults, checked
 from hashrange.testing.in_process import InProcess
 
 if TYPE_CHECKING:
@@ -77,14 +77,14 @@ class DatabaseFaults:
     def _use(self, faults: Faults) -> None:
         service = self._process.service
         is_of_block = bool(self._blocks) and service.fault_setup is self._blocks[-1].own
-        service.use_faults(faults)
+        service.use_faults(checked(faults.faults, faults.seed))
         if is_of_block:
             self._blocks[-1].own = service.fault_setup
 
     def _begin_block(self, faults: Faults) -> BlockFaults:
         service = self._process.service
         former = service.fault_setup
-        service.use_faults(faults)
+        service.use_faults(checked(faults.faults, faults.seed))
         block = BlockFaults(service.drawing, service.fault_setup, former)
         self._blocks.append(block)
         return block

@@ -109,7 +109,7 @@ def test_nothing_is_kept_of_tables_that_are_gone(database: Database) -> None:
     drawing = database._process.service.drawing
     assert drawing is not None
     assert len(store._tables.known) == 5  # of the two tables that there are, and the last one that was deleted
-    assert len(drawing._drawn[0]._keys) <= 100
+    assert len(drawing._of_tables) <= 100
     assert len(store.streams._names) <= 100
 
 

@@ -94,6 +94,23 @@ def test_a_stream_of_the_same_label_has_other_shards(world: World, kind: str, cl
     assert len(set.union(*[numbers for _, _, numbers in seen])) == 6
 
 
+def test_whoever_follows_a_stream_looks_at_all_its_shards_after_a_restore(world: World, kind: str) -> None:
+    """Its records may be others now, also in shards in which nothing has changed since they were copied."""
+    switch_on(world)
+    go_on(world, 0)
+    checkpoint = asyncio.run(world.store.checkpoint())
+    change(world, 1, 1)
+    last_seen = world.store.streams.last()
+    restored(world, kind, checkpoint)
+    streams = world.store.streams
+    (stream,) = streams.of("0" * 12, "us-east-1")
+    all_shards = streams.shards(stream)
+    assert len(all_shards) == 2
+    assert sorted(streams.changed_shards(stream, last_seen)) == sorted(all_shards)
+    assert [streams.last_of_shard(one) for one in all_shards] == [streams.last_of(stream)] * 2
+    assert streams.last_of(stream) > last_seen
+
+
 def test_a_store_without_streams_is_restored_as_it_was(world: World) -> None:
     checkpoint = asyncio.run(world.store.checkpoint())
     rows = checkpoint.rows(None, 10**9)

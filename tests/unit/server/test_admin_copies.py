@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 import threading
 from base64 import b64decode
 from collections.abc import Iterator
@@ -19,8 +20,10 @@ from hashrange.server.protocols.admin.endpoint import Nothing, Refused, Serving
 from hashrange.server.protocols.admin.forks import ForkRequest, start_fork
 from hashrange.service.snapshots import ServiceSnapshot
 from hashrange.settings import Settings
-from hashrange.store.embedded import layout
+from hashrange.store.embedded import checkpoints, layout, stream_states, streams
 from hashrange.store.embedded.checkpoints import EngineCheckpoint
+from hashrange.store.embedded.shard_news import ShardNews
+from hashrange.store.embedded.stream_states import StreamState
 from hashrange.testing.in_process import InProcess
 from tests.clients.serving import ServerProcess
 from tests.support.raw_client import RawClient, Reply
@@ -241,25 +244,71 @@ def test_a_reset_that_the_servers_end_overtakes_is_refused(monkeypatch: pytest.M
             database.run(reset_endpoint.reset, serving, Nothing())
 
 
-def test_tables_are_read_on_another_thread_for_a_fork_and_a_restore(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On the loop, each table would hold up all others for 20 µs, and a server may have thousands."""
-    decoded_on: list[int] = []
-    decode = layout.decode_table
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [
+        (layout, "decode_table"),
+        (layout, "decode_partition_row"),
+        (layout, "decode_stream"),
+        (layout, "decode_shard"),
+        (StreamState, "set"),
+        (ShardNews, "note"),
+    ],
+    ids=lambda one: one if isinstance(one, str) else "",
+)
+def test_tables_and_streams_are_read_on_another_thread_for_a_fork_and_a_restore(
+    monkeypatch: pytest.MonkeyPatch, owner: Any, name: str
+) -> None:
+    """On the loop, each table would hold up all others for 20 µs, and each shard for 30; a server may have thousands."""
+    called_on: list[int] = []
+    read = getattr(owner, name)
 
-    def noted(row: bytes) -> Any:
-        decoded_on.append(threading.get_ident())
-        return decode(row)
+    def noted(*values: Any) -> Any:
+        called_on.append(threading.get_ident())
+        return read(*values)
 
-    monkeypatch.setattr(layout, "decode_table", noted)
     with InProcess(Settings(data_dir=None, admin=True, port=0), MovableClock(SystemClock())) as process:
-        client = begun(int(process.listen().rpartition(":")[2]))
+        client = client_at(int(process.listen().rpartition(":")[2]))
+        stream = {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}
+        assert client("CreateTable", {**TABLE, "StreamSpecification": stream}).status == 200
         loop_thread = process.run(threading.get_ident)
         snapshot = told(client, "POST", "snapshots")["snapshot"]
+        monkeypatch.setattr(owner, name, noted)
         told(client, "POST", f"snapshots/{snapshot}/restore")
-        assert len(decoded_on) == 1
+        assert len(called_on) == 1
         told(client, "POST", "forks")
-        assert len(decoded_on) == 2
-        assert loop_thread not in decoded_on
+        assert len(called_on) == 2
+        assert loop_thread not in called_on
+
+
+def test_former_streams_are_freed_on_another_thread_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All at once would hold up others for 10 ms beside 20,000 shards."""
+    freed: list[tuple[int, int]] = []
+
+    def noted(by_id: dict[int, StreamState]) -> None:
+        before = len(by_id)
+        (state,) = by_id.values()
+        holders = sys.getrefcount(state)
+        del state
+        stream_states.free_streams(by_id)
+        assert not by_id
+        freed.append((threading.get_ident(), before))
+        assert holders <= 3, "nothing but the dict keeps the stream, besides this function"
+
+    with InProcess(Settings(data_dir=None, admin=True, port=0), MovableClock(SystemClock())) as process:
+        client = client_at(int(process.listen().rpartition(":")[2]))
+        stream = {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}
+        assert client("CreateTable", {**TABLE, "StreamSpecification": stream}).status == 200
+        loop_thread = process.run(threading.get_ident)
+        snapshot = told(client, "POST", "snapshots")["snapshot"]
+        fork = told(client, "POST", "forks")["port"]
+        monkeypatch.setattr(checkpoints, "free_streams", noted)
+        monkeypatch.setattr(streams, "free_streams", noted)
+        told(client, "POST", f"snapshots/{snapshot}/restore")
+        assert [count for _, count in freed] == [1]
+        told(client, "DELETE", f"forks/{fork}")
+        assert [count for _, count in freed] == [1, 1]
+        assert loop_thread not in [thread for thread, _ in freed]
 
 
 def test_a_snapshot_that_is_released_meanwhile_is_told_as_such(monkeypatch: pytest.MonkeyPatch) -> None:

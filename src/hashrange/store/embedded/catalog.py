@@ -19,6 +19,7 @@ from hashrange.store.embedded.partitions import Partitions, partitions_of, read_
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.embedded.site import Site
 from hashrange.store.embedded.statistics import TableStatistics, read_statistics
+from hashrange.store.embedded.stream_states import StoredStreams, read_streams
 from hashrange.store.embedded.walks import Walks
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.partitions import Partition
@@ -34,7 +35,7 @@ otherwise their space is freed by later compactions of neighbouring keys.
 
 
 class StoredCatalog(NamedTuple):
-    """What an engine holds of tables, made ready for one store, which takes it over."""
+    """What an engine holds of tables and their streams, made ready for one store, which takes it over."""
 
     tables: list[StoredTable]
     """In order of table id; without participants."""
@@ -44,10 +45,11 @@ class StoredCatalog(NamedTuple):
     size_limits: dict[bytes, int]
     """Source id → size in bytes beyond which one of the source's partitions is to be split."""
     next_table_id: int
+    streams: StoredStreams
 
 
 def read_catalog(engine: Engine, options: Options) -> StoredCatalog:
-    """Read the tables of a newly opened engine, on any thread. 20 µs for each.
+    """Read the tables and streams of a newly opened engine, on any thread. 20 µs for each table, 30 µs for each shard.
 
     Raises StorageCorruption and the engine's bare exceptions.
     """
@@ -57,7 +59,7 @@ def read_catalog(engine: Engine, options: Options) -> StoredCatalog:
     tables = [StoredTable(schema, partitions_of(schema, partitions)) for schema in schemas]
     limits = dict([limit for table in tables for limit in size_limits(table, options)])
     next_table_id = 1 if counter is None else int.from_bytes(counter, "big")
-    return StoredCatalog(tables, partitions, read_statistics(engine), limits, next_table_id)
+    return StoredCatalog(tables, partitions, read_statistics(engine), limits, next_table_id, read_streams(engine))
 
 
 def size_limits(table: OpenTable, options: Options) -> Iterator[tuple[bytes, int]]:

@@ -31,6 +31,7 @@ from hashrange.store.embedded.identity import FolderLock
 from hashrange.store.embedded.participant import Options
 from hashrange.store.embedded.site import Site
 from hashrange.store.embedded.stand_ins import require_engine
+from hashrange.store.embedded.stream_states import StreamState, free_streams
 from hashrange.store.snapshot_file import StoredRow
 
 LOADED_TOGETHER_BYTES = 4 * 1024 * 1024
@@ -221,6 +222,8 @@ class OpenedCheckpoint:
         Raises StorageError, and the engine's bare exceptions.
         """
         self._home: Home | None = home
+        self.replaced: dict[int, StreamState] = {}
+        """Streams of the content that has been replaced."""
         self.engine: Engine | None = open_home(home)
         try:
             self.catalog = read_catalog(self.engine, options)
@@ -238,7 +241,8 @@ class OpenedCheckpoint:
         return home
 
     def release(self) -> None:
-        """Free what no store has taken."""
+        """Free what no store has taken, and streams of the content that has been replaced; on any thread."""
+        free_streams(self.replaced)
         if self._home is not None:
             home = self.take()
             if self.engine is not None:
@@ -265,8 +269,8 @@ class EngineUser(Protocol):
         """Sync all commits and return the engine, which may then be closed; `take_engine` must follow."""
         ...
 
-    def take_engine(self, engine: Engine, catalog: StoredCatalog) -> None:
-        """Serve the content of a newly opened engine; `catalog` is what it holds of tables."""
+    def take_engine(self, engine: Engine, catalog: StoredCatalog) -> dict[int, StreamState]:
+        """Serve the content of a newly opened engine; `catalog` is what it holds of tables. Returns the former streams."""
         ...
 
 
@@ -358,20 +362,21 @@ class Copies:
         opened = checkpoint if isinstance(checkpoint, OpenedCheckpoint) else self._open(checkpoint)
         try:
             if self._lock is None:
-                self._replace_in_memory(opened)
+                opened.replaced = self._replace_in_memory(opened)
             else:
-                self._replace_on_disk(opened, self._lock)
+                opened.replaced = self._replace_on_disk(opened, self._lock)
         except Exception as error:
             raise storage_error(error, self._site.place) from error
 
-    def _replace_in_memory(self, opened: OpenedCheckpoint) -> None:
+    def _replace_in_memory(self, opened: OpenedCheckpoint) -> dict[int, StreamState]:
         former, former_home = self._store.let_engine_go(), self._home
         self._home = opened.take()
-        self._store.take_engine(opened.engine, opened.catalog)
+        replaced = self._store.take_engine(opened.engine, opened.catalog)
         close_engine(former, self._site.place, may_fail=True)
         remove_home(former_home)
+        return replaced
 
-    def _replace_on_disk(self, opened: OpenedCheckpoint, lock: FolderLock) -> None:
+    def _replace_on_disk(self, opened: OpenedCheckpoint, lock: FolderLock) -> dict[int, StreamState]:
         home = opened.take()
         assert home.data_dir is not None
         former = self._store.let_engine_go()
@@ -381,7 +386,7 @@ class Copies:
             self._site.health.closed_in_order()
             lock.take_engine_of(home.data_dir)
             self._home = self._home._replace(has_content=True)
-            self._store.take_engine(self.open_engine(), opened.catalog)
+            return self._store.take_engine(self.open_engine(), opened.catalog)
         except Exception as error:
             fault = storage_error(error, self._site.place)
             self._site.health.lose(fault)

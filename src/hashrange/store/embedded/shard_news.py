@@ -11,7 +11,7 @@ from hashrange.tables.streams import Sequence, Shard
 class ShardNews:
     """For each shard of a stream, the sequence number of its last change: a record, its begin or its end."""
 
-    __slots__ = ("_last", "_numbers", "fresh")
+    __slots__ = ("_last", "_numbers", "begun", "fresh")
 
     def __init__(self) -> None:
         self.fresh: dict[bytes, Sequence] = {}
@@ -22,6 +22,8 @@ class ShardNews:
         """The same for all shards, as of the last look; the shard that had changed last is the last one."""
         self._numbers: dict[bytes, int] = {}
         """Prefix → number of the shard."""
+        self.begun: Sequence = 0
+        """The content took the place of another one at this number, which counts as a change of every shard."""
 
     def note(self, shards: Iterable[Shard], sequence: Sequence) -> None:
         """Note that the shards have begun or ended with the commit of this sequence number. 1 µs each."""
@@ -40,12 +42,13 @@ class ShardNews:
     def last_of(self, shard: Shard) -> Sequence:
         """The sequence number of the shard's last change; 0 if it has been deleted."""
         prefix = layout.shard_records_prefix(shard.stream_id, shard.number)
-        return self.fresh.get(prefix) or self._last.get(prefix, 0)
+        last = self.fresh.get(prefix) or self._last.get(prefix, 0)
+        return max(last, self.begun) if last else 0
 
     def since(self, sequence: Sequence) -> list[int]:
         """Numbers of the shards that have changed behind this sequence number, in the order of their last changes. 0.3 µs each."""
         for prefix, last in sorted(self.fresh.items(), key=itemgetter(1)):
-            self._last[prefix] = last
+            self._last[prefix] = max(last, self.begun)
             self._last.move_to_end(prefix)
         self.fresh.clear()
         found: list[int] = []

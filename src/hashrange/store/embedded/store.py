@@ -39,6 +39,7 @@ from hashrange.store.embedded.settling import Settling
 from hashrange.store.embedded.site import Site
 from hashrange.store.embedded.statistics import SourceStatistics
 from hashrange.store.embedded.stream_reads import StreamReads
+from hashrange.store.embedded.stream_states import StreamState
 from hashrange.store.embedded.streams import EmbeddedStreams
 from hashrange.store.embedded.tokens import Tokens
 from hashrange.store.embedded.upkeep import Upkeep
@@ -281,6 +282,7 @@ class EmbeddedStore:
         self._tokens.load()
         self.documents.load()
         stored = stored or self.catalog.read(engine)
+        self._stream_states.load(stored.streams)
         schemas = [table.schema for table in stored.tables]
         for participant in self._participants:
             participant.load(engine, schemas)
@@ -307,12 +309,17 @@ class EmbeddedStore:
         self._health.replaced()
         return self.site.engine
 
-    def take_engine(self, engine: Engine, stored: StoredCatalog | None = None) -> None:
-        """Serve the content of a newly opened engine; `stored`: its catalog, if it has been read. Raises OSError, and what `load` raises."""
+    def take_engine(self, engine: Engine, stored: StoredCatalog | None = None) -> dict[int, StreamState]:
+        """Serve the content of a newly opened engine; `stored`: its catalog, if it has been read.
+
+        Returns the streams of the former content, to be freed. Raises OSError, and what `load` raises.
+        """
+        former = self._stream_states.by_id
         self._stream_states.content_goes()
         self.use(engine)
         self._health.begin()
         self.load(stored)
+        return former
 
     def stop_housekeeping(self, engine: Engine) -> bool:
         """Stop housekeeping before `engine` is closed. True if work was cancelled; `engine` then flushes no more."""
@@ -350,3 +357,4 @@ class EmbeddedStore:
             if self._lock is not None:
                 self._lock.release()
             self._copies.closed()
+            self._stream_states.drop()

@@ -34,8 +34,7 @@ class StreamRecords(Participant):
         """Ids of tables whose streams `recover` is to begin."""
 
     def load(self, engine: Engine, tables: Sequence[Table]) -> None:
-        """Read streams and shards from the engine."""
-        self._streams.load(engine)
+        """Note which tables lack their streams; the store has read all streams before."""
         self._missing = self._streams.missing(tables)
 
     def recover(self, engine: Engine) -> Iterator[Callable[[Draft], None]]:
@@ -98,7 +97,7 @@ class FeedRecords(StreamRecords):
     purpose: Purpose = "kinesis"
 
     def load(self, engine: Engine, tables: Sequence[Table]) -> None:
-        """Do nothing: `StreamRecords` reads streams of every purpose."""
+        """Do nothing: older formats have no feeds."""
 
     def recover(self, engine: Engine) -> Iterator[Callable[[Draft], None]]:
         """Yield nothing: older formats have no feeds."""

@@ -1,0 +1,187 @@
+"""What is kept in memory of a stream? Its shards, in order of their hashes and of the times at which they are due; and how all streams are read from an engine."""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from heapq import heapify, heappop, heappush
+from math import inf
+from operator import attrgetter
+from typing import NamedTuple
+
+from hashrange.errors import StorageCorruption
+from hashrange.items.keys import prefix_upper_bound
+from hashrange.limits import RECORD_RETENTION_SECONDS, SHARD_SECONDS
+from hashrange.store.embedded import layout
+from hashrange.store.embedded.engine import Engine
+from hashrange.store.embedded.reading import Cursor, scan_prefix
+from hashrange.store.embedded.shard_news import ShardNews
+from hashrange.tables import streams as rules
+from hashrange.tables.stream_records import record_encoder
+from hashrange.tables.streams import Shard, Stream
+
+MANY_PART = 4
+"""If more than this part of a stream's shards change together, all shards are arranged anew."""
+
+StreamName = tuple[str, str, str, str]
+"""Account, Region, table name and label, which no two streams of a store share."""
+
+
+def name_of(stream: Stream) -> StreamName:
+    """Account, Region, table name and label: the variable parts of a stream's ARN."""
+    return stream.account, stream.region, stream.table_name, stream.label
+
+
+class StreamState:
+    """One stream and its shards, in memory."""
+
+    __slots__ = (
+        "_due",
+        "_firsts",
+        "due_seconds",
+        "encode",
+        "last",
+        "news",
+        "open",
+        "places",
+        "record_prefixes",
+        "shards",
+        "stream",
+    )
+
+    def __init__(self, stream: Stream, shards: Iterable[Shard] = ()) -> None:
+        self.stream = stream
+        self.encode = record_encoder(stream.view_type, stream.keys.partition_names + stream.keys.sort_names)
+        self.shards: dict[int, Shard] = {}
+        """Number → shard, in order of numbers."""
+        self.open: list[Shard] = []
+        """Open shards, in the order of their hashes."""
+        self.places: list[bytes] = []
+        """First hash, in 8 bytes, of each shard in `open` except the first."""
+        self.record_prefixes: list[bytes] = []
+        """For each shard in `open`, the prefix of its records' engine keys."""
+        self._firsts: list[bytes] = []
+        """First hash, in 8 bytes, of each shard in `open`."""
+        self._due: list[tuple[float, int]] = []
+        """`due_seconds` and number of each shard, as a heap; entries that are no longer true stay in it until they are met."""
+        self.due_seconds = inf
+        """Earliest service time at which a shard is to be closed or deleted."""
+        self.last: rules.Sequence = 0
+        """No record has a greater sequence number, and no shard has begun or ended later."""
+        self.news = ShardNews()
+        self.set(shards)
+
+    def set(self, shards: Iterable[Shard]) -> None:
+        """Add `shards`, or replace shards with the same numbers: each parent before its children. 5 µs each, 1.5 if they are many."""
+        changed = list(shards)
+        if len(changed) > len(self.shards) // MANY_PART:
+            self._set_many(changed)
+        else:
+            self._set_few(changed)
+        self.places = self._firsts[1:]
+        self._see_due()
+
+    def _set_many(self, shards: Sequence[Shard]) -> None:
+        """Set shards, and arrange all shards anew."""
+        self.shards.update([(one.number, one) for one in shards])
+        self._due += [(due_seconds(one), one.number) for one in shards]
+        heapify(self._due)
+        self.open = sorted([one for one in self.shards.values() if one.last is None], key=attrgetter("hashes"))
+        self._firsts = [layout.encode_counter(one.hashes.first) for one in self.open]
+        self.record_prefixes = [layout.shard_records_prefix(one.stream_id, one.number) for one in self.open]
+
+    def _set_few(self, shards: Sequence[Shard]) -> None:
+        """Set shards one by one."""
+        for shard in shards:
+            before = self.shards.get(shard.number)
+            self.shards[shard.number] = shard
+            heappush(self._due, (due_seconds(shard), shard.number))
+            first = layout.encode_counter(shard.hashes.first)
+            place = bisect_left(self._firsts, first)
+            if before is not None and before.last is None:
+                del self.open[place], self._firsts[place], self.record_prefixes[place]
+            if shard.last is None:
+                self.open.insert(place, shard)
+                self._firsts.insert(place, first)
+                self.record_prefixes.insert(place, layout.shard_records_prefix(shard.stream_id, shard.number))
+
+    def forget(self, shards: Sequence[Shard]) -> None:
+        """Remove `shards`, which have ended."""
+        for shard in shards:
+            del self.shards[shard.number]
+        self.news.forget(shards)
+        self._see_due()
+
+    def due(self, now_seconds: float, shards_max: int) -> list[Shard]:
+        """The shards that are due first at `now_seconds`, at most so many."""
+        met: list[tuple[float, int]] = []
+        while len(met) < shards_max and self.due_seconds <= now_seconds:
+            met.append(heappop(self._due))
+            self._see_due()
+        for entry in met:
+            heappush(self._due, entry)
+        self._see_due()
+        return [self.shards[number] for _, number in met]
+
+    def _see_due(self) -> None:
+        """Set `due_seconds`, and drop what is no longer true from the top of the heap."""
+        due = self._due
+        while due and ((shard := self.shards.get(due[0][1])) is None or due_seconds(shard) != due[0][0]):
+            heappop(due)
+        self.due_seconds = due[0][0] if due else inf
+
+
+def due_seconds(shard: Shard) -> float:
+    """Service time from which on a shard is to be closed and followed by a child, or, if it is closed, deleted."""
+    if shard.last is None:
+        return rules.sequence_seconds(shard.first) + SHARD_SECONDS
+    return rules.sequence_seconds(shard.last) + RECORD_RETENTION_SECONDS
+
+
+class StoredStreams(NamedTuple):
+    """What an engine holds of streams, made ready for one store, which takes it over."""
+
+    by_id: dict[int, StreamState]
+    next_id: int
+    last: rules.Sequence
+    """Greatest sequence number that the content shows; 0 if it shows none."""
+
+
+def free_streams(by_id: dict[int, StreamState]) -> None:
+    """Empty the dict, one stream after another, on any thread: to free 20,000 shards at once takes 10 ms."""
+    while by_id:
+        by_id.popitem()
+
+
+def read_streams(engine: Engine) -> StoredStreams:
+    """Read all streams of a newly opened engine, on any thread. 30 µs for each shard.
+
+    Raises StorageCorruption and the engine's bare exceptions.
+    """
+    counter, given_out = engine.get(layout.NEXT_STREAM_ID_KEY), engine.get(layout.SEQUENCE_KEY)
+    found: dict[int, list[Shard]] = {}
+    for engine_key, row in scan_prefix(engine, layout.SHARD_PREFIX):
+        shard = layout.decode_shard(engine_key, row)
+        found.setdefault(shard.stream_id, []).append(shard)
+    by_id: dict[int, StreamState] = {}
+    last = 0 if given_out is None else layout.decode_sequence(given_out)
+    for _, row in scan_prefix(engine, layout.STREAM_PREFIX):
+        stream = layout.decode_stream(row)
+        state = by_id[stream.stream_id] = StreamState(stream, found.pop(stream.stream_id, ()))
+        if not (state.open if stream.is_on else state.shards):
+            raise StorageCorruption(f"stream {stream.arn} has no shard")
+        ends = [end for one in state.shards.values() for end in (one.first, one.last or 0)]
+        last = max(last, *ends, *[_last_record(engine, one) for one in state.open])
+    for stream_id, shards in found.items():
+        raise StorageCorruption(f"shard {shards[0].number} belongs to stream {stream_id}, which is not there")
+    for state in by_id.values():
+        state.news.note(state.shards.values(), last)
+    return StoredStreams(by_id, 1 if counter is None else layout.decode_counter(counter), last)
+
+
+def _last_record(engine: Engine, shard: Shard) -> rules.Sequence:
+    """Sequence number of the last record of a shard; 0 when it has none."""
+    prefix = layout.shard_records_prefix(shard.stream_id, shard.number)
+    cursor = Cursor(engine, prefix, prefix_upper_bound(prefix), is_reverse=True)
+    try:
+        return next((layout.record_sequence(engine_key) for engine_key, _ in cursor.read(1)), 0)
+    finally:
+        cursor.drop()
