@@ -1,4 +1,6 @@
-"""`python -m benchmarks`: which sections run, on which servers? Reads the command line, runs the sections, prints, and writes the page."""
+"""`python -m benchmarks`: which sections run, on which servers?
+Reads the command line, runs the sections, prints, and writes the page.
+"""
 
 import argparse
 import shlex
@@ -35,8 +37,20 @@ QUICK_BACKFILL_ITEMS = 100_000
 QUICK_SECTION_NAMES = ("in-process", "load", "start")
 STARTS, TINY_STARTS = 5, 1
 NOT_WITH_PAIR = (
-    "quick", "full", "huge", "sections", "servers", "peers", "connections", "sizes", "seconds", "install", "page", "add", "render",
-)  # fmt: skip
+    "quick",
+    "full",
+    "huge",
+    "sections",
+    "servers",
+    "peers",
+    "connections",
+    "sizes",
+    "seconds",
+    "install",
+    "page",
+    "add",
+    "render",
+)
 ONLY_WITH_PAIR = ("pairs", "minutes", "at_most", "mean_at_most", "seed")
 
 
@@ -81,9 +95,10 @@ def add_pair_options(parser: argparse.ArgumentParser, plan: Plan) -> None:
     names = ", ".join(dict.fromkeys([*paired.memory, *paired.disk]))
     group = parser.add_argument_group(
         "two commits of this repository",
-        "Compares the CPU time per request of BEFORE and of AFTER [the working tree], some eight minutes; ends with 1 when AFTER is slower"
-        " than wanted. --only, --ours-memory, --ours-disk, --items and --no-pin narrow it. Needs no wrk and no peers."
-        f" Workloads: {names}. Example: python -m benchmarks --pair HEAD~1 --only update-2-indexes",
+        "Compares the CPU time per request of BEFORE and of AFTER [the working tree], some eight minutes;"
+        " ends with 1 when AFTER is slower than wanted. --only, --ours-memory, --ours-disk, --items and --no-pin"
+        f" narrow it. Needs no wrk and no peers. Workloads: {names}. Example: python -m benchmarks --pair"
+        " HEAD~1 --only update-2-indexes",
     )
     group.add_argument(
         "--pair", nargs="+", metavar=("BEFORE", "AFTER"), help="compare these two commits, and nothing else"
@@ -241,8 +256,18 @@ def check_no_pair_options(arguments: argparse.Namespace) -> None:
 def is_partial(arguments: argparse.Namespace) -> bool:
     """True if the options leave out parts of the page."""
     narrowing = (
-        "quick", "sections", "only", "servers", "ours", "ours_memory", "ours_disk", "peers", "connections", "sizes", "items",
-    )  # fmt: skip
+        "quick",
+        "sections",
+        "only",
+        "servers",
+        "ours",
+        "ours_memory",
+        "ours_disk",
+        "peers",
+        "connections",
+        "sizes",
+        "items",
+    )
     return any(getattr(arguments, name) for name in narrowing)
 
 

@@ -1,4 +1,6 @@
-"""How long does adding an index to a full table take, and how much does it slow requests? UpdateTable on a running server, idle and under load."""
+"""How long does adding an index to a full table take, and how much does it slow requests?
+UpdateTable on a running server, idle and under load.
+"""
 
 import time
 from collections.abc import Iterator
@@ -85,7 +87,9 @@ def remove_index(client: Client, plan: Plan, items: int) -> None:
 
 @contextmanager
 def steady_requests(server: Running, plan: Plan, table: Table, pace: Pace) -> Iterator[SteadyLoad]:
-    """Send GetItem and PutItem alternately at the plan's rate, signed just before; the generator is killed at the end."""
+    """Send GetItem and PutItem alternately at the plan's rate, signed just before;
+    the generator is killed at the end.
+    """
     wanted = plan.backfill
     readies = [make_ready(server, plan, plan.named(name), table) for name in ("get", "put")]
     for ready in readies:

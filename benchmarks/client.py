@@ -1,6 +1,7 @@
 """How does the harness call a server? Over one blocking keep-alive connection: requests out, replies in order.
 
-This client measures nothing: load comes from wrk (generator.py). It reads Content-Length and chunked replies and may pipeline.
+This client measures nothing: load comes from wrk (generator.py).
+It reads Content-Length and chunked replies and may pipeline.
 """
 
 import json

@@ -1,4 +1,6 @@
-"""How do the servers compare? CPU per operation of all servers, the cost of an index, and this machine's speed against that of the targets."""
+"""How do the servers compare? CPU per operation of all servers, the cost of an index, and this machine's
+speed against that of the targets.
+"""
 
 from collections.abc import Sequence
 from statistics import median
@@ -25,8 +27,9 @@ def compared(plan: Plan, results: Results) -> str:
     if not tables:
         return ""
     intro = (
-        "µs of server CPU per operation; in brackets the operations per second. Ratio: the best peer's CPU divided by ours."
-        f" {DASH}: the server lacks it, or was not measured (the reasons stand at the end)."
+        "µs of server CPU per operation; in brackets the operations per second. Ratio:"
+        f" the best peer's CPU divided by ours. {DASH}: the server lacks it, or was not measured (the"
+        " reasons stand at the end)."
     )
     figures = [figure for figure in results.figures if not figure.beside]
     parts = [*tables, index_costs(plan, results)]
@@ -126,16 +129,17 @@ def machine(plan: Plan, results: Results) -> str:
         for factor in [median(factors.values())]
     ]
     intro = (
-        "How many times the CPU each peer needs here of what it needed where the targets were set: a peer that has not changed shows how"
-        " much slower or faster this machine is, with whatever else ran on it. A single figure of then counts as memory's."
+        "How many times the CPU each peer needs here of what it needed where the targets were set:"
+        " a peer that has not changed shows how much slower or faster this machine is, with whatever else ran on it."
+        " A single figure of then counts as memory's."
     )
     columns = ["workload", *(BY_NAME[name].title for name in names), "median"]
     used = [one for one in results.figures if one.workload in {workload.name for workload, _ in by_workload}]
     parts = ["## This machine", note(results, used) + intro, table(columns, rows)]
     if context:
         intro = (
-            "Context only: a target is met or not as the table of targets says, whatever stands in the last column here."
-            " µs of CPU per operation; the factor is the median of that workload's peers."
+            "Context only: a target is met or not as the table of targets says, whatever stands in the last column"
+            " here. µs of CPU per operation; the factor is the median of that workload's peers."
         )
         parts += [intro, table(["workload", "target", "measured", "factor", f"target {TIMES} factor"], context)]
     return "\n\n".join(parts)

@@ -1,9 +1,11 @@
-"""How quick is DAX? `python -m benchmarks.dax`: reads that a node's cache knows, strongly consistent ones, and writes, over sockets, by a generator in a process of its own.
+"""How quick is DAX? `python -m benchmarks.dax`: reads that a node's cache knows, strongly consistent ones, and writes,
+over sockets, by a generator in a process of its own.
 
 `--client` measures GetItem through amazon-dax-client too, for which PYTHON is a Python that has it.
 
-Measured on a shared machine with two cores: a hit takes 10 to 12 µs of the server's CPU, a read that passes through 23 to 25, a PutItem of an item without further
-attributes 40. With one connection the median is 15, 30 and 44 µs, and with 16, 233 µs for a hit. The client in Python sees 84 µs.
+Measured on a shared machine with two cores: a hit takes 10 to 12 µs of the server's CPU, a read that passes through
+23 to 25, a PutItem of an item without further attributes 40. With one connection the median is 15, 30 and 44 µs,
+and with 16, 233 µs for a hit. The client in Python sees 84 µs.
 """
 
 import argparse
@@ -100,8 +102,12 @@ def dax_server() -> Iterator[DaxServer]:
         try:
             endpoint, *_, dax = re.findall(r"(?:http|dax)://[\d.]+:\d+", server.stdout.readline())
             client = boto3.client(
-                "dynamodb", endpoint_url=endpoint, region_name=REGION, aws_access_key_id="AKIDEXAMPLE", aws_secret_access_key="x"
-            )  # fmt: skip
+                "dynamodb",
+                endpoint_url=endpoint,
+                region_name=REGION,
+                aws_access_key_id="AKIDEXAMPLE",
+                aws_secret_access_key="x",
+            )
             client.create_table(
                 TableName=TABLE,
                 KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],

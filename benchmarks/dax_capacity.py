@@ -1,7 +1,9 @@
-"""How much memory do DAX's caches and connections take? `python -m benchmarks.dax_capacity`: caches that are full, and 10,000 connections to a server.
+"""How much memory do DAX's caches and connections take? `python -m benchmarks.dax_capacity`: caches that are full,
+and 10,000 connections to a server.
 
-Measured: a process with full caches of 200 MB has grown by 93 to 100 % of that, with items of 0 to 10,000 bytes and replies of 500 and 5,000. Each of 10,000 connections takes 2.7 KB of
-the server's memory, and a GetItem through each of them is answered.
+Measured: a process with full caches of 200 MB has grown by 93 to 100 % of that, with items of 0 to 10,000 bytes
+and replies of 500 and 5,000. Each of 10,000 connections takes 2.7 KB of the server's memory,
+and a GetItem through each of them is answered.
 """
 
 import gc

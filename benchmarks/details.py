@@ -1,4 +1,6 @@
-"""Which other figures does the page show? Every run with throughput and latency, starts, memory, index builds, growth, and skipped measurements."""
+"""Which other figures does the page show? Every run with throughput and latency, starts, memory,
+index builds, growth, and skipped measurements.
+"""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -37,8 +39,9 @@ def in_process(plan: Plan, results: Results) -> str:
     if not rows:
         return ""
     intro = (
-        "µs of CPU per operation (per item for Scans and batches), in memory, the best of several rounds. Dispatched: from a parsed HTTP request"
-        " to the reply's body, with signature, decoding and store. Alone: the operation on a decoded request."
+        "µs of CPU per operation (per item for Scans and batches), in memory, the best of several rounds. Dispatched:"
+        " from a parsed HTTP request to the reply's body, with signature, decoding and store. Alone:"
+        " the operation on a decoded request."
     )
     return f"## In process\n\n{note(results, results.in_process)}{intro}\n\n" + table(
         ["operation", "dispatched", "alone"], rows
@@ -105,8 +108,12 @@ def backfills(_plan: Plan, results: Results) -> str:
         latencies = [DASH] * 6
         if seen is not None:
             latencies = [
-                f"{seen.per_second:,.0f}", *(f"{one:.2f}" for one in (seen.get_p50_ms, seen.get_p99_ms, seen.put_p50_ms, seen.put_p99_ms, seen.max_ms)),
-            ]  # fmt: skip
+                f"{seen.per_second:,.0f}",
+                *(
+                    f"{one:.2f}"
+                    for one in (seen.get_p50_ms, seen.get_p99_ms, seen.put_p50_ms, seen.put_p99_ms, seen.max_ms)
+                ),
+            ]
         built = (
             [f"{figure.seconds:.2f}", f"{figure.items / figure.seconds:,.0f}", number(figure.cpu_us)]
             if figure.seconds
@@ -127,8 +134,9 @@ def backfills(_plan: Plan, results: Results) -> str:
         "worst ms",
     ]
     intro = (
-        "A GSI that projects ALL is made on a full table by UpdateTable: alone; then signed GetItem and PutItem requests in turns at a fixed rate without"
-        " an index being made; then both. Latencies count from when a request was due. With requests beside, the CPU per item includes theirs."
+        "A GSI that projects ALL is made on a full table by UpdateTable: alone; then signed GetItem and PutItem"
+        " requests in turns at a fixed rate without an index being made; then both."
+        " Latencies count from when a request was due. With requests beside, the CPU per item includes theirs."
     )
     return f"## Backfill\n\n{note(results, results.backfills)}{intro}\n\n" + table(columns, rows)
 
@@ -142,10 +150,18 @@ def detail_row(figure: Figure) -> tuple[str, ...]:
         warnings.append(f"machine shared ({figure.other_share:.0%})")
     cpu = "" if figure.beside == "scan" else number(figure.cpu_us)
     return (
-        BY_NAME[figure.server].title, str(figure.connections), str(figure.item_bytes), f"{figure.table_items:,}", figure.beside,
-        cpu, f"{figure.units_per_second:,.0f}", f"{figure.p50_ms:.2f}", f"{figure.p99_ms:.2f}", f"{figure.p999_ms:.2f}",
+        BY_NAME[figure.server].title,
+        str(figure.connections),
+        str(figure.item_bytes),
+        f"{figure.table_items:,}",
+        figure.beside,
+        cpu,
+        f"{figure.units_per_second:,.0f}",
+        f"{figure.p50_ms:.2f}",
+        f"{figure.p99_ms:.2f}",
+        f"{figure.p999_ms:.2f}",
         ", ".join(warnings),
-    )  # fmt: skip
+    )
 
 
 def growth(plan: Plan, results: Results) -> str:
@@ -165,9 +181,11 @@ def growth(plan: Plan, results: Results) -> str:
             if found:
                 rows.append(growth_row(plan, f"{workload.title}; {asked}", found))
     intro = (
-        f"Hashrange on disk, items of {plan.item_bytes[0]} B, {plan.connections_compared} connections, at rest, files read into the system's page cache before:"
-        f" µs of CPU per operation, and p50 in ms. Wanted: the largest at most {plan.growth_ratio_max:g}{TIMES} the smallest table's CPU."
-        f' "Again and again": the table grows, what is asked for does not. "Scattered": 100,000 different requests, so what is asked for grows as well.'
+        f"Hashrange on disk, items of {plan.item_bytes[0]} B, {plan.connections_compared} connections, at rest, files"
+        " read into the system's page cache before: µs of CPU per operation, and p50 in ms. Wanted:"
+        f" the largest at most {plan.growth_ratio_max:g}{TIMES} the smallest table's CPU."
+        ' "Again and again": the table grows, what is asked for does not. "Scattered":'
+        " 100,000 different requests, so what is asked for grows as well."
     )
     columns = ["workload", *(f"{size:,} items" for size in sizes), "ratio", "met"]
     return f"## Growth\n\n{note(results, figures)}{intro}\n\n" + table(columns, rows)

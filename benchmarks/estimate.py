@@ -1,4 +1,6 @@
-"""How long will a run take? Rough sums from the chosen sections, printed before the run begins, so that nobody starts a longer run than intended."""
+"""How long will a run take? Rough sums from the chosen sections, printed before the run begins,
+so that nobody starts a longer run than intended.
+"""
 
 from collections.abc import Collection
 

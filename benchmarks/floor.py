@@ -1,4 +1,5 @@
-"""`python -m benchmarks.floor PORT BODY_BYTES`: how much does a server cost that does no work? The lower bound of every figure.
+"""`python -m benchmarks.floor PORT BODY_BYTES`: how much does a server cost that does no work?
+The lower bound of every figure.
 
 It has Hashrange's event loop and parser, and a handler that answers every request with the same bytes.
 """
@@ -14,8 +15,10 @@ import uvloop
 def reply_of(body_bytes: int) -> bytes:
     """Return a reply with the same headers as Hashrange's."""
     head = (
-        "HTTP/1.1 200 OK\r\nServer: Server\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\nContent-Type: application/x-amz-json-1.0\r\n"
-        f"Connection: keep-alive\r\nx-amzn-RequestId: {'A' * 52}\r\nx-amz-crc32: 0\r\nContent-Length: {body_bytes}\r\n\r\n"
+        "HTTP/1.1 200 OK\r\nServer: Server\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\n"
+        "Content-Type: application/x-amz-json-1.0\r\n"
+        f"Connection: keep-alive\r\nx-amzn-RequestId: {'A' * 52}\r\nx-amz-crc32: 0\r\n"
+        f"Content-Length: {body_bytes}\r\n\r\n"
     )
     return head.encode() + b" " * body_bytes
 

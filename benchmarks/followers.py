@@ -1,4 +1,5 @@
-"""`python -m benchmarks.followers`: how much do a stream and time to live add to a write, and how much does reading a stream cost?
+"""`python -m benchmarks.followers`: how much do a stream and time to live add to a write,
+and how much does reading a stream cost?
 
 Measured in process: items of 400 bytes are replaced; µs of CPU of one thread, the least of many rounds, in which the
 kinds of tables take turns. Sockets, signatures and the engine's threads are left out, so only the differences count.
@@ -84,7 +85,9 @@ def make_tables(scope: Scope) -> None:
 
 
 def requests(kind: str, number: int) -> list[Any]:
-    """Return puts that replace all items of a table; each put changes one number of ten digits, in any kind of table."""
+    """Return puts that replace all items of a table; each put changes one number of ten digits,
+    in any kind of table.
+    """
     soon = int(time.time()) + 10**6
     made = []
     for place in range(ITEMS):
@@ -172,7 +175,8 @@ async def measure_behind(place: str | None, rounds: int, tell: Callable[[str], N
     new, behind = found
     mode = "memory" if place is None else "disk"
     tell(
-        f"| PutItem with a stream of both images, {mode}, beside a reader {BEHIND_SECONDS / 3600:.0f} h behind, and not beside one of what is new | {behind:.1f} | {behind - new:+.1f} | 0 |"
+        f"| PutItem with a stream of both images, {mode}, beside a reader {BEHIND_SECONDS / 3600:.0f} h behind, and"
+        f" not beside one of what is new | {behind:.1f} | {behind - new:+.1f} | 0 |"
     )
     await store.close()
 
@@ -189,10 +193,12 @@ async def measure(place: str | None, rounds: int, tell: Callable[[str], None]) -
     tell(f"| PutItem of 400 B, replacing, {('memory', 'disk')[mode]} | {found['plain']:.1f} | | |")
     for kind, title in TITLES.items():
         tell(
-            f"| the same with {title} | {found[kind]:.1f} | {found[kind] - found['plain']:+.1f} | {TARGETS_US[kind][mode]} |"
+            f"| the same with {title} | {found[kind]:.1f} | {found[kind] - found['plain']:+.1f} |"
+            f" {TARGETS_US[kind][mode]} |"
         )
     tell(
-        f"| GetRecords, a record with both images of a page of them | {reading_us(scope, 20):.1f} | | {RECORD_TARGET_US} |"
+        "| GetRecords, a record with both images of a page of them |"
+        f" {reading_us(scope, 20):.1f} | | {RECORD_TARGET_US} |"
     )
     await store.close()
 

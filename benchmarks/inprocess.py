@@ -1,4 +1,5 @@
-"""How much does an operation cost without sockets? Signed requests go straight to the server's front, over the store in memory.
+"""How much does an operation cost without sockets? Signed requests go straight to the server's front,
+over the store in memory.
 
 Process CPU time, the best of several rounds. The tables are the same as over sockets.
 """

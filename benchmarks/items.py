@@ -1,4 +1,5 @@
-"""Which items fill a table? Orders of a shop, 20 per customer, padded to a size; the same for every server, from one seed.
+"""Which items fill a table? Orders of a shop, 20 per customer, padded to a size;
+the same for every server, from one seed.
 
 The padding is random text, which compression shrinks by a quarter at most, so compressing servers gain little on disk.
 """
@@ -51,8 +52,8 @@ class ItemMaker:
         partition, sort = divmod(number, self.sort_keys_per_partition)
         seed = number * 31 + revision
         return (
-            f'{{"pk":{{"S":"{partition_key(partition)}"}},"sk":{{"S":"{sort_key(sort)}"}},"a":{{"N":"{1000 + revision}"}},'
-            f'"b":{{"M":{{"c":{{"S":"{noise(seed, 12)}"}},"d":{{"N":"7"}}}}}},'
+            f'{{"pk":{{"S":"{partition_key(partition)}"}},"sk":{{"S":"{sort_key(sort)}"}},'
+            f'"a":{{"N":"{1000 + revision}"}},"b":{{"M":{{"c":{{"S":"{noise(seed, 12)}"}},"d":{{"N":"7"}}}}}},'
             f'"total":{{"N":"{sort * 10 + 5}"}},"status":{{"S":"{STATUSES[number % 5]}"}},'
             f'"email":{{"S":"{email(partition)}"}},"created":{{"S":"2026-01-{1 + sort:02d}T10:00:00Z"}},'
             f'"text":{{"S":"{noise(seed + 1, self._padding_length)}"}}}}'

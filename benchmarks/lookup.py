@@ -9,8 +9,12 @@ from benchmarks.workloads import Plan
 def find(plan: Plan, results: Results, server: str, workload: str, **wanted: object) -> Figure | None:
     """Return the figure of a server and workload, by default at the compared connections, first size, small table."""
     conditions: dict[str, object] = {
-        "connections": plan.named(workload).connections(plan.connections_compared), "item_bytes": plan.item_bytes[0], "table_items": plan.table_items, "beside": "", **wanted,
-    }  # fmt: skip
+        "connections": plan.named(workload).connections(plan.connections_compared),
+        "item_bytes": plan.item_bytes[0],
+        "table_items": plan.table_items,
+        "beside": "",
+        **wanted,
+    }
     for figure in results.figures:
         is_meant = (figure.server, figure.workload) == (server, workload)
         if is_meant and all(getattr(figure, name) == value for name, value in conditions.items()):

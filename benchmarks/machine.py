@@ -33,7 +33,10 @@ def describe_hardware() -> str:
     model = " ".join(found.group(1).split()) if found else platform.machine()
     gigahertz = f", {float(speed.group(1)) / 1000:.1f} GHz" if speed else ""
     memory_gb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
-    return f"{os.cpu_count()} cores ({model}{gigahertz}), {memory_gb:.0f} GB, {platform.system()} {platform.release().split('-')[0]}"
+    return (
+        f"{os.cpu_count()} cores ({model}{gigahertz}), {memory_gb:.0f} GB, {platform.system()}"
+        f" {platform.release().split('-')[0]}"
+    )
 
 
 def describe_disk(folder: Path) -> str:

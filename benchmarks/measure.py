@@ -1,4 +1,6 @@
-"""How is one figure measured? A prepared workload is replayed against a running server, whose CPU time is read before and after."""
+"""How is one figure measured? A prepared workload is replayed against a running server,
+whose CPU time is read before and after.
+"""
 
 import os
 import time
@@ -102,7 +104,9 @@ def warm_up(ready: Ready, connections: int, pace: Pace) -> None:
 
 
 def replay(ready: Ready, connections: int, seconds: float, cores: Cores, beside: str) -> tuple[Figure, int]:
-    """Return the figure of one run and the number of requests answered; raises LoadFailed when requests were refused."""
+    """Return the figure of one run and the number of requests answered;
+    raises LoadFailed when requests were refused.
+    """
     server, table = ready.server, ready.table
     process = server.process
     busy_before, cpu_before, began = machine_busy_seconds(), process.cpu_seconds(), time.perf_counter()

@@ -1,11 +1,13 @@
-"""What does it cost to count metrics? `python -m benchmarks.metrics`: GetItem and PutItem as calls within one process, with and without, in turns.
+"""What does it cost to count metrics? `python -m benchmarks.metrics`: GetItem and PutItem as calls within one
+process, with and without, in turns.
 
-Process CPU time of a call of the service, without sockets and JSON, over the store in memory; the least of many rounds. It includes what is done
-with the counts every quarter of a second.
+Process CPU time of a call of the service, without sockets and JSON, over the store in memory; the least of many rounds.
+It includes what is done with the counts every quarter of a second.
 
-Measured on a shared machine with two cores, in eight runs: GetItem takes 1.7 to 2.1 µs and 0.6 to 0.9 more when recorded; PutItem 9 to 12 µs and
-0.8 to 1.5 more; with one global index changed 21 to 28 µs and 1.7 to 4 more, with two 26 to 35 µs and 2.4 to 4 more. Half of that are cold caches:
-`MetricRecording.succeeded`, called alone, takes 0.3 µs, and what is done later 0.2.
+Measured on a shared machine with two cores, in eight runs: GetItem takes 1.7 to 2.1 µs and 0.6 to 0.9 more when
+recorded; PutItem 9 to 12 µs and 0.8 to 1.5 more; with one global index changed 21 to 28 µs and 1.7 to 4 more,
+with two 26 to 35 µs and 2.4 to 4 more. Half of that are cold caches: `MetricRecording.succeeded`, called alone,
+takes 0.3 µs, and what is done later 0.2.
 """
 
 import asyncio

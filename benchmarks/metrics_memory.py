@@ -1,13 +1,16 @@
-"""How much memory does a year of metrics take? `python -m benchmarks.metrics_memory`: 100 tables, each with 8 active series and 8 idle ones.
+"""How much memory does a year of metrics take? `python -m benchmarks.metrics_memory`: 100 tables,
+each with 8 active series and 8 idle ones.
 
-Of each active series there are the minutes of 15 days, the five minutes of 48 days before, and the hours of 392 days before that, with a
-daily curve of up to 120 requests a minute. Three of the eight are latencies, with percentiles. One process records the year; another one
-fills the engine's caches and buffers with other documents, opens the year, and prints how much it has grown since: once the metrics are there,
-once a week of each table has been read, and after another day of observations, which are saved as in a server.
+Of each active series there are the minutes of 15 days, the five minutes of 48 days before, and the hours of 392 days
+before that, with a daily curve of up to 120 requests a minute. Three of the eight are latencies, with percentiles.
+One process records the year; another one fills the engine's caches and buffers with other documents, opens the year,
+and prints how much it has grown since: once the metrics are there, once a week of each table has been read,
+and after another day of observations, which are saved as in a server.
 
-Measured on a shared machine with two cores: the year of 100 tables has 329 MiB of documents and is recorded in 72 to 99 minutes; the second process
-grows by 5.7 MiB, 9.7 MiB and 26.2 MiB, and reads a week of hours in 20 ms. Without latencies, the year has 37.8 MiB of documents. Blocks are on disk, and
-what stays in memory is what has not been saved yet, and caches of fixed size.
+Measured on a shared machine with two cores: the year of 100 tables has 329 MiB of documents and is recorded in 72 to
+99 minutes; the second process grows by 5.7 MiB, 9.7 MiB and 26.2 MiB, and reads a week of hours in 20 ms.
+Without latencies, the year has 37.8 MiB of documents. Blocks are on disk, and what stays in memory is what has not
+been saved yet, and caches of fixed size.
 """
 
 import argparse
@@ -98,7 +101,9 @@ async def run_part(part: str | None, folder: str | None, tables: int, latencies:
 
 
 async def fill_caches(store: EmbeddedStore) -> None:
-    """Write and read other documents than metrics, so that the engine's caches and buffers have the size that they have in a server with items."""
+    """Write and read other documents than metrics, so that the engine's caches and buffers have the size that
+    they have in a server with items.
+    """
     chance = random.Random(2)
     names = [f"filling/{number:06}" for number in range(FILLING_BYTES // FILLED_BYTES)]
     for begin in range(0, len(names), 100):
@@ -109,7 +114,9 @@ async def fill_caches(store: EmbeddedStore) -> None:
 
 
 async def measure(store: EmbeddedStore, metrics: Metrics, filling: "Filling", before_mib: float) -> None:
-    """Print how much the process has grown, and how much of that are caches and buffers of the engine, which whatever is stored fills."""
+    """Print how much the process has grown, and how much of that are caches and buffers of the engine,
+    which whatever is stored fills.
+    """
 
     def row(moment: str) -> list[str]:
         grown_mib = resident_mib() - before_mib

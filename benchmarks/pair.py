@@ -1,16 +1,18 @@
-"""`python -m benchmarks --pair BEFORE AFTER`: did a change make the server slower? Two commits answer the same requests in alternation.
+"""`python -m benchmarks --pair BEFORE AFTER`: did a change make the server slower?
+Two commits answer the same requests in alternation.
 
-A pair is two fresh processes, one of each commit, with the same hash seed. For each workload both answer the same requests for about
-a millisecond, in turns: A B, B A, A B, …; the next pair begins with B A. So other load and changes of the machine's speed
-affect both commits alike. A turn's figure is the CPU time of the whole process, all threads, to the nanosecond; a pair's ratio is the
-mean of the middle half of its turns' ratios; the result is the median over the pairs. Reads run before writes, so that no read
-passes over rows that writes left; within both, the order is random, from a seed. Background merges fall into few turns and do not
-count; `make bench`, a mean over seconds, includes them.
+A pair is two fresh processes, one of each commit, with the same hash seed. For each workload both answer the same
+requests for about a millisecond, in turns: A B, B A, A B, …; the next pair begins with B A. So other load and changes
+of the machine's speed affect both commits alike. A turn's figure is the CPU time of the whole process, all threads,
+to the nanosecond; a pair's ratio is the mean of the middle half of its turns' ratios; the result is the median over
+the pairs. Reads run before writes, so that no read passes over rows that writes left; within both, the order is random,
+from a seed. Background merges fall into few turns and do not count; `make bench`, a mean over seconds, includes them.
 
-The servers are driven without sockets (pair_served.py). On two busy cores the ratios of a commit to itself were equally steady
-over sockets, but a GetItem took 105 µs of CPU there and 32 µs through the dispatcher alone: two thirds belong to the kernel, which no
-commit influences; they would make a change look three times smaller than it is. Turns of 1 ms are as steady as turns of 4 ms, so turns
-are short and many; processes of one commit differ by less than 0.5 %, so more turns help more than more processes.
+The servers are driven without sockets (pair_served.py). On two busy cores the ratios of a commit to itself were equally
+steady over sockets, but a GetItem took 105 µs of CPU there and 32 µs through the dispatcher alone: two thirds belong
+to the kernel, which no commit influences; they would make a change look three times smaller than it is. Turns of 1 ms
+are as steady as turns of 4 ms, so turns are short and many; processes of one commit differ by less than 0.5 %,
+so more turns help more than more processes.
 """
 
 import argparse

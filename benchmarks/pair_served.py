@@ -1,13 +1,15 @@
-"""How is the server of one commit measured? `python pair_served.py CHANNEL serve …` runs its own `hashrange serve`, controlled by pair_side.py.
+"""How is the server of one commit measured? `python pair_served.py CHANNEL serve …` runs its own `hashrange serve`,
+controlled by pair_side.py.
 
-The program is started as `python -m hashrange` is. This file takes the protocol factory that the server gives its event loop, makes
-connections with it, and hands them the bytes of requests, as one pass over the sockets of eight clients would; the bytes of replies are
-counted and dropped. So a figure covers everything from the bytes of a request to the bytes of its reply, on the server's own loop, with
-its own jobs, threads and garbage collector settings, but not the kernel's part, which no commit changes and which is most of the noise.
+The program is started as `python -m hashrange` is. This file takes the protocol factory that the server gives its
+event loop, makes connections with it, and hands them the bytes of requests, as one pass over the sockets of eight
+clients would; the bytes of replies are counted and dropped. So a figure covers everything from the bytes of a request
+to the bytes of its reply, on the server's own loop, with its own jobs, threads and garbage collector settings,
+but not the kernel's part, which no commit changes and which is most of the noise.
 
-This file must not use Hashrange's modules, or commits could not be compared across a change of them: it uses the command line,
-`loop.create_server` and the protocols of asyncio only. CHANNEL is the file descriptor of a socket; it carries commands, one line of
-JSON each, and one line in reply to each (`Served.obey`).
+This file must not use Hashrange's modules, or commits could not be compared across a change of them:
+it uses the command line, `loop.create_server` and the protocols of asyncio only. CHANNEL is the file descriptor
+of a socket; it carries commands, one line of JSON each, and one line in reply to each (`Served.obey`).
 """
 
 import asyncio
@@ -30,7 +32,9 @@ _content_length = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 
 
 class Wire(asyncio.Transport):
-    """A client's end of one connection: takes a whole reply, calls `on_reply`, keeps the reply until the next request."""
+    """A client's end of one connection: takes a whole reply, calls `on_reply`,
+    keeps the reply until the next request.
+    """
 
     def __init__(self, protocol: asyncio.BaseProtocol, on_reply: Callable[["Wire"], None]) -> None:
         super().__init__()
@@ -144,13 +148,14 @@ class Served:
             self._unread = line
 
     def obey(self, command: dict[str, Any]) -> None:
-        """Carry out one command and reply to it (to `run` after the last request is answered). The next command comes after the reply.
+        """Carry out one command and reply to it (to `run` after the last request is answered).
+        The next command comes after the reply.
 
         {"do": "load", "name", "file"}: read requests, as prepare.write_requests writes them → {"requests"}.
         {"do": "connect"}: replace the connections by new ones → {}.
         {"do": "call", "request"}: one request, whose characters are bytes → {"status_line", "body"}.
-        {"do": "run", "name", "start", "count"}: answer `count` requests from `start` on, wrapping → {"cpu_ns"}, and "refusal" if any.
-        {"do": "used"}: CPU time of the process so far → {"cpu_ns"}.
+        {"do": "run", "name", "start", "count"}: answer `count` requests from `start` on, wrapping → {"cpu_ns"},
+        and "refusal" if any. {"do": "used"}: CPU time of the process so far → {"cpu_ns"}.
         """
         match command["do"]:
             case "load":

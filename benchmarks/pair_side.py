@@ -1,4 +1,6 @@
-"""How is one commit's server controlled? A process serves the commit's sources (pair_served.py): start, fill, run requests, stop."""
+"""How is one commit's server controlled? A process serves the commit's sources (pair_served.py):
+start, fill, run requests, stop.
+"""
 
 import contextlib
 import json
@@ -42,7 +44,9 @@ class Side:
         self._do(do="connect")
 
     def run(self, workload: str, start: int, count: int) -> int:
-        """CPU nanoseconds of `count` requests from number `start` on, wrapping. Raises LoadFailed when one is refused."""
+        """CPU nanoseconds of `count` requests from number `start` on, wrapping.
+        Raises LoadFailed when one is refused.
+        """
         reply = self._do(do="run", name=workload, start=start, count=count)
         if "refusal" in reply:
             raise LoadFailed(f"{self.name} refuses a request of {workload}: {reply['refusal']}")
@@ -93,18 +97,34 @@ def started(name: str, sources: Path, folder: Path, kind: str, hash_seed: int, c
     output_file = folder / "output.txt"
     with output_file.open("wb") as output, theirs:
         process = subprocess.Popen(
-            on_cores([
-                sys.executable, "-P", str(PROGRAM), str(theirs.fileno()), "serve", "--port", "0", *place,
-                "--credentials", str(credentials),
-            ], cores),
+            on_cores(
+                [
+                    sys.executable,
+                    "-P",
+                    str(PROGRAM),
+                    str(theirs.fileno()),
+                    "serve",
+                    "--port",
+                    "0",
+                    *place,
+                    "--credentials",
+                    str(credentials),
+                ],
+                cores,
+            ),
             cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(sources), "PYTHONHASHSEED": str(hash_seed), "PYTHONDONTWRITEBYTECODE": ""},
+            env={
+                **os.environ,
+                "PYTHONPATH": str(sources),
+                "PYTHONHASHSEED": str(hash_seed),
+                "PYTHONDONTWRITEBYTECODE": "",
+            },
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
             pass_fds=[theirs.fileno()],
             preexec_fn=die_with_parent,  # noqa: PLW1509 - no threads here
-        )  # fmt: skip
+        )
     try:
         with ours:
             side = Side(name, process, ours, output_file)

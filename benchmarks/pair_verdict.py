@@ -1,4 +1,6 @@
-"""Is the later commit slower? Medians and quartiles of its ratios to the earlier one, as a table, and the limits that are exceeded."""
+"""Is the later commit slower? Medians and quartiles of its ratios to the earlier one, as a table,
+and the limits that are exceeded.
+"""
 
 import statistics
 from collections.abc import Sequence

@@ -1,7 +1,8 @@
-"""How are the peers installed? From package registries, by name and version, into .bench/ (ignored by git, never committed).
+"""How are the peers installed? From package registries, by name and version,
+into .bench/ (ignored by git, never committed).
 
-Each function installs a peer when it is missing and returns the path to start, or raises NotInstallable with the reason.
-No code of a peer is read or changed.
+Each function installs a peer when it is missing and returns the path to start, or raises NotInstallable with the
+reason. No code of a peer is read or changed.
 """
 
 import functools

@@ -1,4 +1,6 @@
-"""Which requests does a workload send? Signed requests with keys from one seed, as bytes, and as a file for replay.lua."""
+"""Which requests does a workload send? Signed requests with keys from one seed, as bytes,
+and as a file for replay.lua.
+"""
 
 import json
 import random
@@ -86,7 +88,9 @@ def whole(numbers: list[int], parts: int) -> list[int]:
 
 
 def join_parts(workload: Workload, fields: list[dict[str, str]]) -> list[dict[str, str]]:
-    """Join the fields of several items into those of one request: {"parts": "{…}, {…}"}; all items of a request differ."""
+    """Join the fields of several items into those of one request: {"parts":
+    "{…}, {…}"}; all items of a request differ.
+    """
     template = Template(workload.part)
     parts = [template.substitute(values) for values in fields]
     step = workload.parts

@@ -1,4 +1,6 @@
-"""What does a process consume? Starts servers on their own cores and reads CPU time and memory from /proc. Linux only."""
+"""What does a process consume? Starts servers on their own cores and reads CPU time and memory
+from /proc. Linux only.
+"""
 
 import ctypes
 import os
@@ -32,7 +34,9 @@ def choose_cores(is_pinned: bool) -> Cores:
 
 
 def on_cores(command: list[str], cores: str) -> list[str]:
-    """Return the command bound to those cores; `taskset` replaces itself by it, so the process id is the command's own."""
+    """Return the command bound to those cores; `taskset` replaces itself by it,
+    so the process id is the command's own.
+    """
     return ["taskset", "-c", cores, *command] if cores else command
 
 
@@ -91,7 +95,9 @@ class Process:
         return sum(sum(map(int, stat_fields(pid)[11:15])) for pid in self.family()) / TICKS_PER_SECOND
 
     def resident_mb(self) -> float:
-        """Return resident memory of the process and its descendants (shared pages count twice), in millions of bytes."""
+        """Return resident memory of the process and its descendants (shared pages count twice),
+        in millions of bytes.
+        """
         return sum(resident_bytes(pid) for pid in self.family()) / 1e6
 
     def stop(self) -> None:
@@ -106,7 +112,9 @@ class Process:
 
 
 def stat_fields(pid: int) -> list[str]:
-    """Fields of /proc/PID/stat from the state on: [1] parent, [11:15] user, system, children's times; [] if it ended."""
+    """Fields of /proc/PID/stat from the state on: [1] parent, [11:15] user, system,
+    children's times; [] if it ended.
+    """
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

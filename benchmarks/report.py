@@ -1,4 +1,6 @@
-"""What does the page say? Results as Markdown: targets beside Hashrange's figures, ratios to the best peer, then all figures."""
+"""What does the page say? Results as Markdown: targets beside Hashrange's figures,
+ratios to the best peer, then all figures.
+"""
 
 from benchmarks.comparison import compared, machine
 from benchmarks.details import backfills, details, growth, in_process, skipped
@@ -33,12 +35,14 @@ def head(plan: Plan, results: Results) -> str:
         f"{written}; `make bench` measures again.\n\n"
         f"- Machine: {machines}\n"
         f"- Servers: {versions or 'Hashrange only'}\n"
-        f"- Load: `wrk` replays signed requests prepared right before, {last.seconds:g} s per compared run (the peers' two thirds of that) after a"
-        f" warm-up, less for other sizes and numbers of connections; up to {plan.requests_prepared:,} different requests per workload. Hashrange checks every"
-        " signature; the peers do not.\n"
-        "- **CPU** is user and system time of the server's processes over the run, divided by operations (for Scans and batches, by items):"
-        " the figure that counts, because it hardly depends on how busy the machine is.\n"
-        "- Replacing writes change what they replace, and what indexes project of it; keys stay. Transactions carry no ClientRequestToken:"
-        " requests are replayed in a circle, and one with a token would be answered the second time without being done.\n"
+        f"- Load: `wrk` replays signed requests prepared right before, {last.seconds:g} s per compared run (the peers'"
+        " two thirds of that) after a warm-up, less for other sizes and numbers of connections;"
+        f" up to {plan.requests_prepared:,} different requests per workload. Hashrange checks every signature;"
+        " the peers do not.\n"
+        "- **CPU** is user and system time of the server's processes over the run, divided by operations (for Scans"
+        " and batches, by items): the figure that counts, because it hardly depends on how busy the machine is.\n"
+        "- Replacing writes change what they replace, and what indexes project of it; keys stay."
+        " Transactions carry no ClientRequestToken: requests are replayed in a circle, and one with a token would be"
+        " answered the second time without being done.\n"
         "- Hashrange on disk answers a write when it is synced; the peers on disk do as they do by default."
     )

@@ -1,7 +1,8 @@
-"""`python -m benchmarks.resting`: what does an idle server with streams and items to expire cost, and how do expiries slow reads?
+"""`python -m benchmarks.resting`: what does an idle server with streams and items to expire cost,
+and how do expiries slow reads?
 
-A server of this checkout is measured over sockets. Idle: its CPU is compared with that of an empty one. Busy: items expire at a fixed
-rate while GetItems read another table at a fixed rate; their latencies count from when they were due.
+A server of this checkout is measured over sockets. Idle: its CPU is compared with that of an empty one. Busy: items
+expire at a fixed rate while GetItems read another table at a fixed rate; their latencies count from when they were due.
 """
 
 import argparse
@@ -42,7 +43,9 @@ def make_table(client: Client, name: str, **members: Any) -> None:
 
 
 def load(client: Client, name: str, count: int, expires_at: float, per_second: int) -> None:
-    """Load items of some 400 bytes; from `expires_at` on, `per_second` expire each second, or all at once if it is 0."""
+    """Load items of some 400 bytes; from `expires_at` on, `per_second` expire each second,
+    or all at once if it is 0.
+    """
     for start in range(0, count, BATCH_ITEMS):
         puts = []
         for number in range(start, min(count, start + BATCH_ITEMS)):
@@ -127,7 +130,8 @@ def measure_expiring(kind: Kind, cores: Cores) -> None:
     print(f"| the same: p99 | {quiet.p99_ms:.2f} ms | |")
     print(f"| the same: longest | {quiet.max_ms:.1f} ms | |")
     print(
-        f"| {EXPIRIES_PER_SECOND:,} expiries a second, {kind}: GetItem p50 at {GETS_PER_SECOND:,} a second | {gets.p50_ms:.2f} ms | |"
+        f"| {EXPIRIES_PER_SECOND:,} expiries a second, {kind}: GetItem p50 at {GETS_PER_SECOND:,} a second |"
+        f" {gets.p50_ms:.2f} ms | |"
     )
     print(f"| the same: p99 | {gets.p99_ms:.2f} ms | {P99_TARGETS_MS[kind]:.0f} ms |")
     print(f"| the same: longest | {gets.max_ms:.1f} ms | |")

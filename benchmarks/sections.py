@@ -123,7 +123,9 @@ def progress(label: str, items: int) -> Callable[[int], None]:
 
 
 def not_too_slow(items: int, per_second_min: float, report: Callable[[int], None]) -> Callable[[int], None]:
-    """Callback that raises LoadFailed for a load below the minimum rate at its deadline, or below half of it earlier."""
+    """Callback that raises LoadFailed for a load below the minimum rate at its deadline,
+    or below half of it earlier.
+    """
     began = time.monotonic()
     seconds_max = items / per_second_min
     early_seconds = max(SLOW_AFTER_SECONDS, seconds_max * SLOW_AFTER_SHARE)
@@ -335,7 +337,7 @@ def add(ledger: Ledger, figure: Figure) -> None:
     """Add a figure to the ledger and print it."""
     ledger.add(figure)
     say(
-        f"  {figure.workload:15} {figure.connections:3} connections: {figure.cpu_us:8.1f} µs CPU, {figure.units_per_second:9,.0f}/s,"
-        f" p50 {figure.p50_ms:7.2f}, p99 {figure.p99_ms:7.2f}, p99.9 {figure.p999_ms:7.2f} ms"
-        f" (generator {figure.generator_share:.0%}, others {figure.other_share:.0%})"
+        f"  {figure.workload:15} {figure.connections:3} connections: {figure.cpu_us:8.1f} µs CPU,"
+        f" {figure.units_per_second:9,.0f}/s, p50 {figure.p50_ms:7.2f}, p99 {figure.p99_ms:7.2f}, p99.9"
+        f" {figure.p999_ms:7.2f} ms (generator {figure.generator_share:.0%}, others {figure.other_share:.0%})"
     )

@@ -111,13 +111,21 @@ def dynoxide(kind: str) -> Callable[[int, Path], Launch]:
 
 
 CONTENDERS = (
-    Contender("ours-memory", "Hashrange, memory", "memory", ours("memory"), our_version, pipelines=True, loads_per_second=35_000),
-    Contender("ours-disk", "Hashrange, durable on disk", "disk", ours("disk"), our_version, pipelines=True, loads_per_second=25_000),
-    Contender("dynoxide-memory", "Dynoxide, memory", "memory", dynoxide("memory"), peers.dynoxide_version, loads_per_second=12_000),
-    Contender("dynoxide-disk", "Dynoxide, disk", "disk", dynoxide("disk"), peers.dynoxide_version, loads_per_second=8_000),
-    Contender("local-memory", "DynamoDB Local, memory", "memory", dynamodb_local("memory"), peers.dynamodb_local_version, warm_up_seconds=16, loads_per_second=4_000),
-    Contender("local-disk", "DynamoDB Local, disk", "disk", dynamodb_local("disk"), peers.dynamodb_local_version, warm_up_seconds=16, loads_per_second=700),
-    Contender("dynalite-memory", "dynalite, memory", "memory", dynalite("memory"), peers.dynalite_version, warm_up_seconds=5, loads_per_second=8_000),
-    Contender("dynalite-disk", "dynalite, disk", "disk", dynalite("disk"), peers.dynalite_version, warm_up_seconds=5, loads_per_second=4_000),
+    Contender("ours-memory", "Hashrange, memory", "memory", ours("memory"), our_version, pipelines=True,
+              loads_per_second=35_000),
+    Contender("ours-disk", "Hashrange, durable on disk", "disk", ours("disk"), our_version, pipelines=True,
+              loads_per_second=25_000),
+    Contender("dynoxide-memory", "Dynoxide, memory", "memory", dynoxide("memory"), peers.dynoxide_version,
+              loads_per_second=12_000),
+    Contender("dynoxide-disk", "Dynoxide, disk", "disk", dynoxide("disk"), peers.dynoxide_version,
+              loads_per_second=8_000),
+    Contender("local-memory", "DynamoDB Local, memory", "memory", dynamodb_local("memory"),
+              peers.dynamodb_local_version, warm_up_seconds=16, loads_per_second=4_000),
+    Contender("local-disk", "DynamoDB Local, disk", "disk", dynamodb_local("disk"), peers.dynamodb_local_version,
+              warm_up_seconds=16, loads_per_second=700),
+    Contender("dynalite-memory", "dynalite, memory", "memory", dynalite("memory"), peers.dynalite_version,
+              warm_up_seconds=5, loads_per_second=8_000),
+    Contender("dynalite-disk", "dynalite, disk", "disk", dynalite("disk"), peers.dynalite_version, warm_up_seconds=5,
+              loads_per_second=4_000),
 )  # fmt: skip
 BY_NAME = {contender.name: contender for contender in CONTENDERS}

@@ -1,6 +1,8 @@
-"""How is a request prepared? Head and body as an SDK sends them, signed with SigV4; this file shares no code with the server.
+"""How is a request prepared? Head and body as an SDK sends them, signed with SigV4;
+this file shares no code with the server.
 
-The signature's date may differ from the server's clock by 15 minutes at most, so requests are prepared right before each run.
+The signature's date may differ from the server's clock by 15 minutes at most,
+so requests are prepared right before each run.
 """
 
 import hashlib
@@ -38,7 +40,10 @@ def web_request(
         signature = hmac.digest(_signing_key(SECRET_KEY, date[:8], service), to_sign.encode(), "sha256").hex()
         lines += [
             f"X-Amz-Date: {date}",
-            f"Authorization: AWS4-HMAC-SHA256 Credential={ACCESS_KEY}/{scope}, SignedHeaders=host;x-amz-date, Signature={signature}",
+            (
+                f"Authorization: AWS4-HMAC-SHA256 Credential={ACCESS_KEY}/{scope},"
+                f" SignedHeaders=host;x-amz-date, Signature={signature}"
+            ),
         ]
     return "\r\n".join([*lines, f"Content-Length: {len(body)}", "", ""]).encode() + body
 
@@ -67,7 +72,8 @@ class Signer:
         self._head = (
             f"POST / HTTP/1.1\r\nHost: {host}\r\nAccept-Encoding: identity\r\nX-Amz-Target: {TARGET_PREFIX}%s\r\n"
             f"Content-Type: {CONTENT_TYPE}\r\nUser-Agent: {USER_AGENT}\r\nX-Amz-Date: {date}\r\n"
-            f"Authorization: AWS4-HMAC-SHA256 Credential={ACCESS_KEY}/{scope}, SignedHeaders={SIGNED_HEADERS}, Signature=%s\r\n"
+            f"Authorization: AWS4-HMAC-SHA256 Credential={ACCESS_KEY}/{scope},"
+            f" SignedHeaders={SIGNED_HEADERS}, Signature=%s\r\n"
             "amz-sdk-invocation-id: 00000000-0000-4000-8000-000000000000\r\namz-sdk-request: attempt=1\r\n"
             "%sContent-Length: %d\r\n\r\n"
         )
@@ -78,7 +84,9 @@ class Signer:
         return (self._head % (operation, signature, more_headers, len(body))).encode() + body
 
     def streamed(self, operation: str, body: bytes, chunk_bytes: int, more_headers: str = "") -> bytes:
-        """Return the bytes of one request whose body comes in chunks of that size; each chunk signs the one before it."""
+        """Return the bytes of one request whose body comes in chunks of that size;
+        each chunk signs the one before it.
+        """
         marker = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD"
         head_signature = signature = self._signature(operation, marker)
         to_sign = f"{marker.removeprefix('STREAMING-')}\n{self._dated}%s\n{hashlib.sha256(b'').hexdigest()}\n%s"

@@ -1,7 +1,9 @@
-"""`python -m benchmarks.stages [--page]`: where does the time of a request go? Writes docs/where-the-time-goes.md with --page.
+"""`python -m benchmarks.stages [--page]`: where does the time of a request go?
+Writes docs/where-the-time-goes.md with --page.
 
 In process: each stage of a request alone, over all prepared requests, CPU time of the best of several rounds. Over
-sockets: user and system time of the server's loop and the time of its other threads, compared with an empty server (floor.py).
+sockets: user and system time of the server's loop and the time of its other threads,
+compared with an empty server (floor.py).
 """
 
 import datetime as dt
@@ -49,11 +51,13 @@ ENGINE_THREADS = "rocksdb:"
 
 PAGE_TEXT = """# Where the time goes
 
-This page shows the CPU time of each stage of a request. It was written by `python -m benchmarks.stages --page` on {date}. Machine: {machine}.
+This page shows the CPU time of each stage of a request. It was written by `python -m benchmarks.stages --page` on \
+{date}. Machine: {machine}.
 
 ## In process
 
-Each stage runs alone over the prepared requests of the benchmark; the table shows the fastest of several rounds. The caches
+Each stage runs alone over the prepared requests of the benchmark; the table shows the fastest of \
+several rounds. The caches
 are warm with that stage, so the sum of the stages is less than their cost one after the other, which is the last line.
 *Spared* is the time that a request saves if its row is in the read cache.
 
@@ -61,8 +65,10 @@ are warm with that stage, so the sum of the stages is less than their cost one a
 
 ## Over sockets
 
-The load comes over {connections} connections; the server runs on one core. *The floor* is a server with the same loop and parser that
-answers every request with as many bytes and does nothing else. The loop's user time is larger than in process, because the
+The load comes over {connections} connections; the server runs on one core. *The floor* is a server with the \
+same loop and parser that
+answers every request with as many bytes and does nothing else. The loop's user time is larger \
+than in process, because the
 caches are shared with the kernel, the other connections and the engine's threads.
 
 {sockets}
@@ -70,8 +76,10 @@ caches are shared with the kernel, the other connections and the engine's thread
 ## Optimizations
 
 These decisions describe what was tried, with measurements: [turns](adr/0019-turns.md),
-[held replies](adr/0017-held-replies.md), [read cache](adr/0020-read-cache.md), [group commit](adr/0010-group-commit.md),
-[pages in slices](adr/0014-pages-are-not-snapshots.md), and the [engine's options](adr/0011-engine-options.md), which include
+[held replies](adr/0017-held-replies.md), [read cache](adr/0020-read-cache.md), [group \
+commit](adr/0010-group-commit.md),
+[pages in slices](adr/0014-pages-are-not-snapshots.md), and the [engine's \
+options](adr/0011-engine-options.md), which include
 large buffers, first rows, and tables larger than the cache.
 """
 

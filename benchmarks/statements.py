@@ -1,7 +1,7 @@
 """`python -m benchmarks.statements`: how much more does a PartiQL statement cost than the equivalent operation?
 
-Ratios of CPU time through the dispatcher, signed requests, a table in memory; the best of several rounds, alternating so that
-other load affects both. The exit status is 1 when a ratio is above its bound.
+Ratios of CPU time through the dispatcher, signed requests, a table in memory; the best of several rounds,
+alternating so that other load affects both. The exit status is 1 when a ratio is above its bound.
 """
 
 import json

@@ -1,8 +1,10 @@
-"""How are requests sent at a fixed rate? wrk cannot, so this program does: `python -m benchmarks.steady PORT RATE CONNECTIONS FILE…`
+"""How are requests sent at a fixed rate? wrk cannot, so this program does:
+`python -m benchmarks.steady PORT RATE CONNECTIONS FILE…`
 
-Request number n is due n / RATE seconds after the start, whatever the server does; its latency counts from then, so a stall of the
-server counts for every request that it delays. Requests come from the files in turns. The program ends when its input ends, and prints
-the results of each file as one line of JSON. Latencies include the timer's delay of some 0.1 ms.
+Request number n is due n / RATE seconds after the start, whatever the server does; its latency counts from then,
+so a stall of the server counts for every request that it delays. Requests come from the files in turns.
+The program ends when its input ends, and prints the results of each file as one line of JSON.
+Latencies include the timer's delay of some 0.1 ms.
 """
 
 import gc
@@ -66,7 +68,8 @@ class SteadyLoad:
         self._popen.stdout.readline()  # waits until the generator has begun
 
     def run_first(self) -> None:
-        """Let the kernel run the generator before all other processes, if it may be asked to: else the generator's own waits for a core count.
+        """Let the kernel run the generator before all other processes, if it may be asked to:
+        else the generator's own waits for a core count.
 
         Only for measurements beside processes that keep all cores busy.
         """
@@ -79,7 +82,9 @@ class SteadyLoad:
         self._popen.communicate()
 
     def end(self) -> SteadyReport:
-        """Stop the generator and return its report; raises LoadFailed when requests were refused or none was answered."""
+        """Stop the generator and return its report; raises LoadFailed when requests were
+        refused or none was answered.
+        """
         output, _ = self._popen.communicate(timeout=DRAIN_SECONDS_MAX * 4)
         try:
             report = msgspec.json.decode(output, type=SteadyReport)

@@ -12,7 +12,12 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     is_right = [place > 0 and all(looks_numeric(row[place]) for row in rows) for place in range(len(columns))]
     rule = [("-" * (width - 1) + ":") if right else "-" * width for width, right in zip(widths, is_right, strict=True)]
     lines = [columns, rule, *rows]
-    return "\n".join("| " + " | ".join(fit(cell, width, right) for cell, width, right in zip(line, widths, is_right, strict=True)) + " |" for line in lines)  # fmt: skip
+    return "\n".join(
+        "| "
+        + " | ".join(fit(cell, width, right) for cell, width, right in zip(line, widths, is_right, strict=True))
+        + " |"
+        for line in lines
+    )
 
 
 def fit(cell: str, width: int, is_right: bool) -> str:

@@ -1,17 +1,20 @@
-"""What does enforced throughput cost? `python -m benchmarks.throughput`: GetItem and PutItem within one process, unlimited and enforced in turns.
+"""What does enforced throughput cost? `python -m benchmarks.throughput`: GetItem and PutItem within one process,
+unlimited and enforced in turns.
 
-Process CPU time of an operation, without sockets and JSON, over one store in memory; medians over many rounds, and of the differences of rounds that
-follow each other.
+Process CPU time of an operation, without sockets and JSON, over one store in memory; medians over many rounds,
+and of the differences of rounds that follow each other.
 
-Measured on a shared machine with two cores while nothing else ran, five runs: GetItem takes 1.8 to 1.9 µs and 0.67 to 0.75 more when enforced; PutItem
-9.5 to 11.4 and 0.86 to 1.05 more; with one global index changed 19 to 22 and 1.60 to 1.88 more; with two 23 to 26 and 1.98 to 2.21 more (and once,
-beside something else, 2.81). So the first index costs 0.55 to 0.95, and the second 0.33 to 0.45. Commit df310d29, run in turn with it: PutItem 0.93 to
-1.23, with one index 1.73 to 2.07, with two 2.34 to 3.13.
+Measured on a shared machine with two cores while nothing else ran, five runs: GetItem takes 1.8 to 1.9 µs and 0.67 to
+0.75 more when enforced; PutItem 9.5 to 11.4 and 0.86 to 1.05 more; with one global index changed 19 to 22 and 1.60 to
+1.88 more; with two 23 to 26 and 1.98 to 2.21 more (and once, beside something else, 2.81).
+So the first index costs 0.55 to 0.95, and the second 0.33 to 0.45. Commit df310d29, run in turn with it:
+PutItem 0.93 to 1.23, with one index 1.73 to 2.07, with two 2.34 to 3.13.
 
-An entry takes 0.38 µs when it is paid alone, again and again: a third each for finding its index, its units and its partition, and for two
-buckets. Beside a commit, whose work empties the processor's caches, it takes half as much again. What was tried: noting what requests use, and taking it
-from the buckets later for many at once, made GetItem 0.2 µs slower and PutItem no quicker; letting units be owed as long as no bucket is full or nearly
-empty is quicker only while more is used than is provisioned; the arithmetic of both buckets without a call of `take` saves 0.05.
+An entry takes 0.38 µs when it is paid alone, again and again: a third each for finding its index, its units and its
+partition, and for two buckets. Beside a commit, whose work empties the processor's caches, it takes half as much again.
+What was tried: noting what requests use, and taking it from the buckets later for many at once, made GetItem 0.2 µs
+slower and PutItem no quicker; letting units be owed as long as no bucket is full or nearly empty is quicker only while
+more is used than is provisioned; the arithmetic of both buckets without a call of `take` saves 0.05.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Draws docstrings and comments of the source by a seed, to be read afresh: `python docs/draw.py SEED [COUNT]`.
 
-Each should be understood by itself, with no more than the file and the name that it documents. The same seed and the same
-source draw the same texts.
+Each should be understood by itself, with no more than the file and the name that it documents.
+The same seed and the same source draw the same texts.
 """
 
 import ast

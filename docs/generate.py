@@ -1,7 +1,7 @@
 """Writes the generated pages, or with `--check` says which of them are stale.
 
-docs/settings.md comes from the Settings struct, docs/commands.md from each command's help, and the table of operations in
-docs/compatibility.md from the registry.
+docs/settings.md comes from the Settings struct, docs/commands.md from each command's help, and the table of operations
+in docs/compatibility.md from the registry.
 """
 
 import contextlib
@@ -49,20 +49,27 @@ access_log = true
 
 ## The access log
 
-With `access_log`, every request leaves one line on standard error. Behind time, level and name of the log stand client, method, path,
-target, status, bytes of the reply, request id, table, read units, write units and, of a request that was refused, the exception:
+With `access_log`, every request leaves one line on standard error. Behind time, level and name of the log \
+stand client, method, path,
+target, status, bytes of the reply, request id, table, read units, write units and, of a request that \
+was refused, the exception:
 
 ```
-2026-10-05 12:00:00,000 INFO hashrange.access: 127.0.0.1 POST / DynamoDB_20120810.GetItem 200 512 <request id> music 0.5 0
-2026-10-05 12:00:00,001 INFO hashrange.access: 127.0.0.1 POST / DynamoDB_20120810.PutItem 400 128 <request id> music 0 1 ConditionalCheckFailedException
+2026-10-05 12:00:00,000 INFO hashrange.access: 127.0.0.1 POST / DynamoDB_20120810.GetItem 200 \
+512 <request id> music 0.5 0
+2026-10-05 12:00:00,001 INFO hashrange.access: 127.0.0.1 POST / DynamoDB_20120810.PutItem 400 128 <request id> music \
+0 1 ConditionalCheckFailedException
 2026-10-05 12:00:00,002 INFO hashrange.access: 127.0.0.1 GET / - 200 42 <request id> - - -
 ```
 
-A log that is not read as quickly as it comes, such as that of a paused terminal, holds up no request: once 1 MB waits, messages are left out, and
+A log that is not read as quickly as it comes, such as that of a paused terminal, holds up no request: \
+once 1 MB waits, messages are left out, and
 one message says how many.
 
-Units are those of the request's tables and indexes together, asked for or not, of refused writes and of cancelled transactions too. Of
-several tables the line names the first one and how many others there are: `music+2`. `-` stands for what a request has none of. The
+Units are those of the request's tables and indexes together, asked for or not, of refused writes and of \
+cancelled transactions too. Of
+several tables the line names the first one and how many others there are: `music+2`. \
+`-` stands for what a request has none of. The
 units that each table has used:
 
 ```
@@ -88,8 +95,10 @@ Without one, any access key is let in. Its form: [credentials.md](credentials.md
 | `-disableTelemetry`, `-optimizeDbBeforeStartup` | nothing to do |
 | `-jar FILE`, `-D…`, `-Xmx…` | skipped, so that a compose file's command may stay as it is |
 
-Any other flag in that style is refused. Data of DynamoDB Local is not read. Once the server is ready, it prints its own line and then,
-only if started with such a flag, the lines that DynamoDB Local prints: `Initializing DynamoDB Local with the following configuration:`,
+Any other flag in that style is refused. Data of DynamoDB Local is not read. Once the server is ready, \
+it prints its own line and then,
+only if started with such a flag, the lines that DynamoDB Local prints: `Initializing DynamoDB Local with the \
+following configuration:`,
 `Port:`, `InMemory:` and so on. Tools that wait for them find a server that answers.
 """
 
@@ -129,9 +138,9 @@ def commands_page() -> str:
     parts.append(
         "\nExit codes: 0 done; 1 it could not be done, or a check found faults; 2 the command line, a setting or a file"
         " or folder that one names is wrong; 130 interrupted; 141 nobody reads the output.\n"
-        "\nIn a terminal, lines are folded to its width, or to `COLUMNS` if that is set, and verdicts and events have colours,"
-        " unless `NO_COLOR` is set or `TERM` is `dumb`. Files and pipes get a line for each record, without colours; only help"
-        " is folded there too, to 80 columns. JSON and completions are never folded.\n"
+        "\nIn a terminal, lines are folded to its width, or to `COLUMNS` if that is set, and verdicts and events have"
+        " colours, unless `NO_COLOR` is set or `TERM` is `dumb`. Files and pipes get a line for each record, without"
+        " colours; only help is folded there too, to 80 columns. JSON and completions are never folded.\n"
     )
     return "".join(parts)
 

@@ -1,8 +1,9 @@
-"""How does the first minute with Hashrange look? The commands of README.md run in a copy of this repository, and their terminal is recorded.
+"""How does the first minute with Hashrange look? The commands of README.md run in a copy of this repository,
+and their terminal is recorded.
 
-`python docs/record.py` writes docs/first-minute.cast, in asciinema's format: a line of JSON with the size of the terminal, then
-one for each output, `[seconds, "o", text]` (https://docs.asciinema.org/manual/asciicast/v2/). tests/packaging/test_first_minute.py
-runs the commands again and compares.
+`python docs/record.py` writes docs/first-minute.cast, in asciinema's format: a line of JSON with the size
+of the terminal, then one for each output, `[seconds, "o", text]` (https://docs.asciinema.org/manual/asciicast/v2/).
+tests/packaging/test_first_minute.py runs the commands again and compares.
 """
 
 import json
@@ -70,7 +71,8 @@ class _Shell:
     def __init__(self, folder: Path, home: Path, port: int) -> None:
         self._folder = folder
         kept = {name: value for name, value in os.environ.items() if not HIDDEN.match(name)}
-        python_folder = str(Path(sys._base_executable).parent)  # type: ignore[attr-defined] # noqa: SLF001 - the Python that made this environment
+        # SLF001: the Python that made this environment
+        python_folder = str(Path(sys._base_executable).parent)  # type: ignore[attr-defined]  # noqa: SLF001
         path = os.pathsep.join([python_folder, os.environ["PATH"]])
         self._began_seconds = time.monotonic()
         self._process = subprocess.Popen(

@@ -1,4 +1,5 @@
-"""Which rules hold for every test? None depends on the environment; with HASHRANGE_CI=1 a skip is a failure, because CI has every program.
+"""Which rules hold for every test? None depends on the environment; with HASHRANGE_CI=1 a skip is a failure,
+because CI has every program.
 
 support/dealing.py distributes tests to processes; support/times.py prints the times of `--times`.
 """
@@ -40,7 +41,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Exclude the tests from garbage collection: they are a million objects, and each full collection takes a second."""
+    """Exclude the tests from garbage collection: they are a million objects,
+    and each full collection takes a second.
+    """
     gc.collect()
     gc.freeze()
 

@@ -1,4 +1,6 @@
-"""Does the code keep its structure? Imports point down; only certain files read time, open files or print; sizes may only shrink."""
+"""Does the code keep its structure? Imports point down; only certain files read time,
+open files or print; sizes may only shrink.
+"""
 
 import ast
 import re
@@ -63,10 +65,12 @@ FILE_MODULES = (
     "cli/checkup/sdk_settings.py",
     "cli/settings_sources.py",
 )
-"""Files that may open files, set environment variables, or know of other processes. The standard library opens TLS keys for server/listener.py."""
+"""Files that may open files, set environment variables, or know of other processes.
+The standard library opens TLS keys for server/listener.py."""
 TIME_MODULE = "clock.py"
 PROGRAMS = {"functions/runtimes/python_runtime.py"}
-"""Programs of other processes, which nothing imports: they may read time, open files and print, but import nothing of Hashrange."""
+"""Programs of other processes, which nothing imports: they may read time, open files and print,
+but import nothing of Hashrange."""
 
 OUTPUT_MODULE = "cli/output.py"
 """The only file that writes to standard output and standard error. The log's handler finds the stream itself."""
@@ -174,7 +178,9 @@ def test_only_the_file_modules_open_files(file: str) -> None:
 
 @pytest.mark.parametrize("file", sorted(set(TREES) - PROGRAMS - {OUTPUT_MODULE}))
 def test_only_one_file_writes_to_the_terminal(file: str) -> None:
-    """That file escapes what commands a terminal. Other files of the command line may ask what the streams are, or close them."""
+    """That file escapes what commands a terminal.
+    Other files of the command line may ask what the streams are, or close them.
+    """
     for node in ast.walk(TREES[file]):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             assert node.func.id != "print", f"{file}:{node.lineno} prints"
@@ -296,7 +302,9 @@ def names_in(node: ast.AST) -> set[str]:
 
 
 def definitions(tree: ast.Module) -> tuple[dict[str, set[str]], set[str]]:
-    """Return the names that each definition of a file uses, and those that its module-level code and public names use."""
+    """Return the names that each definition of a file uses, and those that its module-level
+    code and public names use.
+    """
     mentioned: dict[str, set[str]] = {}
     reached: set[str] = set()
 

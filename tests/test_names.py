@@ -1,4 +1,6 @@
-"""Does one word mean one thing? Public names are unique, and ARCHITECTURE.md's glossary says which file each word belongs to."""
+"""Does one word mean one thing? Public names are unique, and ARCHITECTURE.md's glossary says
+which file each word belongs to.
+"""
 
 import ast
 import re
@@ -42,7 +44,9 @@ def words_of(name: str) -> set[str]:
 
 
 def glossary() -> dict[str, tuple[str, list[str]]]:
-    """Term of the glossary → its home, `file.py` and name, and the other files whose public names may contain the word."""
+    """Term of the glossary → its home, `file.py` and name, and the other files whose public
+    names may contain the word.
+    """
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     section = text.split("## Glossary", 1)[1].split("\n## ", 1)[0]
     found = {}

@@ -1,4 +1,6 @@
-"""Do the tests follow their own rules? No test's result may depend on how long something takes, because that depends on the machine."""
+"""Do the tests follow their own rules? No test's result may depend on how long something takes,
+because that depends on the machine.
+"""
 
 import ast
 import re
@@ -30,9 +32,15 @@ CLOCK_READERS = {
     "support/times.py": "it prints how long the tests took, and asserts nothing of it",
     "soak/test_connections.py": "it prints what it sees, for the reader of a soak, and asserts nothing of it",
     "unit/cli/test_serve.py": "a start may cost a multiple of the imports under it, which the same run measures",
-    "unit/server/test_signing_names.py": "a long header may take a multiple of a shorter one's time, which the same run measures",
-    "unit/server/test_others_long_heads.py": "a long head may take a multiple of a shorter one's time, which the same run measures",
-    "unit/items/test_numbers.py": "a long text may take a multiple of a shorter one's time, which the same run measures",
+    "unit/server/test_signing_names.py": (
+        "a long header may take a multiple of a shorter one's time, which the same run measures"
+    ),
+    "unit/server/test_others_long_heads.py": (
+        "a long head may take a multiple of a shorter one's time, which the same run measures"
+    ),
+    "unit/items/test_numbers.py": (
+        "a long text may take a multiple of a shorter one's time, which the same run measures"
+    ),
 }
 """Test files that may read a clock, and why they do not compare times with constants."""
 

@@ -1,4 +1,6 @@
-"""`python -m torture`: which tests of hostile clients and data loss run? Reads the command line, runs both parts, prints tables, writes the page."""
+"""`python -m torture`: which tests of hostile clients and data loss run?
+Reads the command line, runs both parts, prints tables, writes the page.
+"""
 
 import argparse
 import shlex
@@ -29,7 +31,9 @@ def arguments_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m torture",
-        description="Hostile clients beside an ordinary one; kills, power cuts, full disks and lost folders under writers.",
+        description=(
+            "Hostile clients beside an ordinary one; kills, power cuts, full disks and lost folders under writers."
+        ),
         epilog="Example: python -m torture --only stalls --kinds put-list-800000,query-page --seconds 1",
     )
     parser.add_argument("--only", choices=PARTS, help="one of the two parts")

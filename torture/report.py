@@ -18,46 +18,59 @@ HEAD = """# Reliability
 
 <!-- Written by `make torture ARGS=--write`; do not edit. -->
 
-Does one client hold up the others, and is anything lost that was acknowledged? `make torture` tries both for some ten minutes, prints this page,
+Does one client hold up the others, and is anything lost that was acknowledged? `make torture` tries both for some \
+ten minutes, prints this page,
 and fails when a bound is broken. `make test` has a share of it.
 """
 
 STALLS_TEXT = f"""## Hostile clients
 
-A prober asks for a small item on one connection, a millisecond after each reply, while hostile clients send the same server the request of their kind
-over and over. The control: the same prober on the same server, while the same clients send the same requests to a second server of the same machine.
-Both are measured in turns ({SLICES} slices of either; one when the first is hopeless). What the prober waits longer than beside the control is the server's doing.
+A prober asks for a small item on one connection, a millisecond after each reply, while hostile clients send the same \
+server the request of their kind
+over and over. The control: the same prober on the same server, while the same clients send the same requests to a \
+second server of the same machine.
+Both are measured in turns ({SLICES} slices of either; one when the first is hopeless). \
+What the prober waits longer than beside the control is the server's doing.
 
 - **Longest**, **99.9%**: of the prober's waits, from request to reply; beside the control in the columns after them.
-- **Bound**: how much longer than the control's the longest wait may be: {SHORT_BOUND_MS:.0f} ms beside requests of up to 1 MB,
-  {LARGE_BOUND_MS:.0f} ms beside larger ones (decoded), times how much slower than nominal ({NOMINAL_MS:g} ms) a fixed piece of Python work runs right before.
-- **Took**: the median of the hostile requests. One that takes {REPLY_SECONDS_MAX:.0f} s is given up, its server is killed, and its kind has failed.
+- **Bound**: how much longer than the control's the longest wait may be: {SHORT_BOUND_MS:.0f} ms \
+beside requests of up to 1 MB,
+  {LARGE_BOUND_MS:.0f} ms beside larger ones (decoded), times how much slower than nominal ({NOMINAL_MS:g} ms) a \
+fixed piece of Python work runs right before.
+- **Took**: the median of the hostile requests. One that takes {REPLY_SECONDS_MAX:.0f} s is given up, \
+its server is killed, and its kind has failed.
 - **Memory**: the most that the server held meanwhile.
 
 The servers store on disk and check signatures. What each kind sends stands in `torture/kinds/`.
 """
 
-STALLS_NOT = """Not covered: more hostile clients than named, kinds beside each other, TLS, other tables and indexes than plain ones, and waits that many
+STALLS_NOT = """Not covered: more hostile clients than named, kinds beside each other, TLS, other tables and indexes \
+than plain ones, and waits that many
 ordinary clients cause each other (`make bench` has those).
 """
 
 LOSS_TEXT = f"""## Kills, cuts, full and lost folders
 
-Six writers put, update, delete, batch and transact items of their own, and note what was acknowledged. Afterwards everything is read consistently
+Six writers put, update, delete, batch and transact items of their own, and note what was acknowledged. \
+Afterwards everything is read consistently
 and held against their notes; `hashrange check` reads the folder too.
 
 - **Lost**: acknowledged, and missing or older. **Invented**: there, though never written so, or deleted.
 - **kill -9**: at random times; the server starts again on the same folder.
-- **Power cuts**: a copy of a killed server's folder whose logs are cut back to the last completed sync, or to anywhere after it; or which then ends
+- **Power cuts**: a copy of a killed server's folder whose logs are cut back to the last completed sync, \
+or to anywhere after it; or which then ends
   in zeros, as file systems leave it.
 - **Full disk**: no file may grow over a limit, until it may again.
-- **Lost folders**: renamed or deleted while the server runs. A renamed one comes back and must hold all that was acknowledged; {NOTICE_SECONDS:g} s after
+- **Lost folders**: renamed or deleted while the server runs. A renamed one comes back and must hold all that was \
+acknowledged; {NOTICE_SECONDS:g} s after
   a deletion nothing may be acknowledged any more (each writer of which a write was counts as one lost).
 - **Serving after**: the longest time from a start, or from the end of the trouble, to the first answer.
 """
 
-LOSS_NOT = """Not covered: disks that lie about syncs, damage in the midst of files (`hashrange check` finds it; a start refuses it only where it reads what is
-damaged, and otherwise everything is refused from the first read of it on), and machines that fail for good: there is one copy of the data.
+LOSS_NOT = """Not covered: disks that lie about syncs, damage in the midst of files (`hashrange check` finds it; \
+a start refuses it only where it reads what is
+damaged, and otherwise everything is refused from the first read of it on), and machines that fail for good: \
+there is one copy of the data.
 """
 
 

@@ -1,4 +1,6 @@
-"""How is a server started, killed and observed? `hashrange serve` in a process of its own, on the loopback, checking signatures."""
+"""How is a server started, killed and observed? `hashrange serve` in a process of its own,
+on the loopback, checking signatures.
+"""
 
 import os
 import re
@@ -134,7 +136,9 @@ class ServerProcess:
         Path(f"/proc/{self.process.pid}/clear_refs").write_text(PEAK_RESET)
 
     def peak_mb(self) -> float:
-        """Return the highest resident memory since `forget_peak`, in millions of bytes; 0 when the process has ended."""
+        """Return the highest resident memory since `forget_peak`, in millions of bytes;
+        0 when the process has ended.
+        """
         try:
             lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
         except OSError:

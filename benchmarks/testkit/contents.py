@@ -1,4 +1,5 @@
-"""How long do reset, restore and fork take? A program for a fresh process: `contents ITEMS LITTLE MUCH ROUNDS` prints milliseconds as JSON.
+"""How long do reset, restore and fork take? A program for a fresh process:
+`contents ITEMS LITTLE MUCH ROUNDS` prints milliseconds as JSON.
 
 A database in memory is filled with ITEMS items of 400 bytes. Before each fork, LITTLE or MUCH of them are replaced.
 """
@@ -21,7 +22,9 @@ EVENT = "before-send.dynamodb.BatchWriteItem"
 
 
 class Writer:
-    """Writes items to a database without boto3's work per request: the request of one batch serves, with other bodies."""
+    """Writes items to a database without boto3's work per request:
+    the request of one batch serves, with other bodies.
+    """
 
     def __init__(self, database: Database, plan: Plan) -> None:
         self._plan = plan

@@ -1,4 +1,5 @@
-"""In which environments do the suites run? Hashrange as an installed package, and moto, each in a virtual environment of its own below .bench/.
+"""In which environments do the suites run? Hashrange as an installed package, and moto, each in a virtual
+environment of its own below .bench/.
 
 Both have the same pytest, boto3 and botocore as the environment of the sources, and nothing of each other.
 """
@@ -26,7 +27,9 @@ def as_here(*names: str) -> list[str]:
 
 
 def environment(name: str, requirements: list[str]) -> str:
-    """Python of an environment with these packages, made if it is missing or was made for others; raises NotInstallable."""
+    """Python of an environment with these packages, made if it is missing or was made for others;
+    raises NotInstallable.
+    """
     folder = home() / "testkit" / name
     python, chosen = folder / "bin" / "python", folder / CHOSEN
     wanted = "\n".join([sys.version, *requirements])

@@ -1,4 +1,6 @@
-"""What is a figure of the test kit? The median of repeated measurements, with their range, and a note if others used the machine."""
+"""What is a figure of the test kit? The median of repeated measurements, with their range,
+and a note if others used the machine.
+"""
 
 import statistics
 from collections.abc import Sequence

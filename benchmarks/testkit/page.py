@@ -1,4 +1,6 @@
-"""What does the page say of the test kit? Its targets beside the measured figures, the suites, and what else was measured."""
+"""What does the page say of the test kit? Its targets beside the measured figures, the suites,
+and what else was measured.
+"""
 
 import shlex
 import sys
@@ -14,14 +16,17 @@ from benchmarks.testkit.suite_runs import MOTO, OUR_DECORATOR, OURS
 from benchmarks.testkit.targets import OTHERS, TARGETS, Target
 
 INTRO = (
-    "Medians of repeated measurements on the clock, except where CPU is named; in brackets the least and the greatest. Databases are in memory;"
-    " items have 400 B. Ready: the `with` block begins. A fork is measured until it is ready. Our part of a GetItem: from the request that"
-    " botocore has prepared to the reply that botocore parses, without the making of botocore's own reply object; CPU of all threads."
+    "Medians of repeated measurements on the clock, except where CPU is named; in brackets the least and the greatest."
+    " Databases are in memory; items have 400 B. Ready: the `with` block begins. A fork is measured until it is ready."
+    " Our part of a GetItem: from the request that botocore has prepared to the reply that botocore parses, without"
+    " the making of botocore's own reply object; CPU of all threads."
 )
 SUITE_INTRO = (
-    "The same suite of 50 tests: each makes a table, writes ten items and reads ten through boto3, with a client of its own or, by our fixture, the one of the test before. Seconds on the clock of"
-    " `pytest` in a new process, from its start to its end, in turn with the other suites; servers have been started just before,"
-    " and their start is shown beside. Hashrange is installed as a package; moto has an environment of its own with the same boto3 and pytest."
+    "The same suite of 50 tests: each makes a table, writes ten items and reads ten through boto3, with a client of"
+    " its own or, by our fixture, the one of the test before. Seconds on the clock of `pytest` in a new process, from"
+    " its start to its end, in turn with the other suites; servers have been started just before, and their start is"
+    " shown beside. Hashrange is installed as a package; moto has an environment of its own with"
+    " the same boto3 and pytest."
 )
 
 

@@ -1,4 +1,6 @@
-"""How is a program measured? Wall time, CPU time of it and its children, and how busy the machine was with others meanwhile."""
+"""How is a program measured? Wall time, CPU time of it and its children, and how busy the machine
+was with others meanwhile.
+"""
 
 import os
 import resource
@@ -19,7 +21,8 @@ from benchmarks.servers import SOURCES
 CORES = os.cpu_count() or 1
 SECONDS_MAX = 900
 UNSET = frozenset({"PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTEST_ADDOPTS"})
-"""Variables that a program does not get: it runs from bytecode, as installed programs do, and with what it installed."""
+"""Variables that a program does not get: it runs from bytecode, as installed programs do,
+and with what it installed."""
 
 
 class Ran(NamedTuple):

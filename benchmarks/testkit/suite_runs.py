@@ -1,4 +1,6 @@
-"""How long does the same suite of 50 tests take with each tool? Fresh processes and fresh servers for each run, in turn."""
+"""How long does the same suite of 50 tests take with each tool?
+Fresh processes and fresh servers for each run, in turn.
+"""
 
 import tempfile
 from collections.abc import Iterator

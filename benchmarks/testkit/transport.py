@@ -1,7 +1,8 @@
-"""How much CPU does a GetItem through the transport take? A program for a fresh process: `transport ITEMS ROUNDS` prints µs as JSON.
+"""How much CPU does a GetItem through the transport take? A program for a fresh process:
+`transport ITEMS ROUNDS` prints µs as JSON.
 
-`answer`: our part, from the request that botocore has prepared to the reply that it then parses, on both threads, without
-the making of the reply's object, whose class is botocore's.
+`answer`: our part, from the request that botocore has prepared to the reply that it then parses, on both threads,
+  without the making of the reply's object, whose class is botocore's.
 `client`: the whole of `get_item`. `canned`: the same with the reply at hand, so without our part.
 """
 

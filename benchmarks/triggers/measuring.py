@@ -84,7 +84,9 @@ def measure_delays(extent: Extent, findings: Findings) -> None:
 
 
 def delay_ms(server: TriggerServer, table: str, numbers: random.Random) -> float:
-    """Write an item; returns milliseconds from the reply to the begin of the handler. Below 0: the handler was first."""
+    """Write an item; returns milliseconds from the reply to the begin of the handler.
+    Below 0: the handler was first.
+    """
     time.sleep(numbers.uniform(*PAUSE_SECONDS))
     item = {"pk": {"S": f"key-{numbers.randrange(10**6)}"}, "text": {"S": TEXT}}
     server.client.call("PutItem", {"TableName": table, "Item": item})
@@ -139,7 +141,9 @@ def write_code(folder: Path, revision: int) -> None:
 
 
 def reload_ms(server: TriggerServer, folder: Path, revision: int) -> float:
-    """Change the code; returns milliseconds until an invocation's handler begins. Raises LoadFailed if it is the old one."""
+    """Change the code; returns milliseconds until an invocation's handler begins.
+    Raises LoadFailed if it is the old one.
+    """
     write_code(folder, revision)
     asked_seconds = time.monotonic()
     found, began_seconds = server.invoke("reloaded", {})
@@ -171,7 +175,9 @@ def measure_rates(extent: Extent, findings: Findings) -> None:
 
 
 def work_off(server: TriggerServer, function: str, stream: str, records: int) -> tuple[float, float]:
-    """Map a stream that holds this many records until all are handled; returns records a second, and the server's µs of CPU for each."""
+    """Map a stream that holds this many records until all are handled; returns records a second,
+    and the server's µs of CPU for each.
+    """
     before_seconds = server.own_cpu_seconds()
     uuid = server.create_mapping(function, stream, BatchSize=BATCH_RECORDS)
     first = last = server.notes.next()
@@ -185,7 +191,9 @@ def work_off(server: TriggerServer, function: str, stream: str, records: int) ->
 
 
 def measure_idle(extent: Extent, findings: Findings) -> None:
-    """The CPU of a server with mappings that have delivered a record each, environments included, beside that of an empty one."""
+    """The CPU of a server with mappings that have delivered a record each, environments included,
+    beside that of an empty one.
+    """
     for kind in KINDS:
         with serving(kind) as server:
             meanwhile = Meanwhile(server.server)

@@ -15,19 +15,29 @@ from benchmarks.testkit.page import span_of
 from benchmarks.triggers.measuring import READING_SECONDS, WRITES_PER_ROUND
 from benchmarks.triggers.targets import BATCH_RECORDS, MAPPINGS, OTHERS, TARGETS, Target
 
-INTRO = f"""A server of this checkout in a process of its own, asked over sockets; handlers in processes, as for users. All processes share the machine's
+INTRO = f"""A server of this checkout in a process of its own, asked over sockets; \
+handlers in processes, as for users. All processes share the machine's
 cores. Figures are medians of repeated measurements. Items have 400 B, streams have both images.
 
-- *From write to handler*: from the reply to PutItem, when the client has it, to the first statement of the handler, in an
-  environment that has been started; one write at a time, after pauses of 5 to 30 ms. The median of {WRITES_PER_ROUND} in each round.
-- *Cold start*: from the request Invoke to the first statement of a handler whose process has to be started. Its module imports
+- *From write to handler*: from the reply to PutItem, when the client has it, to the first \
+statement of the handler, in an
+  environment that has been started; one write at a time, after pauses of 5 to 30 ms. \
+The median of {WRITES_PER_ROUND} in each round.
+- *Cold start*: from the request Invoke to the first statement of a handler whose process has to be \
+started. Its module imports
   `os` and `time`.
-- *New code*: a file in the folder of a declared function is written; then from the request Invoke to the first statement of the new code.
-- *Records a second*: a mapping with batches of {BATCH_RECORDS} begins at a stream in which all records wait; from the begin of the first handler to that of the last.
-- *Idle*: CPU of the server and of all {MAPPINGS} environments, in {IDLE_SECONDS:.0f} s, after each mapping has delivered a record.
-- *GetItem*: {GETS_PER_SECOND:,} a second at a fixed rate over {CONNECTIONS} connections, whose latencies count from when they were due; {READING_SECONDS:.0f} s
-  alone, then {READING_SECONDS:.0f} s beside a mapping that works off what waits, as fast as it can, in turns. The ratio is that of each turn. Server
-  and handler keep two cores busy; so the generator gets a core at once where the system allows it (`SCHED_RR`), and its own waits do not count."""
+- *New code*: a file in the folder of a declared function is written; then from the request Invoke to the first \
+statement of the new code.
+- *Records a second*: a mapping with batches of {BATCH_RECORDS} begins at a stream in which all records wait; \
+from the begin of the first handler to that of the last.
+- *Idle*: CPU of the server and of all {MAPPINGS} environments, in {IDLE_SECONDS:.0f} s, after each \
+mapping has delivered a record.
+- *GetItem*: {GETS_PER_SECOND:,} a second at a fixed rate over {CONNECTIONS} connections, whose latencies count from \
+when they were due; {READING_SECONDS:.0f} s
+  alone, then {READING_SECONDS:.0f} s beside a mapping that works off what waits, as fast as it can, in turns. \
+The ratio is that of each turn. Server
+  and handler keep two cores busy; so the generator gets a core at once where the system allows it (`SCHED_RR`), \
+and its own waits do not count."""
 
 
 def render(findings: Findings) -> str:

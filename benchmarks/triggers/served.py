@@ -1,4 +1,6 @@
-"""How is a server measured that runs functions? It is started with them, its functions write to a pipe, and its tables have streams."""
+"""How is a server measured that runs functions? It is started with them, its functions write to a pipe,
+and its tables have streams.
+"""
 
 import io
 import json

@@ -1,7 +1,8 @@
-"""An audit log: who was what, and when? Keeps every change of the table Orders, with old and new values, in OrdersAudit.
+"""An audit log: who was what, and when? Keeps every change of the table Orders,
+with old and new values, in OrdersAudit.
 
-Its items have the order's key as text, and the change's sequence number: a Query of one key tells the order's whole life, in order. The stream needs
-the view type NEW_AND_OLD_IMAGES.
+Its items have the order's key as text, and the change's sequence number: a Query of one key tells the order's whole
+life, in order. The stream needs the view type NEW_AND_OLD_IMAGES.
 """
 
 import json

@@ -1,4 +1,5 @@
-"""A materialised view: what did each customer order, in sum? Keeps the table OrderTotals up to date from the stream of Orders.
+"""A materialised view: what did each customer order, in sum?
+Keeps the table OrderTotals up to date from the stream of Orders.
 
 Orders has the attributes `customer` (text) and `amount` (a number); its stream needs the view type NEW_AND_OLD_IMAGES.
 """

@@ -1,6 +1,7 @@
 """A copy in another Region: keeps a table Orders there equal to the table Orders here.
 
-The checkpoints are in the other Region too, because a transaction does not span Regions. The stream needs the view type NEW_IMAGE or NEW_AND_OLD_IMAGES.
+The checkpoints are in the other Region too, because a transaction does not span Regions.
+The stream needs the view type NEW_IMAGE or NEW_AND_OLD_IMAGES.
 """
 
 import os

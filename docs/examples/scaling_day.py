@@ -1,7 +1,8 @@
-"""A day of a table that auto scaling follows, in about a second: `python docs/examples/scaling_day.py day.svg` prints and draws it.
+"""A day of a table that auto scaling follows, in about a second:
+`python docs/examples/scaling_day.py day.svg` prints and draws it.
 
-Each minute, programs read as many units as the time of day says. Target tracking follows with the provisioned units, up to a maximum; what is
-too much is throttled. Service time is moved, so nothing waits.
+Each minute, programs read as many units as the time of day says. Target tracking follows with the provisioned units, up
+to a maximum; what is too much is throttled. Service time is moved, so nothing waits.
 """
 
 import gc
@@ -52,7 +53,9 @@ class Minute(NamedTuple):
 
 
 def wanted_items(minute: int) -> int:
-    """Items that programs read in a minute of the day: few at night, most in the afternoon, and a peak at eight in the evening."""
+    """Items that programs read in a minute of the day: few at night, most in the afternoon,
+    and a peak at eight in the evening.
+    """
     hour = minute / 60
     units_per_second = 2.3 - 1.5 * math.cos((hour - 3) / 24 * 2 * math.pi) + 14 * math.exp(-(((hour - 20) / 0.5) ** 2))
     return round(units_per_second * 60 / ITEM_UNITS)
@@ -198,13 +201,18 @@ def _hour(place: str, label: str) -> str:
 def _legend() -> list[str]:
     entries = (("provisioned", PROVISIONED), ("consumed", CONSUMED), ("throttled", THROTTLED))
     return [
-        f'<rect x="{x}" y="{TOP - 24}" width="12" height="12" fill="{color}"/><text x="{x + 18}" y="{TOP - 14}">{name}</text>'
+        (
+            f'<rect x="{x}" y="{TOP - 24}" width="12" height="12" fill="{color}"/><text x="{x + 18}"'
+            f' y="{TOP - 14}">{name}</text>'
+        )
         for x, (name, color) in zip(range(LEFT + WIDTH - 330, LEFT + WIDTH, 115), entries, strict=True)
     ]
 
 
 def main(path: str | None = None) -> None:
-    """Live through the day, and print what was scaled, how much was throttled, and how long the simulation took. Draw it if there is a path."""
+    """Live through the day, and print what was scaled, how much was throttled, and how long the simulation
+    took. Draw it if there is a path.
+    """
     gc.disable()  # calls leave no cycles, and what has been imported need not be looked at again and again
     begin = time.perf_counter()
     day, activities = simulate()

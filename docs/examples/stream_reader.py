@@ -1,7 +1,9 @@
-"""How does a program act on every change of a table exactly once? It commits what a change leads to together with how far it has read.
+"""How does a program act on every change of a table exactly once?
+It commits what a change leads to together with how far it has read.
 
-The checkpoint of each shard is an item beside the outcome: one transaction writes both, or neither. So a program that is killed at any moment goes on
-behind the last change whose outcome was written. Copy this file next to yours; it needs boto3 and nothing else.
+The checkpoint of each shard is an item beside the outcome: one transaction writes both, or neither.
+So a program that is killed at any moment goes on behind the last change whose outcome was written.
+Copy this file next to yours; it needs boto3 and nothing else.
 """
 
 import sys
@@ -86,7 +88,9 @@ class StreamReader:
         return str(reply["ShardIterator"])
 
     def _commit(self, shard_id: str, sequence: str, actions: list[Action]) -> None:
-        """The outcome of a change and its checkpoint, or neither. Fails if another process has handled the change by now."""
+        """The outcome of a change and its checkpoint, or neither.
+        Fails if another process has handled the change by now.
+        """
         before = self._sequences.get(shard_id)
         checkpoint: Action = {
             "TableName": CHECKPOINTS,

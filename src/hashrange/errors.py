@@ -1,4 +1,5 @@
-"""Which errors do packages share, and who receives each? ApiError the client, StorageError the operator, Malformed the slow path.
+"""Which errors do packages share, and who receives each?
+ApiError the client, StorageError the operator, Malformed the slow path.
 
     HashrangeError
     ├── ApiError              sent to the client; the class name is the code, except below ValidationException
@@ -58,8 +59,8 @@ class ApiError(HashrangeError):
 
 
 class SerializationException(ApiError):
-    """The body is no JSON object, does not match its Content-Encoding or is invalid `aws-chunked`, or a member does not fit its
-    declared JSON type.
+    """The body is no JSON object, does not match its Content-Encoding or is invalid `aws-chunked`,
+    or a member does not fit its declared JSON type.
     """
 
     namespace = CORAL_SERVICE
@@ -139,7 +140,9 @@ class WholeRequestFault(ValidationException):
 
 
 class KeyFault(ValidationException):
-    """A key that is too long, or an update of a key attribute; BatchExecuteStatement reports it with the table's name."""
+    """A key that is too long, or an update of a key attribute;
+    BatchExecuteStatement reports it with the table's name.
+    """
 
     @property
     def code(self) -> str:

@@ -1,4 +1,6 @@
-"""Which numbers limit a request? The service's limits, with their sources, and our own bounds; sizes and times have their unit in the name."""
+"""Which numbers limit a request? The service's limits, with their sources, and our own bounds;
+sizes and times have their unit in the name.
+"""
 
 # --- requests ---
 
@@ -50,16 +52,16 @@ THROUGHPUT_UNITS_MAX = 10**12
 ON_DEMAND_WARM_READ_UNITS = 12_000
 ON_DEMAND_WARM_WRITE_UNITS = 4_000
 DECREASES_AT_ONCE_MAX = 4
-"""Decreases of throughput of a table or global index on one UTC day after which each further one must be an hour after the last one.
-Source: service behaviour, captures to October 2026."""
+"""Decreases of throughput of a table or global index on one UTC day after which each further one must be an hour after
+the last one. Source: service behaviour, captures to October 2026."""
 SWITCHES_TO_ON_DEMAND_MAX = 4
 """Switches of one table from provisioned to on-demand within 24 hours."""
 TABLE_CLASS_CHANGES_MAX = 2
 """Changes of one table's class within TABLE_CLASS_CHANGES_DAYS."""
 TABLE_CLASS_CHANGES_DAYS = 30
 ENCRYPTION_CHANGES_AT_ONCE_MAX = 4
-"""Changes of one table's encryption within ENCRYPTION_WINDOW_SECONDS of the first one, after which each further one must be
-ENCRYPTION_CHANGE_SECONDS after the last one. Source: service behaviour, captures to October 2026."""
+"""Changes of one table's encryption within ENCRYPTION_WINDOW_SECONDS of the first one, after which each further one
+must be ENCRYPTION_CHANGE_SECONDS after the last one. Source: service behaviour, captures to October 2026."""
 ENCRYPTION_WINDOW_SECONDS = 86_400
 ENCRYPTION_CHANGE_SECONDS = 21_600
 PROTECTION_CHANGE_SECONDS = 15
@@ -79,11 +81,14 @@ TAG_VALUE_CHARACTERS_MAX = 256
 TAGS_PER_PAGE = 50
 """Tags in one reply of ListTagsOfResource; the service's own page size is not known."""
 ACCOUNT_CAPACITY_UNITS_MAX = 80_000
-"""Provisioned read capacity units of an account in one Region, over tables and global indexes; as many write capacity units."""
+"""Provisioned read capacity units of an account in one Region, over tables and global indexes;
+as many write capacity units."""
 TABLE_CAPACITY_UNITS_MAX = 40_000
-"""Read capacity units of one table or global index, as many write capacity units: provisioned, or used in a second on demand."""
+"""Read capacity units of one table or global index, as many write capacity units:
+provisioned, or used in a second on demand."""
 TABLE_CHANGES_MAX = 500
-"""Tables of one account and Region that are CREATING, UPDATING or DELETING, or whose time to live changes, at the same time."""
+"""Tables of one account and Region that are CREATING, UPDATING or DELETING,
+or whose time to live changes, at the same time."""
 INDEXED_CREATIONS_MAX = 250
 """Tables with secondary indexes among them that are CREATING."""
 ENDPOINT_CACHE_MINUTES = 1_440
@@ -154,11 +159,14 @@ PARTITIONS_MAX = 4_096
 BURST_SECONDS = 300
 """Seconds of provisioned throughput that may be used later. Source: developer guide, burst capacity."""
 ON_DEMAND_GROWTH_FACTOR = 2
-"""An on-demand table or index serves this many times its previous peak at once. Source: developer guide, on-demand capacity mode."""
+"""An on-demand table or index serves this many times its previous peak at once.
+Source: developer guide, on-demand capacity mode."""
 ON_DEMAND_GROWTH_SECONDS = 1_800.0
-"""Time after which units used in a second count as previous peak. Source: as above, which says that doubling within 30 minutes may throttle."""
+"""Time after which units used in a second count as previous peak.
+Source: as above, which says that doubling within 30 minutes may throttle."""
 HOT_ITEM_SECONDS = 300.0
-"""An item that has made up two thirds of what its partition refused for this long gets a partition of its own: a model, as the service's is not published."""
+"""An item that has made up two thirds of what its partition refused for this long gets a partition of its own:
+a model, as the service's is not published."""
 HOT_ITEM_PAUSE_SECONDS_MAX = 60.0
 """A partition that has refused nothing for this long has no hot item: as above."""
 HOT_ITEMS_MAX = 100
@@ -255,12 +263,15 @@ INVOCATION_PAYLOAD_BYTES_MAX = 6 * 1024 * 1024
 INVOCATION_REPLY_BYTES_MAX = INVOCATION_PAYLOAD_BYTES_MAX + 100
 """Bytes of what a handler returns. Source: the service's message, which names 6291556 bytes (reports of users)."""
 LAMBDA_REQUEST_BYTES_MAX = 70_167_211
-"""Bytes of a request with a zip file, which is base64 text in JSON. Source: the service's message (reports of users)."""
+"""Bytes of a request with a zip file, which is base64 text in JSON.
+Source: the service's message (reports of users)."""
 LAMBDA_JSON_BYTES_MAX = 1024 * 1024
-"""Bytes of the JSON of a request of Lambda's API, without the zip file: our own bound, far above what members may have."""
+"""Bytes of the JSON of a request of Lambda's API, without the zip file:
+our own bound, far above what members may have."""
 FUNCTION_LOG_BYTES_MAX = 256 * 1024
 FUNCTION_LOG_LINES_MAX = 10_000
-"""Bytes and lines of a handler's output that are logged for one invocation; the log says how much is left out: our own bounds."""
+"""Bytes and lines of a handler's output that are logged for one invocation;
+the log says how much is left out: our own bounds."""
 LOG_BYTES_PER_SECOND_MAX = 1024 * 1024
 LOG_LINES_PER_SECOND_MAX = 10_000
 """Bytes and lines of the output of all handlers that a server logs in a second: our own bounds."""
@@ -294,8 +305,8 @@ UNRESERVED_EXECUTIONS_MIN = 100
 EVENT_PAYLOAD_BYTES_MAX = 1024 * 1024
 """Bytes of the payload of an asynchronous invocation. Source: Lambda's quotas page since October 2025."""
 EVENT_RETRY_SECONDS = (60.0, 120.0)
-"""Pauses before the retries of an asynchronous invocation that returned an error. Source: Lambda's developer guide, *How
-Lambda handles errors and retries with asynchronous invocation*; also of the next two numbers."""
+"""Pauses before the retries of an asynchronous invocation that returned an error. Source: Lambda's developer guide,
+*How Lambda handles errors and retries with asynchronous invocation*; also of the next two numbers."""
 EVENT_THROTTLED_SECONDS_MIN, EVENT_THROTTLED_SECONDS_MAX = 1.0, 300.0
 """First and longest pause before an asynchronous invocation that could not begin is tried again."""
 EVENT_AGE_SECONDS_MAX = 6 * 3600.0
@@ -325,21 +336,22 @@ RECORD_AGE_SECONDS_MIN = 60
 MAPPINGS_PER_PAGE = 100
 """Event source mappings on one page of ListEventSourceMappings."""
 TRIGGER_PAGE_RECORDS, TRIGGER_PAGE_BYTES = 64, 64 * 1024
-"""Stream records that are read at once for a mapping, and their bytes as stored: our own bound. No request is answered while they
-are read, which takes 0.1 to 0.2 ms."""
+"""Stream records that are read at once for a mapping, and their bytes as stored: our own bound.
+No request is answered while they are read, which takes 0.1 to 0.2 ms."""
 DESTINATION_SECONDS_MAX = 30.0
 """Real time in which a failure destination has to accept a message, before it is sent again: our own bound."""
 TRIGGER_CHAIN_LINKS_MAX = 1_000
-"""Invocations in a row, each with records written, or queued asynchronously, since the one before, after which an advance of service
-time does not wait for their end: our own bound. They take a few seconds of real time."""
+"""Invocations in a row, each with records written, or queued asynchronously, since the one before, after which
+an advance of service time does not wait for their end: our own bound. They take a few seconds of real time."""
 TRIGGER_CHAIN_SECONDS_MAX = 30.0
-"""Real time for which an advance of service time waits for records that were written, and invocations that were queued, after it had
-begun: our own bound."""
+"""Real time for which an advance of service time waits for records that were written, and invocations that were
+queued, after it had begun: our own bound."""
 TRIGGER_PASSED_RECORDS_MAX = 1_000
 """Records without a match that a mapping passes over before it stores its position: our own bound."""
 TRIGGER_PASSED_SECONDS = 5.0
-"""Service time after which a mapping stores its position behind records without a match, if nothing stores it earlier: our own
-bound. After a kill within this time, these records are filtered again, by the filters that the mapping has then."""
+"""Service time after which a mapping stores its position behind records without a match,
+if nothing stores it earlier: our own bound. After a kill within this time, these records are filtered again,
+by the filters that the mapping has then."""
 
 # --- filter patterns ---
 # Source of the limits for filter patterns: Lambda's API reference, Filter; EventBridge's user guide of 2026, comparison
@@ -362,7 +374,8 @@ DELIVERY_REPLY_BYTES_MAX = 64 * 1024
 # --- services beside DynamoDB ---
 
 SERVICE_BODY_BYTES_MAX = 2 * 1024 * 1024
-"""Bytes of a request of CloudWatch or Application Auto Scaling. PutMetricData may have 1 MB; the rest is our own bound."""
+"""Bytes of a request of CloudWatch or Application Auto Scaling.
+PutMetricData may have 1 MB; the rest is our own bound."""
 SERVICE_QUERY_MEMBERS_MAX = 50_000
 """Members of a request in the Query form: our own bound."""
 SERVICE_CONTAINERS_MAX = 50_000
@@ -373,8 +386,9 @@ SERVICE_CONTAINERS_MAX = 50_000
 # lists them.
 
 REQUEST_MEMBERS_MAX = 420_000
-"""Commas, colons and lists directly inside lists in a request's JSON, outside of strings; a valid request has none of the last.
-One valid item exceeds this only if it consists mostly of lists of empty strings, empty binaries or sets of one of these."""
+"""Commas, colons and lists directly inside lists in a request's JSON, outside of strings;
+a valid request has none of the last. One valid item exceeds this only if it consists mostly of lists of empty strings,
+empty binaries or sets of one of these."""
 ROW_MAX_BYTES = 4 * 1024 * 1024
 """Bytes of an item's canonical JSON, before it is packed. Hardly any items reach this limit but those with tens of
 thousands of numbers like 1E-130: in a list, each counts 3 bytes and is written with 131 digits."""

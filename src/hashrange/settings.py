@@ -45,13 +45,19 @@ class Settings(msgspec.Struct, frozen=True):
     init: Annotated[
         str | None,
         Meta(
-            description="Folder of tables and items that the server begins with (docs/init.md); each of its files is applied once to a data folder."
+            description=(
+                "Folder of tables and items that the server begins with (docs/init.md);"
+                " each of its files is applied once to a data folder."
+            )
         ),
     ] = None
     credentials: Annotated[
         str | None,
         Meta(
-            description="TOML or JSON file of access keys (docs/credentials.md). Without it, any key is let in and no signature is checked."
+            description=(
+                "TOML or JSON file of access keys (docs/credentials.md). Without it, any key is let in"
+                " and no signature is checked."
+            )
         ),
     ] = None
     shared_db: Annotated[bool, Meta(description="Keep one set of tables for all accounts and Regions.")] = False
@@ -63,32 +69,45 @@ class Settings(msgspec.Struct, frozen=True):
         Meta(
             description=(
                 "Log one line per request: client, method, path, target, status, bytes of the reply, request id, "
-                "table, units read, units written and, of a refused one, the exception. Costs about as much as a small request."
+                "table, units read, units written and, of a refused one, the exception. "
+                "Costs about as much as a small request."
             )
         ),
     ] = False
     admin: Annotated[
         bool,
         Meta(
-            description="Serve the admin API below /_hashrange/v1/ on the same port (docs/admin.md): moves the clock, expires items, splits partitions."
+            description=(
+                "Serve the admin API below /_hashrange/v1/ on the same port (docs/admin.md):"
+                " moves the clock, expires items, splits partitions."
+            )
         ),
     ] = False
     admin_from: Annotated[
         AdminFrom,
         Meta(
-            description="Who may use the admin API, which knows no credentials: clients of the same machine, or everyone who reaches the port."
+            description=(
+                "Who may use the admin API, which knows no credentials: clients of the same machine, or"
+                " everyone who reaches the port."
+            )
         ),
     ] = "loopback"
     allowed_hosts: Annotated[
         str | None,
         Meta(
-            description="Names, with commas between them, by which clients may call the server besides those of its machine, such as db.test or *.example.com (docs/security.md)."
+            description=(
+                "Names, with commas between them, by which clients may call the server besides those of its machine,"
+                " such as db.test or *.example.com (docs/security.md)."
+            )
         ),
     ] = None
     allowed_origins: Annotated[
         str | None,
         Meta(
-            description="Origins of web pages, with commas between them, that may call more than DynamoDB's own API, such as http://localhost:3000 (docs/security.md)."
+            description=(
+                "Origins of web pages, with commas between them, that may call more than DynamoDB's own API, such as"
+                " http://localhost:3000 (docs/security.md)."
+            )
         ),
     ] = None
     table_state_delay_seconds: Annotated[
@@ -108,19 +127,27 @@ class Settings(msgspec.Struct, frozen=True):
         Meta(
             ge=0,
             le=366 * 86_400,
-            description="How far service time begins behind the machine's, so that advances of the clock make a past that ends now; for a database without tables.",
+            description=(
+                "How far service time begins behind the machine's, so that advances of the clock make a past that ends"
+                " now; for a database without tables."
+            ),
         ),
     ] = 0.0
     metrics: Annotated[
         MetricsSetting,
         Meta(
-            description="on records the metrics of DynamoDB that CloudWatch's API returns (docs/metrics.md); off does not."
+            description=(
+                "on records the metrics of DynamoDB that CloudWatch's API returns (docs/metrics.md); off does not."
+            )
         ),
     ] = "on"
     metrics_from: Annotated[
         str | None,
         Meta(
-            description="Access keys of the credentials file, with commas between them, that read the metrics of all accounts at /metrics; everyone: each key does. Others read those of their own account."
+            description=(
+                "Access keys of the credentials file, with commas between them, that read the metrics of all accounts"
+                " at /metrics; everyone: each key does. Others read those of their own account."
+            )
         ),
     ] = None
     sns_endpoint: Annotated[
@@ -130,7 +157,10 @@ class Settings(msgspec.Struct, frozen=True):
     otlp_endpoint: Annotated[
         str | None,
         Meta(
-            description="URL that metrics are sent to over OTLP, such as http://localhost:4318/v1/metrics; needs the extra otlp (docs/installing.md)."
+            description=(
+                "URL that metrics are sent to over OTLP, such as http://localhost:4318/v1/metrics;"
+                " needs the extra otlp (docs/installing.md)."
+            )
         ),
     ] = None
     dax_port: (
@@ -139,7 +169,10 @@ class Settings(msgspec.Struct, frozen=True):
             Meta(
                 ge=0,
                 le=65_535,
-                description="Port of a DAX cluster named default, of one node, that is there at once (docs/dax.md); 0 takes a free one.",
+                description=(
+                    "Port of a DAX cluster named default, of one node, that is there at once (docs/dax.md);"
+                    " 0 takes a free one."
+                ),
             ),
         ]
         | None
@@ -147,7 +180,10 @@ class Settings(msgspec.Struct, frozen=True):
     dax_advertise: Annotated[
         str | None,
         Meta(
-            description="HOST or HOST:PORT at which DAX's clients reach the nodes, if not at the address that they connect to, as behind a port mapping; further nodes have the ports behind PORT."
+            description=(
+                "HOST or HOST:PORT at which DAX's clients reach the nodes, if not at the address that they connect to,"
+                " as behind a port mapping; further nodes have the ports behind PORT."
+            )
         ),
     ] = None
     dax_memory_bytes: (
@@ -156,7 +192,10 @@ class Settings(msgspec.Struct, frozen=True):
             Meta(
                 ge=1024,
                 le=1024**5,
-                description="Memory of the caches of a DAX node; by default that of the cluster's node type, which is 2 GB for `default`.",
+                description=(
+                    "Memory of the caches of a DAX node; by default that of the cluster's node type,"
+                    " which is 2 GB for `default`."
+                ),
             ),
         ]
         | None
@@ -164,25 +203,37 @@ class Settings(msgspec.Struct, frozen=True):
     functions: Annotated[
         bool,
         Meta(
-            description="Serve Lambda's API and run functions' code on this machine, with the rights of this process (docs/functions.md)."
+            description=(
+                "Serve Lambda's API and run functions' code on this machine, with the rights of this"
+                " process (docs/functions.md)."
+            )
         ),
     ] = False
     triggers: Annotated[
         str | None,
         Meta(
-            description="TOML file of functions, event source mappings and failure destinations (docs/functions.md); serves Lambda's API."
+            description=(
+                "TOML file of functions, event source mappings and failure destinations (docs/functions.md);"
+                " serves Lambda's API."
+            )
         ),
     ] = None
     kinesis_endpoint: Annotated[
         str | None,
         Meta(
-            description="URL of Kinesis, to which tables with a Kinesis destination send their changes, such as that of kinesis-local (docs/kinesis.md)."
+            description=(
+                "URL of Kinesis, to which tables with a Kinesis destination send their changes, such as that of"
+                " kinesis-local (docs/kinesis.md)."
+            )
         ),
     ] = None
     others: Annotated[
         str | None,
         Meta(
-            description="URL of another emulator, which gets the requests of all services that are not served here (docs/one-endpoint.md)."
+            description=(
+                "URL of another emulator, which gets the requests of all services that are not served"
+                " here (docs/one-endpoint.md)."
+            )
         ),
     ] = None
     faults: Annotated[
@@ -194,7 +245,10 @@ class Settings(msgspec.Struct, frozen=True):
     like_aws: Annotated[
         bool,
         Meta(
-            description="Let states, index entries and expired items take as long as in the service: sets the three delays above that are 0."
+            description=(
+                "Let states, index entries and expired items take as long as in the service:"
+                " sets the three delays above that are 0."
+            )
         ),
     ] = False
     ttl_cooldown_seconds: Annotated[
@@ -202,7 +256,9 @@ class Settings(msgspec.Struct, frozen=True):
         Meta(
             ge=0,
             le=604_800,
-            description="How long after a change time to live cannot be changed again; by default an hour, as the service's.",
+            description=(
+                "How long after a change time to live cannot be changed again; by default an hour, as the service's."
+            ),
         ),
     ] = TTL_COOLDOWN_SECONDS
     item_collection_limit_bytes: Annotated[
@@ -210,7 +266,10 @@ class Settings(msgspec.Struct, frozen=True):
         Meta(
             ge=1,
             le=1024**5,
-            description="Size that no item collection of a table with local indexes may grow beyond; by default 10 GB, as the service's.",
+            description=(
+                "Size that no item collection of a table with local indexes may grow beyond;"
+                " by default 10 GB, as the service's."
+            ),
         ),
     ] = ITEM_COLLECTION_SIZE_MAX_BYTES
     partition_size_bytes: Annotated[
@@ -228,13 +287,18 @@ class Settings(msgspec.Struct, frozen=True):
     throughput: Annotated[
         ThroughputSetting,
         Meta(
-            description="unlimited counts capacity units; enforced throttles who uses more than there are (docs/throughput.md)."
+            description=(
+                "unlimited counts capacity units; enforced throttles who uses more than there are (docs/throughput.md)."
+            )
         ),
     ] = "unlimited"
     adaptive_capacity: Annotated[
         AdaptiveSetting,
         Meta(
-            description="Enforced units of a partition: instant, up to what a partition serves; shares, an equal share of the table's; off, as many as the table has."
+            description=(
+                "Enforced units of a partition: instant, up to what a partition serves;"
+                " shares, an equal share of the table's; off, as many as the table has."
+            )
         ),
     ] = "instant"
     max_connections: Annotated[
@@ -242,7 +306,9 @@ class Settings(msgspec.Struct, frozen=True):
         Meta(
             ge=1,
             le=1_000_000,
-            description="Connections open at a time; further ones are refused. Fewer where the process may open few files.",
+            description=(
+                "Connections open at a time; further ones are refused. Fewer where the process may open few files."
+            ),
         ),
     ] = 65_536
 

@@ -1,4 +1,6 @@
-"""How is text that others have written shown in a terminal or a log? Without the characters that command a terminal or reorder what is read."""
+"""How is text that others have written shown in a terminal or a log?
+Without the characters that command a terminal or reorder what is read.
+"""
 
 
 def escape_controls(text: str) -> str:
@@ -13,7 +15,8 @@ def escape_controls(text: str) -> str:
 
 
 def escape_json(text: str) -> str:
-    r"""A line of JSON with JSON's own escapes, such as `\u202e`, for all that Unicode calls not printable. It stays the same value.
+    r"""A line of JSON with JSON's own escapes, such as `\u202e`, for all that Unicode calls not printable.
+    It stays the same value.
 
     JSON has such characters only in its strings. One beyond U+FFFF becomes two escapes.
     """

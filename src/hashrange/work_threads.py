@@ -1,7 +1,9 @@
-"""How is work that blocks done beside the event loop? One piece after the other on a thread, which lets other threads in often.
+"""How is work that blocks done beside the event loop? One piece after the other on a thread,
+which lets other threads in often.
 
-Threads of Python take turns of 5 ms, and whichever waits may be next: beside six that compute, an event loop waits for 30 ms. A thread that takes
-work from everybody is one, and while something that computes for long runs in it, turns have half a millisecond.
+Threads of Python take turns of 5 ms, and whichever waits may be next: beside six that compute,
+an event loop waits for 30 ms. A thread that takes work from everybody is one, and while something that computes for
+long runs in it, turns have half a millisecond.
 """
 
 import asyncio
@@ -43,7 +45,9 @@ def brief_turns() -> Iterator[None]:
 
 
 class WorkThread:
-    """A thread that does one piece of work at a time, for all event loops of the process. It ends when there is no work."""
+    """A thread that does one piece of work at a time, for all event loops of the process.
+    It ends when there is no work.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -54,7 +58,9 @@ class WorkThread:
     async def run(
         self, work: Callable[_Parameters, _Result], *arguments: _Parameters.args, **named: _Parameters.kwargs
     ) -> _Result:
-        """Call `work` in the thread once all work before it is done, with brief turns. Work that has begun goes on if the caller is cancelled."""
+        """Call `work` in the thread once all work before it is done, with brief turns.
+        Work that has begun goes on if the caller is cancelled.
+        """
         with self._lock:
             if self._executor is None:
                 self._executor = ThreadPoolExecutor(1, self._name)

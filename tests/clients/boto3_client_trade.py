@@ -1,4 +1,6 @@
-"""The extended shop with boto3's client: indexes added while it runs, orders and payments in one transaction, hundreds of goods in batches."""
+"""The extended shop with boto3's client: indexes added while it runs, orders and payments in one transaction,
+hundreds of goods in batches.
+"""
 
 import time as clock
 from collections.abc import Callable

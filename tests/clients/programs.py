@@ -19,7 +19,9 @@ TRIES = 2
 
 
 def program(name: str, least: int = 0) -> str:
-    """Path of an installed program; without the program the test is skipped (and fails on CI, see tests/conftest.py)."""
+    """Path of an installed program; without the program the test is skipped (and fails on CI,
+    see tests/conftest.py).
+    """
     found = shutil.which(name)
     if found is None:
         pytest.skip(f"{name} is not installed")
@@ -71,7 +73,9 @@ def aws_cli(folder: Path) -> list[str]:
 
 
 def python(folder: Path, *more: str) -> str:
-    """Path of the Python of `folder`/.venv, an environment with exactly the packages of requirements.txt. `more`: options of pip."""
+    """Path of the Python of `folder`/.venv, an environment with exactly the packages of requirements.txt.
+    `more`: options of pip.
+    """
     path = folder / ".venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     if not path.exists():
         venv.create(folder / ".venv", with_pip=True)

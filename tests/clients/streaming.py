@@ -1,4 +1,6 @@
-"""A table with a stream that other programs read: the changes written to it, and the check of the records that a reader received."""
+"""A table with a stream that other programs read: the changes written to it, and the check of the
+records that a reader received.
+"""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple

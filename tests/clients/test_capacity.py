@@ -1,6 +1,8 @@
-"""Throttling with the retries of SDKs, CloudWatch and Application Auto Scaling, in JavaScript, Java, Go and on the command line: all hear the same.
+"""Throttling with the retries of SDKs, CloudWatch and Application Auto Scaling, in JavaScript, Java,
+Go and on the command line: all hear the same.
 
-JavaScript, Java and Go ask CloudWatch in CBOR, the AWS CLI in JSON; boto3 in JSON and, an older one, in the Query form: `test_cloudwatch.py`.
+JavaScript, Java and Go ask CloudWatch in CBOR, the AWS CLI in JSON; boto3 in JSON and, an older one,
+in the Query form: `test_cloudwatch.py`.
 """
 
 import json

@@ -1,4 +1,5 @@
-"""CloudWatch and Application Auto Scaling with boto3: the present one, which asks in JSON, and the last one that asks in the Query form, hear the same.
+"""CloudWatch and Application Auto Scaling with boto3: the present one, which asks in JSON, and the last one that
+asks in the Query form, hear the same.
 
 CBOR is what JavaScript, Java and Go ask in: `test_capacity.py`.
 """

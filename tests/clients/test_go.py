@@ -1,4 +1,6 @@
-"""Go: a smoke test with the AWS SDK v2 (a waiter, batches, pages of an index, transactions and refusals), and a diary with guregu/dynamo."""
+"""Go: a smoke test with the AWS SDK v2 (a waiter, batches, pages of an index, transactions and refusals),
+and a diary with guregu/dynamo.
+"""
 
 from typing import Any
 

@@ -1,4 +1,6 @@
-"""The AWS SDK for Java v2: the shop's story, in memory and on disk with a restart in the middle, and a function with its mapping."""
+"""The AWS SDK for Java v2: the shop's story, in memory and on disk with a restart in the middle,
+and a function with its mapping.
+"""
 
 import json
 import os

@@ -1,4 +1,6 @@
-"""Changes of a table reach kinesis-local: enabled with boto3, written across a restart of the server, and read from Kinesis with boto3."""
+"""Changes of a table reach kinesis-local: enabled with boto3, written across a restart of the server,
+and read from Kinesis with boto3.
+"""
 
 import json
 import os

@@ -1,4 +1,6 @@
-"""AWS Labs' DynamoDB MCP server, unmodified, validates a data model against Hashrange: tables, items, and access patterns that it runs."""
+"""AWS Labs' DynamoDB MCP server, unmodified, validates a data model against Hashrange:
+tables, items, and access patterns that it runs.
+"""
 
 from pathlib import Path
 
@@ -18,7 +20,7 @@ case "$*" in
   *Ports*) echo "127.0.0.1:{port}->8000/tcp" ;;
   *) echo 0123456789ab ;;
 esac
-"""
+"""  # noqa: E501
 
 pytestmark = pytest.mark.packaging
 

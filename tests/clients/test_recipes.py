@@ -1,7 +1,8 @@
-"""Test suites in other languages: the projects to copy pass, each against a server that it starts and ends, and fail without isolation.
+"""Test suites in other languages: the projects to copy pass, each against a server that it starts and ends,
+and fail without isolation.
 
-The server inherits the standard error of the project, so a run is over only once the server has ended. Its access log counts
-the requests that it has answered.
+The server inherits the standard error of the project, so a run is over only once the server has ended.
+Its access log counts the requests that it has answered.
 """
 
 import json
@@ -35,7 +36,8 @@ class Run(NamedTuple):
     exit_code: int
     output: str
     requests: Counter[str]
-    """Number of requests that the server has answered with status 200, by operation; admin requests by method and path."""
+    """Number of requests that the server has answered with status 200, by operation;
+    admin requests by method and path."""
 
 
 def run_tests(command: list[str], folder: Path, **variables: str) -> Run:
@@ -184,7 +186,9 @@ def test_junit_empties_the_database_before_each_test() -> None:
 
 
 def test_the_container_of_the_junit_project_would_become_ready() -> None:
-    """No container engine is needed: a server is started with the container's options, and asked for what is waited for."""
+    """No container engine is needed: a server is started with the container's options,
+    and asked for what is waited for.
+    """
     text = IN_CONTAINER.read_text(encoding="utf-8")
     command, path = re.search(r"withCommand\((.*)\)", text), re.search(r'forHttp\("(.*?)"\)', text)
     assert command

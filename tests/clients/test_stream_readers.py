@@ -1,4 +1,6 @@
-"""Plain readers of a stream: boto3, and the SDKs for JavaScript and Java, read all shards and must receive the same records."""
+"""Plain readers of a stream: boto3, and the SDKs for JavaScript and Java, read all shards and must
+receive the same records.
+"""
 
 import os
 from collections.abc import Iterator

@@ -1,4 +1,6 @@
-"""Profiles that assume a role, as tools have them: with one endpoint for all services, each client asks STS first and then reaches the role's tables."""
+"""Profiles that assume a role, as tools have them: with one endpoint for all services, each client asks STS first
+and then reaches the role's tables.
+"""
 
 import json
 import os

@@ -1,4 +1,6 @@
-"""A shop whose orders, stock, search index and sessions are followed by stream handlers, in Python and TypeScript, deployed in each way."""
+"""A shop whose orders, stock, search index and sessions are followed by stream handlers,
+in Python and TypeScript, deployed in each way.
+"""
 
 import json
 import os
@@ -68,7 +70,9 @@ def test_a_shop_with_zips_of_typescript(tmp_path: Path) -> None:
 
 
 def run_shop(folder: Path, code: Code, deploy: Callable[[str, Plan], None] | None) -> None:
-    """Run the shop with a server whose file of triggers has the handlers, or with handlers that `deploy` brings to the server."""
+    """Run the shop with a server whose file of triggers has the handlers, or with handlers that
+    `deploy` brings to the server.
+    """
     failed, file = folder / "failed.jsonl", folder / "triggers.toml"
     with mail_service(REFUSED_AT_FIRST) as mail:
         triggers = triggers_text(code, mail.url, failed)
@@ -89,7 +93,8 @@ def run_shop(folder: Path, code: Code, deploy: Callable[[str, Plan], None] | Non
             check_catalog(shop)
             check_sessions(shop)
             invoked = check_failures(shop, failed)
-            # The first function has a retry; the second one has none, but saw its line with others, which then came without it.
+            # The first function has a retry; the second one has none, but saw its line with others,
+            # which then came without it.
             assert min(invoked) > 1 or deploy is None
             shop.close()
             assert "not confirmed: " in (folder / "log").read_text()  # which the handler prints

@@ -1,7 +1,9 @@
-"""NoSQL Workbench's calls are answered as it needs them: what it asks of a local connection, through the SDK that it uses.
+"""NoSQL Workbench's calls are answered as it needs them: what it asks of a local connection,
+through the SDK that it uses.
 
-The tool itself has a window and cannot run here. It is an Electron program on the AWS SDK for JavaScript, signs for the Region
-`localhost` (https://github.com/localstack/localstack/pull/6834), and takes credentials with or without a session token.
+The tool itself has a window and cannot run here. It is an Electron program on the AWS SDK for JavaScript,
+signs for the Region `localhost` (https://github.com/localstack/localstack/pull/6834), and takes credentials
+with or without a session token.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,9 @@
 """One server per kind of store for the whole conformance suite, and clients of it.
 
-Every test runs over the embedded store and again over the suspending one, whose eventually consistent reads may return old data: a test
-that reads its own writes uses consistent reads. Global indexes have none: a test first calls `propagation.propagated`.
-Tests that need only a boto3 client run once more without a socket (`hashrange.testing`); `sockets.txt` names the others.
+Every test runs over the embedded store and again over the suspending one, whose eventually consistent reads may
+return old data: a test that reads its own writes uses consistent reads.
+Global indexes have none: a test first calls `propagation.propagated`. Tests that need only a boto3 client run once more
+without a socket (`hashrange.testing`); `sockets.txt` names the others.
 
 `pytest tests/conformance --endpoint URL` runs the suite against another server, with the environment's AWS credentials
 and Region if they are set.
@@ -61,7 +62,9 @@ def needs_sockets(metafunc: pytest.Metafunc) -> bool:
 
 @pytest.fixture(scope="session")
 def endpoint(request: pytest.FixtureRequest) -> Iterator[str]:
-    """URL of an empty running server; the parameter is a store's name, a URL, or `in process`, where there is no URL."""
+    """URL of an empty running server; the parameter is a store's name, a URL,
+    or `in process`, where there is no URL.
+    """
     if request.param == IN_PROCESS:
         yield IN_PROCESS
         return

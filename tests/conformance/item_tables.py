@@ -1,4 +1,6 @@
-"""What the data-plane tests share: tables by their key types, keys that no other test uses, short forms of values and refusals."""
+"""What the data-plane tests share: tables by their key types, keys that no other test uses,
+short forms of values and refusals.
+"""
 
 from itertools import count
 from typing import Any, NamedTuple

@@ -32,7 +32,9 @@ MICROSECOND = {"ApproximateCreationDateTimePrecision": "MICROSECOND"}
 
 
 class KinesisServer:
-    """A running server, clients of it, and the Kinesis that it sends to, which has the streams `changes` and `other`."""
+    """A running server, clients of it, and the Kinesis that it sends to,
+    which has the streams `changes` and `other`.
+    """
 
     def __init__(self, server: ThreadServer, kinesis: FakeKinesis) -> None:
         self.kinesis = kinesis

@@ -1,4 +1,6 @@
-"""Servers with Lambda's API for tests of event source mappings: declared functions, tables with streams, and boto3 clients of both services."""
+"""Servers with Lambda's API for tests of event source mappings: declared functions, tables with streams,
+and boto3 clients of both services.
+"""
 
 from typing import Any
 

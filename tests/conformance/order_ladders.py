@@ -246,7 +246,8 @@ QUERY_BY_CONDITIONS: list[list[Fault]] = [
     [
         CAPACITY,
         Fault(
-            "mixing", {"FilterExpression": "attribute_exists(a)", "QueryFilter": {"a": EQUALS}},
+            "mixing",
+            {"FilterExpression": "attribute_exists(a)", "QueryFilter": {"a": EQUALS}},
             "Non-expression parameters: {QueryFilter} Expression parameters: {FilterExpression}",
         ),
         Fault(
@@ -257,7 +258,8 @@ QUERY_BY_CONDITIONS: list[list[Fault]] = [
         ATTRIBUTES_REPEATED,
         START_VALUES,
         Fault(
-            "Either", {"KeyConditions": None},
+            "Either",
+            {"KeyConditions": None},
             "Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.",
         ),
         NO_TABLE,
@@ -273,7 +275,8 @@ QUERY_BY_CONDITIONS: list[list[Fault]] = [
     [
         START_VALUES,
         Fault(
-            "Either", {"KeyConditions": None, "FilterExpression": "a ="},
+            "Either",
+            {"KeyConditions": None, "FilterExpression": "a ="},
             "Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.",
             with_next={"KeyConditions": None},
         ),
@@ -287,10 +290,12 @@ QUERY_BY_CONDITIONS: list[list[Fault]] = [
     ],
     [
         CAPACITY,
-        Fault("unknown operators", {"KeyConditions": {"pk": {"ComparisonOperator": "IS"}}}, "Invalid comparison operator"),
+        Fault(
+            "unknown operators", {"KeyConditions": {"pk": {"ComparisonOperator": "IS"}}}, "Invalid comparison operator"
+        ),
         ATTRIBUTES_REPEATED,
     ],
-]  # fmt: skip
+]
 
 SCAN_FILTER = Fault(
     "ScanFilter", {"ScanFilter": {"a": {"ComparisonOperator": "EQ", "AttributeValueList": []}}},
@@ -441,18 +446,26 @@ UNTAG_RESOURCE: list[list[Fault]] = [
 NO_TABLE_FOR_BACKUPS = NO_TABLE._replace(message="Table not found: ", code="TableNotFoundException")
 NAMED_BACKUPS: list[list[Fault]] = [*NAMED[:-1], [NO_TABLE_FOR_BACKUPS]]
 INSIGHTS: list[list[Fault]] = [
-    [types({"IndexName": 5}), NAME_REQUIRED, Fault("constraints", {"IndexName": "a;c"}, "at 'indexName' failed to satisfy")],
+    [
+        types({"IndexName": 5}),
+        NAME_REQUIRED,
+        Fault("constraints", {"IndexName": "a;c"}, "at 'indexName' failed to satisfy"),
+    ],
     [NAME_LENGTH, Fault("constraints", {"IndexName": "a;c"}, "at 'indexName' failed to satisfy")],
     [
         PATTERN,
         NO_TABLE_NAMED,
         Fault("index", {"IndexName": "no-index"}, "Index: no-index not found", "ResourceNotFoundException"),
     ],
-]  # fmt: skip
+]
 LIST_BACKUPS: list[list[Fault]] = [
-    [types({"TableName": 5}), NAME_LENGTH, Fault("constraints", {"BackupType": "x"}, "at 'backupType' failed to satisfy")],
+    [
+        types({"TableName": 5}),
+        NAME_LENGTH,
+        Fault("constraints", {"BackupType": "x"}, "at 'backupType' failed to satisfy"),
+    ],
     [types({"TimeRangeLowerBound": "x"}, "STRING_VALUE cannot be converted to Double"), PATTERN],
-]  # fmt: skip
+]
 BAD_TOKEN = Fault("NextToken", {"NextToken": "0123456789abcdef" * 7}, "NextToken is not valid")
 BAD_ARN = Fault("ARN", {"TableArn": "nothing"}, "ARNs must start with 'arn:'")
 MAX_RESULTS = Fault("constraints", {"MaxResults": 101}, "at 'maxResults' failed to satisfy constraint")

@@ -1,4 +1,6 @@
-"""What the tests of PartiQL share: short forms of statements, with `{t}` for the quoted table name, and of their refusals."""
+"""What the tests of PartiQL share: short forms of statements, with `{t}` for the quoted table name,
+and of their refusals.
+"""
 
 from typing import Any
 

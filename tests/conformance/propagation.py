@@ -1,4 +1,5 @@
-"""How does a test read a global index right after a write? It calls `propagated`, because entries of global indexes are written later.
+"""How does a test read a global index right after a write?
+It calls `propagated`, because entries of global indexes are written later.
 
 For the embedded store without a delay it does nothing, so that a late entry fails the test.
 """

@@ -316,7 +316,8 @@ def test_a_missing_table_is_not_found_beside_another(table: DataTable) -> None:
 KEY_OF_A = {"pk": text("a")}
 NAMES_OF_TABLES = (
     "Map keys must satisfy constraint: [Member must have length less than or equal to 255, "
-    "Member must have length greater than or equal to 3, Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+]"
+    "Member must have length greater than or equal to 3, Member must satisfy regular expression pattern: "
+    "[a-zA-Z0-9_.-]+]"
 )
 
 
@@ -338,7 +339,8 @@ NAMES_OF_TABLES = (
             (
                 {name: {"Keys": [KEY_OF_A], "ConsistentRead": True}},
                 (
-                    f"""Value '{{"{name}":{{"Keys":[{{"pk":{{"S":"a"}}}}],"ConsistentRead":true}}}}' at 'requestItems' """
+                    f"""Value '{{"{name}":{{"Keys":[{{"pk":{{"S":"a"}}}}],"ConsistentRead":true}}}}' at """
+                    """'requestItems' """
                     f"failed to satisfy constraint: {NAMES_OF_TABLES}"
                 ),
             )
@@ -355,10 +357,10 @@ def test_names_of_tables_are_told_before_enumerations(table: DataTable) -> None:
     message = table.refusal("BatchGetItem", RequestItems=items, ReturnConsumedCapacity="x")
     echo = """{"abc":{"Keys":[]},"b d":{"Keys":[{"pk":{"M":{"\\"é":{"B":"AA=="},"l":{"L":[]}}}}]}}"""
     assert message == (
-        f"3 validation errors detected: Value '{echo}' at 'requestItems' failed to satisfy constraint: {NAMES_OF_TABLES}; "
-        "Value 'x' at 'returnConsumedCapacity' failed to satisfy constraint: "
-        "Member must satisfy enum value set: [INDEXES, TOTAL, NONE]; "
-        f"Value at 'RequestItems.abc.member.Keys' {LENGTH} greater than or equal to 1"
+        f"3 validation errors detected: Value '{echo}' at 'requestItems' failed to satisfy constraint: "
+        f"{NAMES_OF_TABLES}; Value 'x' at 'returnConsumedCapacity' failed to satisfy constraint: "
+        f"Member must satisfy enum value set: [INDEXES, TOTAL, NONE]; Value at 'RequestItems.abc.member.Keys' {LENGTH} "
+        "greater than or equal to 1"
     )
 
 

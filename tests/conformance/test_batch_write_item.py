@@ -1,4 +1,6 @@
-"""BatchWriteItem: puts and deletes of several tables, checked as a whole before the first is written; figures, refusals."""
+"""BatchWriteItem: puts and deletes of several tables, checked as a whole before the first is written;
+figures, refusals.
+"""
 
 from typing import Any
 
@@ -157,7 +159,10 @@ def test_item_collections_are_told_of_tables_with_local_indexes(table: DataTable
         ({}, "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"),
         (
             put({"pk": text("a")}) | delete({"pk": text("a")}),
-            "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes",
+            (
+                "Supplied AttributeValue has more than one datatypes set, must contain exactly one"
+                " of the supported datatypes"
+            ),
         ),
         (put({}), SCHEMA),
         (put({"a": text("b")}), SCHEMA),
@@ -198,8 +203,9 @@ def test_an_item_is_held_against_its_greatest_size(table: DataTable) -> None:
         (
             {"l": text("")},
             (
-                f"{NOT_VALID}A value specified for a secondary index key is not supported. The AttributeValue for a key "
-                "attribute cannot contain an empty string value. IndexName: local, IndexKey: l"
+                f"{NOT_VALID}A value specified for a secondary index key is not supported. "
+                "The AttributeValue for a key attribute cannot contain an empty string value. IndexName: "
+                "local, IndexKey: l"
             ),
         ),
     ],
@@ -248,7 +254,8 @@ LISTS = (
 )
 NAMES = (
     "Map keys must satisfy constraint: [Member must have length less than or equal to 255, "
-    "Member must have length greater than or equal to 3, Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+]"
+    "Member must have length greater than or equal to 3, Member must satisfy regular expression pattern: "
+    "[a-zA-Z0-9_.-]+]"
 )
 
 
@@ -285,8 +292,8 @@ def test_too_long_a_list_is_told_with_all_that_it_holds(table: DataTable) -> Non
             (
                 {name: [{}]},
                 (
-                    f"{ONE_ERROR}Value '{{{name}=[WriteRequest(putRequest=null, deleteRequest=null)]}}' at 'requestItems' "
-                    f"failed to satisfy constraint: {NAMES}"
+                    f"{ONE_ERROR}Value '{{{name}=[WriteRequest(putRequest=null, deleteRequest=null)]}}' at "
+                    f"'requestItems' failed to satisfy constraint: {NAMES}"
                 ),
             )
             for name in ("a", "ab", "x" * 256, "x" * 1025)
@@ -320,7 +327,10 @@ CAPACITY_UNKNOWN = (
     "Value 'x' at 'returnConsumedCapacity' failed to satisfy constraint: "
     "Member must satisfy enum value set: [INDEXES, TOTAL, NONE]"
 )
-METRICS_UNKNOWN = "Value 'y' at 'returnItemCollectionMetrics' failed to satisfy constraint: Member must satisfy enum value set: [SIZE, NONE]"
+METRICS_UNKNOWN = (
+    "Value 'y' at 'returnItemCollectionMetrics' failed to satisfy constraint: Member must satisfy enum value set:"
+    " [SIZE, NONE]"
+)
 BOTH_ENUMERATIONS = f"2 validation errors detected: {CAPACITY_UNKNOWN}; {METRICS_UNKNOWN}"
 
 

@@ -1,4 +1,5 @@
-"""Expressions of white space only: a syntax error that shows the text as it was sent; only the empty text counts as empty.
+"""Expressions of white space only: a syntax error that shows the text as it was sent;
+only the empty text counts as empty.
 
 Source: service behaviour, captures to 23 October 2026 (observed-2026-11.md 4).
 """

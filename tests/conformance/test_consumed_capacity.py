@@ -79,8 +79,11 @@ def test_sizes_go_by_the_formula(table: DataTable) -> None:
     """Numbers, sets and containers are counted by the item size rules."""
     key = fresh_key()
     values: dict[str, Value] = {
-        "n": number("123456"), "s": {"SS": ["ab", "c"]}, "l": {"L": [number(1), {"M": {"k": {"NULL": True}}}]}, "t": {"BOOL": True},
-    }  # fmt: skip
+        "n": number("123456"),
+        "s": {"SS": ["ab", "c"]},
+        "l": {"L": [number(1), {"M": {"k": {"NULL": True}}}]},
+        "t": {"BOOL": True},
+    }
     known = 2 + len(key["pk"]["S"]) + (1 + 4) + (1 + 3) + (1 + 3 + (1 + 2) + (1 + 3 + (1 + 1 + 1))) + (1 + 1)
     rest = 1024 - known - 1
     assert consumed(table, "PutItem", Item=key | values | {"x": text("x" * rest)}) == 1
@@ -123,9 +126,13 @@ def test_empty_pages_cost_the_least(raw: RawClient) -> None:
 def requests() -> dict[str, dict[str, Any]]:
     key = fresh_key()
     return {
-        "PutItem": {"Item": key}, "GetItem": {"Key": key}, "UpdateItem": {"Key": key}, "DeleteItem": {"Key": key}, "Scan": {"Limit": 1},
+        "PutItem": {"Item": key},
+        "GetItem": {"Key": key},
+        "UpdateItem": {"Key": key},
+        "DeleteItem": {"Key": key},
+        "Scan": {"Limit": 1},
         "Query": {"KeyConditionExpression": "pk = :pk", "ExpressionAttributeValues": {":pk": key["pk"]}},
-    }  # fmt: skip
+    }
 
 
 def test_shapes(table: DataTable) -> None:
@@ -188,8 +195,8 @@ def test_collections_are_measured_only_with_local_indexes(table: DataTable, with
 @pytest.mark.parametrize("operation", ["PutItem", "UpdateItem", "DeleteItem"])
 def test_another_measure_is_refused(table: DataTable, operation: str) -> None:
     assert table.refusal(operation, ReturnItemCollectionMetrics="x", **requests()[operation]) == (
-        "1 validation error detected: Value 'x' at 'returnItemCollectionMetrics' failed to satisfy constraint: Member must"
-        " satisfy enum value set: [SIZE, NONE]"
+        "1 validation error detected: Value 'x' at 'returnItemCollectionMetrics' failed to satisfy constraint:"
+        " Member must satisfy enum value set: [SIZE, NONE]"
     )
 
 
@@ -198,9 +205,12 @@ def several(name: str, key: Item, token: str) -> dict[str, dict[str, Any]]:
     return {
         "BatchWriteItem": {"RequestItems": {name: [{"PutRequest": {"Item": key}}]}},
         "BatchGetItem": {"RequestItems": {name: {"Keys": [key]}}},
-        "TransactWriteItems": {"TransactItems": [{"Put": {"TableName": name, "Item": key}}], "ClientRequestToken": token},
+        "TransactWriteItems": {
+            "TransactItems": [{"Put": {"TableName": name, "Item": key}}],
+            "ClientRequestToken": token,
+        },
         "TransactGetItems": {"TransactItems": [{"Get": {"TableName": name, "Key": key}}]},
-    }  # fmt: skip
+    }
 
 
 def test_figures_name_a_table_as_the_request_does(with_local_index: DataTable) -> None:

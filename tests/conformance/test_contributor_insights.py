@@ -1,4 +1,6 @@
-"""Contributor Insights as a whole: switched on, a hot key is found with the units that its requests have reported, and switched off again."""
+"""Contributor Insights as a whole: switched on, a hot key is found with the units that its requests have
+reported, and switched off again.
+"""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -31,7 +33,9 @@ def cloudwatch(endpoint: str) -> Any:
 
 @pytest.fixture
 def name(client: Any) -> Iterator[str]:
-    """A table with a global index, of which nothing is watched yet. It is deleted at the end, because other tests list all that is watched."""
+    """A table with a global index, of which nothing is watched yet.
+    It is deleted at the end, because other tests list all that is watched.
+    """
     name = fresh_name()
     client.create_table(
         **create_request(

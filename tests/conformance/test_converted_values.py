@@ -1,4 +1,5 @@
-"""Requests with truth values given as words, with numbers that are cut, or without a required member: the older layer words their faults.
+"""Requests with truth values given as words, with numbers that are cut, or without a required member:
+the older layer words their faults.
 
 Source: service behaviour, captures to 23 October 2026 (observed-2026-11.md 4 and 5).
 """
@@ -42,9 +43,9 @@ def test_other_faults_beside_a_word_are_in_the_older_wording(table: DataTable, o
     )
     faulty["ReturnConsumedCapacity"] = "x"
     assert table.refusal(operation, **own, **faulty, ReturnValues="y") == (
-        "2 validation errors detected: Value 'x' at 'returnConsumedCapacity' failed to satisfy constraint: Member must satisfy"
-        " enum value set: [INDEXES, TOTAL, NONE]; Value 'y' at 'returnValues' failed to satisfy constraint: Member must"
-        " satisfy enum value set: [ALL_NEW, UPDATED_OLD, ALL_OLD, NONE, UPDATED_NEW]"
+        "2 validation errors detected: Value 'x' at 'returnConsumedCapacity' failed to satisfy constraint:"
+        " Member must satisfy enum value set: [INDEXES, TOTAL, NONE]; Value 'y' at 'returnValues' failed to satisfy"
+        " constraint: Member must satisfy enum value set: [ALL_NEW, UPDATED_OLD, ALL_OLD, NONE, UPDATED_NEW]"
     )
 
 
@@ -53,7 +54,10 @@ def test_reads_with_a_word_or_a_cut_number_are_in_the_older_wording(table: DataT
     bad = {"FilterExpression": "a = :a", "ExpressionAttributeValues": {":a": {"N": ""}, ":pk": text("a")}}
     if operation == "Query":
         bad["KeyConditionExpression"] = "pk = :pk"
-    older = "ExpressionAttributeValues contains invalid value: The parameter cannot be converted to a numeric value for key :a"
+    older = (
+        "ExpressionAttributeValues contains invalid value: The parameter cannot be converted to"
+        " a numeric value for key :a"
+    )
     assert table.refusal(operation, **bad) == "The parameter cannot be converted to a numeric value: "
     assert table.refusal(operation, **bad, Limit=1.5) == older
     assert table.refusal(operation, **bad, Limit=1.0) == "The parameter cannot be converted to a numeric value: "
@@ -95,10 +99,10 @@ def test_what_is_no_truth_value(table: DataTable, value: Any, message: str | Non
 
 def test_a_query_without_its_table_gets_the_older_list(raw: RawClient) -> None:
     assert validation(raw, "Query", {"Limit": 0, "Select": "X"}) == (
-        "3 validation errors detected: Value 'X' at 'select' failed to satisfy constraint: Member must satisfy enum value set:"
-        " [SPECIFIC_ATTRIBUTES, COUNT, ALL_ATTRIBUTES, ALL_PROJECTED_ATTRIBUTES]; Value null at 'tableName' failed to satisfy"
-        " constraint: Member must not be null; Value '0' at 'limit' failed to satisfy constraint: Member must have value greater"
-        " than or equal to 1"
+        "3 validation errors detected: Value 'X' at 'select' failed to satisfy constraint:"
+        " Member must satisfy enum value set: [SPECIFIC_ATTRIBUTES, COUNT, ALL_ATTRIBUTES, ALL_PROJECTED_ATTRIBUTES];"
+        " Value null at 'tableName' failed to satisfy constraint: Member must not be null;"
+        " Value '0' at 'limit' failed to satisfy constraint: Member must have value greater than or equal to 1"
     )
     unknown = {
         "KeyConditions": {"a": {"ComparisonOperator": "eq"}, "b": {}},

@@ -138,21 +138,30 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
     "little warm throughput, on demand": (
         {"WarmThroughput": {"ReadUnitsPerSecond": 11_999}},
         INVALID
-        + "Requested ReadUnitsPerSecond for WarmThroughput for table is lower than initial throughput for OnDemand. See: "
+        + (
+            "Requested ReadUnitsPerSecond for WarmThroughput for table is lower than initial throughput for OnDemand."
+            " See: "
+        )
         + "https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html"
         + "#on-demand-capacity-mode-initial",
     ),
     "warm throughput of an index below nothing": (
         {"GlobalSecondaryIndexes": [index("ggg", WarmThroughput={"WriteUnitsPerSecond": -1})]},
         INVALID
-        + "Requested WriteUnitsPerSecond for WarmThroughput for index ggg is lower than initial throughput for OnDemand. "
+        + (
+            "Requested WriteUnitsPerSecond for WarmThroughput for index ggg is lower than initial"
+            " throughput for OnDemand. "
+        )
         + "See: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html"
         + "#on-demand-capacity-mode-initial",
     ),
     "little warm throughput, provisioned": (
         PROVISIONED | {"WarmThroughput": {"ReadUnitsPerSecond": 0}},
         INVALID
-        + "Requested ReadUnitsPerSecond for WarmThroughput for table is lower than ReadCapacityUnits of ProvisionedThroughput",
+        + (
+            "Requested ReadUnitsPerSecond for WarmThroughput for table is lower than"
+            " ReadCapacityUnits of ProvisionedThroughput"
+        ),
     ),
     "one of two keys undefined": (
         {"KeySchema": keys("id", "at")},
@@ -170,7 +179,10 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
     "a definition too many": (
         {"AttributeDefinitions": definitions("id", "at")},
         INVALID
-        + "Number of attributes in KeySchema does not exactly match number of attributes defined in AttributeDefinitions",
+        + (
+            "Number of attributes in KeySchema does not exactly match number of attributes"
+            " defined in AttributeDefinitions"
+        ),
     ),
     "a definition too many, with indexes": (
         {
@@ -224,7 +236,10 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
             "GlobalSecondaryIndexes": [index("ggg", "user")],
         },
         INVALID
-        + "Some index key attributes are not defined in AttributeDefinitions. Keys: [user], AttributeDefinitions: [id, at]",
+        + (
+            "Some index key attributes are not defined in AttributeDefinitions. Keys: [user], AttributeDefinitions:"
+            " [id, at]"
+        ),
     ),
     "too many indexes of both kinds": (
         BOTH
@@ -464,8 +479,8 @@ def test_keys_of_a_global_index_are_ordered_and_different(raw: RawClient) -> Non
         (
             {"SSESpecification": {"Enabled": True, "SSEType": "KMS", "KMSMasterKeyId": ""}},
             (
-                "1 validation error detected: Value '' at 'sSESpecification.kMSMasterKeyId' failed to satisfy constraint: "
-                "Member must have length greater than or equal to 1"
+                "1 validation error detected: Value '' at 'sSESpecification.kMSMasterKeyId' failed to satisfy "
+                "constraint: Member must have length greater than or equal to 1"
             ),
         ),
         (

@@ -73,10 +73,15 @@ def test_values_that_only_an_update_returns_are_refused_after_other_member_error
     bad_key: Item = {"a": {"SS": []}}
     assert table.refusal("DeleteItem", Key=bad_key, ReturnValues=wanted) == ENVELOPE + refused
     assert table.refusal("DeleteItem", TableName="ab", Key=bad_key, ReturnValues=wanted) == (
-        "2 validation errors detected: Value 'ab' at 'tableName' failed to satisfy constraint: Member must have length greater"
-        " than or equal to 3; " + refused
+        (
+            "2 validation errors detected: Value 'ab' at 'tableName' failed to satisfy constraint:"
+            " Member must have length greater than or equal to 3; "
+        )
+        + refused
     )
-    assert table.refusal("DeleteItem", Key=bad_key, ReturnValues="x").startswith(ENVELOPE + "Failed to satisfy")  # type: ignore[union-attr]
+    assert table.refusal("DeleteItem", Key=bad_key, ReturnValues="x").startswith(  # type: ignore[union-attr]
+        ENVELOPE + "Failed to satisfy"
+    )
 
 
 def test_the_older_layer_refuses_them_alone(table: DataTable) -> None:

@@ -1,4 +1,6 @@
-"""DescribeKinesisStreamingDestination: a table without destinations; what it says of others is in the tests of the other operations."""
+"""DescribeKinesisStreamingDestination: a table without destinations;
+what it says of others is in the tests of the other operations.
+"""
 
 from typing import Any
 

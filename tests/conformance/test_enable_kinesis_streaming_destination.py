@@ -146,8 +146,8 @@ def test_constraints(raw: RawClient) -> None:
     assert found is not None
     assert found.startswith("2 validation errors detected: ")
     assert (
-        "Value 'SECOND' at 'enableKinesisStreamingConfiguration.approximateCreationDateTimePrecision' failed to satisfy "
-        "constraint: Member must satisfy enum value set: [MILLISECOND, MICROSECOND]"
+        "Value 'SECOND' at 'enableKinesisStreamingConfiguration.approximateCreationDateTimePrecision' failed to "
+        "satisfy constraint: Member must satisfy enum value set: [MILLISECOND, MICROSECOND]"
     ) in found
     assert "at 'streamArn' failed to satisfy constraint: Member must have length less than or equal to 1024" in found
     assert validation(raw, ENABLE, {"StreamArn": STREAM}) == (
@@ -165,6 +165,7 @@ def test_without_a_kinesis(raw: RawClient, endpoint: str) -> None:
     name = fresh_name()
     raw("CreateTable", create_request(name))
     assert validation(raw, ENABLE, {"TableName": name, "StreamArn": STREAM}) == (
-        "Hashrange has no Kinesis to send changes to. Start it with --kinesis-endpoint URL, such as that of kinesis-local."
+        "Hashrange has no Kinesis to send changes to. Start it with --kinesis-endpoint URL, such"
+        " as that of kinesis-local."
     )
     assert raw("DescribeKinesisStreamingDestination", {"TableName": name}).json()["KinesisDataStreamDestinations"] == []

@@ -1,4 +1,6 @@
-"""Create, get, list, update and delete event source mappings, and their tags: replies, defaults, refusals and what must not be changed."""
+"""Create, get, list, update and delete event source mappings, and their tags: replies, defaults,
+refusals and what must not be changed.
+"""
 
 import json
 import re
@@ -36,7 +38,10 @@ def refused(call: Callable[..., Any], *arguments: Any, **members: Any) -> tuple[
 
 def constraint(value: str, path: str, constraint: str) -> tuple[int, str, str]:
     """The refusal of a value that breaks one constraint."""
-    message = f"1 validation error detected: Value '{value}' at '{path}' failed to satisfy constraint: Member must {constraint}"
+    message = (
+        f"1 validation error detected: Value '{value}' at '{path}' failed to satisfy constraint:"
+        f" Member must {constraint}"
+    )
     return 400, "ValidationException", message
 
 
@@ -166,7 +171,10 @@ def test_a_record_age_below_a_minute_is_refused(server: LambdaServer, age: int) 
     assert refused(server.update, made["UUID"], MaximumRecordAgeInSeconds=age) == (400, INVALID, message)
 
 
-NO_POSITION = "1 validation error detected: Value null at 'startingPosition' failed to satisfy constraint: Member must not be null."
+NO_POSITION = (
+    "1 validation error detected: Value null at 'startingPosition' failed to satisfy constraint:"
+    " Member must not be null."
+)
 
 
 @pytest.mark.parametrize(
@@ -174,25 +182,61 @@ NO_POSITION = "1 validation error detected: Value null at 'startingPosition' fai
     [
         ({"EventSourceArn": None}, INVALID, "Unrecognized event source."),
         ({"StartingPosition": None}, INVALID, NO_POSITION),
-        ({"StartingPositionTimestamp": 1.5}, INVALID, "StartingPositionTimestamp is allowed only with the StartingPosition AT_TIMESTAMP."),
+        (
+            {"StartingPositionTimestamp": 1.5},
+            INVALID,
+            "StartingPositionTimestamp is allowed only with the StartingPosition AT_TIMESTAMP.",
+        ),
         ({"FunctionName": "missing"}, INVALID, "Function does not exist"),
         ({"FunctionName": "first:live"}, INVALID, "Function does not exist"),
         ({"FilterCriteria": {"Filters": [{"Pattern": "{"}]}}, INVALID, "Invalid filter pattern definition."),
         ({"FilterCriteria": {"Filters": [{"Pattern": '{"a": 1}'}]}}, INVALID, "Invalid filter pattern definition."),
-        ({"FilterCriteria": {"Filters": [{"Pattern": r'{"\ud800": ["x"]}'}]}}, INVALID, "Invalid filter pattern definition."),
+        (
+            {"FilterCriteria": {"Filters": [{"Pattern": r'{"\ud800": ["x"]}'}]}},
+            INVALID,
+            "Invalid filter pattern definition.",
+        ),
         ({"FilterCriteria": {"Filters": [{}]}}, INVALID, "Invalid filter pattern definition."),
-        ({"FilterCriteria": {"Filters": [{"Pattern": PATTERN}] * 11}}, INVALID, "A mapping has at most 10 filter patterns."),
-        ({"TumblingWindowInSeconds": 1, "ParallelizationFactor": 2}, INVALID, "With a TumblingWindowInSeconds, the ParallelizationFactor must be 1."),
-        ({"DestinationConfig": {"OnSuccess": {"Destination": QUEUE}}}, INVALID, "Event source mappings have no destination for successful invocations, only OnFailure."),
+        (
+            {"FilterCriteria": {"Filters": [{"Pattern": PATTERN}] * 11}},
+            INVALID,
+            "A mapping has at most 10 filter patterns.",
+        ),
+        (
+            {"TumblingWindowInSeconds": 1, "ParallelizationFactor": 2},
+            INVALID,
+            "With a TumblingWindowInSeconds, the ParallelizationFactor must be 1.",
+        ),
+        (
+            {"DestinationConfig": {"OnSuccess": {"Destination": QUEUE}}},
+            INVALID,
+            "Event source mappings have no destination for successful invocations, only OnFailure.",
+        ),
         ({"Topics": ["t"]}, INVALID, "Unsupported 'topics' parameter for given event source mapping type."),
         ({"Queues": ["q"]}, INVALID, "Unsupported 'queues' parameter for given event source mapping type."),
-        ({"ScalingConfig": {"MaximumConcurrency": 2}}, INVALID, "Unsupported 'scalingConfig' parameter for given event source mapping type."),
-        ({"SourceAccessConfigurations": [{}]}, INVALID, "Unsupported 'sourceAccessConfigurations' parameter for given event source mapping type."),
-        ({"DocumentDBEventSourceConfig": {}}, INVALID, "Unsupported 'documentDBEventSourceConfig' parameter for given event source mapping type."),
-        ({"SelfManagedEventSource": {}, "EventSourceArn": None}, INVALID, "Hashrange serves event source mappings of DynamoDB streams only, not of SelfManagedEventSource"),
+        (
+            {"ScalingConfig": {"MaximumConcurrency": 2}},
+            INVALID,
+            "Unsupported 'scalingConfig' parameter for given event source mapping type.",
+        ),
+        (
+            {"SourceAccessConfigurations": [{}]},
+            INVALID,
+            "Unsupported 'sourceAccessConfigurations' parameter for given event source mapping type.",
+        ),
+        (
+            {"DocumentDBEventSourceConfig": {}},
+            INVALID,
+            "Unsupported 'documentDBEventSourceConfig' parameter for given event source mapping type.",
+        ),
+        (
+            {"SelfManagedEventSource": {}, "EventSourceArn": None},
+            INVALID,
+            "Hashrange serves event source mappings of DynamoDB streams only, not of SelfManagedEventSource",
+        ),
         ({"Tags": {"aws:x": "1"}}, INVALID, "Tag keys starting with 'aws:' are reserved for system use: aws:x"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_mapped_is_refused(
     server: LambdaServer, members: dict[str, Any], code: str, message: str
 ) -> None:
@@ -202,14 +246,37 @@ def test_what_cannot_be_mapped_is_refused(
 @pytest.mark.parametrize(
     ("members", "expected"),
     [
-        ({"FunctionName": None}, (400, "ValidationException", "1 validation error detected: Value null at 'functionName' failed to satisfy constraint: Member must not be null")),
-        ({"StartingPosition": "OLDEST"}, constraint("OLDEST", "startingPosition", "satisfy enum value set: [TRIM_HORIZON, LATEST, AT_TIMESTAMP]")),
-        ({"FunctionResponseTypes": ["All"]}, constraint("All", "functionResponseTypes.1.member", "satisfy enum value set: [ReportBatchItemFailures]")),
-        ({"MetricsConfig": {"Metrics": ["Cost"]}}, constraint("Cost", "metricsConfig.metrics.1.member", "satisfy enum value set: [EventCount, ErrorCount, KafkaMetrics]")),
+        (
+            {"FunctionName": None},
+            (
+                400,
+                "ValidationException",
+                (
+                    "1 validation error detected: Value null at 'functionName' failed to satisfy constraint:"
+                    " Member must not be null"
+                ),
+            ),
+        ),
+        (
+            {"StartingPosition": "OLDEST"},
+            constraint("OLDEST", "startingPosition", "satisfy enum value set: [TRIM_HORIZON, LATEST, AT_TIMESTAMP]"),
+        ),
+        (
+            {"FunctionResponseTypes": ["All"]},
+            constraint("All", "functionResponseTypes.1.member", "satisfy enum value set: [ReportBatchItemFailures]"),
+        ),
+        (
+            {"MetricsConfig": {"Metrics": ["Cost"]}},
+            constraint(
+                "Cost",
+                "metricsConfig.metrics.1.member",
+                "satisfy enum value set: [EventCount, ErrorCount, KafkaMetrics]",
+            ),
+        ),
         ({"BatchSize": "many"}, (400, "SerializationException", "STRING_VALUE cannot be converted to Integer")),
         ({"Enabled": "perhaps"}, (400, "SerializationException", "Unexpected token received from parser")),
     ],
-)  # fmt: skip
+)
 def test_constraints_and_types_come_first(
     server: LambdaServer, members: dict[str, Any], expected: tuple[int, str, str]
 ) -> None:
@@ -223,7 +290,10 @@ def test_constraints_and_types_come_first(
 def test_a_text_that_is_no_arn_breaks_a_constraint(server: LambdaServer, arn: str) -> None:
     status, code, message = refused(server.create, EventSourceArn=arn)
     assert (status, code) == (400, "ValidationException")
-    start = f"1 validation error detected: Value '{arn}' at 'eventSourceArn' failed to satisfy constraint: Member must satisfy regular expression pattern: arn:"
+    start = (
+        f"1 validation error detected: Value '{arn}' at 'eventSourceArn' failed to satisfy constraint:"
+        " Member must satisfy regular expression pattern: arn:"
+    )
     assert message.startswith(start)
 
 
@@ -318,7 +388,8 @@ def test_a_stream_and_a_function_have_one_mapping(server: LambdaServer, again: s
     made = server.create(EventSourceArn=stream, FunctionName="first")
     name = again.rpartition(":function:")[2]
     message = (
-        f'The event source arn (" {stream} ") and function (" {name} ") provided mapping already exists. Please update or '
+        f'The event source arn (" {stream} ") and function (" {name} ") provided mapping already exists. '
+        "Please update or "
         f"delete the existing mapping with UUID {made['UUID']}"
     )
     told = refused(server.create, EventSourceArn=stream, FunctionName=again)
@@ -333,14 +404,38 @@ def test_a_stream_and_a_function_have_one_mapping(server: LambdaServer, again: s
     [
         ({"EventSourceArn": None}, {"StartingPosition": None}, "Unrecognized event source."),
         ({"StartingPosition": None}, {"MaximumRecordAgeInSeconds": 1}, NO_POSITION),
-        ({"Topics": ["t"]}, {"MaximumRecordAgeInSeconds": 1}, "Unsupported 'topics' parameter for given event source mapping type."),
-        ({"FilterCriteria": {"Filters": [{}]}}, {"DestinationConfig": {"OnFailure": {"Destination": "kafka://t"}}}, "Invalid filter pattern definition."),
-        ({"DestinationConfig": {"OnSuccess": {"Destination": QUEUE}}}, {"Tags": {"aws:x": "1"}}, "Event source mappings have no destination for successful invocations, only OnFailure."),
-        ({"Tags": {"aws:x": "1"}}, {"EventSourceArn": "arn:aws:dynamodb:us-east-1:000000000000:table/t/stream/x"}, "Tag keys starting with 'aws:' are reserved for system use: aws:x"),
-        ({"EventSourceArn": "arn:aws:dynamodb:us-east-1:000000000000:table/t/stream/x"}, {"FunctionName": "missing"}, "Stream not found: arn:aws:dynamodb:us-east-1:000000000000:table/t/stream/x"),
-        ({"FunctionName": "missing"}, {"TumblingWindowInSeconds": 1, "ParallelizationFactor": 2}, "Function does not exist"),
+        (
+            {"Topics": ["t"]},
+            {"MaximumRecordAgeInSeconds": 1},
+            "Unsupported 'topics' parameter for given event source mapping type.",
+        ),
+        (
+            {"FilterCriteria": {"Filters": [{}]}},
+            {"DestinationConfig": {"OnFailure": {"Destination": "kafka://t"}}},
+            "Invalid filter pattern definition.",
+        ),
+        (
+            {"DestinationConfig": {"OnSuccess": {"Destination": QUEUE}}},
+            {"Tags": {"aws:x": "1"}},
+            "Event source mappings have no destination for successful invocations, only OnFailure.",
+        ),
+        (
+            {"Tags": {"aws:x": "1"}},
+            {"EventSourceArn": "arn:aws:dynamodb:us-east-1:000000000000:table/t/stream/x"},
+            "Tag keys starting with 'aws:' are reserved for system use: aws:x",
+        ),
+        (
+            {"EventSourceArn": "arn:aws:dynamodb:us-east-1:000000000000:table/t/stream/x"},
+            {"FunctionName": "missing"},
+            "Stream not found: arn:aws:dynamodb:us-east-1:000000000000:table/t/stream/x",
+        ),
+        (
+            {"FunctionName": "missing"},
+            {"TumblingWindowInSeconds": 1, "ParallelizationFactor": 2},
+            "Function does not exist",
+        ),
     ],
-)  # fmt: skip
+)
 def test_of_two_faults_the_first_in_order_is_reported(
     server: LambdaServer, first: dict[str, Any], second: dict[str, Any], message: str
 ) -> None:
@@ -477,9 +572,9 @@ def test_an_update_may_name_another_function(server: LambdaServer) -> None:
     told = refused(server.update, second["UUID"], FunctionName="second")
     assert told[:2] == (409, "ResourceConflictException")
     assert (
-        f'function (" second ") provided mapping already exists. Please update or delete the existing mapping with UUID {first["UUID"]}'
-        in told[2]
-    )
+        'function (" second ") provided mapping already exists. Please update or delete the existing mapping'
+        f" with UUID {first['UUID']}"
+    ) in told[2]
     assert refused(server.update, second["UUID"], FunctionName="missing") == (400, INVALID, "Function does not exist")
     assert server.update(second["UUID"], FunctionName="first:$LATEST")["State"] == "Updating"
 

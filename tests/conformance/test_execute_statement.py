@@ -138,9 +138,13 @@ def test_a_missing_item_is_deleted_whatever_its_conditions(table: DataTable) -> 
         ("REMOVE m.x", {"m": {"M": {"x": number(0)}}}, None),
         ("REMOVE n", {"n": number(7)}, None),
         ("REMOVE n SET x = 1", {"n": number(7)}, {"x": number(1)}),
-        ("SET n = 8 REMOVE tags[0]", {"n": number(7), "tags": {"L": [text("a")]}}, {"n": number(8), "tags": {"L": [text("b")]}}),
+        (
+            "SET n = 8 REMOVE tags[0]",
+            {"n": number(7), "tags": {"L": [text("a")]}},
+            {"n": number(8), "tags": {"L": [text("b")]}},
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_was_modified_is_what_stands_at_the_targets(table: DataTable, clauses: str, old: Any, new: Any) -> None:
     item = {
         "tags": {"L": [text("a"), text("b"), text("c")]}, "n": number(7),
@@ -179,9 +183,17 @@ def test_further_conditions_on_a_key_are_conditions_of_a_write(sorted_table: Dat
 # --- types and truths -------------------------------------------------------------------------------
 
 VALUES: dict[str, Value] = {
-    "s": text("x"), "n": number(1), "b": {"B": "eA=="}, "t": {"BOOL": True}, "z": {"NULL": True}, "l": {"L": [number(1)]},
-    "m": {"M": {"x": text("x")}}, "ss": {"SS": ["a"]}, "ns": {"NS": ["1"]}, "bs": {"BS": ["eA=="]},
-}  # fmt: skip
+    "s": text("x"),
+    "n": number(1),
+    "b": {"B": "eA=="},
+    "t": {"BOOL": True},
+    "z": {"NULL": True},
+    "l": {"L": [number(1)]},
+    "m": {"M": {"x": text("x")}},
+    "ss": {"SS": ["a"]},
+    "ns": {"NS": ["1"]},
+    "bs": {"BS": ["eA=="]},
+}
 
 
 @pytest.mark.parametrize(

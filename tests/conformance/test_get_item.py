@@ -72,8 +72,8 @@ def test_attributes_by_name(table: DataTable, document: Item) -> None:
         INVALID + "Duplicate value in attribute name: a"
     )
     assert table.refusal("GetItem", Key=document, AttributesToGet=[]) == (
-        "1 validation error detected: Value '[]' at 'attributesToGet' failed to satisfy constraint: Member must have length"
-        " greater than or equal to 1"
+        "1 validation error detected: Value '[]' at 'attributesToGet' failed to satisfy constraint:"
+        " Member must have length greater than or equal to 1"
     )
 
 
@@ -92,17 +92,27 @@ def test_attributes_by_name(table: DataTable, document: Item) -> None:
         ("a, Size", PREFIX + "Attribute name is a reserved keyword; reserved keyword: Size"),
         ("a.size", PREFIX + "Attribute name is a reserved keyword; reserved keyword: size"),
         ("#a", PREFIX + "An expression attribute name used in the document path is not defined; attribute name: #a"),
-        ("a, a", PREFIX + "Two document paths overlap with each other; must remove or rewrite one of these paths; path one: [a],"
-         " path two: [a]"),
-        ("a.b[1], a", PREFIX + "Two document paths overlap with each other; must remove or rewrite one of these paths;"
-         " path one: [a, b, [1]], path two: [a]"),
-        ("a.b, a[0]", PREFIX + "Two document paths conflict with each other; must remove or rewrite one of these paths;"
-         " path one: [a, b], path two: [a, [0]]"),
+        (
+            "a, a",
+            PREFIX
+            + "Two document paths overlap with each other; must remove or rewrite one of these paths; path one: [a],"
+            " path two: [a]",
+        ),
+        (
+            "a.b[1], a",
+            PREFIX + "Two document paths overlap with each other; must remove or rewrite one of these paths;"
+            " path one: [a, b, [1]], path two: [a]",
+        ),
+        (
+            "a.b, a[0]",
+            PREFIX + "Two document paths conflict with each other; must remove or rewrite one of these paths;"
+            " path one: [a, b], path two: [a, [0]]",
+        ),
         ("a" * 4097, PREFIX + "Expression size has exceeded the maximum allowed size; expression size: 4097"),
         ("a" + ".b" * 33, PREFIX + "The document path has too many nesting levels; nesting levels: 33"),
         ("a[99999999999]", PREFIX + "List index is not within the allowable range; index: [99999999999]"),
     ],
-)  # fmt: skip
+)
 def test_a_bad_projection_is_refused(table: DataTable, expression: str, message: str) -> None:
     assert table.refusal("GetItem", Key=fresh_key(), ProjectionExpression=expression) == message
 
@@ -131,8 +141,8 @@ def test_longest_and_deepest_projections(table: DataTable) -> None:
         (
             {"ProjectionExpression": "a", "AttributesToGet": ["a"]},
             (
-                "Can not use both expression and non-expression parameters in the same request: Non-expression parameters:"
-                " {AttributesToGet} Expression parameters: {ProjectionExpression}"
+                "Can not use both expression and non-expression parameters in the same request:"
+                " Non-expression parameters: {AttributesToGet} Expression parameters: {ProjectionExpression}"
             ),
         ),
     ],
@@ -145,11 +155,17 @@ def test_parameters_that_do_not_fit_together(table: DataTable, members: dict[str
 @pytest.mark.parametrize(
     "key",
     [
-        {}, {"pk": text("a")}, {"sk": text("a")}, {"pk": text("a"), "sk": text("a"), "x": text("a")},
-        {"pk": text("a"), "other": text("a")}, {"pk": text("a"), "sk": number(1)}, {"pk": {"SS": ["a"]}, "sk": text("a")},
-        {"pk": {"NULL": True}, "sk": text("a")}, {"pk": text(""), "sk": number(1)},
+        {},
+        {"pk": text("a")},
+        {"sk": text("a")},
+        {"pk": text("a"), "sk": text("a"), "x": text("a")},
+        {"pk": text("a"), "other": text("a")},
+        {"pk": text("a"), "sk": number(1)},
+        {"pk": {"SS": ["a"]}, "sk": text("a")},
+        {"pk": {"NULL": True}, "sk": text("a")},
+        {"pk": text(""), "sk": number(1)},
     ],
-)  # fmt: skip
+)
 def test_a_key_fits_the_schema_exactly(sorted_table: DataTable, operation: str, key: Item) -> None:
     assert sorted_table.refusal(operation, Key=key) == SCHEMA
 
@@ -174,8 +190,9 @@ def test_a_table_must_exist(table: DataTable, name: str) -> None:
 def test_constraints_of_members(raw: RawClient) -> None:
     reply = raw("GetItem", {"TableName": "a&b", "ReturnConsumedCapacity": "ALL", "AttributesToGet": []})
     assert reply.json()["message"] == (
-        "4 validation errors detected: Value 'ALL' at 'returnConsumedCapacity' failed to satisfy constraint: Member must satisfy"
-        " enum value set: [INDEXES, TOTAL, NONE]; Value '[]' at 'attributesToGet' failed to satisfy constraint: Member must have"
-        " length greater than or equal to 1; Value 'a&b' at 'tableName' failed to satisfy constraint: Member must satisfy regular"
-        " expression pattern: [a-zA-Z0-9_.-]+; Value null at 'key' failed to satisfy constraint: Member must not be null"
+        "4 validation errors detected: Value 'ALL' at 'returnConsumedCapacity' failed to satisfy constraint:"
+        " Member must satisfy enum value set: [INDEXES, TOTAL, NONE]; Value '[]' at 'attributesToGet' failed to"
+        " satisfy constraint: Member must have length greater than or equal to 1;"
+        " Value 'a&b' at 'tableName' failed to satisfy constraint: Member must satisfy regular expression pattern:"
+        " [a-zA-Z0-9_.-]+; Value null at 'key' failed to satisfy constraint: Member must not be null"
     )

@@ -88,9 +88,9 @@ def test_what_a_type_asks_for(filled: StreamTable, shard: str) -> None:
         assert refusal(ShardIteratorType="AT_SEQUENCE_NUMBER", SequenceNumber=wrong) == IMPOSSIBLE
     assert "'sequenceNumber' failed" in refusal(ShardIteratorType="AT_SEQUENCE_NUMBER", SequenceNumber="1")
     assert (
-        "Member must satisfy enum value set: [AT_SEQUENCE_NUMBER, AFTER_SEQUENCE_NUMBER, TRIM_HORIZON, LATEST, AT_TIMESTAMP]"
-        in refusal(ShardIteratorType="NEWEST")
-    )
+        "Member must satisfy enum value set: [AT_SEQUENCE_NUMBER, AFTER_SEQUENCE_NUMBER,"
+        " TRIM_HORIZON, LATEST, AT_TIMESTAMP]"
+    ) in refusal(ShardIteratorType="NEWEST")
 
 
 def test_numbers_of_a_day_ago_are_trimmed(filled: StreamTable, shard: str) -> None:

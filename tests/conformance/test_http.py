@@ -39,9 +39,15 @@ def test_errors_carry_the_same_headers(raw: RawClient) -> None:
     assert int(reply.headers["x-amz-crc32"]) == zlib.crc32(reply.body)
 
 
-@pytest.mark.parametrize(("method", "content_type"), [
-    ("PUT", "application/json"), ("DELETE", "application/json"), ("POST", "text/plain"), ("POST", "application/x-amz-json-1.1"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("method", "content_type"),
+    [
+        ("PUT", "application/json"),
+        ("DELETE", "application/json"),
+        ("POST", "text/plain"),
+        ("POST", "application/x-amz-json-1.1"),
+    ],
+)
 def test_other_methods_and_content_types_are_not_found(raw: RawClient, method: str, content_type: str) -> None:
     reply = raw("ListTables", {}, {"Content-Type": content_type}, method=method)
     assert (reply.status, reply.body) == (404, b"<UnknownOperationException/>\n")

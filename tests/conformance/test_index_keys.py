@@ -1,4 +1,6 @@
-"""Keys of secondary indexes in writes: absent or valid; wrong types, empty and long ones are refused before any index is read."""
+"""Keys of secondary indexes in writes: absent or valid; wrong types, empty and long ones are
+refused before any index is read.
+"""
 
 import base64
 from typing import Any
@@ -90,13 +92,14 @@ def test_index_keys_are_not_empty(indexed: DataTable) -> None:
     for name, value, noun, index in (("g", text(""), "string", "global"), ("b", {"B": ""}, "binary", "local")):
         start = "One or more parameter values are not valid. "
         assert indexed.refusal("PutItem", Item=key | {name: value}) == (
-            f"{start}A value specified for a secondary index key is not supported. The AttributeValue for a key attribute"
-            f" cannot contain an empty {noun} value. IndexName: {index}, IndexKey: {name}"
+            f"{start}A value specified for a secondary index key is not supported."
+            f" The AttributeValue for a key attribute cannot contain an empty {noun} value. IndexName:"
+            f" {index}, IndexKey: {name}"
         )
         members: dict[str, Any] = {"UpdateExpression": f"SET {name} = :v", "ExpressionAttributeValues": {":v": value}}
         assert indexed.refusal("UpdateItem", Key=key, **members) == (
-            f"{start}The update expression attempted to update a secondary index key to a value that is not supported. The"
-            f" AttributeValue for a key attribute cannot contain an empty {noun} value."
+            f"{start}The update expression attempted to update a secondary index key to a value that is not supported."
+            f" The AttributeValue for a key attribute cannot contain an empty {noun} value."
         )
 
 

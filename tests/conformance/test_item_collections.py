@@ -1,6 +1,7 @@
 """The size limit of item collections in tables with local indexes, to the byte, for every kind of write.
 
-The server of this file has a limit of 1,000 bytes instead of 10 GB, so these tests run only against a server that they start.
+The server of this file has a limit of 1,000 bytes instead of 10 GB, so these tests run only
+against a server that they start.
 """
 
 from collections.abc import Iterator

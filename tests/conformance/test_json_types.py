@@ -1,4 +1,6 @@
-"""JSON types of request members: which are refused, which lenient forms are accepted, and how faults of members are reported."""
+"""JSON types of request members: which are refused, which lenient forms are accepted,
+and how faults of members are reported.
+"""
 
 import json
 from typing import Any
@@ -88,7 +90,10 @@ INDEX = (
     b'{"ReadCapacityUnits":1,"WriteCapacityUnits":%b}}}]}'
 )
 STATEMENT = b'{"Statement":"SELECT * FROM \\"json-types\\"","Limit":%b}'
-QUERY = b'{"TableName":"json-types","KeyConditions":{"pk":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"a"}]}},"Limit":%b}'
+QUERY = (
+    b'{"TableName":"json-types","KeyConditions":{"pk":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"a"}]}},'
+    b'"Limit":%b}'
+)
 RANGES: list[tuple[str, bytes, str]] = [
     ("Scan", b'{"TableName":"json-types","Limit":%b}', "Integer"),
     ("Scan", b'{"TableName":"json-types","Segment":0,"TotalSegments":%b}', "Integer"),

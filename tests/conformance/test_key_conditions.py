@@ -1,4 +1,6 @@
-"""KeyConditions, the legacy form of the key condition: combined with expressions, and for indexes with several key attributes."""
+"""KeyConditions, the legacy form of the key condition: combined with expressions,
+and for indexes with several key attributes.
+"""
 
 from typing import Any
 
@@ -86,20 +88,35 @@ def _mixed(table: DataTable, legacy: list[str], expressions: list[str]) -> str |
 @pytest.mark.parametrize(
     ("members", "message"),
     [
-        ({"FilterExpression": "sk = :v", "ExpressionAttributeValues": {":v": text("a")}},
-         "Filter Expression can only contain non-primary key attributes: Primary key attribute: sk"),
-        ({"FilterExpression": "v > :v AND v < :w", "ExpressionAttributeValues": {":v": number(1)}},
-         "Invalid FilterExpression: An expression attribute value used in expression is not defined; attribute value: :w"),
-        ({"ProjectionExpression": "v", "ExpressionAttributeNames": {"#v": "v"}},
-         "Value provided in ExpressionAttributeNames unused in expressions: keys: {#v}"),
-        (FILTER | {"ExpressionAttributeValues": {":v": number(1), ":w": number(1)}},
-         "Value provided in ExpressionAttributeValues unused in expressions: keys: {:w}"),
-        ({"ProjectionExpression": "v", "ExpressionAttributeValues": {":v": number(1)}},
-         "ExpressionAttributeValues can only be specified when using expressions"),
-        ({"ProjectionExpression": "v", "Select": "COUNT"},
-         "1 validation error detected: Cannot specify the ProjectionExpression when choosing to get only the Count"),
+        (
+            {"FilterExpression": "sk = :v", "ExpressionAttributeValues": {":v": text("a")}},
+            "Filter Expression can only contain non-primary key attributes: Primary key attribute: sk",
+        ),
+        (
+            {"FilterExpression": "v > :v AND v < :w", "ExpressionAttributeValues": {":v": number(1)}},
+            (
+                "Invalid FilterExpression: An expression attribute value used in expression is not defined;"
+                " attribute value: :w"
+            ),
+        ),
+        (
+            {"ProjectionExpression": "v", "ExpressionAttributeNames": {"#v": "v"}},
+            "Value provided in ExpressionAttributeNames unused in expressions: keys: {#v}",
+        ),
+        (
+            FILTER | {"ExpressionAttributeValues": {":v": number(1), ":w": number(1)}},
+            "Value provided in ExpressionAttributeValues unused in expressions: keys: {:w}",
+        ),
+        (
+            {"ProjectionExpression": "v", "ExpressionAttributeValues": {":v": number(1)}},
+            "ExpressionAttributeValues can only be specified when using expressions",
+        ),
+        (
+            {"ProjectionExpression": "v", "Select": "COUNT"},
+            "1 validation error detected: Cannot specify the ProjectionExpression when choosing to get only the Count",
+        ),
     ],
-)  # fmt: skip
+)
 def test_expressions_beside_it_are_checked(sorted_table: DataTable, members: dict[str, Any], message: str) -> None:
     assert sorted_table.refusal("Query", KeyConditions={"pk": asked("EQ", text("a"))}, **members) == message
 

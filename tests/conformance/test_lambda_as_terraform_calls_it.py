@@ -1,4 +1,5 @@
-"""What do Terraform and CloudFormation (and so CDK, SAM and Pulumi) call to keep a function, a permission and a mapping? These calls, in this order.
+"""What do Terraform and CloudFormation (and so CDK, SAM and Pulumi) call to keep a function,
+a permission and a mapping? These calls, in this order.
 
 Neither tool is run here; the calls and their members are those of Terraform's AWS provider 6, which Pulumi uses too:
 
@@ -8,9 +9,10 @@ Neither tool is run here; the calls and their members are those of Terraform's A
 | aws_lambda_permission | AddPermission | GetPolicy | | RemovePermission, GetPolicy until the statement is not found |
 | aws_lambda_event_source_mapping | CreateEventSourceMapping, GetEventSourceMapping until Enabled or Disabled | GetEventSourceMapping, ListTags | UpdateEventSourceMapping, GetEventSourceMapping until Enabled or Disabled; UntagResource, TagResource | DeleteEventSourceMapping, GetEventSourceMapping until it is not found |
 
-After each of these, a plan must be empty: a read returns what was configured, or the provider's default. CloudFormation's reads,
-according to the permissions that its resource types ask for, add GetRuntimeManagementConfig and GetFunctionRecursionConfig.
-"""
+After each of these, a plan must be empty: a read returns what was configured, or the provider's default.
+CloudFormation's reads, according to the permissions that its resource types ask for, add GetRuntimeManagementConfig
+and GetFunctionRecursionConfig.
+"""  # noqa: E501
 
 import base64
 import hashlib

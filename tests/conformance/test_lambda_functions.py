@@ -1,4 +1,6 @@
-"""Functions through boto3's Lambda client: created, waited for, invoked, changed, fetched and deleted; their handlers use DynamoDB."""
+"""Functions through boto3's Lambda client: created, waited for, invoked, changed, fetched and deleted;
+their handlers use DynamoDB.
+"""
 
 import base64
 import io
@@ -196,15 +198,20 @@ def test_the_zip_can_be_fetched(server: Server) -> None:
 def test_refusals(server: Server) -> None:
     functions, name = server.functions, server.create()
     create = {
-        "FunctionName": name, "Runtime": PYTHON, "Role": ROLE, "Handler": "app.handler", "Code": {"ZipFile": make_zip(ECHO)},
-    }  # fmt: skip
+        "FunctionName": name,
+        "Runtime": PYTHON,
+        "Role": ROLE,
+        "Handler": "app.handler",
+        "Code": {"ZipFile": make_zip(ECHO)},
+    }
     assert refused(functions.create_function, **create) == (
         409, "ResourceConflictException", f"Function already exist: {name}",
     )  # fmt: skip
     assert refused(functions.create_function, **create | {"Role": "handlers"})[1:] == (
         "ValidationException",
         (
-            "1 validation error detected: Value 'handlers' at 'role' failed to satisfy constraint: Member must satisfy regular "
+            "1 validation error detected: Value 'handlers' at 'role' failed to satisfy constraint: "
+            "Member must satisfy regular "
             r"expression pattern: arn:(aws[a-zA-Z-]*)?:iam::\d{12}:role/?[a-zA-Z_0-9+=,.@\-_/]+"
         ),
     )

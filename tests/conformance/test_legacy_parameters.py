@@ -39,32 +39,64 @@ def asked(operator: str, *values: Value) -> Condition:
 
 
 HOLDS: list[tuple[str, Condition, bool]] = [
-    ("s", asked("EQ", text("banana")), True), ("s", asked("EQ", text("b")), False), ("n", asked("EQ", number("5.0")), True),
-    ("n", asked("EQ", text("5")), False), ("absent", asked("EQ", text("a")), False), ("ss", asked("EQ", {"SS": ["y", "x"]}), True),
-    ("l", asked("EQ", ITEM["l"]), True), ("m", asked("EQ", ITEM["m"]), True), ("nothing", asked("EQ", {"NULL": True}), True),
-    ("flag", asked("EQ", {"BOOL": False}), False), ("a.b", asked("EQ", text("dotted")), True),
-    ("s", asked("NE", text("b")), True), ("s", asked("NE", text("banana")), False), ("s", asked("NE", number(1)), True),
-    ("absent", asked("NE", text("a")), True), ("m.k", asked("NE", text("v")), True),
-    ("s", asked("LT", text("c")), True), ("s", asked("LE", text("banana")), True), ("s", asked("GT", text("b")), True),
-    ("s", asked("GE", text("banana")), True), ("n", asked("LT", number(10)), True), ("n", asked("GT", number(10)), False),
-    ("n", asked("LT", text("9")), False), ("absent", asked("LT", text("a")), False), ("b", asked("GT", {"B": "AQI="}), True),
-    ("s", asked("IN", text("apple"), text("banana")), True), ("s", asked("IN", text("apple")), False),
-    ("absent", asked("IN", text("apple")), False), ("n", asked("IN", number(1), number("5.0")), True),
-    ("n", asked("BETWEEN", number(5), number(5)), True), ("n", asked("BETWEEN", number(6), number(7)), False),
-    ("s", asked("BETWEEN", text("a"), text("c")), True), ("absent", asked("BETWEEN", text("a"), text("c")), False),
-    ("s", asked("NOT_NULL"), True), ("nothing", asked("NOT_NULL"), True), ("absent", asked("NOT_NULL"), False),
-    ("s", asked("NULL"), False), ("nothing", asked("NULL"), False), ("absent", asked("NULL"), True),
-    ("s", asked("CONTAINS", text("nan")), True), ("s", asked("CONTAINS", text("x")), False),
-    ("ss", asked("CONTAINS", text("x")), True), ("ns", asked("CONTAINS", number("1.0")), True),
-    ("l", asked("CONTAINS", text("x")), True), ("b", asked("CONTAINS", {"B": "Ag=="}), True),
-    ("absent", asked("CONTAINS", text("x")), False), ("s", asked("CONTAINS", number(1)), False),
-    ("s", asked("NOT_CONTAINS", text("x")), True), ("s", asked("NOT_CONTAINS", text("nan")), False),
-    ("s", asked("NOT_CONTAINS", number(1)), True), ("absent", asked("NOT_CONTAINS", text("x")), False),
+    ("s", asked("EQ", text("banana")), True),
+    ("s", asked("EQ", text("b")), False),
+    ("n", asked("EQ", number("5.0")), True),
+    ("n", asked("EQ", text("5")), False),
+    ("absent", asked("EQ", text("a")), False),
+    ("ss", asked("EQ", {"SS": ["y", "x"]}), True),
+    ("l", asked("EQ", ITEM["l"]), True),
+    ("m", asked("EQ", ITEM["m"]), True),
+    ("nothing", asked("EQ", {"NULL": True}), True),
+    ("flag", asked("EQ", {"BOOL": False}), False),
+    ("a.b", asked("EQ", text("dotted")), True),
+    ("s", asked("NE", text("b")), True),
+    ("s", asked("NE", text("banana")), False),
+    ("s", asked("NE", number(1)), True),
+    ("absent", asked("NE", text("a")), True),
+    ("m.k", asked("NE", text("v")), True),
+    ("s", asked("LT", text("c")), True),
+    ("s", asked("LE", text("banana")), True),
+    ("s", asked("GT", text("b")), True),
+    ("s", asked("GE", text("banana")), True),
+    ("n", asked("LT", number(10)), True),
+    ("n", asked("GT", number(10)), False),
+    ("n", asked("LT", text("9")), False),
+    ("absent", asked("LT", text("a")), False),
+    ("b", asked("GT", {"B": "AQI="}), True),
+    ("s", asked("IN", text("apple"), text("banana")), True),
+    ("s", asked("IN", text("apple")), False),
+    ("absent", asked("IN", text("apple")), False),
+    ("n", asked("IN", number(1), number("5.0")), True),
+    ("n", asked("BETWEEN", number(5), number(5)), True),
+    ("n", asked("BETWEEN", number(6), number(7)), False),
+    ("s", asked("BETWEEN", text("a"), text("c")), True),
+    ("absent", asked("BETWEEN", text("a"), text("c")), False),
+    ("s", asked("NOT_NULL"), True),
+    ("nothing", asked("NOT_NULL"), True),
+    ("absent", asked("NOT_NULL"), False),
+    ("s", asked("NULL"), False),
+    ("nothing", asked("NULL"), False),
+    ("absent", asked("NULL"), True),
+    ("s", asked("CONTAINS", text("nan")), True),
+    ("s", asked("CONTAINS", text("x")), False),
+    ("ss", asked("CONTAINS", text("x")), True),
+    ("ns", asked("CONTAINS", number("1.0")), True),
+    ("l", asked("CONTAINS", text("x")), True),
+    ("b", asked("CONTAINS", {"B": "Ag=="}), True),
+    ("absent", asked("CONTAINS", text("x")), False),
+    ("s", asked("CONTAINS", number(1)), False),
+    ("s", asked("NOT_CONTAINS", text("x")), True),
+    ("s", asked("NOT_CONTAINS", text("nan")), False),
+    ("s", asked("NOT_CONTAINS", number(1)), True),
+    ("absent", asked("NOT_CONTAINS", text("x")), False),
     ("ss", asked("NOT_CONTAINS", text("x")), False),
-    ("s", asked("BEGINS_WITH", text("ban")), True), ("s", asked("BEGINS_WITH", text("an")), False),
-    ("b", asked("BEGINS_WITH", {"B": "AQ=="}), True), ("absent", asked("BEGINS_WITH", text("a")), False),
+    ("s", asked("BEGINS_WITH", text("ban")), True),
+    ("s", asked("BEGINS_WITH", text("an")), False),
+    ("b", asked("BEGINS_WITH", {"B": "AQ=="}), True),
+    ("absent", asked("BEGINS_WITH", text("a")), False),
     ("n", asked("BEGINS_WITH", text("5")), False),
-]  # fmt: skip
+]
 
 
 @pytest.fixture(scope="module")
@@ -101,17 +133,24 @@ def test_a_comparison(sorted_table: DataTable, stored: Item, name: str, conditio
 @pytest.mark.parametrize(
     ("expected", "holds"),
     [
-        ({"s": {"Value": text("banana")}}, True), ({"s": {"Value": text("b")}}, False),
-        ({"s": {"Exists": True, "Value": text("banana")}}, True), ({"absent": {"Value": text("a")}}, False),
-        ({"absent": {"Exists": False}}, True), ({"s": {"Exists": False}}, False), ({"nothing": {"Exists": False}}, False),
+        ({"s": {"Value": text("banana")}}, True),
+        ({"s": {"Value": text("b")}}, False),
+        ({"s": {"Exists": True, "Value": text("banana")}}, True),
+        ({"absent": {"Value": text("a")}}, False),
+        ({"absent": {"Exists": False}}, True),
+        ({"s": {"Exists": False}}, False),
+        ({"nothing": {"Exists": False}}, False),
         ({"s": {"Value": text("banana")}, "n": {"Value": number(5)}}, True),
-        ({"s": {"Value": text("banana")}, "n": {"Value": number(6)}}, False), ({}, True),
+        ({"s": {"Value": text("banana")}, "n": {"Value": number(6)}}, False),
+        ({}, True),
     ],
-)  # fmt: skip
+)
 def test_what_is_expected(sorted_table: DataTable, stored: Item, expected: Condition, holds: bool) -> None:
     for operation, members in (
-        ("PutItem", {"Item": stored | ITEM}), ("UpdateItem", {"Key": stored, "AttributeUpdates": {}}), ("UpdateItem", {"Key": stored}),
-    ):  # fmt: skip
+        ("PutItem", {"Item": stored | ITEM}),
+        ("UpdateItem", {"Key": stored, "AttributeUpdates": {}}),
+        ("UpdateItem", {"Key": stored}),
+    ):
         if holds:
             sorted_table.ask(operation, Expected=expected, **members)
         else:
@@ -162,21 +201,45 @@ SAMPLES: dict[str, Value] = {
     "BOOL": {"BOOL": True}, "NULL": {"NULL": True}, "L": {"L": []}, "M": {"M": {}},
 }  # fmt: skip
 BAD_CONDITIONS: list[tuple[Condition, str]] = [
-    *[(asked(operator), COUNT_INVALID.format(operator))
-      for operator in ("EQ", "NE", "LE", "LT", "GE", "GT", "IN", "BETWEEN", "CONTAINS", "NOT_CONTAINS", "BEGINS_WITH")],
-    *[(asked(operator, A, A), COUNT_INVALID.format(operator))
-      for operator in ("EQ", "NE", "LE", "LT", "GE", "GT", "CONTAINS", "NOT_CONTAINS", "BEGINS_WITH", "NULL", "NOT_NULL")],
+    *[
+        (asked(operator), COUNT_INVALID.format(operator))
+        for operator in ("EQ", "NE", "LE", "LT", "GE", "GT", "IN", "BETWEEN", "CONTAINS", "NOT_CONTAINS", "BEGINS_WITH")
+    ],
+    *[
+        (asked(operator, A, A), COUNT_INVALID.format(operator))
+        for operator in (
+            "EQ",
+            "NE",
+            "LE",
+            "LT",
+            "GE",
+            "GT",
+            "CONTAINS",
+            "NOT_CONTAINS",
+            "BEGINS_WITH",
+            "NULL",
+            "NOT_NULL",
+        )
+    ],
     *[(asked(operator, A), COUNT_INVALID.format(operator)) for operator in ("NULL", "NOT_NULL", "BETWEEN")],
-    *[(asked(operator, SAMPLES[kind]), TYPE_INVALID.format(operator, kind))
-      for operator in ("LE", "LT", "GE", "GT", "IN", "CONTAINS", "NOT_CONTAINS")
-      for kind in ("SS", "NS", "BS", "BOOL", "NULL", "L", "M")],
-    *[(asked("BEGINS_WITH", SAMPLES[kind]), TYPE_INVALID.format("BEGINS_WITH", kind)) for kind in SAMPLES if kind not in "SB"],
+    *[
+        (asked(operator, SAMPLES[kind]), TYPE_INVALID.format(operator, kind))
+        for operator in ("LE", "LT", "GE", "GT", "IN", "CONTAINS", "NOT_CONTAINS")
+        for kind in ("SS", "NS", "BS", "BOOL", "NULL", "L", "M")
+    ],
+    *[
+        (asked("BEGINS_WITH", SAMPLES[kind]), TYPE_INVALID.format("BEGINS_WITH", kind))
+        for kind in SAMPLES
+        if kind not in "SB"
+    ],
     (asked("IN", A, number(1)), INVALID + "AttributeValues inside AttributeValueList must be of same type"),
     (asked("BETWEEN", A, number(1)), INVALID + "AttributeValues inside AttributeValueList must be of same type"),
-    (asked("BETWEEN", text("b"), A),
-     "The BETWEEN condition was provided a range where the lower bound is greater than the upper bound"),
+    (
+        asked("BETWEEN", text("b"), A),
+        "The BETWEEN condition was provided a range where the lower bound is greater than the upper bound",
+    ),
     (asked("EQ", {"SS": []}), INVALID + "An string set  may not be empty"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("condition", "message"), BAD_CONDITIONS)
@@ -200,16 +263,25 @@ def test_a_bad_condition_is_refused(sorted_table: DataTable, condition: Conditio
         ({}, "Value must be provided when Exists is null for Attribute: a"),
         ({"Exists": True}, "Value must be provided when Exists is true for Attribute: a"),
         ({"Exists": False, "Value": A}, "Value cannot be used when Exists is false for Attribute: a"),
-        ({"ComparisonOperator": "LT"}, "Value or AttributeValueList must be used with ComparisonOperator: LT for Attribute: a"),
-        ({"ComparisonOperator": "LT", "Exists": True, "Value": A},
-         "Exists and ComparisonOperator cannot be used together for Attribute: a"),
-        ({"ComparisonOperator": "NULL", "Exists": False},
-         "Exists and ComparisonOperator cannot be used together for Attribute: a"),
+        (
+            {"ComparisonOperator": "LT"},
+            "Value or AttributeValueList must be used with ComparisonOperator: LT for Attribute: a",
+        ),
+        (
+            {"ComparisonOperator": "LT", "Exists": True, "Value": A},
+            "Exists and ComparisonOperator cannot be used together for Attribute: a",
+        ),
+        (
+            {"ComparisonOperator": "NULL", "Exists": False},
+            "Exists and ComparisonOperator cannot be used together for Attribute: a",
+        ),
         ({"AttributeValueList": [A]}, "AttributeValueList can only be used with a ComparisonOperator for Attribute: a"),
-        ({"AttributeValueList": [A], "Value": A, "ComparisonOperator": "EQ"},
-         "Value and AttributeValueList cannot be used together for Attribute: a"),
+        (
+            {"AttributeValueList": [A], "Value": A, "ComparisonOperator": "EQ"},
+            "Value and AttributeValueList cannot be used together for Attribute: a",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_bad_expectation_is_refused(sorted_table: DataTable, expected: Condition, message: str) -> None:
     key = fresh_key() | {"sk": text("s")}
     for operation, members in (("PutItem", {"Item": key}), ("DeleteItem", {"Key": key}), ("UpdateItem", {"Key": key})):
@@ -278,17 +350,33 @@ def test_key_conditions(
         ({"pk": asked("EQ", A), "x": asked("EQ", A)}, "Query condition missed key schema element: sk"),
         ({"pk": asked("LT", A)}, "Query key condition not supported"),
         ({"pk": asked("BEGINS_WITH", A)}, "Query key condition not supported"),
-        *[({"pk": asked("EQ", A), "sk": asked(operator, *[A] * count)},
-           "Attempted conditional constraint is not an indexable operation")
-          for operator, count in (("NULL", 0), ("NOT_NULL", 0), ("NE", 1), ("CONTAINS", 1), ("NOT_CONTAINS", 1), ("IN", 1))],
+        *[
+            (
+                {"pk": asked("EQ", A), "sk": asked(operator, *[A] * count)},
+                "Attempted conditional constraint is not an indexable operation",
+            )
+            for operator, count in (
+                ("NULL", 0),
+                ("NOT_NULL", 0),
+                ("NE", 1),
+                ("CONTAINS", 1),
+                ("NOT_CONTAINS", 1),
+                ("IN", 1),
+            )
+        ],
         ({"pk": asked("EQ", number(1))}, INVALID + "Condition parameter type does not match schema type"),
-        ({"pk": asked("EQ", A), "sk": asked("EQ", {"SS": ["a"]})}, INVALID + "Condition parameter type does not match schema type"),
+        (
+            {"pk": asked("EQ", A), "sk": asked("EQ", {"SS": ["a"]})},
+            INVALID + "Condition parameter type does not match schema type",
+        ),
         ({"pk": asked("EQ", A), "sk": asked("BEGINS_WITH", number(1))}, TYPE_INVALID.format("BEGINS_WITH", "N")),
-        ({"pk": asked("EQ", A), "sk": asked("BETWEEN", text("b"), A)},
-         "The BETWEEN condition was provided a range where the lower bound is greater than the upper bound"),
+        (
+            {"pk": asked("EQ", A), "sk": asked("BETWEEN", text("b"), A)},
+            "The BETWEEN condition was provided a range where the lower bound is greater than the upper bound",
+        ),
         ({"pk": asked("EQ")}, COUNT_INVALID.format("EQ")),
     ],
-)  # fmt: skip
+)
 def test_bad_key_conditions_are_refused(sorted_table: DataTable, conditions: Condition, message: str) -> None:
     assert sorted_table.refusal("Query", KeyConditions=conditions) == message
 
@@ -356,8 +444,11 @@ def test_updates_of_an_absent_item(sorted_table: DataTable, updates: Condition, 
 
 def test_updated_attributes_are_returned(sorted_table: DataTable) -> None:
     updates = {
-        "s": {"Value": A}, "n": {"Action": "ADD", "Value": number(1)}, "flag": {"Action": "DELETE"}, "fresh": {"Value": A},
-    }  # fmt: skip
+        "s": {"Value": A},
+        "n": {"Action": "ADD", "Value": number(1)},
+        "flag": {"Action": "DELETE"},
+        "fresh": {"Value": A},
+    }
     for wanted, expected in (
         ("UPDATED_OLD", {"s": text("banana"), "n": number(5), "flag": {"BOOL": True}}),
         ("UPDATED_NEW", {"s": A, "n": number(6), "fresh": A}),
@@ -374,14 +465,23 @@ NEEDS_VALUE = "Only DELETE action is allowed when no attribute value is specifie
 @pytest.mark.parametrize(
     ("update", "message"),
     [
-        ({}, NEEDS_VALUE), ({"Action": "PUT"}, NEEDS_VALUE), ({"Action": "ADD"}, NEEDS_VALUE),
-        *[({"Action": "DELETE", "Value": SAMPLES[kind]}, f"DELETE action with value is not supported for the type {kind}")
-          for kind in ("S", "N", "B", "BOOL", "NULL", "L", "M")],
-        *[({"Action": "ADD", "Value": SAMPLES[kind]}, f"ADD action is not supported for the type {kind}")
-          for kind in ("S", "B", "BOOL", "NULL", "M")],
+        ({}, NEEDS_VALUE),
+        ({"Action": "PUT"}, NEEDS_VALUE),
+        ({"Action": "ADD"}, NEEDS_VALUE),
+        *[
+            (
+                {"Action": "DELETE", "Value": SAMPLES[kind]},
+                f"DELETE action with value is not supported for the type {kind}",
+            )
+            for kind in ("S", "N", "B", "BOOL", "NULL", "L", "M")
+        ],
+        *[
+            ({"Action": "ADD", "Value": SAMPLES[kind]}, f"ADD action is not supported for the type {kind}")
+            for kind in ("S", "B", "BOOL", "NULL", "M")
+        ],
         ({"Value": {"SS": []}}, "An string set  may not be empty"),
     ],
-)  # fmt: skip
+)
 def test_bad_updates_are_refused(sorted_table: DataTable, update: Condition, message: str) -> None:
     key = fresh_key() | {"sk": text("s")}
     assert sorted_table.refusal("UpdateItem", Key=key, AttributeUpdates={"a": update}) == ENVELOPE + INVALID + message
@@ -512,9 +612,12 @@ def test_values_need_an_expression(sorted_table: DataTable, operation: str) -> N
     legacy = KEYED if operation == "Query" else {}
     current = "ExpressionAttributeValues can only be specified when using expressions"
     expected = {
-        "PutItem": ENVELOPE + current, "UpdateItem": ENVELOPE + current, "DeleteItem": ENVELOPE + current, "Query": current,
+        "PutItem": ENVELOPE + current,
+        "UpdateItem": ENVELOPE + current,
+        "DeleteItem": ENVELOPE + current,
+        "Query": current,
         "Scan": current,
-    }[operation]  # fmt: skip
+    }[operation]
     given = {"ExpressionAttributeValues": {":v": A}} | legacy
     assert sorted_table.refusal(operation, Key=key, Item=key, **given) == expected
     names = {"ExpressionAttributeNames": {"#a": "a"}} | given

@@ -51,8 +51,8 @@ def test_constraints(raw: RawClient) -> None:
         "4 validation errors detected: Value 'abc;' at 'tableName' failed to satisfy constraint: Member must satisfy "
         "regular expression pattern: [a-zA-Z0-9_.-]+; Value '101' at 'limit' failed to satisfy constraint: Member must "
         "have value less than or equal to 100; Value 'arn:short' at 'exclusiveStartBackupArn' failed to satisfy "
-        "constraint: Member must have length greater than or equal to 37; Value 'OLD' at 'backupType' failed to satisfy "
-        "constraint: Member must satisfy enum value set: [USER, SYSTEM, AWS_BACKUP, ALL]"
+        "constraint: Member must have length greater than or equal to 37; Value 'OLD' at 'backupType' failed to "
+        "satisfy constraint: Member must satisfy enum value set: [USER, SYSTEM, AWS_BACKUP, ALL]"
     )
 
 

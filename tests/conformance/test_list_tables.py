@@ -45,7 +45,8 @@ def test_a_page_that_ends_exactly_says_no_more(client: Any) -> None:
 @pytest.mark.parametrize(("limit", "bound"), [(0, "greater than or equal to 1"), (101, "less than or equal to 100")])
 def test_limits_of_the_limit(raw: RawClient, limit: int, bound: str) -> None:
     assert validation(raw, "ListTables", {"Limit": limit}) == (
-        f"1 validation error detected: Value '{limit}' at 'limit' failed to satisfy constraint: Member must have value {bound}"
+        f"1 validation error detected: Value '{limit}' at 'limit' failed to satisfy constraint:"
+        f" Member must have value {bound}"
     )
 
 

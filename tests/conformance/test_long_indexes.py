@@ -1,4 +1,6 @@
-"""A list index with more digits than any number has is out of range in every operation with statements or expressions."""
+"""A list index with more digits than any number has is out of range in every operation with
+statements or expressions.
+"""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,6 @@
-"""In which order are the members of a number set listed? By value by some operations, as a Java hash set by the others."""
+"""In which order are the members of a number set listed?
+By value by some operations, as a Java hash set by the others.
+"""
 
 from typing import Any
 

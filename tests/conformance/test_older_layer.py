@@ -1,4 +1,6 @@
-"""Requests for single items that fall back to the older layer: those with values nested beyond 62 levels, and those without a key."""
+"""Requests for single items that fall back to the older layer: those with values nested beyond 62 levels,
+and those without a key.
+"""
 
 from typing import Any
 

@@ -126,7 +126,8 @@ def test_writes_are_held_to_the_new_index_at_once(shop: Shop) -> None:
     shop.create("by-kind", "kind")
     wrong = {"TableName": shop.name, "Item": item(1, kind={"N": "1"})}
     assert validation(shop.raw, "PutItem", wrong) == (
-        "One or more parameter values were invalid: Type mismatch for Index Key kind Expected: S Actual: N IndexName: by-kind"
+        "One or more parameter values were invalid: Type mismatch for Index Key kind Expected: S Actual: N IndexName:"
+        " by-kind"
     )
 
 

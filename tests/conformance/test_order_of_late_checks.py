@@ -1,4 +1,5 @@
-"""Which of two faults is reported when both are found after the table look-up? The pairs that need indexes, or a statement of 400 KB.
+"""Which of two faults is reported when both are found after the table look-up?
+The pairs that need indexes, or a statement of 400 KB.
 
 Source: the service's order of checks, steps 13 to 16 (captures to October 2026).
 """

@@ -42,30 +42,49 @@ FRESH = {"pk": text("fresh")}
 CAPACITY = {"ReturnConsumedCapacity": "x"}
 
 WRITE_STEPS = [
-    Fault("JSON types", [put(FRESH | {"bad": {"S": 5}})], "NUMBER_VALUE cannot be converted to String", "SerializationException"),
+    Fault(
+        "JSON types",
+        [put(FRESH | {"bad": {"S": 5}})],
+        "NUMBER_VALUE cannot be converted to String",
+        "SerializationException",
+    ),
     Fault("constraints", [], "at 'returnConsumedCapacity' failed to satisfy constraint", members=CAPACITY),
     Fault("shape", [{}], "should contain Delete or Put or Update request"),
     Fault("size", [put({"pk": text(f"large-{n}"), "a": text("x" * 400_000)}) for n in range(11)], TOO_LARGE),
     Fault("named twice", [put(SAME), put(SAME)], TWICE),
-    Fault("table", [put({"pk": text("m")}, TableName=MISSING)], "Requested resource not found", "ResourceNotFoundException"),
+    Fault(
+        "table",
+        [put({"pk": text("m")}, TableName=MISSING)],
+        "Requested resource not found",
+        "ResourceNotFoundException",
+    ),
     Fault("keys", [put({"a": text("b")})], "[None, ValidationError", "TransactionCanceledException"),
-]  # fmt: skip
+]
 ACTION_STEPS = [
     Fault("constraint", [put(FRESH, TableName="a b")], "Member must satisfy regular expression pattern"),
-    Fault("parameters", [put(FRESH, ExpressionAttributeNames={"#a": "b"})], "can only be specified when using expressions"),
+    Fault(
+        "parameters", [put(FRESH, ExpressionAttributeNames={"#a": "b"})], "can only be specified when using expressions"
+    ),
     Fault("values", [put(FRESH | {"set": EMPTY_SET})], "An string set  may not be empty"),
     Fault("size", [put(FRESH | {"a": text("x" * 410_000)})], "Item size has exceeded the maximum allowed size"),
     Fault("expressions", [put(FRESH, ConditionExpression="a =")], "Invalid ConditionExpression: Syntax error"),
     Fault("table", [put(FRESH, TableName=MISSING)], "Requested resource not found", "ResourceNotFoundException"),
-]  # fmt: skip
+]
 GET_STEPS = [
-    Fault("JSON types", [get({"pk": {"S": 5}})], "NUMBER_VALUE cannot be converted to String", "SerializationException"),
+    Fault(
+        "JSON types", [get({"pk": {"S": 5}})], "NUMBER_VALUE cannot be converted to String", "SerializationException"
+    ),
     Fault("constraints", [], "at 'returnConsumedCapacity' failed to satisfy constraint", members=CAPACITY),
     Fault("values", [get({"pk": EMPTY_SET})], "An string set  may not be empty"),
     Fault("named twice", [get(SAME), get(SAME)], TWICE),
-    Fault("table", [get({"pk": text("m")}, TableName=MISSING)], "Requested resource not found", "ResourceNotFoundException"),
+    Fault(
+        "table",
+        [get({"pk": text("m")}, TableName=MISSING)],
+        "Requested resource not found",
+        "ResourceNotFoundException",
+    ),
     Fault("keys", [get({"a": text("b")})], "[None, ValidationError", "TransactionCanceledException"),
-]  # fmt: skip
+]
 GET_ACTION_STEPS = [
     Fault(
         "parameters", [get(FRESH, ExpressionAttributeNames={"#a": "b"})], "can only be specified when using expressions"

@@ -162,9 +162,10 @@ def test_continue_keys_hold_against_writes(sorted_table: DataTable) -> None:
 
 def test_continue_keys_of_all_types(raw: RawClient) -> None:
     values = {
-        "S": [text(value) for value in ("a", "ä", "\U0001f600")], "N": [number(value) for value in ("-1.5", "0", "1e125")],
+        "S": [text(value) for value in ("a", "ä", "\U0001f600")],
+        "N": [number(value) for value in ("-1.5", "0", "1e125")],
         "B": [{"B": value} for value in ("AA==", "AAA=", "/w==")],
-    }  # fmt: skip
+    }
     for partition in "SNB":
         for sort in "SNB":
             table = make_table(raw, partition, sort)

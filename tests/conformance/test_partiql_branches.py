@@ -1,4 +1,6 @@
-"""ExecuteStatement on indexes and over several partition keys: which attributes a condition sees there, and which key conditions overlap."""
+"""ExecuteStatement on indexes and over several partition keys: which attributes a condition sees there,
+and which key conditions overlap.
+"""
 
 from typing import Any
 
@@ -209,15 +211,20 @@ def test_items_fetched_for_a_local_index_are_not_looked_at_by_conditions(indexed
 
 
 @pytest.mark.parametrize(
-    ("name", "key"), [("global", "g = '1'"), ("local", "pk = 'a'"), ("local", "pk = 'a' AND h > '0'"), ("global", "g IN ['1', '2']")]
-)  # fmt: skip
+    ("name", "key"),
+    [("global", "g = '1'"), ("local", "pk = 'a'"), ("local", "pk = 'a' AND h > '0'"), ("global", "g IN ['1', '2']")],
+)
 @pytest.mark.parametrize(
-    ("condition", "names"), [("x = 'v'", "x"), ("NOT y = 1", "y"), ("(y = 1 OR x = 'v')", "x, y"), ("x IS MISSING", "x")]
-)  # fmt: skip
+    ("condition", "names"),
+    [("x = 'v'", "x"), ("NOT y = 1", "y"), ("(y = 1 OR x = 'v')", "x, y"), ("x IS MISSING", "x")],
+)
 def test_an_index_read_by_its_key_must_project_what_is_tested(
     indexed: DataTable, name: str, key: str, condition: str, names: str
 ) -> None:
-    message = "One or more parameter values were invalid: Secondary index {} does not project one or more filter attributes: [{}]"
+    message = (
+        "One or more parameter values were invalid: Secondary index {} does not project one or more filter attributes:"
+        " [{}]"
+    )
     for chosen in ("*", "sk"):
         found = refused(
             indexed, f'SELECT {chosen} FROM {{t}}."{name}" WHERE {key} AND {condition}', ConsistentRead=False

@@ -1,4 +1,6 @@
-"""Conditions of PartiQL that differ from those of expressions: size() of what has none, functions as booleans, MISSING, and which refusal is reported."""
+"""Conditions of PartiQL that differ from those of expressions: size() of what has none, functions as booleans,
+MISSING, and which refusal is reported.
+"""
 
 import pytest
 

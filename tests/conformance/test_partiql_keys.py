@@ -23,7 +23,9 @@ LONG, LONG_SORT = text("k" * 2049), text("k" * 1025)
 
 @pytest.fixture(scope="module")
 def keyed(raw: RawClient) -> DataTable:
-    """A table with keys `pk` and `sk`, a global index `global` on `g` and `h`, and a local one, `local`, on `l`; all strings."""
+    """A table with keys `pk` and `sk`, a global index `global` on `g` and `h`, and a local one,
+    `local`, on `l`; all strings.
+    """
     return make_table(
         raw, sort="S", definitions={"g": "S", "h": "S", "l": "S"},
         GlobalSecondaryIndexes=[index("global", "g", "h")], LocalSecondaryIndexes=[index("local", "pk", "l")],
@@ -179,8 +181,12 @@ def test_an_or_beside_the_key_is_a_condition(keyed: DataTable) -> None:
     batched = [statement(keyed, delete, one, two), statement(keyed, "DELETE FROM {t} WHERE pk = ? AND sk = 'a'", two)]
     for operation, member, twice in (
         ("BatchExecuteStatement", "Statements", "Provided list of item keys contains duplicates"),
-        ("ExecuteTransaction", "TransactStatements", "Transaction request cannot include multiple operations on one item"),
-    ):  # fmt: skip
+        (
+            "ExecuteTransaction",
+            "TransactStatements",
+            "Transaction request cannot include multiple operations on one item",
+        ),
+    ):
         assert validation(keyed.raw, operation, {member: batched}) == twice
     execute(keyed, delete, one, two)
     assert keyed.get({"pk": one, "sk": text("a")}) is not None

@@ -36,10 +36,16 @@ def pages(raw: RawClient) -> DataTable:
     made = make_table(raw, "S", "N", **INDEXES)
     for partition in "abc":
         for place in range(7):
-            made.put({
-                "pk": text(partition), "sk": number(place), "g": text("x"), "l": number(-place), "big": text("x" * 2000),
-                "n": number(place),
-            })  # fmt: skip
+            made.put(
+                {
+                    "pk": text(partition),
+                    "sk": number(place),
+                    "g": text("x"),
+                    "l": number(-place),
+                    "big": text("x" * 2000),
+                    "n": number(place),
+                }
+            )
     propagated(raw)
     return made
 

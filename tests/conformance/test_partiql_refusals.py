@@ -25,12 +25,27 @@ DELETE = "DELETE FROM {t} WHERE pk = ?"
     ("members", "message"),
     [
         ({}, "Value null at 'statement' failed to satisfy constraint: Member must not be null"),
-        ({"Statement": ""}, "Value '' at 'statement' failed to satisfy constraint: Member must have length greater than or equal to 1"),
-        ({"Statement": "x", "Parameters": []}, "Value '[]' at 'parameters' failed to satisfy constraint: Member must have length greater than or equal to 1"),
-        ({"Statement": "x", "Limit": 0}, "Value '0' at 'limit' failed to satisfy constraint: Member must have value greater than or equal to 1"),
-        ({"Statement": "x", "NextToken": ""}, "Value '' at 'nextToken' failed to satisfy constraint: Member must have length greater than or equal to 1"),
+        (
+            {"Statement": ""},
+            "Value '' at 'statement' failed to satisfy constraint: Member must have length greater than or equal to 1",
+        ),
+        (
+            {"Statement": "x", "Parameters": []},
+            (
+                "Value '[]' at 'parameters' failed to satisfy constraint: Member must have length"
+                " greater than or equal to 1"
+            ),
+        ),
+        (
+            {"Statement": "x", "Limit": 0},
+            "Value '0' at 'limit' failed to satisfy constraint: Member must have value greater than or equal to 1",
+        ),
+        (
+            {"Statement": "x", "NextToken": ""},
+            "Value '' at 'nextToken' failed to satisfy constraint: Member must have length greater than or equal to 1",
+        ),
     ],
-)  # fmt: skip
+)
 def test_constraints_of_members(raw: RawClient, members: dict[str, Any], message: str) -> None:
     assert validation(raw, "ExecuteStatement", members) == ONE + message
 
@@ -40,7 +55,13 @@ def test_constraints_of_members(raw: RawClient, members: dict[str, Any], message
     [
         (
             "ExecuteStatement",
-            {"Statement": "", "Parameters": [], "Limit": 0, "ReturnConsumedCapacity": "X", "ReturnValuesOnConditionCheckFailure": "X"},
+            {
+                "Statement": "",
+                "Parameters": [],
+                "Limit": 0,
+                "ReturnConsumedCapacity": "X",
+                "ReturnValuesOnConditionCheckFailure": "X",
+            },
             ["returnValuesOnConditionCheckFailure", "limit", "statement", "returnConsumedCapacity", "parameters"],
         ),
         (
@@ -50,14 +71,19 @@ def test_constraints_of_members(raw: RawClient, members: dict[str, Any], message
         ),
         (
             "BatchExecuteStatement",
-            {"Statements": [{"Statement": "", "Parameters": [], "ReturnValuesOnConditionCheckFailure": "X"}], "ReturnConsumedCapacity": "X"},
+            {
+                "Statements": [{"Statement": "", "Parameters": [], "ReturnValuesOnConditionCheckFailure": "X"}],
+                "ReturnConsumedCapacity": "X",
+            },
             [
-                "statements.1.member.statement", "statements.1.member.parameters",
-                "statements.1.member.returnValuesOnConditionCheckFailure", "returnConsumedCapacity",
+                "statements.1.member.statement",
+                "statements.1.member.parameters",
+                "statements.1.member.returnValuesOnConditionCheckFailure",
+                "returnConsumedCapacity",
             ],
         ),
     ],
-)  # fmt: skip
+)
 def test_faults_of_several_members(raw: RawClient, operation: str, members: dict[str, Any], paths: list[str]) -> None:
     message = str(validation(raw, operation, members))
     assert message.startswith(f"{len(paths)} validation errors detected: ")
@@ -97,12 +123,18 @@ def test_parameters_have_json_types(raw: RawClient) -> None:
     [
         (number("x"), "The parameter cannot be converted to a numeric value: x"),
         (number("1e200"), "Number overflow. Attempting to store a number with magnitude larger than supported range"),
-        (nested(33), "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"),
+        (
+            nested(33),
+            (
+                "Nesting Levels have exceeded supported limits: Attributes in the item have nested"
+                " levels beyond supported limit"
+            ),
+        ),
         ({}, "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"),
         ({"SS": []}, "One or more parameter values were invalid: An string set  may not be empty"),
         ({"NS": ["1", "1.0"]}, "Input collection contains duplicates"),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize(
     "text_", [DELETE, "SELECT * FROM {t} WHERE a = ?", "INSERT INTO {t} VALUE {'pk': 'a', 'x': ?}"]
 )
@@ -207,11 +239,14 @@ def test_exists_is_for_transactions(table: DataTable) -> None:
         ("FOO IS MISSING", "Unsupported operation: IsType"),
         ("FOO = 1", "EXISTS can only be used in ExecuteTransaction write requests."),
         ("EXISTS(SELECT * FROM t) OR FOO", "EXISTS can only be used in ExecuteTransaction write requests."),
-        ("INSRT INTO t VALUE {'pk': 1}", "Statement wasn't well formed, can't be processed: Unexpected token after expression"),
+        (
+            "INSRT INTO t VALUE {'pk': 1}",
+            "Statement wasn't well formed, can't be processed: Unexpected token after expression",
+        ),
         ("SLECT * FROM t", "Statement wasn't well formed, can't be processed: Expected data manipulation"),
         ("FOO IS DOUBLE", "Statement wasn't well formed, can't be processed: Expected type name"),
     ],
-)  # fmt: skip
+)
 def test_text_without_a_verb_is_an_expression(table: DataTable, said: str, message: str) -> None:
     for parameters in ([], [number(1)]):
         assert refused(table, said, *parameters) == message

@@ -1,4 +1,6 @@
-"""Operations that are not implemented: each returns its own error, after the signature check and before any other check."""
+"""Operations that are not implemented: each returns its own error, after the signature check
+and before any other check.
+"""
 
 from typing import Any
 

@@ -18,7 +18,10 @@ from tests.conformance.item_tables import (
 )
 from tests.support.raw_client import RawClient
 
-PUT_ENUM = "Failed to satisfy constraint: Member must satisfy enum value set: [ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]"
+PUT_ENUM = (
+    "Failed to satisfy constraint: Member must satisfy enum value set: [ALL_OLD, UPDATED_OLD,"
+    " ALL_NEW, UPDATE_NEW, NONE]"
+)
 
 
 def test_an_item_is_replaced_whole(table: DataTable) -> None:

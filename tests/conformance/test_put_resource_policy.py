@@ -373,5 +373,6 @@ class TestArns:
     def test_no_arn(self, raw: RawClient, operation: str) -> None:
         message = str(validation(raw, operation, {"Policy": "x"}))
         assert message == (
-            "1 validation error detected: Value null at 'resourceArn' failed to satisfy constraint: Member must not be null"
+            "1 validation error detected: Value null at 'resourceArn' failed to satisfy constraint:"
+            " Member must not be null"
         )

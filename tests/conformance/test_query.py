@@ -82,7 +82,8 @@ def test_a_key_condition(
 
 STRINGS = ["\u0000", " ", "A", "Z", "a", "a\u0000", "aa", "z", "ß", "ä", "\uffee", "\U0001f600"]
 NUMBERS = [
-    "-9.9e125", "-1000", "-11", "-10.5", "-10", "-1", "-0.5", "-1e-130", "0", "1e-130", "0.001", "0.01", "0.5", "1", "1.5", "2",
+    "-9.9e125", "-1000", "-11", "-10.5", "-10", "-1", "-0.5", "-1e-130", "0", "1e-130", "0.001", "0.01", "0.5", "1",
+    "1.5", "2",
     "10", "10.5", "11", "99", "100", "1e38", "9.9e125",
 ]  # fmt: skip
 BINARIES = [
@@ -115,9 +116,12 @@ def test_sort_keys_are_in_order(raw: RawClient, kind: str, ordered: list[Value])
     canonical = [item["sk"] for item in reply["Items"]]
     for position, bound in enumerate(ordered):
         for operator, places in (
-            ("<", range(position)), ("<=", range(position + 1)), ("=", [position]), (">=", range(position, len(ordered))),
+            ("<", range(position)),
+            ("<=", range(position + 1)),
+            ("=", [position]),
+            (">=", range(position, len(ordered))),
             (">", range(position + 1, len(ordered))),
-        ):  # fmt: skip
+        ):
             reply = table.query(f"pk = :pk AND sk {operator} :b", ExpressionAttributeValues=values | {":b": bound})
             assert [item["sk"] for item in reply["Items"]] == [canonical[place] for place in places]
     if kind != "N":
@@ -175,31 +179,59 @@ SHAPE = "Invalid condition in KeyConditionExpression: "
         ("((pk = :a))", KEY_PREFIX + "The expression has redundant parentheses;"),
         ("hash = :a", KEY_PREFIX + "Attribute name is a reserved keyword; reserved keyword: hash"),
         ("foo(pk, :a)", KEY_PREFIX + "Invalid function name; function: foo"),
-        ("#pk = :a", KEY_PREFIX + "An expression attribute name used in the document path is not defined; attribute name: #pk"),
-        ("pk = :x", KEY_PREFIX + "An expression attribute value used in expression is not defined; attribute value: :x"),
-        ("pk = :a AND begins_with(sk, :n)", KEY_PREFIX
-         + "Incorrect operand type for operator or function; operator or function: begins_with, operand type: N"),
-        ("pk = :a AND sk BETWEEN :b AND :a", KEY_PREFIX + "The BETWEEN operator requires upper bound to be greater than or equal"
-         " to lower bound; lower bound operand: AttributeValue: {S:b}, upper bound operand: AttributeValue: {S:a}"),
-        ("pk = :a AND sk BETWEEN :n AND :a", KEY_PREFIX + "The BETWEEN operator requires same data type for lower and upper"
-         " bounds; lower bound operand: AttributeValue: {N:1}, upper bound operand: AttributeValue: {S:a}"),
-        ("pk = :a AND sk < :null", KEY_PREFIX
-         + "Incorrect operand type for operator or function; operator or function: <, operand type: NULL"),
+        (
+            "#pk = :a",
+            KEY_PREFIX + "An expression attribute name used in the document path is not defined; attribute name: #pk",
+        ),
+        (
+            "pk = :x",
+            KEY_PREFIX + "An expression attribute value used in expression is not defined; attribute value: :x",
+        ),
+        (
+            "pk = :a AND begins_with(sk, :n)",
+            KEY_PREFIX
+            + "Incorrect operand type for operator or function; operator or function: begins_with, operand type: N",
+        ),
+        (
+            "pk = :a AND sk BETWEEN :b AND :a",
+            KEY_PREFIX + "The BETWEEN operator requires upper bound to be greater than or equal"
+            " to lower bound; lower bound operand: AttributeValue: {S:b}, upper bound operand: AttributeValue: {S:a}",
+        ),
+        (
+            "pk = :a AND sk BETWEEN :n AND :a",
+            KEY_PREFIX + "The BETWEEN operator requires same data type for lower and upper"
+            " bounds; lower bound operand: AttributeValue: {N:1}, upper bound operand: AttributeValue: {S:a}",
+        ),
+        (
+            "pk = :a AND sk < :null",
+            KEY_PREFIX + "Incorrect operand type for operator or function; operator or function: <, operand type: NULL",
+        ),
         ("pk = :a OR sk = :a", "Invalid operator used in KeyConditionExpression: OR"),
         ("NOT pk = :a", "Invalid operator used in KeyConditionExpression: NOT"),
         ("pk IN (:a)", "Invalid operator used in KeyConditionExpression: IN"),
         ("pk <> :a", "Invalid operator used in KeyConditionExpression: <>"),
         ("pk = :a AND attribute_exists(sk)", "Invalid operator used in KeyConditionExpression: attribute_exists"),
         ("pk = :a AND contains(sk, :a)", "Invalid operator used in KeyConditionExpression: contains"),
-        ("pk = :a AND begins_with(:a, sk)", SHAPE + "begins_with operator must have the key attribute as its first operand"),
-        ("pk = :a AND :a BETWEEN sk AND :b", SHAPE + "BETWEEN operator must have the key attribute as its first operand"),
+        (
+            "pk = :a AND begins_with(:a, sk)",
+            SHAPE + "begins_with operator must have the key attribute as its first operand",
+        ),
+        (
+            "pk = :a AND :a BETWEEN sk AND :b",
+            SHAPE + "BETWEEN operator must have the key attribute as its first operand",
+        ),
         ("size(pk) = :n", "KeyConditionExpressions cannot contain nested operations"),
         ("pk = sk", SHAPE + "Multiple attribute names used in one condition"),
         (":a = :b", SHAPE + "No key attribute specified"),
         ("pk = :a AND sk.a = :a", "KeyConditionExpressions cannot have conditions on nested attributes"),
-        ("pk = :a AND pk = :b", "Invalid KeyConditionExpression: KeyConditionExpressions must only contain one condition per key"),
-        ("pk = :a AND sk > :a AND x = :a",
-         "The number of query conditions (3) exceeds the number of key attributes defined in the schema (2)"),
+        (
+            "pk = :a AND pk = :b",
+            "Invalid KeyConditionExpression: KeyConditionExpressions must only contain one condition per key",
+        ),
+        (
+            "pk = :a AND sk > :a AND x = :a",
+            "The number of query conditions (3) exceeds the number of key attributes defined in the schema (2)",
+        ),
         ("sk = :a", "Query condition missed key schema element: pk"),
         ("x = :a", "Query condition missed key schema element: pk"),
         ("pk = :a AND x = :a", "Query condition missed key schema element: sk"),
@@ -210,15 +242,26 @@ SHAPE = "Invalid condition in KeyConditionExpression: "
         ("pk = :a AND sk = :n", INVALID + "Condition parameter type does not match schema type"),
         ("pk = :a AND sk = :null", INVALID + "Condition parameter type does not match schema type"),
         ("pk = :e", NOT_VALID + "The AttributeValue for a key attribute cannot contain an empty string value. Key: pk"),
-        ("pk = :a AND sk > :e", NOT_VALID + "The AttributeValue for a key attribute cannot contain an empty string value. Key: sk"),
+        (
+            "pk = :a AND sk > :e",
+            NOT_VALID + "The AttributeValue for a key attribute cannot contain an empty string value. Key: sk",
+        ),
         ("pk = :long", INVALID + "Size of hashkey has exceeded the maximum size limit of2048 bytes"),
-        ("pk = :a AND sk = :long", INVALID + "Aggregated size of all range keys has exceeded the size limit of 1024 bytes"),
+        (
+            "pk = :a AND sk = :long",
+            INVALID + "Aggregated size of all range keys has exceeded the size limit of 1024 bytes",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_bad_key_condition_is_refused(sorted_table: DataTable, condition: str, message: str) -> None:
     values = {
-        ":a": text("a"), ":b": text("b"), ":n": number(1), ":null": {"NULL": True}, ":e": text(""), ":long": text("x" * 2049),
-    }  # fmt: skip
+        ":a": text("a"),
+        ":b": text("b"),
+        ":n": number(1),
+        ":null": {"NULL": True},
+        ":e": text(""),
+        ":long": text("x" * 2049),
+    }
     tokens = condition.replace("(", " ").replace(")", " ").replace(",", " ").split()
     members: dict[str, Any] = {"ExpressionAttributeValues": {t: v for t, v in values.items() if t in tokens}}
     if not members["ExpressionAttributeValues"]:
@@ -229,12 +272,20 @@ def test_a_bad_key_condition_is_refused(sorted_table: DataTable, condition: str,
 @pytest.mark.parametrize(
     ("condition", "is_told_first"),
     [
-        ("pk =", True), ("pk = :a AND pk = :b", True), ("pk = :a AND pk = :b AND sk = :a", True), ("pk = :a OR sk = :b", True),
-        ("pk > :a", False), ("begins_with(pk, :a)", False), ("pk = :a AND sk > :b AND x = :a", False),
-        ("pk = :a AND sk > :b AND x = :a AND y = :b", False), ("x = :a", False), ("pk = :a AND x = :b", False),
-        ("pk = :n", False), ("pk = :e", False),
+        ("pk =", True),
+        ("pk = :a AND pk = :b", True),
+        ("pk = :a AND pk = :b AND sk = :a", True),
+        ("pk = :a OR sk = :b", True),
+        ("pk > :a", False),
+        ("begins_with(pk, :a)", False),
+        ("pk = :a AND sk > :b AND x = :a", False),
+        ("pk = :a AND sk > :b AND x = :a AND y = :b", False),
+        ("x = :a", False),
+        ("pk = :a AND x = :b", False),
+        ("pk = :n", False),
+        ("pk = :e", False),
     ],
-)  # fmt: skip
+)
 def test_what_needs_the_key_comes_after_table_and_index(
     sorted_table: DataTable, condition: str, is_told_first: bool
 ) -> None:
@@ -250,7 +301,9 @@ def test_what_needs_the_key_comes_after_table_and_index(
 
 
 def test_expressions_are_checked_before_the_shape_of_the_key_condition(sorted_table: DataTable) -> None:
-    """Order: KeyConditionExpression, FilterExpression, ProjectionExpression, unused names and values; then the shape."""
+    """Order: KeyConditionExpression, FilterExpression, ProjectionExpression,
+    unused names and values; then the shape.
+    """
 
     def heard(*faults: dict[str, Any]) -> str:
         good = {"KeyConditionExpression": "pk = :a", "ExpressionAttributeValues": {":a": text("a")}}
@@ -332,17 +385,28 @@ def test_select(sorted_table: DataTable, letters: Value) -> None:
 @pytest.mark.parametrize(
     ("members", "message"),
     [
-        ({"Select": "COUNT", "ProjectionExpression": "n"},
-         "Cannot specify the ProjectionExpression when choosing to get only the Count"),
-        ({"Select": "ALL_ATTRIBUTES", "ProjectionExpression": "n"},
-         "Cannot specify the ProjectionExpression when choosing to get ALL_ATTRIBUTES"),
-        ({"Select": "ALL_PROJECTED_ATTRIBUTES", "ProjectionExpression": "n"},
-         "Cannot specify the ProjectionExpression when choosing to get ALL_PROJECTED_ATTRIBUTES"),
-        ({"Select": "SPECIFIC_ATTRIBUTES"},
-         "Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES"),
-        ({"Select": "ALL_PROJECTED_ATTRIBUTES"}, "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"),
+        (
+            {"Select": "COUNT", "ProjectionExpression": "n"},
+            "Cannot specify the ProjectionExpression when choosing to get only the Count",
+        ),
+        (
+            {"Select": "ALL_ATTRIBUTES", "ProjectionExpression": "n"},
+            "Cannot specify the ProjectionExpression when choosing to get ALL_ATTRIBUTES",
+        ),
+        (
+            {"Select": "ALL_PROJECTED_ATTRIBUTES", "ProjectionExpression": "n"},
+            "Cannot specify the ProjectionExpression when choosing to get ALL_PROJECTED_ATTRIBUTES",
+        ),
+        (
+            {"Select": "SPECIFIC_ATTRIBUTES"},
+            "Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES",
+        ),
+        (
+            {"Select": "ALL_PROJECTED_ATTRIBUTES"},
+            "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName",
+        ),
     ],
-)  # fmt: skip
+)
 def test_select_and_projection_must_agree(sorted_table: DataTable, members: dict[str, Any], message: str) -> None:
     values = {":pk": text("a")}
     request = {"KeyConditionExpression": "pk = :pk", "ExpressionAttributeValues": values}
@@ -375,33 +439,79 @@ NO_START = "The provided starting key is invalid"
         ({"pk": number(1), "sk": text("b")}, "", NO_START),
         ({"pk": text("p"), "sk": number(1)}, "", NO_START),
         ({"pk": text("other"), "sk": text("b")}, "", OUTSIDE),
-        ({"pk": text("p"), "sk": text("b")}, " AND sk > :s", "The provided starting key does not match the range key predicate"),
-        ({"pk": text("p"), "sk": text("c")}, " AND begins_with(sk, :s)",
-         "The provided starting key does not match the range key predicate"),
-        ({"pk": text("other"), "sk": text("b")}, " AND sk = :s", "The query can return at most one row and cannot be restarted"),
-        ({"pk": {"S": "p", "N": "1"}, "sk": text("b")}, "", ("The provided starting key is invalid: Supplied AttributeValue has"
-         " more than one datatypes set, must contain exactly one of the supported datatypes")),
-        ({"pk": {}, "sk": text("b")}, "", ("The provided starting key is invalid: Supplied AttributeValue is empty, must contain"
-         " exactly one of the supported datatypes")),
-        ({"pk": {"NULL": False}, "sk": text("b")}, "",
-         "The provided starting key is invalid: " + INVALID + "Null attribute value types must have the value of true"),
-        ({"pk": {"SS": []}, "sk": text("b")}, "",
-         "The provided starting key is invalid: " + INVALID + "An string set  may not be empty"),
-        ({"pk": {"SS": ["b", "a", "b"]}, "sk": text("b")}, "",
-         INVALID + 'Input collection ["a", "b", "b"] contains duplicates.'),
-        ({"pk": {"BS": ["AA==", "AA=="]}, "sk": text("b")}, "",
-         INVALID + 'Input collection ["AA==","AA=="]of type BS contains duplicates.'),
+        (
+            {"pk": text("p"), "sk": text("b")},
+            " AND sk > :s",
+            "The provided starting key does not match the range key predicate",
+        ),
+        (
+            {"pk": text("p"), "sk": text("c")},
+            " AND begins_with(sk, :s)",
+            "The provided starting key does not match the range key predicate",
+        ),
+        (
+            {"pk": text("other"), "sk": text("b")},
+            " AND sk = :s",
+            "The query can return at most one row and cannot be restarted",
+        ),
+        (
+            {"pk": {"S": "p", "N": "1"}, "sk": text("b")},
+            "",
+            (
+                "The provided starting key is invalid: Supplied AttributeValue has"
+                " more than one datatypes set, must contain exactly one of the supported datatypes"
+            ),
+        ),
+        (
+            {"pk": {}, "sk": text("b")},
+            "",
+            (
+                "The provided starting key is invalid: Supplied AttributeValue is empty, must contain"
+                " exactly one of the supported datatypes"
+            ),
+        ),
+        (
+            {"pk": {"NULL": False}, "sk": text("b")},
+            "",
+            "The provided starting key is invalid: "
+            + INVALID
+            + "Null attribute value types must have the value of true",
+        ),
+        (
+            {"pk": {"SS": []}, "sk": text("b")},
+            "",
+            "The provided starting key is invalid: " + INVALID + "An string set  may not be empty",
+        ),
+        (
+            {"pk": {"SS": ["b", "a", "b"]}, "sk": text("b")},
+            "",
+            INVALID + 'Input collection ["a", "b", "b"] contains duplicates.',
+        ),
+        (
+            {"pk": {"BS": ["AA==", "AA=="]}, "sk": text("b")},
+            "",
+            INVALID + 'Input collection ["AA==","AA=="]of type BS contains duplicates.',
+        ),
         ({"pk": {"NS": ["1", "1.0"]}, "sk": text("b")}, "", INVALID + "Input collection contains duplicates."),
         ({"pk": {"N": "bad"}, "sk": text("b")}, "", "The parameter cannot be converted to a numeric value: bad"),
-        ({"pk": {"NS": ["1e126"]}, "sk": text("b")}, "",
-         "Number overflow. Attempting to store a number with magnitude larger than supported range"),
+        (
+            {"pk": {"NS": ["1e126"]}, "sk": text("b")},
+            "",
+            "Number overflow. Attempting to store a number with magnitude larger than supported range",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_bad_start_key_is_refused(sorted_table: DataTable, start: Item, condition: str, message: str) -> None:
     values = {":pk": text("p")} | ({":s": text("b")} if condition else {})
-    assert sorted_table.refusal(
-        "Query", KeyConditionExpression="pk = :pk" + condition, ExpressionAttributeValues=values, ExclusiveStartKey=start
-    ) == message  # fmt: skip
+    assert (
+        sorted_table.refusal(
+            "Query",
+            KeyConditionExpression="pk = :pk" + condition,
+            ExpressionAttributeValues=values,
+            ExclusiveStartKey=start,
+        )
+        == message
+    )
 
 
 def test_a_start_key_need_not_exist(sorted_table: DataTable, letters: Value) -> None:
@@ -436,10 +546,11 @@ def test_constraints_of_members(table: DataTable) -> None:
     assert table.refusal(
         "Query", Select="x", IndexName="a", KeyConditions={"a": {}}, QueryFilter={"b": {"ComparisonOperator": "x"}}
     ) == (
-        "4 validation errors detected: Value 'x' at 'select' failed to satisfy constraint: Member must satisfy enum value set:"
-        " [SPECIFIC_ATTRIBUTES, COUNT, ALL_ATTRIBUTES, ALL_PROJECTED_ATTRIBUTES]; Value 'a' at 'indexName' failed to satisfy"
-        " constraint: Member must have length greater than or equal to 3; Value 'x' at 'queryFilter.b.member.comparisonOperator'"
-        " failed to satisfy constraint: Member must satisfy enum value set: [IN, NULL, BETWEEN, LT, NOT_CONTAINS, EQ, GT,"
-        " NOT_NULL, NE, LE, BEGINS_WITH, GE, CONTAINS]; Value null at 'keyConditions.a.member.comparisonOperator' failed to"
-        " satisfy constraint: Member must not be null"
+        "4 validation errors detected: Value 'x' at 'select' failed to satisfy constraint:"
+        " Member must satisfy enum value set: [SPECIFIC_ATTRIBUTES, COUNT, ALL_ATTRIBUTES, ALL_PROJECTED_ATTRIBUTES];"
+        " Value 'a' at 'indexName' failed to satisfy constraint: Member must have length greater than or equal to 3;"
+        " Value 'x' at 'queryFilter.b.member.comparisonOperator' failed to satisfy constraint:"
+        " Member must satisfy enum value set: [IN, NULL, BETWEEN, LT, NOT_CONTAINS, EQ, GT, NOT_NULL, NE, LE,"
+        " BEGINS_WITH, GE, CONTAINS]; Value null at 'keyConditions.a.member.comparisonOperator' failed to satisfy"
+        " constraint: Member must not be null"
     )

@@ -121,14 +121,26 @@ def test_segments_are_stable_under_writes(raw: RawClient) -> None:
 @pytest.mark.parametrize(
     ("members", "message"),
     [
-        ({"Segment": 0}, ("The TotalSegments parameter is required but was not present in the request when Segment parameter is"
-         " present")),
-        ({"TotalSegments": 1}, ("The Segment parameter is required but was not present in the request when parameter TotalSegments"
-         " is present")),
-        ({"Segment": 999_999, "TotalSegments": 1}, ("The Segment parameter is zero-based and must be less than parameter"
-         " TotalSegments")),
+        (
+            {"Segment": 0},
+            (
+                "The TotalSegments parameter is required but was not present in the request when Segment parameter is"
+                " present"
+            ),
+        ),
+        (
+            {"TotalSegments": 1},
+            (
+                "The Segment parameter is required but was not present in the request when parameter TotalSegments"
+                " is present"
+            ),
+        ),
+        (
+            {"Segment": 999_999, "TotalSegments": 1},
+            ("The Segment parameter is zero-based and must be less than parameter TotalSegments"),
+        ),
     ],
-)  # fmt: skip
+)
 def test_segments_are_refused_alone_and_beyond_their_total(
     filled: DataTable, members: dict[str, Any], message: str
 ) -> None:
@@ -140,8 +152,8 @@ def test_a_start_key_belongs_to_its_segment(filled: DataTable) -> None:
         last = filled.ask("Scan", Segment=segment, TotalSegments=2, Limit=1)["LastEvaluatedKey"]
         other = 1 - segment
         assert filled.refusal("Scan", Segment=other, TotalSegments=2, ExclusiveStartKey=last) == (
-            "The provided starting key is invalid: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct Segment."
-            f" TotalSegments: 2 Segment: {other}"
+            "The provided starting key is invalid: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with"
+            f" correct Segment. TotalSegments: 2 Segment: {other}"
         )
 
 

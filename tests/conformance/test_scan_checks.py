@@ -106,11 +106,16 @@ def test_1_a_required_member_is_missing(raw: RawClient) -> None:
         ({"TableName": ""}, [EMPTY_NAME]),
         (
             {"TotalSegments": 0, "TableName": "", "Segment": -1, "Limit": -1, "ReturnConsumedCapacity": "x"},
-            [AT_LEAST.format("Limit", 1), AT_LEAST.format("Segment", 0), EMPTY_NAME, AT_LEAST.format("TotalSegments", 1)],
+            [
+                AT_LEAST.format("Limit", 1),
+                AT_LEAST.format("Segment", 0),
+                EMPTY_NAME,
+                AT_LEAST.format("TotalSegments", 1),
+            ],
         ),
         ({"Limit": 0, "TableName": "ab", "Select": "X"}, [AT_LEAST.format("Limit", 1)]),
     ],
-)  # fmt: skip
+)
 def test_2_numbers_and_an_empty_name_are_told_together(plain: DataTable, members: Members, texts: list[str]) -> None:
     assert plain.refusal("Scan", **members) == told(*texts)
 
@@ -138,13 +143,23 @@ def test_3_the_name_and_the_consumed_capacity(plain: DataTable, members: Members
     ("members", "message"),
     [
         (
-            {"ScanFilter": {"a": {"ComparisonOperator": "eq"}}, "ConditionalOperator": "XOR", "FilterExpression": "a ="},
-            ("Can not use both expression and non-expression parameters in the same request: Non-expression parameters:"
-             " {ScanFilter, ConditionalOperator} Expression parameters: {FilterExpression}"),
+            {
+                "ScanFilter": {"a": {"ComparisonOperator": "eq"}},
+                "ConditionalOperator": "XOR",
+                "FilterExpression": "a =",
+            },
+            (
+                "Can not use both expression and non-expression parameters in the same request:"
+                " Non-expression parameters: {ScanFilter, ConditionalOperator} Expression parameters:"
+                " {FilterExpression}"
+            ),
         ),
         ({"ConditionalOperator": "AND"}, "ConditionalOperator cannot be used without Filter or Expected"),
         ({"ConditionalOperator": "XOR"}, "ConditionalOperator cannot be used without Filter or Expected"),
-        ({"ConditionalOperator": "AND", "ScanFilter": {}}, "ConditionalOperator cannot be used without Filter or Expected"),
+        (
+            {"ConditionalOperator": "AND", "ScanFilter": {}},
+            "ConditionalOperator cannot be used without Filter or Expected",
+        ),
         (
             {"ConditionalOperator": "OR", "ScanFilter": {"a": {"ComparisonOperator": "eq"}}},
             "ConditionalOperator can only be used when Filter or Expected has two or more elements",
@@ -156,13 +171,17 @@ def test_3_the_name_and_the_consumed_capacity(plain: DataTable, members: Members
         ({"ScanFilter": {"a": {"ComparisonOperator": "eq"}}}, INVALID_OPERATOR),
         ({"ScanFilter": {"a": {"ComparisonOperator": "EQUAL", "AttributeValueList": [number("x")]}}}, INVALID_OPERATOR),
         (
-            {"ScanFilter": {"a": {"ComparisonOperator": "EQ", "AttributeValueList": [number("x")]},
-                            "b": {"ComparisonOperator": ""}}},
+            {
+                "ScanFilter": {
+                    "a": {"ComparisonOperator": "EQ", "AttributeValueList": [number("x")]},
+                    "b": {"ComparisonOperator": ""},
+                }
+            },
             INVALID_OPERATOR,
         ),
         ({"ScanFilter": {"a": {"ComparisonOperator": "eq"}}, "Select": "X", "Segment": 0}, INVALID_OPERATOR),
     ],
-)  # fmt: skip
+)
 def test_4_legacy_parameters(plain: DataTable, members: Members, message: str) -> None:
     assert plain.refusal("Scan", **members) == message
 
@@ -228,14 +247,20 @@ def test_6_select(plain: DataTable, members: Members, message: str) -> None:
         ({"Segment": 5, "TotalSegments": 5, "TableName": "missing-table"}, UNEQUAL_SEGMENT),
         (
             {"Segment": 0, "IndexName": "missing"},
-            "The TotalSegments parameter is required but was not present in the request when Segment parameter is present",
+            (
+                "The TotalSegments parameter is required but was not present in the request when"
+                " Segment parameter is present"
+            ),
         ),
         (
             {"TotalSegments": 1, "ExclusiveStartKey": {}},
-            "The Segment parameter is required but was not present in the request when parameter TotalSegments is present",
+            (
+                "The Segment parameter is required but was not present in the request when"
+                " parameter TotalSegments is present"
+            ),
         ),
     ],
-)  # fmt: skip
+)
 def test_7_segments(plain: DataTable, members: Members, message: str) -> None:
     assert plain.refusal("Scan", **members) == message
 

@@ -1,4 +1,6 @@
-"""An attribute that is a key of several indexes: which of them does a refusal name? The alphabetically first, in every operation."""
+"""An attribute that is a key of several indexes: which of them does a refusal name?
+The alphabetically first, in every operation.
+"""
 
 from typing import Any
 

@@ -77,8 +77,8 @@ def test_parts_missing_in_the_header(raw: RawClient) -> None:
     assert ask(raw, {"Authorization": "AWS4-HMAC-SHA256 Credential=x", "X-Amz-Date": None}).json() == {
         "__type": CORAL + "IncompleteSignatureException",
         "message": (
-            "Authorization header requires 'Signature' parameter. Authorization header requires 'SignedHeaders' parameter. "
-            "Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header. "
+            "Authorization header requires 'Signature' parameter. Authorization header requires 'SignedHeaders' "
+            "parameter. Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header. "
             "Authorization=AWS4-HMAC-SHA256 Credential=x"
         ),
     }
@@ -118,13 +118,30 @@ def test_a_date_in_another_format(raw: RawClient) -> None:
     }
 
 
-@pytest.mark.parametrize(("old", "new", "kind", "message"), [
-    ("host;", "", "InvalidSignatureException", "'Host' must be a 'SignedHeader' in the AWS Authorization."),
-    ("SHA256", "SHA1", "IncompleteSignatureException", "Unsupported AWS 'algorithm': 'AWS4-HMAC-SHA1' (only AWS4-HMAC-SHA256 for now). "),
-    ("/dynamodb/", "/s3/", "InvalidSignatureException", "Credential should be scoped to correct service: 'dynamodb'. "),
-    ("aws4_request", "aws5", "InvalidSignatureException",
-     "Credential should be scoped with a valid terminator: 'aws4_request', not 'aws5'."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("old", "new", "kind", "message"),
+    [
+        ("host;", "", "InvalidSignatureException", "'Host' must be a 'SignedHeader' in the AWS Authorization."),
+        (
+            "SHA256",
+            "SHA1",
+            "IncompleteSignatureException",
+            "Unsupported AWS 'algorithm': 'AWS4-HMAC-SHA1' (only AWS4-HMAC-SHA256 for now). ",
+        ),
+        (
+            "/dynamodb/",
+            "/s3/",
+            "InvalidSignatureException",
+            "Credential should be scoped to correct service: 'dynamodb'. ",
+        ),
+        (
+            "aws4_request",
+            "aws5",
+            "InvalidSignatureException",
+            "Credential should be scoped with a valid terminator: 'aws4_request', not 'aws5'.",
+        ),
+    ],
+)
 def test_faults_of_the_parts(raw: RawClient, old: str, new: str, kind: str, message: str) -> None:
     reply = ask(raw, {"Authorization": authorization(raw).replace(old, new)})
     assert reply.json() == {"__type": CORAL + kind, "message": message.rstrip() if "scoped to" in message else message}

@@ -1,4 +1,6 @@
-"""Which tests of this folder need a socket? `sockets.txt` names the files where all or some do; all others run without one, too."""
+"""Which tests of this folder need a socket? `sockets.txt` names the files where all or some do;
+all others run without one, too.
+"""
 
 from pathlib import Path
 

@@ -28,8 +28,8 @@ LONG = "x" * 256
 AT_MOST_255 = "failed to satisfy constraint: Member must have length less than or equal to 255"
 AT_LEAST_3 = "failed to satisfy constraint: Member must have length greater than or equal to 3"
 CAPACITY = (
-    "Value 'x' at 'returnConsumedCapacity' failed to satisfy constraint: Member must satisfy enum value set: [INDEXES, TOTAL,"
-    " NONE]"
+    "Value 'x' at 'returnConsumedCapacity' failed to satisfy constraint: Member must satisfy enum value set:"
+    " [INDEXES, TOTAL, NONE]"
 )
 PATTERN = "failed to satisfy constraint: Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+"
 

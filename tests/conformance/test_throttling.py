@@ -1,4 +1,5 @@
-"""Who uses more than there is is throttled, with the exceptions and reasons of errors.md 9: each exception, each limit, every kind of request.
+"""Who uses more than there is is throttled, with the exceptions and reasons of errors.md 9:
+each exception, each limit, every kind of request.
 
 These tests start servers of their own, which enforce throughput and whose time stands still, over both kinds of store.
 """
@@ -51,7 +52,9 @@ class Place:
         self._server.call(self._clock.advance, seconds)
 
     def create(self, units: tuple[int, int] | None, index: dict[str, Any] | None = None, **more: Any) -> None:
-        """Make the table `orders` with these read and write units; None: on demand. `index`: of its global index, beyond its keys."""
+        """Make the table `orders` with these read and write units; None: on demand.
+        `index`: of its global index, beyond its keys.
+        """
         client, attributes = self.client, ["pk"] if index is None else ["pk", "status"]
         if client.list_tables()["TableNames"]:
             client.delete_table(TableName="orders")

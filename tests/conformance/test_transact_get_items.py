@@ -50,11 +50,17 @@ def test_a_hundred_items(raw: RawClient, table: DataTable) -> None:
     ("items", "message"),
     [
         (None, "Value null at 'transactItems' failed to satisfy constraint: Member must not be null"),
-        ([], "Value at 'TransactItems' failed to satisfy constraint: Member must have length greater than or equal to 1"),
+        (
+            [],
+            "Value at 'TransactItems' failed to satisfy constraint: Member must have length greater than or equal to 1",
+        ),
         ([{}], "Value null at 'transactItems.1.member.get' failed to satisfy constraint: Member must not be null"),
-        ([{"Get": {"TableName": "abc"}}], "Value null at 'transactItems.1.member.get.key' failed to satisfy constraint: Member must not be null"),
+        (
+            [{"Get": {"TableName": "abc"}}],
+            "Value null at 'transactItems.1.member.get.key' failed to satisfy constraint: Member must not be null",
+        ),
     ],
-)  # fmt: skip
+)
 def test_constraints(raw: RawClient, items: Any, message: str) -> None:
     assert validation(raw, "TransactGetItems", {"TransactItems": items}) == "1 validation error detected: " + message
 

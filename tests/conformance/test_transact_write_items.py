@@ -52,9 +52,13 @@ def test_four_kinds_over_two_tables_take_place_together(
     for key in (changed, removed, looked_at):
         table.put(key | {"a": number(0)})
     reply = write(
-        raw, put(table, new | {"b": text("x")}), update(table, changed, "ADD a :a", ExpressionAttributeValues={":a": number(2)}),
-        delete(table, removed), check(table, looked_at), put(sorted_table, sorted_key),
-    )  # fmt: skip
+        raw,
+        put(table, new | {"b": text("x")}),
+        update(table, changed, "ADD a :a", ExpressionAttributeValues={":a": number(2)}),
+        delete(table, removed),
+        check(table, looked_at),
+        put(sorted_table, sorted_key),
+    )
     assert reply == {}
     assert table.get(new) == new | {"b": text("x")}
     assert table.get(changed) == changed | {"a": number(2)}
@@ -130,11 +134,16 @@ def test_a_hundred_actions(raw: RawClient, table: DataTable) -> None:
 
 def test_index_entries_follow(raw: RawClient) -> None:
     indexed = make_table(
-        raw, definitions={"g": "S"},
+        raw,
+        definitions={"g": "S"},
         GlobalSecondaryIndexes=[
-            {"IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}
+            {
+                "IndexName": "by-g",
+                "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+                "Projection": {"ProjectionType": "ALL"},
+            }
         ],
-    )  # fmt: skip
+    )
     first, second = fresh_key(), fresh_key()
     write(
         raw,
@@ -170,12 +179,30 @@ def test_an_item_has_one_action(raw: RawClient, table: DataTable) -> None:
     ("items", "message"),
     [
         (None, "Value null at 'transactItems' failed to satisfy constraint: Member must not be null"),
-        ([], "Value at 'TransactItems' failed to satisfy constraint: Member must have length greater than or equal to 1"),
-        ([{"Put": {"TableName": "abc"}}], "Value null at 'transactItems.1.member.put.item' failed to satisfy constraint: Member must not be null"),
-        ([{"ConditionCheck": {"TableName": "abc", "Key": {}}}], "Value null at 'transactItems.1.member.conditionCheck.conditionExpression' failed to satisfy constraint: Member must not be null"),
-        ([{"Update": {"TableName": "abc", "Key": {}}}], "Value null at 'transactItems.1.member.update.updateExpression' failed to satisfy constraint: Member must not be null"),
+        (
+            [],
+            "Value at 'TransactItems' failed to satisfy constraint: Member must have length greater than or equal to 1",
+        ),
+        (
+            [{"Put": {"TableName": "abc"}}],
+            "Value null at 'transactItems.1.member.put.item' failed to satisfy constraint: Member must not be null",
+        ),
+        (
+            [{"ConditionCheck": {"TableName": "abc", "Key": {}}}],
+            (
+                "Value null at 'transactItems.1.member.conditionCheck.conditionExpression' failed to satisfy"
+                " constraint: Member must not be null"
+            ),
+        ),
+        (
+            [{"Update": {"TableName": "abc", "Key": {}}}],
+            (
+                "Value null at 'transactItems.1.member.update.updateExpression' failed to satisfy constraint:"
+                " Member must not be null"
+            ),
+        ),
     ],
-)  # fmt: skip
+)
 def test_constraints(raw: RawClient, items: Any, message: str) -> None:
     assert validation(raw, "TransactWriteItems", {"TransactItems": items}) == "1 validation error detected: " + message
 
@@ -183,9 +210,9 @@ def test_constraints(raw: RawClient, items: Any, message: str) -> None:
 def test_both_enumerations_are_reported(raw: RawClient, table: DataTable) -> None:
     message = refusal(raw, put(table, fresh_key()), ReturnConsumedCapacity="x", ReturnItemCollectionMetrics="y")
     assert message == (
-        "2 validation errors detected: Value 'x' at 'returnConsumedCapacity' failed to satisfy constraint: Member must satisfy"
-        " enum value set: [INDEXES, TOTAL, NONE]; Value 'y' at 'returnItemCollectionMetrics' failed to satisfy constraint:"
-        " Member must satisfy enum value set: [SIZE, NONE]"
+        "2 validation errors detected: Value 'x' at 'returnConsumedCapacity' failed to satisfy constraint:"
+        " Member must satisfy enum value set: [INDEXES, TOTAL, NONE]; Value 'y' at 'returnItemCollectionMetrics'"
+        " failed to satisfy constraint: Member must satisfy enum value set: [SIZE, NONE]"
     )
 
 
@@ -284,9 +311,16 @@ def test_an_update_too_large_is_a_reason(raw: RawClient, table: DataTable) -> No
 def indexed(raw: RawClient) -> DataTable:
     """A table with a global and a local index."""
     return make_table(
-        raw, "S", "S", definitions={"g": "S", "l": "S"},
+        raw,
+        "S",
+        "S",
+        definitions={"g": "S", "l": "S"},
         GlobalSecondaryIndexes=[
-            {"IndexName": "global", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}
+            {
+                "IndexName": "global",
+                "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+                "Projection": {"ProjectionType": "ALL"},
+            }
         ],
         LocalSecondaryIndexes=[
             {
@@ -295,7 +329,7 @@ def indexed(raw: RawClient) -> DataTable:
                 "Projection": {"ProjectionType": "KEYS_ONLY"},
             }
         ],
-    )  # fmt: skip
+    )
 
 
 def test_capacity_is_doubled_on_the_table_and_single_on_its_indexes(
@@ -306,8 +340,12 @@ def test_capacity_is_doubled_on_the_table_and_single_on_its_indexes(
     small, large = fresh_key(), fresh_key()
     table.put(large | {"a": text("x" * 2500)})
     actions = [
-        put(indexed, first), put(indexed, key | {"sk": text("2")}), put(table, small), check(table, large), delete(table, fresh_key()),
-    ]  # fmt: skip
+        put(indexed, first),
+        put(indexed, key | {"sk": text("2")}),
+        put(table, small),
+        check(table, large),
+        delete(table, fresh_key()),
+    ]
     reply = write(raw, *actions, ReturnConsumedCapacity="INDEXES")
     assert reply["ConsumedCapacity"] == [
         {
@@ -330,9 +368,14 @@ def test_item_collection_metrics(raw: RawClient, table: DataTable, indexed: Data
     key, other, checked = fresh_key(), fresh_key(), fresh_key()
     indexed.put(checked | {"sk": text("1")})
     reply = write(
-        raw, put(indexed, key | {"sk": text("1")}), put(indexed, key | {"sk": text("2")}), update(indexed, other | {"sk": text("1")}),
-        check(indexed, checked | {"sk": text("1")}), put(table, key), ReturnItemCollectionMetrics="SIZE",
-    )  # fmt: skip
+        raw,
+        put(indexed, key | {"sk": text("1")}),
+        put(indexed, key | {"sk": text("2")}),
+        update(indexed, other | {"sk": text("1")}),
+        check(indexed, checked | {"sk": text("1")}),
+        put(table, key),
+        ReturnItemCollectionMetrics="SIZE",
+    )
     assert reply == {
         "ItemCollectionMetrics": {
             indexed.name: [

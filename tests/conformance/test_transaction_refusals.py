@@ -1,4 +1,6 @@
-"""Which faults refuse a whole transaction, rather than become a cancellation reason, and in which order are they checked?"""
+"""Which faults refuse a whole transaction, rather than become a cancellation reason,
+and in which order are they checked?
+"""
 
 from typing import Any
 
@@ -151,7 +153,8 @@ def test_a_list_of_no_or_too_many_actions(raw: RawClient, table: DataTable, oper
     for count, bound in ((0, "greater than or equal to 1"), (101, "less than or equal to 100")):
         actions = [action(table, fresh_key()) for _ in range(count)]
         assert refusal(raw, *actions, operation=operation) == (
-            f"1 validation error detected: Value at 'TransactItems' failed to satisfy constraint: Member must have length {bound}"
+            "1 validation error detected: Value at 'TransactItems' failed to satisfy constraint:"
+            f" Member must have length {bound}"
         )
 
 
@@ -169,7 +172,10 @@ def test_an_echo_of_the_request_is_whole(raw: RawClient, table: DataTable) -> No
     ("token", "bound"), [("x" * 37, "less than or equal to 36"), ("", "greater than or equal to 1")]
 )
 def test_a_token_of_a_wrong_length_is_told_alone(raw: RawClient, table: DataTable, token: str, bound: str) -> None:
-    message = f"1 validation error detected: Value at 'ClientRequestToken' failed to satisfy constraint: Member must have length {bound}"
+    message = (
+        "1 validation error detected: Value at 'ClientRequestToken' failed to satisfy constraint:"
+        f" Member must have length {bound}"
+    )
     for members in ({}, {"ReturnConsumedCapacity": "x"}):
         assert refusal(raw, put(table, fresh_key()), ClientRequestToken=token, **members) == message
     assert refusal(raw, ClientRequestToken=token) == message
@@ -202,8 +208,12 @@ def test_an_expression_that_cannot_be_read_is_told_before_the_depth_of_the_key(
 ) -> None:
     key = {"pk": nested(33)}
     for text_, message in (("a =", f"Invalid ConditionExpression: {SYNTAX}"), (LONG, LONG_CONDITION)):
-        for action in (delete(table, key, ConditionExpression=text_), check(table, key, text_),
-                       update(table, key, ConditionExpression=text_), put(table, key, ConditionExpression=text_)):  # fmt: skip
+        for action in (
+            delete(table, key, ConditionExpression=text_),
+            check(table, key, text_),
+            update(table, key, ConditionExpression=text_),
+            put(table, key, ConditionExpression=text_),
+        ):
             assert refusal(raw, action) == message
     for text_, message in (("SET a =", f"Invalid UpdateExpression: {SYNTAX}"), (LONG, LONG_UPDATE)):
         assert refusal(raw, update(table, key, text_)) == message

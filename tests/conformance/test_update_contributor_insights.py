@@ -1,4 +1,6 @@
-"""UpdateContributorInsights: tables and global indexes are watched, in one of two modes, and what is off may be turned off."""
+"""UpdateContributorInsights: tables and global indexes are watched, in one of two modes,
+and what is off may be turned off.
+"""
 
 from typing import Any
 

@@ -172,28 +172,77 @@ def test_an_item_that_does_not_fit_is_refused(table: DataTable, expression: str,
         ("SET size = :1", "Attribute name is a reserved keyword; reserved keyword: size"),
         ("SET a = foo(:1)", "Invalid function name; function: foo"),
         ("SET #a = :1", "An expression attribute name used in the document path is not defined; attribute name: #a"),
-        ("SET a = :undefined", "An expression attribute value used in expression is not defined; attribute value: :undefined"),
-        ("SET a = :1, a = :1", ("Two document paths overlap with each other; must remove or rewrite one of these paths;"
-         " path one: [a], path two: [a]")),
-        ("SET a.b = :1 REMOVE a.b[0]", ("Two document paths overlap with each other; must remove or rewrite one of these paths;"
-         " path one: [a, b], path two: [a, b, [0]]")),
-        ("SET a.b = :1, a[0] = :1", ("Two document paths conflict with each other; must remove or rewrite one of these paths;"
-         " path one: [a, b], path two: [a, [0]]")),
-        ("SET a = :s + :1", "Incorrect operand type for operator or function; operator or function: +, operand type: S"),
-        ("SET a = if_not_exists(:1, :1)", "Operator or function requires a document path; operator or function: if_not_exists"),
-        ("SET a = if_not_exists(a)",
-         "Incorrect number of operands for operator or function; operator or function: if_not_exists, number of operands: 1"),
-        ("SET a = list_append(:1, :l)",
-         "Incorrect operand type for operator or function; operator or function: list_append, operand type: N"),
-        ("SET a = list_append(list_append(a, :l), :l)",
-         "The function is not allowed to be used this way in an expression; function: list_append"),
-        *[(f"ADD a {token}", f"Incorrect operand type for operator or function; operator: ADD, operand type: {name}, {ADDABLE}")
-          for token, name in ((":s", "STRING"), (":bin", "Binary"), (":b", "BOOL"), (":null", "NULL"), (":l", "LIST"),
-                              (":m", "MAP"))],
-        *[(f"DELETE a {token}", f"Incorrect operand type for operator or function; operator: DELETE, operand type: {name}, {ADDABLE}")
-          for token, name in ((":s", "STRING"), (":1", "NUMBER"), (":l", "LIST"), (":m", "MAP"))],
+        (
+            "SET a = :undefined",
+            "An expression attribute value used in expression is not defined; attribute value: :undefined",
+        ),
+        (
+            "SET a = :1, a = :1",
+            (
+                "Two document paths overlap with each other; must remove or rewrite one of these paths;"
+                " path one: [a], path two: [a]"
+            ),
+        ),
+        (
+            "SET a.b = :1 REMOVE a.b[0]",
+            (
+                "Two document paths overlap with each other; must remove or rewrite one of these paths;"
+                " path one: [a, b], path two: [a, b, [0]]"
+            ),
+        ),
+        (
+            "SET a.b = :1, a[0] = :1",
+            (
+                "Two document paths conflict with each other; must remove or rewrite one of these paths;"
+                " path one: [a, b], path two: [a, [0]]"
+            ),
+        ),
+        (
+            "SET a = :s + :1",
+            "Incorrect operand type for operator or function; operator or function: +, operand type: S",
+        ),
+        (
+            "SET a = if_not_exists(:1, :1)",
+            "Operator or function requires a document path; operator or function: if_not_exists",
+        ),
+        (
+            "SET a = if_not_exists(a)",
+            (
+                "Incorrect number of operands for operator or function; operator or function:"
+                " if_not_exists, number of operands: 1"
+            ),
+        ),
+        (
+            "SET a = list_append(:1, :l)",
+            "Incorrect operand type for operator or function; operator or function: list_append, operand type: N",
+        ),
+        (
+            "SET a = list_append(list_append(a, :l), :l)",
+            "The function is not allowed to be used this way in an expression; function: list_append",
+        ),
+        *[
+            (
+                f"ADD a {token}",
+                f"Incorrect operand type for operator or function; operator: ADD, operand type: {name}, {ADDABLE}",
+            )
+            for token, name in (
+                (":s", "STRING"),
+                (":bin", "Binary"),
+                (":b", "BOOL"),
+                (":null", "NULL"),
+                (":l", "LIST"),
+                (":m", "MAP"),
+            )
+        ],
+        *[
+            (
+                f"DELETE a {token}",
+                f"Incorrect operand type for operator or function; operator: DELETE, operand type: {name}, {ADDABLE}",
+            )
+            for token, name in ((":s", "STRING"), (":1", "NUMBER"), (":l", "LIST"), (":m", "MAP"))
+        ],
     ],
-)  # fmt: skip
+)
 def test_a_bad_expression_is_refused(table: DataTable, expression: str, fault: str) -> None:
     members: dict[str, Any] = used(expression)
     assert table.refusal("UpdateItem", Key=fresh_key(), UpdateExpression=expression, **members) == PREFIX + fault
@@ -371,10 +420,16 @@ def test_arithmetic_is_exact_or_refused(table: DataTable) -> None:
 
     def add(left: str, right: str) -> str | None:
         table.put(key | {"a": number(left)})
-        reply = table.raw("UpdateItem", {
-            "TableName": table.name, "Key": key, "UpdateExpression": plus, "ExpressionAttributeValues": {":v": number(right)},
-            "ReturnValues": "UPDATED_NEW",
-        }).json()  # fmt: skip
+        reply = table.raw(
+            "UpdateItem",
+            {
+                "TableName": table.name,
+                "Key": key,
+                "UpdateExpression": plus,
+                "ExpressionAttributeValues": {":v": number(right)},
+                "ReturnValues": "UPDATED_NEW",
+            },
+        ).json()
         result = reply["Attributes"]["a"]["N"] if "Attributes" in reply else reply["message"]
         assert isinstance(result, str)
         return result
@@ -406,7 +461,9 @@ def test_the_result_has_a_greatest_size(table: DataTable) -> None:
 
 
 def test_the_statement_has_a_greatest_size_before_the_condition(table: DataTable) -> None:
-    """A statement weighs 3 + 19 + target + value; a weight beyond the item limit is refused, even if the result fits."""
+    """A statement weighs 3 + 19 + target + value; a weight beyond the item limit is refused,
+    even if the result fits.
+    """
     too_large = "Item size to update has exceeded the maximum allowed size"
     charge = 3 + 19 + 1
     fits = {":v": text("x" * (ITEM_MAX_BYTES - charge))}
@@ -467,7 +524,10 @@ def test_a_list_that_is_added_weighs_whole(table: DataTable) -> None:
 
 
 def test_a_value_cannot_move_too_deep(table: DataTable) -> None:
-    too_deep = "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"
+    too_deep = (
+        "Nesting Levels have exceeded supported limits: Attributes in the item have nested"
+        " levels beyond supported limit"
+    )
     key = fresh_key()
     table.put(key | {"deep": nested(31), "flatter": nested(30), "m": {"M": {}}})
     assert table.refusal("UpdateItem", Key=key, UpdateExpression="SET m.a = deep") == too_deep

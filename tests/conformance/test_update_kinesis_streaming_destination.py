@@ -81,7 +81,8 @@ def test_the_same_precision_is_refused(server: KinesisServer, enabled_with: dict
     name = server.enabled(**enabled_with)
     uuid = server.client.describe_table(TableName=name)["Table"]["TableId"]
     assert validation(server.raw, UPDATE, update(name, {"ApproximateCreationDateTimePrecision": same})) == (
-        f"Invalid Request: Precision is already set to the desired value of {same} for tableId: {uuid}, kdsArn: {STREAM}"
+        f"Invalid Request: Precision is already set to the desired value of {same} for tableId: {uuid}, kdsArn:"
+        f" {STREAM}"
     )
 
 

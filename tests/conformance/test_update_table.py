@@ -189,7 +189,10 @@ def test_encryption_changes_unless_the_same_key_is_named_by_its_arn(raw: RawClie
     same = encrypt(on_demand, Enabled=True, SSEType="KMS", KMSMasterKeyId=reply["SSEDescription"]["KMSMasterKeyArn"])
     assert validation(raw, "UpdateTable", same) == (
         INVALID
-        + "Table is already encrypted with given KMSMasterKeyId. Use KMSMasterKeyId parameter if you want to change Master Key"
+        + (
+            "Table is already encrypted with given KMSMasterKeyId. Use KMSMasterKeyId parameter if you"
+            " want to change Master Key"
+        )
     )
     keyless = encrypt(on_demand, Enabled=True, KMSMasterKeyId="other")
     assert validation(raw, "UpdateTable", keyless) == (
@@ -208,8 +211,10 @@ def test_a_fifth_change_of_encryption_waits(client: Any, raw: RawClient, on_dema
         assert code == "LimitExceededException"
         time = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
         assert re.fullmatch(
-            rf"Subscriber limit exceeded: Encryption mode changes are limited in the 24h window ending at {time}\. After the "
-            r"first 4 change, each subsequent change in the same window can be performed at most once every 21600 seconds\. "
+            rf"Subscriber limit exceeded: Encryption mode changes are limited in the 24h window ending at {time}\. "
+            r"After the "
+            r"first 4 change, each subsequent change in the same window can be performed at most "
+            r"once every 21600 seconds\. "
             rf"Number of updates today: 4\. Last change at {time}\. Next changes can be made at {time}\.",
             str(message),
         )
@@ -217,9 +222,9 @@ def test_a_fifth_change_of_encryption_waits(client: Any, raw: RawClient, on_dema
 
 
 NOTHING = (
-    "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates, SSESpecification, "
-    "ReplicaUpdates, MultiAccountReplicaReady, ReplicaTransitRoleArn, MultiRegionConsistency, DeletionProtectionEnabled, "
-    "OnDemandThroughput, WarmThroughput or TableClass is required"
+    "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates, "
+    "SSESpecification, ReplicaUpdates, MultiAccountReplicaReady, ReplicaTransitRoleArn, MultiRegionConsistency, "
+    "DeletionProtectionEnabled, OnDemandThroughput, WarmThroughput or TableClass is required"
 )
 PROVISIONED_CASES: dict[str, tuple[dict[str, Any], str]] = {
     "nothing": (
@@ -347,7 +352,10 @@ PROVISIONED_CASES: dict[str, tuple[dict[str, Any], str]] = {
     "no warm throughput of any index": (
         {"GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "other", "WarmThroughput": {}}}]},
         INVALID
-        + "WarmThroughput must have at least one of ReadUnitsPerSecond or WriteUnitsPerSecond specified for index: other",
+        + (
+            "WarmThroughput must have at least one of ReadUnitsPerSecond or WriteUnitsPerSecond specified for index:"
+            " other"
+        ),
     ),
     "replicas": (
         {"ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]},

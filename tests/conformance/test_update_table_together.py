@@ -156,11 +156,19 @@ def test_warm_throughput_of_a_table_and_its_index_go_together(client: Any, on_de
 @pytest.mark.parametrize(
     ("change", "status"),
     [
-        (PROTECTION, "ACTIVE"), (MAXIMUM, "ACTIVE"), (WARM, "ACTIVE"), (ENCRYPTION, "ACTIVE"), (INDEX_WARM, "ACTIVE"),
-        (INDEX_MAXIMUM, "ACTIVE"), (CLASS, "UPDATING"), (STREAM, "UPDATING"), (DELETE, "UPDATING"), (ON_DEMAND, "UPDATING"),
+        (PROTECTION, "ACTIVE"),
+        (MAXIMUM, "ACTIVE"),
+        (WARM, "ACTIVE"),
+        (ENCRYPTION, "ACTIVE"),
+        (INDEX_WARM, "ACTIVE"),
+        (INDEX_MAXIMUM, "ACTIVE"),
+        (CLASS, "UPDATING"),
+        (STREAM, "UPDATING"),
+        (DELETE, "UPDATING"),
+        (ON_DEMAND, "UPDATING"),
         ({"BillingMode": "PROVISIONED", **UNITS, **DELETE}, "UPDATING"),
     ],
-)  # fmt: skip
+)
 def test_the_status_in_the_reply(client: Any, on_demand: str, change: dict[str, Any], status: str) -> None:
     assert client.update_table(TableName=on_demand, **change)["TableDescription"]["TableStatus"] == status
 

@@ -1,4 +1,6 @@
-"""Attribute values in requests and replies: which are accepted, in which form they are returned, which are refused and how."""
+"""Attribute values in requests and replies: which are accepted, in which form they are returned,
+which are refused and how.
+"""
 
 import base64
 from typing import Any
@@ -110,14 +112,40 @@ def test_a_number_comes_back_canonical(table: DataTable, written: str, canonical
     [
         *[
             (bad, NOT_CONVERTIBLE + bad)
-            for bad in ("", " ", "1 ", " 1", "1+2", "1.2.3", "1e", "e1", ".", "+", "--1", "NaN", "Infinity", "0x1", "1_0",
-                        "١", "1e1.0", "1,5")
+            for bad in (
+                "",
+                " ",
+                "1 ",
+                " 1",
+                "1+2",
+                "1.2.3",
+                "1e",
+                "e1",
+                ".",
+                "+",
+                "--1",
+                "NaN",
+                "Infinity",
+                "0x1",
+                "1_0",
+                "١",
+                "1e1.0",
+                "1,5",
+            )
         ],
-        ("1e126", OVERFLOW), ("-1e126", OVERFLOW), ("0e126", OVERFLOW), ("1" + "0" * 126, OVERFLOW),
-        ("1e-131", UNDERFLOW), ("0e-131", UNDERFLOW), ("-1e-131", UNDERFLOW), ("1e999999999999", OVERFLOW),
-        ("1" * 39, TOO_PRECISE), ("1." + "1" * 38, TOO_PRECISE), ("-0." + "1" * 39, TOO_PRECISE),
+        ("1e126", OVERFLOW),
+        ("-1e126", OVERFLOW),
+        ("0e126", OVERFLOW),
+        ("1" + "0" * 126, OVERFLOW),
+        ("1e-131", UNDERFLOW),
+        ("0e-131", UNDERFLOW),
+        ("-1e-131", UNDERFLOW),
+        ("1e999999999999", OVERFLOW),
+        ("1" * 39, TOO_PRECISE),
+        ("1." + "1" * 38, TOO_PRECISE),
+        ("-0." + "1" * 39, TOO_PRECISE),
     ],
-)  # fmt: skip
+)
 def test_a_bad_number_is_refused(table: DataTable, written: str, message: str) -> None:
     for value in ({"N": written}, {"NS": [written]}, {"M": {"m": {"L": [{"N": written}]}}}):
         assert table.refusal("PutItem", Item=fresh_key() | {"v": value}) == ENVELOPE + message
@@ -176,7 +204,10 @@ def test_the_older_layer_words_repeats_otherwise(table: DataTable, value: Value,
         ({}, "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes", False),
         (
             {"S": "a", "N": "1"},
-            "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes",
+            (
+                "Supplied AttributeValue has more than one datatypes set, must contain exactly one"
+                " of the supported datatypes"
+            ),
             False,
         ),
         ({"NULL": False}, INVALID + "Null attribute value types must have the value of true", True),
@@ -294,8 +325,11 @@ def test_an_empty_name_inside_a_map_is_told_after_nesting_too_deep(table: DataTa
 def test_the_older_layer_names_the_token_of_a_value_beyond_33_levels(table: DataTable, levels: int, older: str) -> None:
     values = {":v": nested(levels)}
     condition = {
-        "TableName": table.name, "Key": fresh_key(), "ConditionExpression": "a = :v", "ExpressionAttributeValues": values,
-    }  # fmt: skip
+        "TableName": table.name,
+        "Key": fresh_key(),
+        "ConditionExpression": "a = :v",
+        "ExpressionAttributeValues": values,
+    }
     assert validation(table.raw, "TransactWriteItems", {"TransactItems": [{"ConditionCheck": condition}]}) == older
     assert table.refusal("Scan", FilterExpression="a = :v", ExpressionAttributeValues=values) == TOO_DEEP
 
@@ -342,19 +376,43 @@ def filled(table: DataTable, value: Value, size_bytes: int) -> dict[str, Value]:
 @pytest.mark.parametrize(
     ("value", "size_bytes"),
     [
-        (text("abc"), 3), (text("ä\U0001f600"), 6), ({"B": binary(b"12345")}, 5), ({"BOOL": True}, 1), ({"NULL": True}, 1),
-        ({"SS": ["a", "bcd", ""]}, 4), ({"NS": ["1", "-42"]}, 5), ({"BS": [binary(b"1"), binary(b"23")]}, 3),
-        ({"L": []}, 3), ({"M": {}}, 3), ({"L": [text("ab"), {"NULL": True}]}, 3 + 3 + 2),
-        ({"M": {"name": text("ab")}}, 3 + 1 + 4 + 2), ({"L": [{"M": {"n": {"L": []}}}]}, 3 + 1 + 3 + 1 + 1 + 3),
+        (text("abc"), 3),
+        (text("ä\U0001f600"), 6),
+        ({"B": binary(b"12345")}, 5),
+        ({"BOOL": True}, 1),
+        ({"NULL": True}, 1),
+        ({"SS": ["a", "bcd", ""]}, 4),
+        ({"NS": ["1", "-42"]}, 5),
+        ({"BS": [binary(b"1"), binary(b"23")]}, 3),
+        ({"L": []}, 3),
+        ({"M": {}}, 3),
+        ({"L": [text("ab"), {"NULL": True}]}, 3 + 3 + 2),
+        ({"M": {"name": text("ab")}}, 3 + 1 + 4 + 2),
+        ({"L": [{"M": {"n": {"L": []}}}]}, 3 + 1 + 3 + 1 + 1 + 3),
         *[
             ({"N": written}, size)
             for written, size in [
-                ("0", 1), ("1", 2), ("12", 2), ("123", 3), ("1234", 3), ("123456", 4), ("100", 2), ("1010", 3), ("15", 2),
-                ("1.5", 3), ("3.14159", 5), ("100.5", 4), ("0.15", 2), ("1E125", 2), ("-42", 3), ("-0", 1), ("1" * 38, 20),
+                ("0", 1),
+                ("1", 2),
+                ("12", 2),
+                ("123", 3),
+                ("1234", 3),
+                ("123456", 4),
+                ("100", 2),
+                ("1010", 3),
+                ("15", 2),
+                ("1.5", 3),
+                ("3.14159", 5),
+                ("100.5", 4),
+                ("0.15", 2),
+                ("1E125", 2),
+                ("-42", 3),
+                ("-0", 1),
+                ("1" * 38, 20),
             ]
         ],
     ],
-)  # fmt: skip
+)
 def test_sizes_to_the_byte(table: DataTable, value: Value, size_bytes: int) -> None:
     item = filled(table, value, size_bytes)
     table.put(item)

@@ -59,10 +59,25 @@ def test_all_attributes_of_an_index_key_count_for_its_size(wide: DataTable) -> N
         assert "beyond allowed size limits" in (wide.refusal("UpdateItem", Key=key, **members) or "")
 
 
-@pytest.mark.parametrize(("value", "message"), [
-    (text(""), "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: a"),
-    (text("x" * 2049), "One or more parameter values were invalid: Size of hashkey has exceeded the maximum size limit of2048 bytes"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (
+            text(""),
+            (
+                "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an"
+                " empty string value. Key: a"
+            ),
+        ),
+        (
+            text("x" * 2049),
+            (
+                "One or more parameter values were invalid: Size of hashkey has exceeded the"
+                " maximum size limit of2048 bytes"
+            ),
+        ),
+    ],
+)
 def test_a_start_key_of_an_index_holds_key_values(wide: DataTable, value: Value, message: str) -> None:
     start = fresh_key() | {"a": value, "b": number(1), "c": text("x"), "d": number(1), "e": text("x")}
     query: dict[str, Any] = {

@@ -1,4 +1,6 @@
-"""How is a process killed and its store judged? Starts it, kills it, cuts its logs, and reports what is wrong with the store."""
+"""How is a process killed and its store judged? Starts it, kills it, cuts its logs,
+and reports what is wrong with the store.
+"""
 
 import json
 import multiprocessing
@@ -135,7 +137,9 @@ def faults_of(folder: Path, acknowledged: dict[int, int]) -> list[str]:
 
 
 def _judge(writer: int, counter: int, there: set[int]) -> list[str]:
-    """Faults of a writer's rows: all rows up to its counter must exist, and at most those of the next number besides."""
+    """Faults of a writer's rows: all rows up to its counter must exist,
+    and at most those of the next number besides.
+    """
     must = {number for number in range(1, counter + 1) if not program.is_deleted_by(number, counter)}
     may = {counter + 1}
     if (counter + 1) % program.DELETE_EVERY == 0:

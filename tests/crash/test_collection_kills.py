@@ -1,4 +1,6 @@
-"""A server killed while item collections grow, shrink and reach their limit: their sizes match their items afterwards."""
+"""A server killed while item collections grow, shrink and reach their limit:
+their sizes match their items afterwards.
+"""
 
 import random
 import sys

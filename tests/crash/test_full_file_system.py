@@ -1,4 +1,6 @@
-"""The whole server on a small file system that is really full: reads continue, writes are refused, and succeed again once space is free."""
+"""The whole server on a small file system that is really full: reads continue, writes are refused,
+and succeed again once space is free.
+"""
 
 import os
 import subprocess

@@ -1,4 +1,6 @@
-"""A server killed while it builds an index, or while entries are pending: answered writes are in the index in the end."""
+"""A server killed while it builds an index, or while entries are pending:
+answered writes are in the index in the end.
+"""
 
 import random
 import sys

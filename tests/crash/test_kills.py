@@ -1,4 +1,6 @@
-"""After a kill without warning, or a power cut, the store has lost nothing acknowledged and keeps no half of a write."""
+"""After a kill without warning, or a power cut, the store has lost nothing acknowledged
+and keeps no half of a write.
+"""
 
 import random
 import shutil

@@ -1,4 +1,6 @@
-"""The whole server, killed without warning under concurrent load: every answered write is there, the statistics are right."""
+"""The whole server, killed without warning under concurrent load: every answered write is there,
+the statistics are right.
+"""
 
 import os
 import random

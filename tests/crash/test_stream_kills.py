@@ -79,7 +79,10 @@ def write_until_killed(folder: str, seed: int, pipe: Connection) -> None:
             key, row = item_row(table, number, chance.randrange(99), chance.randrange(200))
             rows[key] = None if chance.random() < 0.3 else row
         if chance.random() < 0.4:
-            steps = [TransactionStep(table, Key(key), lambda _, row=row: row) for key, row in rows.items()]  # type: ignore[misc]
+            steps = [
+                TransactionStep(table, Key(key), lambda _, row=row: row)  # type: ignore[misc]
+                for key, row in rows.items()
+            ]
             finish(store.transact(steps, None))
         else:
             written, changed = rows.popitem()

@@ -1,7 +1,9 @@
-"""The server, killed while it delivers: no record is skipped, each item's come in order, and no handler outlives the server.
+"""The server, killed while it delivers: no record is skipped, each item's come in order,
+and no handler outlives the server.
 
-Handlers write what they get into files that outlive the server. A line is synced before the handler returns, so a kill when the line
-appears comes between the delivery and its checkpoint. `HASHRANGE_SOAK` sets how often the server is killed.
+Handlers write what they get into files that outlive the server. A line is synced before the handler returns,
+so a kill when the line appears comes between the delivery and its checkpoint.
+`HASHRANGE_SOAK` sets how often the server is killed.
 """
 
 import json
@@ -210,7 +212,9 @@ def split(server: FunctionServer) -> None:
 
 
 def kill(world: World, server: FunctionServer, chance: random.Random, answered: Semaphore) -> None:
-    """Kill the server at a random moment, mostly just when a handler has seen records, and perhaps soon after a split."""
+    """Kill the server at a random moment, mostly just when a handler has seen records,
+    and perhaps soon after a split.
+    """
     for _ in range(chance.randint(1, 80)):
         assert answered.acquire(timeout=PATIENCE_SECONDS)
     if chance.random() < 0.5:
@@ -272,7 +276,11 @@ def finish(world: World, server: FunctionServer, last: dict[str, int]) -> None:
             put(server, key, last[key])
         assert last[key] - number < 3
     for name in world.files:
-        wait_until(lambda name=name: {(one.key, one.number) for one in world.delivered(name)} >= set(last.items()))  # type: ignore[misc]
+        wait_until(
+            lambda name=name: (  # type: ignore[misc]
+                {(one.key, one.number) for one in world.delivered(name)} >= set(last.items())
+            )
+        )
     failed = {one.sequence for one in world.delivered("declared") if one.has_failed}
     wait_until(lambda: world.reported() >= failed)
     assert server.environments()

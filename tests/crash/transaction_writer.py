@@ -1,7 +1,7 @@
 """The process that is killed between transactions: each moves an amount between two tables, under a token.
 
-Transaction `number` of a writer sets that number in a row of either table, adds a row of its own to the second, and counts as
-acknowledged once it is durable.
+Transaction `number` of a writer sets that number in a row of either table, adds a row of its own to the second,
+and counts as acknowledged once it is durable.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Which examples does a page of the documentation hold? Its fenced blocks, each with its language and line.
 
-An example whose first line is a comment with the name of a file belongs into that file. In a `diff`, the lines that stay
-and the new ones are the example.
+An example whose first line is a comment with the name of a file belongs into that file.
+In a `diff`, the lines that stay and the new ones are the example.
 """
 
 import re

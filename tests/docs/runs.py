@@ -1,4 +1,5 @@
-"""How are a page's examples run? Its Python as a suite of pytest, its commands in a shell, against servers that they start.
+"""How are a page's examples run? Its Python as a suite of pytest, its commands in a shell,
+against servers that they start.
 
 The examples of a page share a folder, which holds their files.
 """
@@ -149,7 +150,9 @@ class Commands:
             server.stop()
 
     def run(self, text: str) -> str:
-        """Run one block of commands, which must all succeed; returns their output. A line that serves starts a server."""
+        """Run one block of commands, which must all succeed; returns their output.
+        A line that serves starts a server.
+        """
         lines = []
         for line in text.replace("\\\n", " ").splitlines():
             if re.match(r"hashrange (serve\b|-)", line):

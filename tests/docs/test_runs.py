@@ -13,9 +13,17 @@ def page(language: str, *lines: str) -> str:
     return f"# A page\n\n```{language}\n{text}\n```\n\nAnd so on.\n"
 
 
-RIGHT = page("python", "# shop.py", "PRICE = 7") + page("diff", "  # test_shop.py", "- import mart", "+ import shop") + page(
-    "diff", "  # test_shop.py", "  def test_price():", "-     assert mart.PRICE == 7", "+     assert shop.PRICE == 7"
-)  # fmt: skip
+RIGHT = (
+    page("python", "# shop.py", "PRICE = 7")
+    + page("diff", "  # test_shop.py", "- import mart", "+ import shop")
+    + page(
+        "diff",
+        "  # test_shop.py",
+        "  def test_price():",
+        "-     assert mart.PRICE == 7",
+        "+     assert shop.PRICE == 7",
+    )
+)
 
 
 def test_files_are_put_together() -> None:

@@ -1,6 +1,8 @@
-"""The examples of the pages on functions, DAX and auto scaling, and of docs/examples, end in what the pages say, run as a reader runs them.
+"""The examples of the pages on functions, DAX and auto scaling, and of docs/examples, end in what the pages
+say, run as a reader runs them.
 
-Their programs are files beside the servers that their commands start. One program of each page is run again, as readers do.
+Their programs are files beside the servers that their commands start.
+One program of each page is run again, as readers do.
 """
 
 import re
@@ -23,7 +25,9 @@ def examples(page: str) -> list[Example]:
 
 
 def said_by(commands: Commands, page: str) -> list[str]:
-    """What the blocks of a page's commands print, without those that print nothing, such as those that start a server."""
+    """What the blocks of a page's commands print, without those that print nothing,
+    such as those that start a server.
+    """
     return [said for one in examples(page) if one.language == "sh" and (said := commands.run(one.text))]
 
 

@@ -1,4 +1,6 @@
-"""The examples of docs/examples, run as a user runs them: killed repeatedly while shards split; their results stay exact."""
+"""The examples of docs/examples, run as a user runs them: killed repeatedly while shards split;
+their results stay exact.
+"""
 
 import json
 import os

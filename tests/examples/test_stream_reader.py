@@ -1,4 +1,6 @@
-"""The examples' reader must handle a list of shards in any order, not only in the order in which servers usually return it."""
+"""The examples' reader must handle a list of shards in any order, not only in the order in which
+servers usually return it.
+"""
 
 from pathlib import Path
 from typing import Any

@@ -6,12 +6,17 @@ import random
 from typing import Any
 
 ODD_VALUES: list[Any] = [
-    None, True, False, 0, 1, -1, 1.5, -0.5, 10**12, 10**30, "", "x", "true", "1", "a.b", "#n", ":v", "a" * 300, "\u0000", "\U0001f600",
+    None, True, False, 0, 1, -1, 1.5, -0.5, 10**12, 10**30, "", "x", "true", "1", "a.b", "#n", ":v", "a" * 300,
+    "\u0000", "\U0001f600",
     "\ud83d",
-    "AA==", "A", [], {}, [None], [[]], [{}], [1], ["a", "a"], {"a": None}, {"S": "x"}, {"S": 1}, {"N": "1"}, {"N": "x"}, {"N": "1e999"},
-    {"B": "AA=="}, {"B": "A"}, {"SS": []}, {"SS": ["a", "a"]}, {"NS": ["1", "1.0"]}, {"BS": ["AA=="]}, {"M": {}}, {"L": []}, {"NULL": False},
-    {"BOOL": "no"}, {"S": "x", "N": "1"}, {"": {"S": "x"}}, {"pk": {"S": "a"}}, {"ComparisonOperator": "EQ"}, {"Action": "ADD"},
-    "arn:aws:dynamodb:us-east-1:000000000000:table/x", "ALL_OLD", "attribute_exists(a)", "SET a = :v", "a = :v", "pk = :v", "((", "a,b",
+    "AA==", "A", [], {}, [None], [[]], [{}], [1], ["a", "a"], {"a": None}, {"S": "x"}, {"S": 1}, {"N": "1"}, {"N": "x"},
+    {"N": "1e999"},
+    {"B": "AA=="}, {"B": "A"}, {"SS": []}, {"SS": ["a", "a"]}, {"NS": ["1", "1.0"]}, {"BS": ["AA=="]}, {"M": {}},
+    {"L": []}, {"NULL": False},
+    {"BOOL": "no"}, {"S": "x", "N": "1"}, {"": {"S": "x"}}, {"pk": {"S": "a"}}, {"ComparisonOperator": "EQ"},
+    {"Action": "ADD"},
+    "arn:aws:dynamodb:us-east-1:000000000000:table/x", "ALL_OLD", "attribute_exists(a)", "SET a = :v", "a = :v",
+    "pk = :v", "((", "a,b",
 ]  # fmt: skip
 NAMES = [
     "S",

@@ -1,4 +1,5 @@
-"""Spoiled requests for every operation of DAX's API: a success or an error, never anything else; and the nodes are as the clusters say at the end.
+"""Spoiled requests for every operation of DAX's API: a success or an error, never anything else;
+and the nodes are as the clusters say at the end.
 
 `HASHRANGE_FUZZ_REQUESTS` sets the number of requests per operation, `HASHRANGE_FUZZ_SEED` the first seed.
 """
@@ -21,28 +22,56 @@ ARN = "arn:aws:dax:us-east-1:000000000000:cache/shop"
 ROLE = "arn:aws:iam::000000000000:role/dax"
 OPERATIONS: dict[str, dict[str, Any]] = {
     "CreateCluster": {
-        "ClusterName": "new", "NodeType": "dax.t3.small", "ReplicationFactor": 2, "IamRoleArn": ROLE, "Description": "d",
-        "AvailabilityZones": ["us-east-1a", "us-east-1b"], "SubnetGroupName": "default", "SecurityGroupIds": ["sg-1"],
-        "PreferredMaintenanceWindow": "sun:01:00-sun:09:00", "NotificationTopicArn": "arn:aws:sns:us-east-1:000000000000:a",
-        "ParameterGroupName": "default.dax1.0", "Tags": [{"Key": "a", "Value": "b"}], "SSESpecification": {"Enabled": True},
-        "ClusterEndpointEncryptionType": "NONE", "NetworkType": "ipv4",
+        "ClusterName": "new",
+        "NodeType": "dax.t3.small",
+        "ReplicationFactor": 2,
+        "IamRoleArn": ROLE,
+        "Description": "d",
+        "AvailabilityZones": ["us-east-1a", "us-east-1b"],
+        "SubnetGroupName": "default",
+        "SecurityGroupIds": ["sg-1"],
+        "PreferredMaintenanceWindow": "sun:01:00-sun:09:00",
+        "NotificationTopicArn": "arn:aws:sns:us-east-1:000000000000:a",
+        "ParameterGroupName": "default.dax1.0",
+        "Tags": [{"Key": "a", "Value": "b"}],
+        "SSESpecification": {"Enabled": True},
+        "ClusterEndpointEncryptionType": "NONE",
+        "NetworkType": "ipv4",
     },
     "UpdateCluster": {
-        "ClusterName": "shop", "Description": "d", "PreferredMaintenanceWindow": "sun:01:00-sun:09:00", "SecurityGroupIds": ["a"],
-        "NotificationTopicArn": "arn:aws:sns:us-east-1:000000000000:a", "NotificationTopicStatus": "active", "ParameterGroupName": "p",
+        "ClusterName": "shop",
+        "Description": "d",
+        "PreferredMaintenanceWindow": "sun:01:00-sun:09:00",
+        "SecurityGroupIds": ["a"],
+        "NotificationTopicArn": "arn:aws:sns:us-east-1:000000000000:a",
+        "NotificationTopicStatus": "active",
+        "ParameterGroupName": "p",
     },
-    "IncreaseReplicationFactor": {"ClusterName": "shop", "NewReplicationFactor": 3, "AvailabilityZones": ["us-east-1a"]},
+    "IncreaseReplicationFactor": {
+        "ClusterName": "shop",
+        "NewReplicationFactor": 3,
+        "AvailabilityZones": ["us-east-1a"],
+    },
     "DecreaseReplicationFactor": {
-        "ClusterName": "shop", "NewReplicationFactor": 1, "AvailabilityZones": ["us-east-1a"], "NodeIdsToRemove": ["shop-a"],
+        "ClusterName": "shop",
+        "NewReplicationFactor": 1,
+        "AvailabilityZones": ["us-east-1a"],
+        "NodeIdsToRemove": ["shop-a"],
     },
     "RebootNode": {"ClusterName": "shop", "NodeId": "shop-a"},
     "DescribeClusters": {"ClusterNames": ["shop"], "MaxResults": 20, "NextToken": "MA=="},
     "DescribeEvents": {
-        "SourceName": "shop", "SourceType": "CLUSTER", "StartTime": NOW - 60, "EndTime": NOW, "Duration": 5, "MaxResults": 20,
+        "SourceName": "shop",
+        "SourceType": "CLUSTER",
+        "StartTime": NOW - 60,
+        "EndTime": NOW,
+        "Duration": 5,
+        "MaxResults": 20,
     },
     "CreateParameterGroup": {"ParameterGroupName": "q", "Description": "d"},
     "UpdateParameterGroup": {
-        "ParameterGroupName": "p", "ParameterNameValues": [{"ParameterName": "query-ttl-millis", "ParameterValue": "5"}],
+        "ParameterGroupName": "p",
+        "ParameterNameValues": [{"ParameterName": "query-ttl-millis", "ParameterValue": "5"}],
     },
     "DescribeParameterGroups": {"ParameterGroupNames": ["p"], "MaxResults": 20, "NextToken": "MA=="},
     "DescribeParameters": {"ParameterGroupName": "p", "Source": "user", "MaxResults": 20, "NextToken": "MA=="},
@@ -56,7 +85,7 @@ OPERATIONS: dict[str, dict[str, Any]] = {
     "UntagResource": {"ResourceName": ARN, "TagKeys": ["a"]},
     "ListTags": {"ResourceName": ARN, "NextToken": "MA=="},
     "DeleteCluster": {"ClusterName": "new"},
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")

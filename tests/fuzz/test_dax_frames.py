@@ -1,4 +1,5 @@
-"""Spoiled frames for a DAX node: an answer or a closed connection, never anything else, and other clients do not notice.
+"""Spoiled frames for a DAX node: an answer or a closed connection, never anything else,
+and other clients do not notice.
 
 `HASHRANGE_FUZZ_REQUESTS` sets the number of connections per method, `HASHRANGE_FUZZ_SEED` the first seed.
 """
@@ -42,10 +43,24 @@ FRAMES: dict[str, bytes] = {
     ),
 }
 ODD = [
-    *map(cbor2.dumps, (None, -1, 2**64, -(2**70), 1.5, "x" * 300, b"", [], {}, [[[]]], {1: {2: []}}, cbor2.CBORTag(3324, 1))),
-    b"\xff", b"\x9f", b"\xbf", b"\x5f", b"\x7f", b"\x1b" + b"\xff" * 8, b"\x9b" + b"\xff" * 8, b"\xbb" + b"\x7f" * 8, b"\x5b" + b"\xff" * 8,
-    b"\xc2\x5a\x7f\xff\xff\xff", b"\x81" * 400, b"\xa1\x01" * 200, b"\xc1" * 300,
-]  # fmt: skip
+    *map(
+        cbor2.dumps,
+        (None, -1, 2**64, -(2**70), 1.5, "x" * 300, b"", [], {}, [[[]]], {1: {2: []}}, cbor2.CBORTag(3324, 1)),
+    ),
+    b"\xff",
+    b"\x9f",
+    b"\xbf",
+    b"\x5f",
+    b"\x7f",
+    b"\x1b" + b"\xff" * 8,
+    b"\x9b" + b"\xff" * 8,
+    b"\xbb" + b"\x7f" * 8,
+    b"\x5b" + b"\xff" * 8,
+    b"\xc2\x5a\x7f\xff\xff\xff",
+    b"\x81" * 400,
+    b"\xa1\x01" * 200,
+    b"\xc1" * 300,
+]
 """Values and heads that a frame does not have at that place."""
 
 

@@ -1,4 +1,5 @@
-"""Random and spoiled filter patterns: each compiles or is refused with InvalidPattern; matching raises nothing, whatever the record.
+"""Random and spoiled filter patterns: each compiles or is refused with InvalidPattern;
+matching raises nothing, whatever the record.
 
 `HASHRANGE_FUZZ_REQUESTS` sets the number of patterns, `HASHRANGE_FUZZ_SEED` the first seed.
 """
@@ -28,9 +29,12 @@ SOUND: dict[str, Any] = {
     },
 }
 PIECES = (
-    "{", "}", "[", "]", ",", ":", " ", '"', "\\", '"a"', '"$or"', '"prefix"', '"suffix"', '"numeric"', '"exists"', '"anything-but"',
-    '"equals-ignore-case"', '"wildcard"', '{"a":', '[{"', "true", "false", "null", "NaN", "-Infinity", "0", "-1", "1.5", "1e999", "1e-999",
-    "01", "9" * 60, '"<"', '">="', '"="', '"\\ud800"', '"\\u0000"', "\ud83d", "\x00", "\ufeff", "\u2028", "é", '{"exists":false}',
+    "{", "}", "[", "]", ",", ":", " ", '"', "\\", '"a"', '"$or"', '"prefix"', '"suffix"', '"numeric"', '"exists"',
+    '"anything-but"',
+    '"equals-ignore-case"', '"wildcard"', '{"a":', '[{"', "true", "false", "null", "NaN", "-Infinity", "0", "-1", "1.5",
+    "1e999", "1e-999",
+    "01", "9" * 60, '"<"', '">="', '"="', '"\\ud800"', '"\\u0000"', "\ud83d", "\x00", "\ufeff", "\u2028", "é",
+    '{"exists":false}',
     '{"numeric":["<",', '"$or":[{"a":[1]},', '["x"]', '{"b":["x"]}', "//",
 )  # fmt: skip
 RECORD: dict[str, Any] = {
@@ -45,7 +49,8 @@ RECORD: dict[str, Any] = {
     },
 }
 ODD_PARTS: tuple[Any, ...] = (
-    float("nan"), float("inf"), -float("inf"), 10**400, -(10**400), 0.1 + 0.2, "\ud800", "\x00", {}, [], [[]], [{}], [None], {"": ""},
+    float("nan"), float("inf"), -float("inf"), 10**400, -(10**400), 0.1 + 0.2, "\ud800", "\x00", {}, [], [[]], [{}],
+    [None], {"": ""},
 )  # fmt: skip
 
 

@@ -1,4 +1,5 @@
-"""Spoiled requests for every operation of Lambda's API on a server that runs functions: the answer is a success or an error of Lambda's, never anything else.
+"""Spoiled requests for every operation of Lambda's API on a server that runs functions:
+the answer is a success or an error of Lambda's, never anything else.
 
 `HASHRANGE_FUZZ_REQUESTS` sets the number of requests per operation, `HASHRANGE_FUZZ_SEED` the first seed.
 """
@@ -38,22 +39,57 @@ KNOWN_STATUS = {200, 201, 202, 204, 400, 403, 404, 409, 412, 413, 429}
 FUNCTION_ARN = "arn:aws:lambda:us-east-1:000000000000:function:orders"
 ZIP = base64.b64encode(zip_of(app_py="def handler(event, context): return event")).decode()
 CONFIGURATION = {
-    "Runtime": PYTHON, "Handler": "app.handler", "Description": "a", "Timeout": 3, "MemorySize": 256, "Environment": {"Variables": {"AB": "c"}},
-    "VpcConfig": {"SubnetIds": ["a"]}, "TracingConfig": {"Mode": "Active"}, "EphemeralStorage": {"Size": 512}, "SnapStart": {"ApplyOn": "None"},
-    "LoggingConfig": {"LogFormat": "Text", "LogGroup": "a"}, "KMSKeyArn": "arn:aws:kms:a", "Layers": [], "FileSystemConfigs": [],
-}  # fmt: skip
+    "Runtime": PYTHON,
+    "Handler": "app.handler",
+    "Description": "a",
+    "Timeout": 3,
+    "MemorySize": 256,
+    "Environment": {"Variables": {"AB": "c"}},
+    "VpcConfig": {"SubnetIds": ["a"]},
+    "TracingConfig": {"Mode": "Active"},
+    "EphemeralStorage": {"Size": 512},
+    "SnapStart": {"ApplyOn": "None"},
+    "LoggingConfig": {"LogFormat": "Text", "LogGroup": "a"},
+    "KMSKeyArn": "arn:aws:kms:a",
+    "Layers": [],
+    "FileSystemConfigs": [],
+}
 MAPPING = {
-    "FunctionName": "orders", "Enabled": False, "BatchSize": 5, "FilterCriteria": {"Filters": [{"Pattern": '{"eventName":["INSERT"]}'}]},
-    "MaximumBatchingWindowInSeconds": 1, "ParallelizationFactor": 1, "DestinationConfig": {"OnFailure": {"Destination": "arn:aws:s3:::bucket"}},
-    "MaximumRecordAgeInSeconds": 60, "BisectBatchOnFunctionError": True, "MaximumRetryAttempts": 1, "TumblingWindowInSeconds": 1,
-    "FunctionResponseTypes": ["ReportBatchItemFailures"], "MetricsConfig": {"Metrics": ["EventCount"]}, "Topics": [], "Queues": [],
-}  # fmt: skip
+    "FunctionName": "orders",
+    "Enabled": False,
+    "BatchSize": 5,
+    "FilterCriteria": {"Filters": [{"Pattern": '{"eventName":["INSERT"]}'}]},
+    "MaximumBatchingWindowInSeconds": 1,
+    "ParallelizationFactor": 1,
+    "DestinationConfig": {"OnFailure": {"Destination": "arn:aws:s3:::bucket"}},
+    "MaximumRecordAgeInSeconds": 60,
+    "BisectBatchOnFunctionError": True,
+    "MaximumRetryAttempts": 1,
+    "TumblingWindowInSeconds": 1,
+    "FunctionResponseTypes": ["ReportBatchItemFailures"],
+    "MetricsConfig": {"Metrics": ["EventCount"]},
+    "Topics": [],
+    "Queues": [],
+}
 MEMBERS: dict[str, dict[str, Any]] = {
     "AddPermission": {
-        "FunctionName": "orders", "StatementId": "a", "Action": "lambda:InvokeFunction", "Principal": "s3.amazonaws.com",
-        "SourceArn": "arn:aws:s3:::a", "SourceAccount": "000000000000", "EventSourceToken": "a", "Qualifier": "$LATEST",
+        "FunctionName": "orders",
+        "StatementId": "a",
+        "Action": "lambda:InvokeFunction",
+        "Principal": "s3.amazonaws.com",
+        "SourceArn": "arn:aws:s3:::a",
+        "SourceAccount": "000000000000",
+        "EventSourceToken": "a",
+        "Qualifier": "$LATEST",
     },
-    "CreateFunction": {"FunctionName": "orders", "Role": ROLE, "Code": {"ZipFile": ZIP}, "Tags": {"a": "b"}, "Architectures": ["arm64"]} | CONFIGURATION,
+    "CreateFunction": {
+        "FunctionName": "orders",
+        "Role": ROLE,
+        "Code": {"ZipFile": ZIP},
+        "Tags": {"a": "b"},
+        "Architectures": ["arm64"],
+    }
+    | CONFIGURATION,
     "DeleteFunction": {"FunctionName": "none", "Qualifier": "1"},
     "DeleteFunctionConcurrency": {"FunctionName": "orders"},
     "GetAccountSettings": {},
@@ -65,7 +101,13 @@ MEMBERS: dict[str, dict[str, Any]] = {
     "GetFunctionRecursionConfig": {"FunctionName": "orders"},
     "GetPolicy": {"FunctionName": "orders", "Qualifier": "$LATEST"},
     "GetRuntimeManagementConfig": {"FunctionName": "orders", "Qualifier": "$LATEST"},
-    "Invoke": {"FunctionName": "orders", "InvocationType": "RequestResponse", "LogType": "Tail", "ClientContext": "e30=", "Qualifier": "$LATEST"},
+    "Invoke": {
+        "FunctionName": "orders",
+        "InvocationType": "RequestResponse",
+        "LogType": "Tail",
+        "ClientContext": "e30=",
+        "Qualifier": "$LATEST",
+    },
     "ListFunctions": {"Marker": "a", "MaxItems": 5, "FunctionVersion": "ALL", "MasterRegion": "ALL"},
     "GetFunctionEventInvokeConfig": {"FunctionName": "orders", "Qualifier": "$LATEST"},
     "GetFunctionUrlConfig": {"FunctionName": "orders", "Qualifier": "$LATEST"},
@@ -83,15 +125,23 @@ MEMBERS: dict[str, dict[str, Any]] = {
     "RemovePermission": {"FunctionName": "orders", "StatementId": "a", "Qualifier": "$LATEST", "RevisionId": "a"},
     "TagResource": {"Resource": FUNCTION_ARN, "Tags": {"a": "b"}},
     "UntagResource": {"Resource": FUNCTION_ARN, "TagKeys": ["a", "b"]},
-    "UpdateFunctionCode": {"FunctionName": "orders", "ZipFile": ZIP, "DryRun": True, "Architectures": ["arm64"], "RevisionId": "a"},
+    "UpdateFunctionCode": {
+        "FunctionName": "orders",
+        "ZipFile": ZIP,
+        "DryRun": True,
+        "Architectures": ["arm64"],
+        "RevisionId": "a",
+    },
     "UpdateFunctionConfiguration": {"FunctionName": "orders", "Role": ROLE, "RevisionId": "a"} | CONFIGURATION,
-    "CreateEventSourceMapping": {"EventSourceArn": "STREAM", "StartingPosition": "LATEST", "Tags": {"a": "b"}} | MAPPING,
+    "CreateEventSourceMapping": {"EventSourceArn": "STREAM", "StartingPosition": "LATEST", "Tags": {"a": "b"}}
+    | MAPPING,
     "DeleteEventSourceMapping": {"UUID": "00000000-0000-4000-8000-000000000000"},
     "GetEventSourceMapping": {"UUID": "MAPPING"},
     "ListEventSourceMappings": {"EventSourceArn": "STREAM", "FunctionName": "orders", "Marker": "a", "MaxItems": 5},
     "UpdateEventSourceMapping": {"UUID": "MAPPING"} | MAPPING,
-}  # fmt: skip
-"""Operation → members of a request that it takes; RevisionId apart. STREAM and MAPPING stand for those of the server."""
+}
+"""Operation → members of a request that it takes; RevisionId apart.
+STREAM and MAPPING stand for those of the server."""
 PAYLOADS = [
     b"",
     b"{}",
@@ -106,8 +156,10 @@ PAYLOADS = [
     b"\xef\xbb\xbf{}",
 ]
 ODD_TEXTS = [
-    "", "a", " ", "\u00e9", "\u0000", "x" * 300, "$LATEST", "orders:$LATEST", FUNCTION_ARN, FUNCTION_ARN + ":1", "arn:aws:lambda", ":", "::::::", "../..",
-    "/", "%2F", "?", "#", "-1", "0", "1.5", "99999999999999999999", "null", "true", "Event", "DryRun", "e30=", "{}", "a,b",
+    "", "a", " ", "\u00e9", "\u0000", "x" * 300, "$LATEST", "orders:$LATEST", FUNCTION_ARN, FUNCTION_ARN + ":1",
+    "arn:aws:lambda", ":", "::::::", "../..",
+    "/", "%2F", "?", "#", "-1", "0", "1.5", "99999999999999999999", "null", "true", "Event", "DryRun", "e30=", "{}",
+    "a,b",
 ]  # fmt: skip
 
 

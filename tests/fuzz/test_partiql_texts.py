@@ -29,26 +29,37 @@ CALLS_PER_CHARACTER_MAX = 30
 """Highest number of calls per character: the longest way through the parser takes 8, quadratic time takes thousands."""
 
 PIECES = """
-    SELECT * FROM "ttt" ttt WHERE pk = 'a' AND sk = 1 OR NOT IN BETWEEN IS MISSING NULL LIKE ORDER BY ASC DESC INSERT INTO VALUE UPDATE
-    SET REMOVE DELETE RETURNING ALL MODIFIED OLD NEW EXISTS ( ) [ ] { } << >> < <= > >= <> != , . : ; ? + - / % || ' " ` # -- /* */
-    begins_with( contains( size( attribute_type( attribute_exists( list_append( set_add( set_delete( "iii" "ggg" g h a b.c l[0] m.x
-    IS STRING DOUBLE PRECISION COUNT(*) 'S' 'x''y' true false null 1e5 -1.5 .5 1e999 1e99999999999 0x1 {'k': 1} [1,'a'] <<1,2>> <<'a'>> <<?>> LIMIT GROUP AS é \U0001f600 \0
+    SELECT * FROM "ttt" ttt WHERE pk = 'a' AND sk = 1 OR NOT IN BETWEEN IS MISSING NULL LIKE ORDER BY ASC DESC INSERT
+    INTO VALUE UPDATE SET REMOVE DELETE RETURNING ALL MODIFIED OLD NEW EXISTS ( ) [ ] { } << >> < <= > >= <> != , . : ;
+    ? + - / % || ' " ` # -- /* */ begins_with( contains( size( attribute_type( attribute_exists( list_append( set_add(
+    set_delete( "iii" "ggg" g h a b.c l[0] m.x IS STRING DOUBLE PRECISION COUNT(*) 'S' 'x''y' true false null 1e5 -1.5
+    .5 1e999 1e99999999999 0x1 {'k': 1} [1,'a'] <<1,2>> <<'a'>> <<?>> LIMIT GROUP AS é \U0001f600 \0
 """.split()  # noqa: SIM905 - a list literal would be ninety lines
 STATEMENTS = [
     "SELECT * FROM \"ttt\" WHERE pk = 'a' AND sk = 1",
-    "SELECT a, m.x, l[0] FROM ttt WHERE pk IN ['a', ?] AND sk BETWEEN 0 AND 2 AND ( a IS NOT MISSING OR size( a ) > 1 ) ORDER BY pk , sk DESC",
+    (
+        "SELECT a, m.x, l[0] FROM ttt WHERE pk IN ['a', ?] AND sk BETWEEN 0 AND 2 AND ( a IS NOT MISSING OR size( a )"
+        " > 1 ) ORDER BY pk , sk DESC"
+    ),
     "SELECT * FROM \"ttt\".\"ggg\" WHERE g = 'x' AND h < 5 AND NOT begins_with( a , 'x' )",
     'SELECT * FROM "ttt"."lll" WHERE a IN [ 1 , \'x\' , ? ] OR contains( b , <<1>> )',
     "INSERT INTO \"ttt\" VALUE { 'pk' : 'b' , 'sk' : ? , 'l' : [ 1 , { 'x' : null } ] , 's' : <<1,2>> , 'g' : 'x' }",
-    "UPDATE ttt SET a = a + 1 , b.c = list_append( l , [ ? ] ) SET s = set_add( s , <<3>> ) REMOVE m.x WHERE pk = 'a' AND sk = 1 RETURNING ALL NEW *",
-    "SELECT * FROM ttt WHERE pk = 'a' AND sk > 1 OR ( pk = ? AND attribute_exists( a ) = true ) OR pk = 'b' AND sk IN [ 1 , 2 ]",
+    (
+        "UPDATE ttt SET a = a + 1 , b.c = list_append( l , [ ? ] ) SET s = set_add( s , <<3>> ) REMOVE m.x WHERE pk ="
+        " 'a' AND sk = 1 RETURNING ALL NEW *"
+    ),
+    (
+        "SELECT * FROM ttt WHERE pk = 'a' AND sk > 1 OR ( pk = ? AND attribute_exists( a ) = true ) OR pk"
+        " = 'b' AND sk IN [ 1 , 2 ]"
+    ),
     'SELECT COUNT(*) , a FROM "ttt"."ggg" WHERE a IS NOT STRING OR begins_with( a , \'x\' ) <> ? OR b IS BAG',
     "FROM ttt WHERE pk = 'a' AND sk = 1 SET a = 1",
     "DELETE FROM ttt WHERE pk = 'a' AND sk = ? AND a <> 3 RETURNING ALL OLD *",
     "EXISTS( SELECT * FROM ttt WHERE pk = 'a' AND sk = 1 AND a = 1 )",
 ]
 PARAMETERS: list[Any] = [
-    {"S": "a"}, {"N": "1"}, {"N": "x"}, {"B": "AAE="}, {"SS": ["a"]}, {"NS": []}, {"L": [{"N": "1"}]}, {"M": {"a": {"S": ""}}}, {"NULL": True},
+    {"S": "a"}, {"N": "1"}, {"N": "x"}, {"B": "AAE="}, {"SS": ["a"]}, {"NS": []}, {"L": [{"N": "1"}]},
+    {"M": {"a": {"S": ""}}}, {"NULL": True},
     {"BOOL": False}, {}, {"S": "a", "N": "1"}, {"X": 1}, {"S": 1}, {"S": "\ud800"},
 ]  # fmt: skip
 
@@ -86,12 +97,22 @@ def make_scope() -> Any:
         [{"AttributeName": one, "KeyType": "HASH"}, {"AttributeName": two, "KeyType": "RANGE"}]
         for one, two in (("pk", "sk"), ("g", "h"), ("pk", "h"))
     ]
-    ask(scope, "CreateTable", {
-        "TableName": "ttt", "BillingMode": "PAY_PER_REQUEST", "KeySchema": keys[0],
-        "AttributeDefinitions": [{"AttributeName": name, "AttributeType": kind} for name, kind in types.items()],
-        "GlobalSecondaryIndexes": [{"IndexName": "ggg", "KeySchema": keys[1], "Projection": {"ProjectionType": "ALL"}}],
-        "LocalSecondaryIndexes": [{"IndexName": "lll", "KeySchema": keys[2], "Projection": {"ProjectionType": "KEYS_ONLY"}}],
-    })  # fmt: skip
+    ask(
+        scope,
+        "CreateTable",
+        {
+            "TableName": "ttt",
+            "BillingMode": "PAY_PER_REQUEST",
+            "KeySchema": keys[0],
+            "AttributeDefinitions": [{"AttributeName": name, "AttributeType": kind} for name, kind in types.items()],
+            "GlobalSecondaryIndexes": [
+                {"IndexName": "ggg", "KeySchema": keys[1], "Projection": {"ProjectionType": "ALL"}}
+            ],
+            "LocalSecondaryIndexes": [
+                {"IndexName": "lll", "KeySchema": keys[2], "Projection": {"ProjectionType": "KEYS_ONLY"}}
+            ],
+        },
+    )
     yield scope
     store.close_now()
 
@@ -105,9 +126,11 @@ def test_any_text_gives_an_answer_or_an_api_error(scope: Scope) -> None:
     answered = refused = 0
     for number in range(REQUESTS):
         text = spoil(chance)
-        parameters = {"Parameters": chance.choices(PARAMETERS[:2] if chance.random() < 0.7 else PARAMETERS, k=count)} if (
-            count := text.count("?") + (chance.random() < 0.03)
-        ) else {}  # fmt: skip
+        parameters = (
+            {"Parameters": chance.choices(PARAMETERS[:2] if chance.random() < 0.7 else PARAMETERS, k=count)}
+            if (count := text.count("?") + (chance.random() < 0.03))
+            else {}
+        )
         statement = {"Statement": text, **parameters}
         choices: list[tuple[str, dict[str, Any]]] = [
             ("ExecuteStatement", statement | {"ReturnConsumedCapacity": "INDEXES"}),

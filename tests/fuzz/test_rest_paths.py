@@ -1,4 +1,6 @@
-"""Random paths, queries, headers and bodies for Lambda's API: each gets a reply with a known error or reaches its operation, and never meets an internal error."""
+"""Random paths, queries, headers and bodies for Lambda's API: each gets a reply with a known error or reaches its
+operation, and never meets an internal error.
+"""
 
 import asyncio
 import copy
@@ -27,7 +29,8 @@ ROUNDS = int(os.environ.get("HASHRANGE_FUZZ_ROUNDS", "300"))
 OPERATIONS = (*FUNCTION_OPERATIONS, *MAPPING_OPERATIONS)
 KNOWN_STATUS = {200, 201, 202, 204, 400, 403, 404, 413}
 PIECES = [
-    "/", "//", "%", "%2F", "%00", "%ff", "%C3%A9", ":", "%3A", "?", "&", "=", "+", "..", ".", "%2e%2e", "$LATEST", "{FunctionName}", "#",
+    "/", "//", "%", "%2F", "%00", "%ff", "%C3%A9", ":", "%3A", "?", "&", "=", "+", "..", ".", "%2e%2e", "$LATEST",
+    "{FunctionName}", "#",
     "*", "\x7f", "a" * 300, "2015-03-31", "functions", "List=ALL", "tagKeys=a", "MaxItems=%2D1", "Qualifier",
 ]  # fmt: skip
 TEXTS = [

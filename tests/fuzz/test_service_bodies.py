@@ -1,4 +1,5 @@
-"""Spoiled requests for every operation of CloudWatch and Application Auto Scaling, in all their forms: a success or an error, never anything else.
+"""Spoiled requests for every operation of CloudWatch and Application Auto Scaling, in all their forms:
+a success or an error, never anything else.
 
 `HASHRANGE_FUZZ_REQUESTS` sets the number of requests per operation, `HASHRANGE_FUZZ_SEED` the first seed.
 """
@@ -35,7 +36,12 @@ TARGET_ARN = "arn:aws:application-autoscaling:us-east-1:000000000000:scalable-ta
 QUERY = {"Id": "m1", "MetricStat": {"Metric": METRIC, "Period": 60, "Stat": "p90", "Unit": "Count"}, "ReturnData": True}
 CLOUDWATCH: dict[str, dict[str, Any]] = {
     "DeleteAlarms": {"AlarmNames": ["load"]},
-    "DescribeAlarmHistory": {"AlarmName": "load", "MaxRecords": 5, "ScanBy": "TimestampAscending", "StartDate": NOW - 3600},
+    "DescribeAlarmHistory": {
+        "AlarmName": "load",
+        "MaxRecords": 5,
+        "ScanBy": "TimestampAscending",
+        "StartDate": NOW - 3600,
+    },
     "DescribeAlarms": {"AlarmNames": ["load"], "AlarmTypes": ["MetricAlarm"], "StateValue": "OK", "MaxRecords": 5},
     "DescribeAlarmsForMetric": METRIC | {"Statistic": "Sum", "Period": 60, "Unit": "Count"},
     "DescribeInsightRules": {"MaxResults": 5, "NextToken": "NQ=="},
@@ -44,7 +50,10 @@ CLOUDWATCH: dict[str, dict[str, Any]] = {
     "GetInsightRuleReport": WINDOW | {"RuleName": "rule", "Period": 60, "MaxContributorCount": 5, "Metrics": ["Sum"]},
     "GetMetricData": WINDOW
     | {
-        "MetricDataQueries": [QUERY, {"Id": "e1", "Expression": "IF(m1 > 5, m1, FILL(m1, 0)) + SUM(METRICS())", "Label": "a"}],
+        "MetricDataQueries": [
+            QUERY,
+            {"Id": "e1", "Expression": "IF(m1 > 5, m1, FILL(m1, 0)) + SUM(METRICS())", "Label": "a"},
+        ],
         "ScanBy": "TimestampAscending",
         "MaxDatapoints": 10,
     },
@@ -54,8 +63,16 @@ CLOUDWATCH: dict[str, dict[str, Any]] = {
     "PutCompositeAlarm": {"AlarmName": "any", "AlarmRule": "ALARM(load) OR NOT TRUE", "OKActions": ["arn:aws:sns:a"]},
     "PutMetricAlarm": METRIC
     | {
-        "AlarmName": "load", "Statistic": "Sum", "Period": 60, "EvaluationPeriods": 2, "DatapointsToAlarm": 1, "Threshold": 1.5,
-        "ComparisonOperator": "LessThanThreshold", "TreatMissingData": "breaching", "Tags": [{"Key": "a", "Value": "b"}], "Unit": "Count",
+        "AlarmName": "load",
+        "Statistic": "Sum",
+        "Period": 60,
+        "EvaluationPeriods": 2,
+        "DatapointsToAlarm": 1,
+        "Threshold": 1.5,
+        "ComparisonOperator": "LessThanThreshold",
+        "TreatMissingData": "breaching",
+        "Tags": [{"Key": "a", "Value": "b"}],
+        "Unit": "Count",
     },
     "PutMetricData": {
         "Namespace": "shop",
@@ -67,7 +84,7 @@ CLOUDWATCH: dict[str, dict[str, Any]] = {
     "SetAlarmState": {"AlarmName": "load", "StateValue": "OK", "StateReason": "a", "StateReasonData": "{}"},
     "TagResource": {"ResourceARN": ALARM_ARN, "Tags": [{"Key": "a", "Value": "b"}]},
     "UntagResource": {"ResourceARN": ALARM_ARN, "TagKeys": ["a"]},
-}  # fmt: skip
+}
 TRACKING = {
     "TargetValue": 70.0, "PredefinedMetricSpecification": {"PredefinedMetricType": "DynamoDBReadCapacityUtilization"},
     "ScaleOutCooldown": 5, "ScaleInCooldown": 5, "DisableScaleIn": False,
@@ -83,17 +100,24 @@ SCALING: dict[str, dict[str, Any]] = {
     "GetPredictiveScalingForecast": PLACE | WINDOW | {"PolicyName": "reads"},
     "ListTagsForResource": {"ResourceARN": TARGET_ARN},
     "PutScalingPolicy": PLACE
-    | {"PolicyName": "reads", "PolicyType": "TargetTrackingScaling", "TargetTrackingScalingPolicyConfiguration": TRACKING},
+    | {
+        "PolicyName": "reads",
+        "PolicyType": "TargetTrackingScaling",
+        "TargetTrackingScalingPolicyConfiguration": TRACKING,
+    },
     "PutScheduledAction": PLACE
     | {
-        "ScheduledActionName": "daily", "Schedule": "cron(0 8 ? * MON-FRI *)", "Timezone": "Europe/Berlin", "StartTime": NOW,
+        "ScheduledActionName": "daily",
+        "Schedule": "cron(0 8 ? * MON-FRI *)",
+        "Timezone": "Europe/Berlin",
+        "StartTime": NOW,
         "ScalableTargetAction": {"MinCapacity": 5, "MaxCapacity": 9},
     },
     "RegisterScalableTarget": PLACE
     | {"MinCapacity": 1, "MaxCapacity": 5, "SuspendedState": {"ScheduledScalingSuspended": True}, "Tags": {"a": "b"}},
     "TagResource": {"ResourceARN": TARGET_ARN, "Tags": {"a": "b"}},
     "UntagResource": {"ResourceARN": TARGET_ARN, "TagKeys": ["a"]},
-}  # fmt: skip
+}
 KNOWN_STATUS = {200, 400, 403, 404, 409, 413, 429}
 
 

@@ -41,7 +41,9 @@ NUMBERS = (
 
 
 class Target:
-    """Three streams, one of which has ended and one of which is deleted, and iterators of them, some of them expired."""
+    """Three streams, one of which has ended and one of which is deleted, and iterators of them,
+    some of them expired.
+    """
 
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)

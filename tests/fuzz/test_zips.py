@@ -1,4 +1,5 @@
-"""Spoiled and hostile zips: each is unpacked below its folder or refused, never anything else, and nothing of a refused one is left.
+"""Spoiled and hostile zips: each is unpacked below its folder or refused, never anything else,
+and nothing of a refused one is left.
 
 `HASHRANGE_FUZZ_REQUESTS` sets the number of zips, `HASHRANGE_FUZZ_SEED` the first seed.
 """
@@ -27,8 +28,10 @@ SEED = int(os.environ.get("HASHRANGE_FUZZ_SEED", "1"))
 CREATIONS = min(ZIPS // 20, 1000)
 GOOD = b"def handler(event, context): return 1"
 NAMES = [
-    "app.py", "app.py", "a/b.py", "a/", "../x", "/x", "C:/x", "a\\..\\b", "\\x", "\u00e9.py", "x" * 255, "x" * 256, "a/" * 400 + "x", "a//b",
-    "./a", ".", "./", "..", "a/./b", "a/../../b", "\x01", "a\x00b", "", "CON", "\udc80", "app.py/x", "a", " ", "/", "//x", "a\n",
+    "app.py", "app.py", "a/b.py", "a/", "../x", "/x", "C:/x", "a\\..\\b", "\\x", "\u00e9.py", "x" * 255, "x" * 256,
+    "a/" * 400 + "x", "a//b",
+    "./a", ".", "./", "..", "a/./b", "a/../../b", "\x01", "a\x00b", "", "CON", "\udc80", "app.py/x", "a", " ", "/",
+    "//x", "a\n",
 ]  # fmt: skip
 KINDS = [0, 0, 0o644, 0o755, 0o100644, 0o120777, 0o060000, 0o020000, 0o010000, 0o140000, 0o040755, 0o104755, 0xFFFF]
 MARKS = [b"PK\x01\x02", b"PK\x03\x04", b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07", b"PK\x07\x08"]

@@ -1,9 +1,9 @@
 """Could one client alone have seen all of this, in some order? A checker for concurrent reads and writes.
 
-Every write appends its own number to the list in each item that it changes. So the final list of an item shows the order of its
-writes, and the list in a read shows between which two writes it took place. Each write precedes the next one of its item; each
-read follows the last write that it saw and precedes the first that it did not see. One order of all exists exactly if these
-edges form no cycle.
+Every write appends its own number to the list in each item that it changes.
+So the final list of an item shows the order of its writes, and the list in a read shows between which two writes it
+took place. Each write precedes the next one of its item; each read follows the last write that it saw and precedes
+the first that it did not see. One order of all exists exactly if these edges form no cycle.
 """
 
 from collections import defaultdict

@@ -1,8 +1,8 @@
 """A table as a dictionary: an independent implementation of DynamoDB's data plane. Imports nothing from hashrange.
 
-Values are pairs (type, content): ("S", str), ("N", Decimal), ("B", bytes), ("SS" / "NS" / "BS", frozenset), ("BOOL", bool),
-("NULL", True), ("L", tuple), ("M", dict). An item is a dict of values. `Refused` holds every message that is
-right: of two faults in one update, the service may report either.
+Values are pairs (type, content): ("S", str), ("N", Decimal), ("B", bytes), ("SS" / "NS" / "BS", frozenset), ("BOOL",
+bool), ("NULL", True), ("L", tuple), ("M", dict). An item is a dict of values.
+`Refused` holds every message that is right: of two faults in one update, the service may report either.
 """
 
 import base64
@@ -160,7 +160,9 @@ Compute = Callable[[Item], Native]
 
 
 class Action:
-    """One action of an update: `kind` of SET, REMOVE, ADD, DELETE on a path; `compute` gives SET's value, `value` the others'."""
+    """One action of an update: `kind` of SET, REMOVE, ADD, DELETE on a path;
+    `compute` gives SET's value, `value` the others'.
+    """
 
     def __init__(self, kind: str, path: Path, compute: Compute | None = None, value: Native | None = None) -> None:
         self.kind = kind

@@ -24,9 +24,19 @@ PATHS: list[Path] = [
     ("l", 7), ("l", 0, "x"), ("m", 0), ("l", "x"),
 ]  # fmt: skip
 SCALARS: list[Native] = [
-    ("S", ""), ("S", "a"), ("S", "ab"), ("S", "\U0001f600"), ("S", "\uffff"), ("N", Decimal(0)), ("N", Decimal(1)), ("N", Decimal("-2.5")),
-    ("N", Decimal(1000000)), ("B", b""), ("B", b"\xff"), ("B", b"a"),
-]  # fmt: skip
+    ("S", ""),
+    ("S", "a"),
+    ("S", "ab"),
+    ("S", "\U0001f600"),
+    ("S", "\uffff"),
+    ("N", Decimal(0)),
+    ("N", Decimal(1)),
+    ("N", Decimal("-2.5")),
+    ("N", Decimal(1000000)),
+    ("B", b""),
+    ("B", b"\xff"),
+    ("B", b"a"),
+]
 OTHERS: list[Native] = [
     ("BOOL", True), ("BOOL", False), ("NULL", True), ("SS", frozenset(["a", "b"])), ("SS", frozenset(["b", "c", ""])),
     ("NS", frozenset([Decimal(1), Decimal(2)])), ("NS", frozenset([Decimal(2)])), ("BS", frozenset([b"", b"\xff"])),

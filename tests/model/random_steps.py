@@ -1,4 +1,6 @@
-"""Random steps on a table: each step has its random choices fixed, sends one request or reads all pages, and checks the replies."""
+"""Random steps on a table: each step has its random choices fixed, sends one request or reads all pages,
+and checks the replies.
+"""
 
 import random
 from collections.abc import Callable
@@ -189,9 +191,11 @@ class Steps:
 
     def page_members(self, to: Placeholders) -> dict[str, Any]:
         return {
-            "Limit": self.chance.choice([None, 1, 2, 3, 5]), "ScanIndexForward": self.chance.choice([None, True, False]),
-            "ReturnConsumedCapacity": "TOTAL", "ConsistentRead": True,
-        }  # fmt: skip
+            "Limit": self.chance.choice([None, 1, 2, 3, 5]),
+            "ScanIndexForward": self.chance.choice([None, True, False]),
+            "ReturnConsumedCapacity": "TOTAL",
+            "ConsistentRead": True,
+        }
 
     def filter(self, to: Placeholders, members: dict[str, Any]) -> Test:
         """Put a FilterExpression into `members`, for some of the requests."""

@@ -1,7 +1,8 @@
 """Concurrent transactions, single writes and reads, over a store that suspends: a bank, and histories.
 
-The bank: transactions move money between accounts, and every reader of all accounts sees the same total. The histories: all writes
-and reads must fit into one order (`histories.py`). A seed drives everything; the same seed gives the same run.
+The bank: transactions move money between accounts, and every reader of all accounts sees the same total.
+The histories: all writes and reads must fit into one order (`histories.py`).
+A seed drives everything; the same seed gives the same run.
 """
 
 import asyncio
@@ -124,8 +125,10 @@ async def transfer(world: World) -> None:
     source, target = world.chance.sample(ITEMS, 2)
     amount = {":m": {"N": str(world.chance.randint(1, 80))}}
     take = world.place(source) | {
-        "UpdateExpression": "SET money = money - :m", "ConditionExpression": "money >= :m", "ExpressionAttributeValues": amount,
-    }  # fmt: skip
+        "UpdateExpression": "SET money = money - :m",
+        "ConditionExpression": "money >= :m",
+        "ExpressionAttributeValues": amount,
+    }
     give = world.place(target) | {"UpdateExpression": "ADD money :m", "ExpressionAttributeValues": amount}
     request = {"TransactItems": [{"Update": take}, {"Update": give}], "ClientRequestToken": f"t{world.next_number()}"}
     try:

@@ -89,7 +89,9 @@ class Crowd:
         return f"i{self.chance.randrange(KEYS)}"
 
     def value(self) -> Item:
-        """A random value, sometimes one that an index refuses, so that its writes are refused while that index exists."""
+        """A random value, sometimes one that an index refuses, so that its writes are refused
+        while that index exists.
+        """
         return {"N": "1"} if self.chance.random() < 0.05 else {"S": self.chance.choice("abc")}
 
     def item(self, key: str) -> Item:

@@ -1,6 +1,7 @@
 """Random tables with random indexes, all kinds of writes and reads, delays, kills and restarts, against a simple model.
 
-Entries of local indexes are written with their item; before a global index is read, all its pending entries are written.
+Entries of local indexes are written with their item; before a global index is read,
+all its pending entries are written.
 """
 
 import random

@@ -1,5 +1,5 @@
-"""Random writes of every kind to a table with local indexes: its item collections have the size that a model gives them,
-grow to their limit and never beyond, and keep their sizes through restarts. For kills see tests/crash.
+"""Random writes of every kind to a table with local indexes: its item collections have the size that a model gives
+them, grow to their limit and never beyond, and keep their sizes through restarts. For kills see tests/crash.
 """
 
 import asyncio
@@ -93,7 +93,9 @@ class Walk:
         )
 
     def open(self) -> None:
-        """Open the store; with odd seeds, entries of the global index are delayed. They never count as collection size."""
+        """Open the store; with odd seeds, entries of the global index are delayed.
+        They never count as collection size.
+        """
         delay = (lambda: 5.0) if self.seed % 2 else None
         self.embedded: EmbeddedStore = open_store(str(self.folder), SystemClock(), None, delay, LIMIT_BYTES)
         store: WholeStore = as_distributed(self.embedded, self.seed) if self.is_suspending else self.embedded

@@ -1,7 +1,8 @@
-"""Random operations on items compared with a dictionary, over every store, with restarts: both must always give the same result.
+"""Random operations on items compared with a dictionary, over every store, with restarts:
+both must always give the same result.
 
-A walk's steps are data, made from its seed before it starts; so a failing walk can be reduced to the shortest one found that still
-fails, which is reported with its seed.
+A walk's steps are data, made from its seed before it starts; so a failing walk can be reduced to the shortest one found
+that still fails, which is reported with its seed.
 """
 
 import random

@@ -1,7 +1,7 @@
 """Many long plans at the same time: no acknowledged write is lost, no transaction is torn, no read sees half of one.
 
-Writers are greenlets, like the server's workers: a plan gives way while it runs, and a seed decides which greenlet runs next. Rows count
-their writes.
+Writers are greenlets, like the server's workers: a plan gives way while it runs, and a seed decides which greenlet
+runs next. Rows count their writes.
 """
 
 import random
@@ -80,8 +80,12 @@ class Counting:
             self.hub.give_way()
             count = 0 if old is None else int(decode_row(old)["n"]["N"])
             item: Item = {
-                "pk": {"S": name}, "sk": {"S": "0"}, "g": {"S": g}, "n": {"N": str(count + 1)}, "pad": {"S": "x" * length}
-            }  # fmt: skip
+                "pk": {"S": name},
+                "sk": {"S": "0"},
+                "g": {"S": g},
+                "n": {"N": str(count + 1)},
+                "pad": {"S": "x" * length},
+            }
             self.hub.give_way()
             return encode_row(*check_item(item))
 

@@ -1,4 +1,6 @@
-"""Random writes while indexes are created, built slice by slice, delayed and deleted, and the store is restarted or killed."""
+"""Random writes while indexes are created, built slice by slice, delayed and deleted,
+and the store is restarted or killed.
+"""
 
 import random
 from pathlib import Path

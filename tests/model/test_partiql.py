@@ -1,7 +1,8 @@
-"""Random statements and the equivalent requests with expressions, on twin tables: both must always give the same result.
+"""Random statements and the equivalent requests with expressions, on twin tables:
+both must always give the same result.
 
-Compared are: items, pages and their LastEvaluatedKey, capacity for table and indexes, refusals, and in the end every row and index
-entry. `HASHRANGE_TEST_PARTIQL_STEPS` sets how many steps a walk has.
+Compared are: items, pages and their LastEvaluatedKey, capacity for table and indexes, refusals, and in the end every
+row and index entry. `HASHRANGE_TEST_PARTIQL_STEPS` sets how many steps a walk has.
 """
 
 import asyncio

@@ -1,7 +1,8 @@
-"""Random writes while streams are turned on and off, shards roll, partitions split and stores are killed: the records rebuild the table.
+"""Random writes while streams are turned on and off, shards roll, partitions split and stores are killed:
+the records rebuild the table.
 
-All shards of a stream, read parents first and replayed on the table as it was when the stream began, give the current table and its
-index. The images of each item's records form a chain without a gap.
+All shards of a stream, read parents first and replayed on the table as it was when the stream began, give the current
+table and its index. The images of each item's records form a chain without a gap.
 """
 
 import random

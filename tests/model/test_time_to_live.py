@@ -1,4 +1,5 @@
-"""Random writes of all kinds and a clock that moves, over both stores, with kills and restarts, while time to live is turned on and off.
+"""Random writes of all kinds and a clock that moves, over both stores, with kills and restarts,
+while time to live is turned on and off.
 
 A model of a few lines knows which items must exist: expired items are deleted when the job has run, and no others.
 """

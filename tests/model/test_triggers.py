@@ -1,7 +1,9 @@
-"""Random writes, shards that end and split, functions that fail in every way, kills of the job and restarts: no record is lost, and none overtakes another.
+"""Random writes, shards that end and split, functions that fail in every way, kills of the job and restarts:
+no record is lost, and none overtakes another.
 
-An invocation may begin only if every earlier record of its items was handled or given up. What was handled comes again only after
-a kill, or another number of lanes. A mapping's checkpoints never fall. The state of a tumbling window holds each record once.
+An invocation may begin only if every earlier record of its items was handled or given up.
+What was handled comes again only after a kill, or another number of lanes. A mapping's checkpoints never fall.
+The state of a tumbling window holds each record once.
 """
 
 import asyncio

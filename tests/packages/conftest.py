@@ -1,4 +1,6 @@
-"""When do the packages' quick starts run, and against which server? In `make soak`, each against an empty server of its own."""
+"""When do the packages' quick starts run, and against which server?
+In `make soak`, each against an empty server of its own.
+"""
 
 import os
 from collections.abc import Iterator

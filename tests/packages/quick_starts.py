@@ -84,7 +84,9 @@ def connect(server: ServerProcess) -> Any:
 def create_table(
     server: ServerProcess, table: str, *keys: str, index: tuple[str, tuple[str, str]] | None = None
 ) -> None:
-    """Create the table that a quick start creates with CloudFormation, Terraform or the console; all keys are strings."""
+    """Create the table that a quick start creates with CloudFormation, Terraform or the console;
+    all keys are strings.
+    """
     name, index_keys = index or ("", ())
     indexes = [{"IndexName": name, "KeySchema": key_schema(index_keys), "Projection": {"ProjectionType": "ALL"}}]
     connect(server).create_table(
@@ -115,7 +117,9 @@ def expiry(server: ServerProcess, table: str) -> tuple[str, str | None]:
 
 
 def reports_of_repeats(server: ServerProcess, table: str, run: Callable[[], Any]) -> tuple[Any, Any, Any]:
-    """What a program reports that handles each event once for an hour: at first, after the server's restart, and two hours later."""
+    """What a program reports that handles each event once for an hour:
+    at first, after the server's restart, and two hours later.
+    """
     create_table(server, table, "id")
     enable_expiry(server, table, "expiration")
     first = run()

@@ -1,4 +1,5 @@
-"""Do the examples with Testcontainers fit the real libraries, of which each is pinned? Without an engine they end with the library's own words.
+"""Do the examples with Testcontainers fit the real libraries, of which each is pinned?
+Without an engine they end with the library's own words.
 
 The example in Java is compiled with the tests of tests/clients/junit.
 """

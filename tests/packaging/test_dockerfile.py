@@ -1,4 +1,6 @@
-"""The reader of Dockerfiles, with which the image is tested: it knows every instruction that we use, and overlooks none."""
+"""The reader of Dockerfiles, with which the image is tested:
+it knows every instruction that we use, and overlooks none.
+"""
 
 import subprocess
 import sys

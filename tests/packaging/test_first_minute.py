@@ -1,4 +1,6 @@
-"""README's first screen is true: its commands run in an empty folder, with a home without settings, and show what the recording shows."""
+"""README's first screen is true: its commands run in an empty folder, with a home without settings,
+and show what the recording shows.
+"""
 
 import re
 import shutil

@@ -1,7 +1,9 @@
-"""The container's image, without a container engine: the Dockerfile's steps are run, and what they make is started as it says.
+"""The container's image, without a container engine: the Dockerfile's steps are run,
+and what they make is started as it says.
 
-Root, mmdebstrap and util-linux are needed; see tests/support/image_building.py. DynamoDB Local's documentation has the compose
-file whose settings are used here: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/DynamoDBLocal.DownloadingAndRunning.html
+Root, mmdebstrap and util-linux are needed; see tests/support/image_building.py.
+DynamoDB Local's documentation has the compose file whose settings are used here:
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/DynamoDBLocal.DownloadingAndRunning.html
 """
 
 import json

@@ -1,4 +1,6 @@
-"""Where do two commits run, and is everything removed afterwards? Worktrees, controlled servers, a whole comparison; no figure is judged."""
+"""Where do two commits run, and is everything removed afterwards? Worktrees, controlled servers,
+a whole comparison; no figure is judged.
+"""
 
 import shutil
 import subprocess

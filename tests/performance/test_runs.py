@@ -1,4 +1,6 @@
-"""Does a run work as intended? Rates and replies of the steady generator, the plan's estimate, skipped servers, no leftovers."""
+"""Does a run work as intended? Rates and replies of the steady generator, the plan's estimate,
+skipped servers, no leftovers.
+"""
 
 import os
 import shlex
@@ -46,8 +48,15 @@ def test_the_plan_names_its_sections() -> None:
 
 @pytest.mark.parametrize(
     ("line", "expected"),
-    [("", False), ("--seconds 2 --full", False), ("--quick", True), ("--ours", True), ("--items 1000", True), ("--sizes 400", True)],
-)  # fmt: skip
+    [
+        ("", False),
+        ("--seconds 2 --full", False),
+        ("--quick", True),
+        ("--ours", True),
+        ("--items 1000", True),
+        ("--sizes 400", True),
+    ],
+)
 def test_a_narrowed_run_is_no_page_of_its_own(line: str, expected: bool) -> None:
     assert is_partial(arguments_parser(PLAN).parse_args(shlex.split(line))) is expected
 

@@ -1,4 +1,6 @@
-"""The benchmark of triggers: its parts measure what they say, on a server with functions, without judging any figure."""
+"""The benchmark of triggers: its parts measure what they say, on a server with functions,
+without judging any figure.
+"""
 
 import random
 import shutil
@@ -165,8 +167,13 @@ def test_every_part_has_its_figures_and_the_page_all_of_them() -> None:
 
 @pytest.mark.parametrize(
     ("is_least", "value", "wanted", "met"),
-    [(False, 20.0, "≤ 20.0 ms", "yes"), (False, 21.0, "≤ 20.0 ms", "**no**"), (True, 20.0, "≥ 20.0 ms", "yes"), (True, 19.0, "≥ 20.0 ms", "**no**")],
-)  # fmt: skip
+    [
+        (False, 20.0, "≤ 20.0 ms", "yes"),
+        (False, 21.0, "≤ 20.0 ms", "**no**"),
+        (True, 20.0, "≥ 20.0 ms", "yes"),
+        (True, 19.0, "≥ 20.0 ms", "**no**"),
+    ],
+)
 def test_a_target_is_an_upper_or_a_lower_bound(is_least: bool, value: float, wanted: str, met: str) -> None:
     findings = Findings()
     findings.add("x", [value - 1, value, value + 2], [0.0])

@@ -1,6 +1,7 @@
 """How does a composite action run without GitHub? Its steps run one after another with bash, as the runner does.
 
-Of GitHub's expressions only the forms `${{ inputs.x }}`, `${{ github.action_path }}` and `${{ steps.x.outputs.y }}` are known.
+Of GitHub's expressions only the forms `${{ inputs.x }}`, `${{ github.action_path }}` and
+`${{ steps.x.outputs.y }}` are known.
 """
 
 import os

@@ -25,7 +25,7 @@ database.create_table(TableName="Orders", BillingMode="PAY_PER_REQUEST", KeySche
 arn = database.describe_table(TableName="Orders")["Table"]["TableArn"]
 streams = boto3.client("dynamodbstreams").list_streams(TableName="Orders")["Streams"]
 print(json.dumps([arn, len(streams), database.meta.endpoint_url]))
-"""
+"""  # noqa: E501
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,6 @@
-"""Do the examples with Testcontainers start the same server? `make soak` compiles them with the real libraries (tests/packages)."""
+"""Do the examples with Testcontainers start the same server?
+`make soak` compiles them with the real libraries (tests/packages).
+"""
 
 import re
 

@@ -1,6 +1,8 @@
-"""Are the examples for compose, dev containers, systemd and Kubernetes valid, and do their commands and probes work with this server?
+"""Are the examples for compose, dev containers, systemd and Kubernetes valid, and do their commands
+and probes work with this server?
 
-No container engine is needed: a test starts the command of each example in a process, on a free port and in a folder of its own.
+No container engine is needed: a test starts the command of each example in a process,
+on a free port and in a folder of its own.
 """
 
 import json

@@ -1,4 +1,5 @@
-"""Which programs validate the files for pipelines? Pinned ones, in an environment of their own; they carry all schemas that they need.
+"""Which programs validate the files for pipelines? Pinned ones, in an environment of their own;
+they carry all schemas that they need.
 
 docs/adr/0050-pipelines.md says why these. A validator's verdict is what it printed: nothing, if the file is valid.
 """
@@ -63,11 +64,13 @@ case "$*" in
   ps*|inspect*) ;;
   *) exit 1 ;;
 esac
-"""
+"""  # noqa: E501
 
 
 def devcontainer_verdict(workspace: Path) -> str:
-    """What the command line of Dev Containers finds wrong with the configuration in the folder .devcontainer of a workspace."""
+    """What the command line of Dev Containers finds wrong with the configuration in the folder
+    .devcontainer of a workspace.
+    """
     docker = workspace / "docker"
     docker.write_text(DOCKER, encoding="utf-8")
     docker.chmod(0o755)

@@ -2,7 +2,8 @@
 
 Format of a `.case` file (UTF-8):
 
-    # Lines that begin with "#" before a case's first line are comments; a comment of its own stands between blank lines.
+    # Lines that begin with "#" before a case's first line are comments;
+      a comment of its own stands between blank lines.
     == a name, optional
     input, one or more lines
     ---
@@ -12,9 +13,9 @@ Format of a `.case` file (UTF-8):
     ---
     …
 
-Names need not be unique; a case without one is named by its first line of input. No input or output can hold a blank line:
-a runner shows one in another way (JSON text, say). A runner is one function, input text → output text, that words the refusals
-it expects (`refusal` does); anything else it raises fails the test.
+Names need not be unique; a case without one is named by its first line of input.
+No input or output can hold a blank line: a runner shows one in another way (JSON text, say). A runner is one function,
+input text → output text, that words the refusals it expects (`refusal` does); anything else it raises fails the test.
 
     from tests.scripts.cases import case_test
     test_numbers = case_test("numbers.case", evaluate)

@@ -1,4 +1,6 @@
-"""`pytest tests/scripts --rewrite` writes the actual outputs into the `.case` files; review the diff, then commit it."""
+"""`pytest tests/scripts --rewrite` writes the actual outputs into the `.case` files;
+review the diff, then commit it.
+"""
 
 import pytest
 

@@ -1,7 +1,8 @@
 """What the cases of expressions share: settings, then one expression a line.
 
-A case may begin with lines `item {…}`, `names {…}`, `values {…}` (JSON); every later line is an expression of its own. Without them
-the item is empty, there are no names, and the values are `VALUES`. A line ending in `\\` continues on the next.
+A case may begin with lines `item {…}`, `names {…}`, `values {…}` (JSON); every later line is an expression of its own.
+Without them the item is empty, there are no names, and the values are `VALUES`.
+A line ending in `\\` continues on the next.
 """
 
 import json

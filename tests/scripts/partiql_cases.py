@@ -1,7 +1,7 @@
 """What the cases of PartiQL share: parameters, then one statement a line, and the text form of trees and values.
 
-A case may begin with a line `parameters […]` (JSON); every later line is a statement of its own. A line ending in `\\` continues on
-the next, with a line break in the statement.
+A case may begin with a line `parameters […]` (JSON); every later line is a statement of its own.
+A line ending in `\\` continues on the next, with a line break in the statement.
 """
 
 import json

@@ -1,8 +1,9 @@
 """Auto scaling by cases: a table, what it is told, and loads over time → its write capacity after each minute.
 
-The first line: `from MINIMUM to MAXIMUM at TARGET %`, then members of the policy as `Name=value`. A load is `UNITS a second for N minutes`; equal
-capacities that follow each other are shown as `5 x 3`. `suspend in`, `suspend out`, `resume`, `bounds MINIMUM MAXIMUM` register the target
-again, `capacity UNITS` is an UpdateTable by someone else, and `activities` shows what has been scaled, oldest first.
+The first line: `from MINIMUM to MAXIMUM at TARGET %`, then members of the policy as `Name=value`.
+A load is `UNITS a second for N minutes`; equal capacities that follow each other are shown as `5 x 3`. `suspend in`,
+`suspend out`, `resume`, `bounds MINIMUM MAXIMUM` register the target again, `capacity UNITS` is an UpdateTable
+by someone else, and `activities` shows what has been scaled, oldest first.
 """
 
 import itertools

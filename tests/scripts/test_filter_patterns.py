@@ -1,8 +1,8 @@
 """Filter patterns by cases: which records match, and which values a list of a pattern accepts.
 
-A case may have lines `record {…}` and `values […]` (JSON). A line that begins with `{` is a pattern, which is tested on the record
-before it. A line that begins with `[` is a list of the pattern `{"v": …}`; it is tested on each of the values, and on a record
-without `v`, which is shown as `absent`. Any other line is a pattern too.
+A case may have lines `record {…}` and `values […]` (JSON). A line that begins with `{` is a pattern,
+which is tested on the record before it. A line that begins with `[` is a list of the pattern `{"v": …}`; it is tested
+on each of the values, and on a record without `v`, which is shown as `absent`. Any other line is a pattern too.
 """
 
 import json

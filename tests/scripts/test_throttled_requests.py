@@ -1,10 +1,11 @@
 """Throttled requests by cases: a table, requests over time, what they get, and what the refused ones are told.
 
-The first line describes the table: `table READS WRITES`, `table on demand` or `table on demand at most READS WRITES`; with `index READS
-WRITES`, or on demand `index at most READS WRITES`, it has a global index `by-status`, with `local` a local one. Requests: `put N with status`, `without status`, `with status again` (the items of the line
-before), `without key` or `of KB KB`, one by one until one is refused; `refused N`: writes whose condition is refused; `read N`: consistent
-reads; `query table` or `query index`, with `x N` until one is refused; `batch write N`, `batch get N`, `transaction of N`, of items with an entry
-or without; `transaction get N`. `after SECONDS` lets time pass.
+The first line describes the table: `table READS WRITES`, `table on demand` or `table on demand at most READS WRITES`;
+with `index READS WRITES`, or on demand `index at most READS WRITES`, it has a global index `by-status`, with `local`
+a local one. Requests: `put N with status`, `without status`, `with status again` (the items of the line before),
+`without key` or `of KB KB`, one by one until one is refused; `refused N`: writes whose condition is refused; `read N`:
+consistent reads; `query table` or `query index`, with `x N` until one is refused; `batch write N`, `batch get N`,
+`transaction of N`, of items with an entry or without; `transaction get N`. `after SECONDS` lets time pass.
 """
 
 import itertools

@@ -1,9 +1,11 @@
 """Throughput by cases: a table, loads over time, and how many requests each load gets before it is throttled, and why.
 
-The first line describes the table: `provisioned READS WRITES`, `on demand`, or `on demand at most READS WRITES`; then `partitions N` and
-`shares` or `off`, if wanted. With `index` before it, it describes a global index, and loads are those of the index. A load is `write KEY COUNT` or `read KEY COUNT`, with `x UNITS` for requests of more than one unit: keys
-begin with a hexadecimal digit, by which they fall into partitions. `after SECONDS` lets time pass; `then …` changes the table. `a
-second for N` repeats the load of the line before in each of N further seconds, and shows the last one.
+The first line describes the table: `provisioned READS WRITES`, `on demand`, or `on demand at most READS WRITES`;
+then `partitions N` and `shares` or `off`, if wanted. With `index` before it, it describes a global index,
+and loads are those of the index. A load is `write KEY COUNT` or `read KEY COUNT`, with `x UNITS` for requests of more
+than one unit: keys begin with a hexadecimal digit, by which they fall into partitions.
+`after SECONDS` lets time pass; `then …` changes the table. `a second for N` repeats the load of the line before in each
+of N further seconds, and shows the last one.
 """
 
 import re

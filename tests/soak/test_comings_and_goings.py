@@ -1,4 +1,5 @@
-"""What comes and goes leaves no memory behind: forks, resets, restores, tables, functions, mappings, clusters, connections.
+"""What comes and goes leaves no memory behind: forks, resets, restores, tables, functions,
+mappings, clusters, connections.
 
 A client stays connected all the time, because a server examines its memory when nobody is. `make test` runs a share.
 """
@@ -179,9 +180,15 @@ def test_what_comes_and_goes_leaves_no_memory_behind(server: ServerProcess) -> N
     client = Client(server.port)
     comings = Comings(client)
     kinds: list[Callable[[], None]] = [
-        *[comings.fork] * FORKS, comings.restore, comings.reset, comings.table, comings.function, comings.mapping, comings.cluster,
+        *[comings.fork] * FORKS,
+        comings.restore,
+        comings.reset,
+        comings.table,
+        comings.function,
+        comings.mapping,
+        comings.cluster,
         comings.connection,
-    ]  # fmt: skip
+    ]
     order = random.Random(SEED)
     before_kb = descriptors = 0
     for number in range(WARM_UP + ROUNDS):

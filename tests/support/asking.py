@@ -1,4 +1,6 @@
-"""How does a test run an operation without a server? It gets the reply as plain values; the reply as JSON must say the same."""
+"""How does a test run an operation without a server? It gets the reply as plain values;
+the reply as JSON must say the same.
+"""
 
 from typing import Any
 

@@ -10,10 +10,16 @@ SHARD_ID = "shardId-00000001800000000000-00000001"
 DATA_STREAM_ARN = "arn:aws:kinesis:us-east-1:000000000000:stream/changes"
 KEY = {"pk": {"S": "a"}, "sk": {"N": "1"}}
 ITEM = KEY | {
-    "text": {"S": "é"}, "bytes": {"B": "AAE="}, "flag": {"BOOL": True}, "none": {"NULL": True},
-    "texts": {"SS": ["b", "a"]}, "numbers": {"NS": ["1.50", "2"]}, "blobs": {"BS": ["AA==", "AQ=="]}, "list": {"L": [{"N": "1"}, {"L": []}]},
+    "text": {"S": "é"},
+    "bytes": {"B": "AAE="},
+    "flag": {"BOOL": True},
+    "none": {"NULL": True},
+    "texts": {"SS": ["b", "a"]},
+    "numbers": {"NS": ["1.50", "2"]},
+    "blobs": {"BS": ["AA==", "AQ=="]},
+    "list": {"L": [{"N": "1"}, {"L": []}]},
     "map": {"M": {"inner": {"M": {"deep": {"S": "x"}}}}},
-}  # fmt: skip
+}
 EXPECTED = {
     "text": {"Value": {"S": "é"}},
     "flag": {"Exists": False},

@@ -1,4 +1,6 @@
-"""Functions on compiled expressions and numbers that only tests need: a key condition in one step, a number decoded from its bytes."""
+"""Functions on compiled expressions and numbers that only tests need: a key condition in one step,
+a number decoded from its bytes.
+"""
 
 from decimal import Context, Decimal
 

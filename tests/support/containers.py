@@ -1,4 +1,5 @@
-"""How is an image started without a container engine? In namespaces of its own, with what the Dockerfile says of user, folder and command.
+"""How is an image started without a container engine? In namespaces of its own, with what the Dockerfile
+says of user, folder and command.
 
 The file system is shared with later containers of the same image; its volumes are emptied before each start.
 """
@@ -122,7 +123,9 @@ class Container:
         )
 
     def stop(self) -> tuple[int, str]:
-        """Stop it as an engine does, by SIGTERM for process 1; returns the exit code and what it wrote on standard error."""
+        """Stop it as an engine does, by SIGTERM for process 1;
+        returns the exit code and what it wrote on standard error.
+        """
         os.kill(self.first_process_id, signal.SIGTERM)
         return self.end()
 

@@ -1,4 +1,6 @@
-"""A client of DAX's protocol that writes and reads its CBOR with a library: one connection, one method at a time, values as they are on the wire."""
+"""A client of DAX's protocol that writes and reads its CBOR with a library: one connection,
+one method at a time, values as they are on the wire.
+"""
 
 import hmac
 import socket
@@ -67,7 +69,9 @@ class DaxClient:
     def __init__(
         self, endpoint: str, *, authorize: bytes | None = None, connection: socket.socket | None = None
     ) -> None:
-        """`endpoint` is such as `dax://127.0.0.1:8111`. `authorize`: the request that says who the client is; None: anybody."""
+        """`endpoint` is such as `dax://127.0.0.1:8111`.
+        `authorize`: the request that says who the client is; None: anybody.
+        """
         host, port = endpoint.partition("//")[2].rsplit(":", 1)
         self.socket = connection or socket.create_connection((host, int(port)), timeout=30)
         self._stream = self.socket.makefile("rb")
@@ -86,7 +90,9 @@ class DaxClient:
         self.socket.close()
 
     def call(self, method: str, *arguments: Any) -> Any:
-        """The result of a method: its value, or its values. Raises DaxError, and EOFError if the node has disconnected."""
+        """The result of a method: its value, or its values.
+        Raises DaxError, and EOFError if the node has disconnected.
+        """
         self.send(method, *arguments)
         return self.receive(method)
 

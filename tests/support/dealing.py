@@ -1,7 +1,8 @@
-"""How are the tests distributed to several processes? In groups, the longest first; a process that ends one group takes the next.
+"""How are the tests distributed to several processes? In groups, the longest first;
+a process that ends one group takes the next.
 
-A group is usually a file, so that its fixtures are set up once. `make test` sets the number of processes; a run with one
-process is not affected.
+A group is usually a file, so that its fixtures are set up once. `make test` sets the number of processes;
+a run with one process is not affected.
 """
 
 import re
@@ -82,7 +83,9 @@ _is_suspending = re.compile(r"[\[-]suspending[\]-]").search
 
 
 def group_of(nodeid: str) -> str:
-    """The group of a test: its file; except one group for all of BIND_THE_MACHINE, and one per store for conformance."""
+    """The group of a test: its file; except one group for all of BIND_THE_MACHINE,
+    and one per store for conformance.
+    """
     file, _, name = nodeid.partition("::")
     if file.startswith(BIND_THE_MACHINE) and file not in BY_THEMSELVES:
         return MACHINE

@@ -1,7 +1,7 @@
 """What does a Dockerfile say? Its stages with their instructions, and which files of the context it may copy.
 
-It reads the forms that our Dockerfile uses, and refuses every other one: a step that was overlooked would be a step that nobody
-checks (docs/adr/0051-image.md).
+It reads the forms that our Dockerfile uses, and refuses every other one: a step that was overlooked would be a step
+that nobody checks (docs/adr/0051-image.md).
 """
 
 import json
@@ -112,7 +112,9 @@ def read_image(stages: list[Stage]) -> Image:
 
 
 def is_in_context(name: str, ignored: str) -> bool:
-    """True if a file of the context reaches the engine; `ignored` is the text of .dockerignore, whose last match counts."""
+    """True if a file of the context reaches the engine; `ignored` is the text of .dockerignore,
+    whose last match counts.
+    """
     path = PurePosixPath(name)
     above = [path.as_posix(), *(parent.as_posix() for parent in path.parents if parent.name)]
     is_kept = True

@@ -15,8 +15,8 @@ Misbehaviour = Literal[
     "partial", "none", "throttled", "error", "error after", "cut", "cut after", "garbage", "garbage after",
     "miscount after", "hang", "hang after", "unfit", "unfit whole",
 ]  # fmt: skip
-"""What goes wrong with a request. `after`: once its records have been accepted. `hang`: no reply until `release`. `unfit`:
-each record, or the whole request, is refused as invalid."""
+"""What goes wrong with a request. `after`: once its records have been accepted. `hang`: no reply until `release`.
+`unfit`: each record, or the whole request, is refused as invalid."""
 THROTTLED = "ProvisionedThroughputExceededException"
 RECORD_BYTES_MAX = 1024 * 1024
 BODY_BYTES_MAX = 20 * 1024 * 1024

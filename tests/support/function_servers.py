@@ -56,9 +56,13 @@ class FunctionServer:
     def client(self, service: str, endpoint: str | None = None, **members: Any) -> Any:
         """A boto3 client without retries, of this server or of a fork's endpoint."""
         usual: dict[str, Any] = {
-            "region_name": REGION, "aws_access_key_id": ACCESS_KEY, "aws_secret_access_key": SECRET_KEY,
-            "config": Config(retries={"total_max_attempts": 1}, read_timeout=2 * PATIENCE_SECONDS, max_pool_connections=64),
-        }  # fmt: skip
+            "region_name": REGION,
+            "aws_access_key_id": ACCESS_KEY,
+            "aws_secret_access_key": SECRET_KEY,
+            "config": Config(
+                retries={"total_max_attempts": 1}, read_timeout=2 * PATIENCE_SECONDS, max_pool_connections=64
+            ),
+        }
         return boto3.client(service, endpoint_url=endpoint or self.endpoint, **usual | members)
 
     def log(self) -> str:

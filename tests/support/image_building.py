@@ -1,7 +1,8 @@
-"""How is an image's file system made without a container engine? By the steps of its Dockerfile, in a folder for each stage.
+"""How is an image's file system made without a container engine?
+By the steps of its Dockerfile, in a folder for each stage.
 
-Debian's base image is made by mmdebstrap from the packages that it has; RUN is `sh -c` below chroot, with a `/proc`. It needs
-root, mmdebstrap and unshare: `reason_against` says what is missing.
+Debian's base image is made by mmdebstrap from the packages that it has; RUN is `sh -c` below chroot, with a `/proc`. It
+needs root, mmdebstrap and unshare: `reason_against` says what is missing.
 """
 
 import os
@@ -174,7 +175,9 @@ def _ended(command: list[str]) -> tuple[int, str]:
 
 
 def compressed_bytes(root: Path) -> int:
-    """Size of the whole file system as one compressed layer, by the quickest kind of gzip: it is some 4 % less in a registry."""
+    """Size of the whole file system as one compressed layer, by the quickest kind of gzip:
+    it is some 4 % less in a registry.
+    """
     with subprocess.Popen(["tar", "-C", str(root), "-c", "."], stdout=subprocess.PIPE) as packing:
         squeezed = subprocess.run(["gzip", "-1"], stdin=packing.stdout, capture_output=True, check=True)
     return len(squeezed.stdout)

@@ -1,4 +1,6 @@
-"""How long do the tests take, by folder? `--times` prints it after a run, for CONTRIBUTING.md and tests/support/dealing.py."""
+"""How long do the tests take, by folder? `--times` prints it after a run, for CONTRIBUTING.md
+and tests/support/dealing.py.
+"""
 
 import time
 from collections import Counter

@@ -1,4 +1,6 @@
-"""How does a test wait for an event? Until it has happened; the time-out only ends a test that would hang, and proves nothing."""
+"""How does a test wait for an event? Until it has happened; the time-out only ends a test that
+would hang, and proves nothing.
+"""
 
 import asyncio
 import time

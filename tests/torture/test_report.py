@@ -6,9 +6,20 @@ from torture.figures import LossFigure, StallFigure
 from torture.report import Run, render
 
 STALL = StallFigure(
-    name="some-kind", wire_bytes=3_000, decoded_bytes=12_000_000, clients=2, answer="200 (7)", took_ms=20.0, peak_mb=100.0,
-    max_ms=70.0, p999_ms=60.0, control_max_ms=25.0, control_p999_ms=9.0, slowness=1.0, bound_ms=50.0,
-)  # fmt: skip
+    name="some-kind",
+    wire_bytes=3_000,
+    decoded_bytes=12_000_000,
+    clients=2,
+    answer="200 (7)",
+    took_ms=20.0,
+    peak_mb=100.0,
+    max_ms=70.0,
+    p999_ms=60.0,
+    control_max_ms=25.0,
+    control_p999_ms=9.0,
+    slowness=1.0,
+    bound_ms=50.0,
+)
 LOSS = LossFigure(name="some cut", rounds=5, acknowledged=1_234)
 RUN = Run("python -m torture", "a machine", 1.5, 1)
 

@@ -1,4 +1,6 @@
-"""A small, seeded share of `make torture`: some kills and cuts of a server under writers, and every process of a measured slice once."""
+"""A small, seeded share of `make torture`: some kills and cuts of a server under writers,
+and every process of a measured slice once.
+"""
 
 import os
 import random

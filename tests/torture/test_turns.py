@@ -1,4 +1,5 @@
-"""Does a hostile request let others have their turn? Counted, not timed: calls of Python functions between two turns of the loop.
+"""Does a hostile request let others have their turn? Counted, not timed:
+calls of Python functions between two turns of the loop.
 
 The clock moves a little at each look, so a slice of time is the same number of steps in every run.
 """

@@ -1,4 +1,6 @@
-"""Service time never goes back and never stands still, whatever happens to the machine's clock; a virtual clock moves on request only."""
+"""Service time never goes back and never stands still, whatever happens to the machine's clock;
+a virtual clock moves on request only.
+"""
 
 import math
 from random import Random

@@ -1,4 +1,6 @@
-"""Are tests distributed to processes correctly? Tests that need the machine share one process, groups stay whole, the longest start first."""
+"""Are tests distributed to processes correctly? Tests that need the machine share one process,
+groups stay whole, the longest start first.
+"""
 
 import re
 import subprocess

@@ -1,4 +1,6 @@
-"""Which environment variables do tests see? All except those that would change the behaviour of a server or a client."""
+"""Which environment variables do tests see?
+All except those that would change the behaviour of a server or a client.
+"""
 
 import os
 

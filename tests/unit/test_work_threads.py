@@ -1,4 +1,6 @@
-"""Work that blocks is done one piece at a time, whoever wants it; meanwhile threads take brief turns, and afterwards no thread is left."""
+"""Work that blocks is done one piece at a time, whoever wants it; meanwhile threads take brief turns,
+and afterwards no thread is left.
+"""
 
 import asyncio
 import sys

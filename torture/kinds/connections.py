@@ -1,4 +1,6 @@
-"""Which connections harm a server, with ordinary requests? The requests are here, the use of the connections in stalls/behaviours.py."""
+"""Which connections harm a server, with ordinary requests?
+The requests are here, the use of the connections in stalls/behaviours.py.
+"""
 
 from torture.kinds.crowds import inflated
 from torture.kinds.expressions import scan_filter

@@ -1,4 +1,6 @@
-"""Which control-plane requests, and which framing of a body, cost most for their size? Lists of thousands of members of a few bytes each."""
+"""Which control-plane requests, and which framing of a body, cost most for their size?
+Lists of thousands of members of a few bytes each.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -33,7 +35,9 @@ def each(make: Callable[[bytes], bytes], names: list[bytes]) -> bytes:
 
 
 def creations(count: int) -> Hostile:
-    """An UpdateTable that creates many indexes: refused last of all, because only one index may be created at a time."""
+    """An UpdateTable that creates many indexes: refused last of all, because only one index
+    may be created at a time.
+    """
     names = names_of(b"p", count)
     members = {"TableName": TABLE, "AttributeDefinitions": "@definitions", "GlobalSecondaryIndexUpdates": "@updates"}
     return spliced("UpdateTable", members, {"definitions": each(definition, names), "updates": each(update_of, names)})

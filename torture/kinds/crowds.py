@@ -1,4 +1,6 @@
-"""Which requests harm when many clients act at the same moment? All connect first, then all send at once, and all leave at once."""
+"""Which requests harm when many clients act at the same moment?
+All connect first, then all send at once, and all leave at once.
+"""
 
 import gzip
 

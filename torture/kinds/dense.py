@@ -1,4 +1,6 @@
-"""Which items are far longer as JSON than their item size? Nulls, control characters, and numbers like 1E-130, whose JSON has 129 zeros."""
+"""Which items are far longer as JSON than their item size?
+Nulls, control characters, and numbers like 1E-130, whose JSON has 129 zeros.
+"""
 
 from torture.kinds.kind import Hostile, Kind, plain
 from torture.kinds.needs import (

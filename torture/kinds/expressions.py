@@ -1,4 +1,6 @@
-"""Which short expressions cost most? Expressions that read a list of 100,000 elements again for each of their clauses."""
+"""Which short expressions cost most? Expressions that read a list of 100,000 elements again
+for each of their clauses.
+"""
 
 from torture.kinds.kind import REFUSED, Hostile, Kind, plain
 from torture.kinds.needs import ABSENT, LARGE, LARGE_ITEMS, TABLE, TEXT, TEXT_CHARACTERS, large_key

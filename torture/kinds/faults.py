@@ -1,4 +1,6 @@
-"""What harms on a server with as many faults as there may be? Requests for many items, each of which has to look at all faults, and setting the faults."""
+"""What harms on a server with as many faults as there may be? Requests for many items, each of which has to look
+at all faults, and setting the faults.
+"""
 
 from collections.abc import Iterator
 

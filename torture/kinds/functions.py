@@ -1,6 +1,7 @@
 """Which functions harm a server that runs them? Handlers that print without end, and functions with a large zip.
 
-A large function exists only while its client runs: it is created and deleted over and over, so that the control has none.
+A large function exists only while its client runs: it is created and deleted over and over,
+so that the control has none.
 """
 
 import base64

@@ -1,6 +1,7 @@
 """What defines a kind of hostile client? Its request, the data that it needs, its behaviour, and the right answers.
 
-The requests of a kind are made once and sent repeatedly. Most are one signed request of DynamoDB's; others may be of any protocol.
+The requests of a kind are made once and sent repeatedly. Most are one signed request of DynamoDB's;
+others may be of any protocol.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -19,9 +20,11 @@ REFUSED = "400 ValidationException"
 
 Signature = Literal["right", "wrong", "none"]
 Probe = Literal["item", "stream"]
-"""The prober's requests: GetItem of a small item, or GetRecords at the end of a stream; see torture/stalls/probes.py."""
+"""The prober's requests: GetItem of a small item, or GetRecords at the end of a stream;
+see torture/stalls/probes.py."""
 Behaviour = Literal["repeat", "pipeline", "together", "never read", "leave", "arrive", "half body", "idle", "dax"]
-"""The clients' behaviour: send and wait for the reply, repeatedly, `dax` to a node of DAX; for the others see torture/stalls/behaviours.py."""
+"""The clients' behaviour: send and wait for the reply, repeatedly, `dax` to a node of DAX;
+for the others see torture/stalls/behaviours.py."""
 
 
 class Hostile(NamedTuple):
@@ -102,7 +105,9 @@ def web(
 
 
 def spliced(operation: str, members: dict[str, Any], parts: dict[str, bytes]) -> Hostile:
-    """A request in which each text `@name` is replaced by the JSON `parts[name]`, so that large values need no objects."""
+    """A request in which each text `@name` is replaced by the JSON `parts[name]`,
+    so that large values need no objects.
+    """
     body = msgspec.json.encode(members)
     for name, part in parts.items():
         body = body.replace(b'"@%b"' % name.encode(), part)

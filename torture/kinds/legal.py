@@ -1,4 +1,6 @@
-"""Which writes of at most 1 MB cost most? Sets, maps and lists with as many members as a 400 KB item can have, and with more than allowed."""
+"""Which writes of at most 1 MB cost most? Sets, maps and lists with as many members as a 400 KB item can
+have, and with more than allowed.
+"""
 
 import msgspec
 

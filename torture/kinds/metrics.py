@@ -1,4 +1,6 @@
-"""Which requests about metrics cost most? Those of a database with as many metrics as it keeps, and the first one after a start, for which code is loaded."""
+"""Which requests about metrics cost most? Those of a database with as many metrics as it keeps, and the first one
+after a start, for which code is loaded.
+"""
 
 import base64
 import time

@@ -1,4 +1,6 @@
-"""Which requests does a page of the web have a browser send? Forms and texts to every API, and preflights; and requests for a name that is not the server's."""
+"""Which requests does a page of the web have a browser send? Forms and texts to every API, and preflights;
+and requests for a name that is not the server's.
+"""
 
 from functools import partial
 
@@ -7,11 +9,9 @@ from torture.kinds.kind import Conditions, Hostile, Kind, web
 
 ORIGIN = (("Origin", "https://evil.example"), ("Sec-Fetch-Site", "cross-site"))
 PRESIGNED = (
-    "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=AKIAIOSFODNN7EXAMPLE%2F20261023%2Fus-east-1%2F{service}%2Faws4_request"
-    "&X-Amz-Date=20261023T120000Z&X-Amz-Expires=604800&X-Amz-SignedHeaders=host&X-Amz-Signature="
-    + "0123456789abcdef"
-    * 4
-)
+    "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=AKIAIOSFODNN7EXAMPLE%2F20261023%2Fus-east-1%2F{service}"
+    "%2Faws4_request&X-Amz-Date=20261023T120000Z&X-Amz-Expires=604800&X-Amz-SignedHeaders=host&X-Amz-Signature="
+) + "0123456789abcdef" * 4
 FORM_BYTES = 1_000_000
 TEXT_BYTES = 12_000_000
 NAMES = 15_000

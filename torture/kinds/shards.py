@@ -1,4 +1,6 @@
-"""What harms in streams of thousands of shards? To describe them, to copy them, and to let a day pass, in which all are replaced and deleted."""
+"""What harms in streams of thousands of shards? To describe them, to copy them, and to let a day pass,
+in which all are replaced and deleted.
+"""
 
 from collections.abc import Iterator
 

@@ -1,7 +1,8 @@
-"""Does a server keep what it acknowledged when power fails? Its logs are cut back to the last completed sync, or to any place after it.
+"""Does a server keep what it acknowledged when power fails?
+Its logs are cut back to the last completed sync, or to any place after it.
 
-A killed process's writes stay with the kernel; a power cut loses unsynced writes. So each kill gives several folders: copies in
-which the logs keep less and less of the unsynced bytes.
+A killed process's writes stay with the kernel; a power cut loses unsynced writes. So each kill gives several folders:
+copies in which the logs keep less and less of the unsynced bytes.
 """
 
 import os

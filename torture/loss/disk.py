@@ -1,4 +1,5 @@
-"""Does a server keep what it acknowledged when the disk is full? Files may not grow over a limit, until the limit is lifted.
+"""Does a server keep what it acknowledged when the disk is full?
+Files may not grow over a limit, until the limit is lifted.
 
 RLIMIT_FSIZE stands for the disk: writes beyond it fail, as on a full disk, and it can be lifted for a running process.
 """
@@ -71,8 +72,8 @@ def heal(score: Score, server: ServerProcess, team: Team) -> None:
         asking = sum(writer.is_alive() for writer in team.members)
         status = server.process.poll()
         score.faults[
-            f"no write was taken within {HEAL_SECONDS_MAX:.0f} s of room: {asking} writers still ask ({team.ends()}), the server's status is"
-            f" {status}, its last words: {server.last_words()}"
+            f"no write was taken within {HEAL_SECONDS_MAX:.0f} s of room: {asking} writers still ask ({team.ends()}),"
+            f" the server's status is {status}, its last words: {server.last_words()}"
         ] += 1
     time.sleep(MORE_SECONDS)
 

@@ -1,7 +1,8 @@
-"""What does a server do when its data folder disappears? It must not acknowledge lost writes, nor create and serve an empty folder.
+"""What does a server do when its data folder disappears? It must not acknowledge lost writes,
+nor create and serve an empty folder.
 
-If the folder is moved away and back, everything acknowledged before, meanwhile and after must be there. If it is deleted, nothing may be
-acknowledged after a second.
+If the folder is moved away and back, everything acknowledged before, meanwhile and after must be there.
+If it is deleted, nothing may be acknowledged after a second.
 """
 
 import random

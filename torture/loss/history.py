@@ -1,4 +1,5 @@
-"""What may a table hold after a crash? For each key of one writer, the values that its sent and acknowledged requests allow.
+"""What may a table hold after a crash? For each key of one writer, the values that its sent
+and acknowledged requests allow.
 
 A sent write may or may not have happened; an acknowledged one has happened; what a consistent read has shown must stay.
 """

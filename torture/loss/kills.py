@@ -1,4 +1,6 @@
-"""Does a killed server keep what it acknowledged? SIGKILL at random times, start, compare; then a check of the whole folder."""
+"""Does a killed server keep what it acknowledged? SIGKILL at random times, start, compare;
+then a check of the whole folder.
+"""
 
 import random
 import time

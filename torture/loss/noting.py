@@ -1,7 +1,8 @@
-"""How much of each log is synced? `python -m torture.loss.noting serve …` is `hashrange serve` that notes it in `synced`, beside the data folder.
+"""How much of each log is synced? `python -m torture.loss.noting serve …` is `hashrange serve` that notes it
+in `synced`, beside the data folder.
 
-After each sync, before any write is acknowledged for it and before the store notes the sync itself, a line is written with the
-number of safe bytes of each log.
+After each sync, before any write is acknowledged for it and before the store notes the sync itself, a line is written
+with the number of safe bytes of each log.
 """
 
 import json
@@ -32,8 +33,8 @@ def log_sizes(engine_folder: Path) -> dict[str, int]:
 def note_syncs(data: Path) -> None:
     """Make every sync of this process write a note.
 
-    The logs are measured once the store has decided which writes the sync covers: if it were before, writes in between would count as
-    synced in the file `synced`, but not in the note.
+    The logs are measured once the store has decided which writes the sync covers: if it were before, writes in between
+    would count as synced in the file `synced`, but not in the note.
     """
     notes = os.open(data.parent / NOTES, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     sync_logs = Health._sync_logs  # noqa: SLF001 - nothing public tells when a sync begins

@@ -21,8 +21,11 @@ def run_loss(folder: Path, seed: int, share: float, say: Say) -> list[LossFigure
     for figure in _figures(folder, seed, lambda rounds, least: max(least, round(rounds * share))):
         figures.append(figure)
         say(
-            f"{figure.name}: {figure.rounds} rounds, {figure.acknowledged:,} acknowledged, {figure.lost} lost, {figure.invented} invented,"
-            f" {figure.refused_starts} starts refused, serving after {figure.serve_seconds_max:.2f} s at most"
+            (
+                f"{figure.name}: {figure.rounds} rounds, {figure.acknowledged:,} acknowledged, {figure.lost} lost,"
+                f" {figure.invented} invented, {figure.refused_starts} starts refused, serving after"
+                f" {figure.serve_seconds_max:.2f} s at most"
+            )
             + "".join(f"\n  {fault}" for fault in figure.faults)
         )
     return figures

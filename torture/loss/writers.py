@@ -1,7 +1,8 @@
-"""Which writes does a tortured server get? Threads write keys of their own, and note what was sent and what was acknowledged.
+"""Which writes does a tortured server get? Threads write keys of their own,
+and note what was sent and what was acknowledged.
 
-Each thread counts up; a number decides which operation writes its items, so that every path to the disk is taken: single puts
-and updates, transactions, batches, deletions, and a counter that is written repeatedly.
+Each thread counts up; a number decides which operation writes its items, so that every path to the disk is taken:
+single puts and updates, transactions, batches, deletions, and a counter that is written repeatedly.
 """
 
 import contextlib

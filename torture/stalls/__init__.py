@@ -1,1 +1,3 @@
-"""Does a hostile client hold up others? `run.py` measures one kind: a prober with hostile clients on its server, and on a control."""
+"""Does a hostile client hold up others? `run.py` measures one kind:
+a prober with hostile clients on its server, and on a control.
+"""

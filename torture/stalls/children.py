@@ -1,4 +1,6 @@
-"""How does the harness control its own processes? A line on their input starts them, closing it ends them; they print lines of JSON."""
+"""How does the harness control its own processes? A line on their input starts them,
+closing it ends them; they print lines of JSON.
+"""
 
 import select
 import subprocess

@@ -1,4 +1,6 @@
-"""What do many clients do that act together? All connect, all send their request at once, all leave after the last reply; repeatedly."""
+"""What do many clients do that act together? All connect, all send their request at once,
+all leave after the last reply; repeatedly.
+"""
 
 import re
 import select

@@ -1,4 +1,6 @@
-"""How do hostile clients use a node of DAX? Each greets it, sends the requests, waits for the reply of each, and begins again."""
+"""How do hostile clients use a node of DAX? Each greets it, sends the requests,
+waits for the reply of each, and begins again.
+"""
 
 import socket
 import threading

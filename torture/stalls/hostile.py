@@ -1,4 +1,5 @@
-"""Which process runs hostile clients? `python -m torture.stalls.hostile PORT FILE BEHAVIOUR CLIENTS`, which send the file's requests.
+"""Which process runs hostile clients? `python -m torture.stalls.hostile PORT FILE BEHAVIOUR
+CLIENTS`, which send the file's requests.
 
 It ends when its input ends, even with requests under way, and prints counts of the answers as JSON.
 """

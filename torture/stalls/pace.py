@@ -1,4 +1,6 @@
-"""How slow is this machine now? The time of a fixed piece of pure Python work, relative to the machine on which the bounds were set."""
+"""How slow is this machine now? The time of a fixed piece of pure Python work, relative to the machine
+on which the bounds were set.
+"""
 
 import time
 

@@ -1,4 +1,6 @@
-"""Which servers do hostile clients meet? Two equal ones: the prober's server, and the control, which only keeps the machine equally busy."""
+"""Which servers do hostile clients meet? Two equal ones: the prober's server, and the control,
+which only keeps the machine equally busy.
+"""
 
 import time
 from collections.abc import Callable, Iterator
@@ -11,7 +13,8 @@ from torture.server import Limits, ServerProcess
 from torture.stalls.wire import whole_bytes
 
 CALM_SECONDS_MAX = 15.0
-"""A server takes clients that have only ended their input for gone after 10 s; until then it works on their requests."""
+"""A server takes clients that have only ended their input for gone after 10 s;
+until then it works on their requests."""
 CALM_ANSWER_SECONDS = 0.2
 CALM_LOOK_SECONDS = 0.1
 CALM_SHARE = 0.3

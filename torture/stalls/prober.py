@@ -1,7 +1,8 @@
-"""How long does an ordinary client wait? `python -m torture.stalls.prober PORT PROBE`: one connection, one small read, repeatedly.
+"""How long does an ordinary client wait? `python -m torture.stalls.prober PORT PROBE`: one connection,
+one small read, repeatedly.
 
-A request is sent a millisecond after the last reply, so that the prober itself is hardly any load. A broken connection counts as a wait
-until a new one answers. The prober ends when its input ends, and prints its waits as JSON.
+A request is sent a millisecond after the last reply, so that the prober itself is hardly any load. A broken connection
+counts as a wait until a new one answers. The prober ends when its input ends, and prints its waits as JSON.
 """
 
 import gc

@@ -1,7 +1,8 @@
-"""How long does an ordinary client wait while hostile clients of one kind run? Measured in slices: hostile, control, and both again.
+"""How long does an ordinary client wait while hostile clients of one kind run?
+Measured in slices: hostile, control, and both again.
 
-In the control, the same hostile clients run on the other server: the machine is as busy, but the prober's server is not. The excess
-over the control's wait is caused by the server.
+In the control, the same hostile clients run on the other server: the machine is as busy, but the prober's server is
+not. The excess over the control's wait is caused by the server.
 """
 
 import time
@@ -88,15 +89,29 @@ def tidy(server: ServerProcess, kind: Kind) -> None:
 def unmeasured(kind: Kind, fault: str) -> StallFigure:
     """Return the figure of a kind that could not be measured, with the reason."""
     return StallFigure(
-        name=kind.name, wire_bytes=0, decoded_bytes=0, clients=kind.clients, answer=DASH, took_ms=0, peak_mb=0, max_ms=0, p999_ms=0,
-        control_max_ms=0, control_p999_ms=0, slowness=1, bound_ms=SHORT_BOUND_MS, faults=(fault,),
-    )  # fmt: skip
+        name=kind.name,
+        wire_bytes=0,
+        decoded_bytes=0,
+        clients=kind.clients,
+        answer=DASH,
+        took_ms=0,
+        peak_mb=0,
+        max_ms=0,
+        p999_ms=0,
+        control_max_ms=0,
+        control_p999_ms=0,
+        slowness=1,
+        bound_ms=SHORT_BOUND_MS,
+        faults=(fault,),
+    )
 
 
 def run_slice(
     pair: Pair, target: ServerProcess, kind: Kind, request: Hostile, seconds: float, reply_seconds_max: float
 ) -> Slice:
-    """Run the prober and the hostile clients on `target` for `seconds`, or until the first reply, if that takes longer."""
+    """Run the prober and the hostile clients on `target` for `seconds`, or until the first reply,
+    if that takes longer.
+    """
     probed = pair.probed
     file = Path(pair.folder, "requests")
     file.write_bytes(msgspec.msgpack.encode(requests_bytes(kind, request, target.port)))

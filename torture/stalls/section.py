@@ -1,4 +1,6 @@
-"""Which kinds are measured? The chosen ones, one after another on one pair of servers; each figure is printed at once."""
+"""Which kinds are measured? The chosen ones, one after another on one pair of servers;
+each figure is printed at once.
+"""
 
 import subprocess
 from collections.abc import Callable, Sequence
@@ -22,7 +24,10 @@ def measure_or_tell(pair: Pair, kind: Kind, slice_seconds: float) -> StallFigure
         return measure(pair, kind, slice_seconds)
     except (RuntimeError, OSError, ReplyError, Refused, subprocess.TimeoutExpired, msgspec.DecodeError) as error:
         ended = pair.probed.process.poll()
-        fault = f"could not be measured: {type(error).__name__}: {error}; the server's status {ended}, its last words: {pair.probed.last_words()}"
+        fault = (
+            f"could not be measured: {type(error).__name__}: {error}; the server's status {ended}, its last words:"
+            f" {pair.probed.last_words()}"
+        )
         pair.restart()
         return unmeasured(kind, fault)
 
@@ -37,8 +42,9 @@ def run_stalls(folder: Path, kinds: Sequence[Kind], slice_seconds: float, say: S
             figures.append(figure)
             verdict = "" if figure.is_met else "  BROKEN " + "; ".join(figure.faults)
             say(
-                f"{number}/{len(kinds)} {figure.name}: longest wait {figure.max_ms:,.1f} ms, control {figure.control_max_ms:,.1f} ms,"
-                f" bound {figure.bound_ms:,.0f} ms; {figure.answer}, {figure.took_ms:,.0f} ms each; {figure.peak_mb:,.0f} MB{verdict}"
+                f"{number}/{len(kinds)} {figure.name}: longest wait {figure.max_ms:,.1f} ms, control"
+                f" {figure.control_max_ms:,.1f} ms, bound {figure.bound_ms:,.0f} ms;"
+                f" {figure.answer}, {figure.took_ms:,.0f} ms each; {figure.peak_mb:,.0f} MB{verdict}"
             )
     finally:
         pair.stop()

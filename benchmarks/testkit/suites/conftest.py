@@ -1,4 +1,6 @@
-"""Measures the suites from within: seconds from the first test to the last, without pytest's start, in the file that the variable SUITE_SECONDS names."""
+"""Measures the suites from within: seconds from the first test to the last, without pytest's start,
+in the file that the variable SUITE_SECONDS names.
+"""
 
 import os
 import time

@@ -1,4 +1,6 @@
-"""The suite on a server that was started once for all tests, at the URL in SUITE_ENDPOINT; the server keeps the tables."""
+"""The suite on a server that was started once for all tests, at the URL in SUITE_ENDPOINT;
+the server keeps the tables.
+"""
 
 import os
 from typing import Any

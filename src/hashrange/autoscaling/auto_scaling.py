@@ -1,4 +1,6 @@
-"""What is scaled? `AutoScaling` has the scalable targets of all accounts with their policies and scheduled actions, kept as documents, and changes capacity."""
+"""What is scaled? `AutoScaling` has the scalable targets of all accounts with their policies and scheduled actions,
+kept as documents, and changes capacity.
+"""
 
 import uuid
 from collections.abc import Callable, Iterable, Sequence
@@ -33,7 +35,8 @@ ACTIVITY_PREFIX = "scaling-activity/"
 BUSY_SECONDS = 1.0
 """Service time after which capacity outside of its bounds is looked at again if the table was busy."""
 REFUSED_SECONDS = 60.0
-"""The same if UpdateTable has refused the change: decreases are allowed again each hour, and alarms try each minute too."""
+"""The same if UpdateTable has refused the change: decreases are allowed again each hour,
+and alarms try each minute too."""
 _encode = msgspec.json.encode
 _read_target = msgspec.json.Decoder(ScalableTarget).decode
 _read_policy = msgspec.json.Decoder(ScalingPolicy).decode
@@ -57,7 +60,8 @@ class AutoScaling:
         self._policies: dict[tuple[TargetPlace, str], ScalingPolicy] = {}
         self._scheduled: dict[tuple[TargetPlace, str], ScheduledAction] = {}
         self.unsettled: dict[TargetPlace, float] = {}
-        """Targets whose capacity is, or may be, outside of their bounds, and the service time at which to look at each."""
+        """Targets whose capacity is, or may be, outside of their bounds,
+        and the service time at which to look at each."""
         self.wake: Callable[[], None] = lambda: None
         """Called when the job has work."""
 
@@ -119,7 +123,9 @@ class AutoScaling:
         return list(self._scheduled.values())
 
     def activities(self, account: str, region: str) -> Sequence[tuple[TargetPlace, Activity]]:
-        """The activities of the last six weeks, newest first, those of former targets too; may give way. Raises StorageError."""
+        """The activities of the last six weeks, newest first, those of former targets too;
+        may give way. Raises StorageError.
+        """
         prefix = f"{ACTIVITY_PREFIX}{account}/{region}/"
         oldest_seconds = self.now_seconds() - SCALING_ACTIVITY_SECONDS
         found = []
@@ -198,7 +204,9 @@ class AutoScaling:
     # --- capacity --------------------------------------------------------------------------------
 
     async def settle(self, target: ScalableTarget) -> None:
-        """Bring the capacity of a target within its bounds, now or as soon as the table allows it. Raises StorageError."""
+        """Bring the capacity of a target within its bounds, now or as soon as the table allows it.
+        Raises StorageError.
+        """
         scope, place = self.scope(target.place), target.place
         capacity = current_capacity(scope, place)
         again_seconds = None
@@ -217,7 +225,9 @@ class AutoScaling:
             self.wake()
 
     async def scale(self, place: TargetPlace, units: int, cause: str) -> bool:
-        """Change the capacity of a target by UpdateTable, and note the activity. Returns True if it was changed. Raises StorageError."""
+        """Change the capacity of a target by UpdateTable, and note the activity.
+        Returns True if it was changed. Raises StorageError.
+        """
         begin_seconds = self.now_seconds()
         kind = "read" if is_read(place) else "write"
         status: ActivityStatus = "Successful"
@@ -236,7 +246,9 @@ class AutoScaling:
         return status == "Successful"
 
     async def note(self, place: TargetPlace, activity: Activity) -> None:
-        """Keep an activity; the oldest ones are forgotten. One that only repeats why the newest one had no effect is not kept. Raises StorageError."""
+        """Keep an activity; the oldest ones are forgotten. One that only repeats why the newest one had no effect
+        is not kept. Raises StorageError.
+        """
         name = _document(ACTIVITY_PREFIX, place)
         stored = self._documents.get(name)
         oldest_seconds = activity.begin_seconds - SCALING_ACTIVITY_SECONDS
@@ -249,7 +261,9 @@ class AutoScaling:
     # --- documents -------------------------------------------------------------------------------
 
     async def _write(self, changes: dict[str, bytes | None]) -> bool:
-        """Returns False if the store's content has been replaced meanwhile: nothing was written, and nothing is to be remembered."""
+        """Returns False if the store's content has been replaced meanwhile:
+        nothing was written, and nothing is to be remembered.
+        """
         self._see_content()
         return await self._documents.write(changes, self._generation)
 

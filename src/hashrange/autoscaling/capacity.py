@@ -1,4 +1,6 @@
-"""How is the capacity of a target read and changed? Read from the catalog, changed by UpdateTable, whose limits and errors hold."""
+"""How is the capacity of a target read and changed? Read from the catalog, changed by UpdateTable,
+whose limits and errors hold.
+"""
 
 from typing import NamedTuple
 

@@ -1,4 +1,5 @@
-"""Which values do the API's enumerations have, those of other services too? Their order is that of the service model (unconfirmed in messages).
+"""Which values do the API's enumerations have, those of other services too?
+Their order is that of the service model (unconfirmed in messages).
 
 Source: botocore's service model.
 """

@@ -9,7 +9,8 @@ SCALING_TARGET_PERCENT_MIN, SCALING_TARGET_PERCENT_MAX = 20.0, 90.0
 SCALING_DESCRIBED_MAX = 50
 """Records in a page of the operations that describe, and names that they may ask for."""
 SCALING_INTEGER_MAX = 2**31 - 1
-"""Greatest integer of the API: capacities in units, cooldowns in seconds. Source: botocore's service model, whose integers have 32 bits."""
+"""Greatest integer of the API: capacities in units, cooldowns in seconds.
+Source: botocore's service model, whose integers have 32 bits."""
 SCALING_TARGETS_MAX = 5_000
 """Scalable targets of DynamoDB in an account and Region. Source: Application Auto Scaling's quotas."""
 SCALING_POLICIES_MAX = 50

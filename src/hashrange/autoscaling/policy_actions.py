@@ -1,7 +1,9 @@
-"""What happens when an alarm of a policy is in ALARM? The capacity becomes that at which use would be the target, within the target's bounds.
+"""What happens when an alarm of a policy is in ALARM? The capacity becomes that at which use would be the
+target, within the target's bounds.
 
-If a target has several policies, each of them may raise the capacity. It is lowered only if all would lower it, to the greatest capacity
-that one of them wants; policies with DisableScaleIn are not asked. Source: Application Auto Scaling user guide, *Target tracking scaling policies*.
+If a target has several policies, each of them may raise the capacity. It is lowered only if all would lower it,
+to the greatest capacity that one of them wants; policies with DisableScaleIn are not asked. Source:
+Application Auto Scaling user guide, *Target tracking scaling policies*.
 """
 
 import uuid
@@ -22,7 +24,8 @@ class PolicyActions:
     def __init__(self, auto_scaling: AutoScaling) -> None:
         self._auto_scaling = auto_scaling
         self._low: dict[str, float] = {}
-        """By id, the policies whose alarms have told in the last evaluation that there is too little use, with what was observed."""
+        """By id, the policies whose alarms have told in the last evaluation that there is too little use,
+        with what was observed."""
         self._low_at_seconds = float("-inf")
         """When that was."""
 
@@ -87,7 +90,8 @@ class PolicyActions:
     ) -> tuple[ScalingPolicy, float] | None:
         """The policy that decides to which capacity that of its target is lowered, and what its alarm has observed.
 
-        `policy` has told in the evaluation at this moment that there is too little use. Returns None unless all that may lower have told.
+        `policy` has told in the evaluation at this moment that there is too little use.
+        Returns None unless all that may lower have told.
         """
         if at_seconds != self._low_at_seconds:
             self._low, self._low_at_seconds = {}, at_seconds
@@ -130,7 +134,8 @@ def _is_suspended(target: ScalableTarget, *, is_out: bool) -> bool:
 def _is_cooling(policy: ScalingPolicy, target: ScalableTarget, now_seconds: float, *, is_out: bool) -> bool:
     """True if a cooldown has not ended. Lowering waits for the end of both, of which raising ends that of lowering.
 
-    While raising waits, only more than the last increase is added. Source: Application Auto Scaling user guide, *Define cooldown periods*.
+    While raising waits, only more than the last increase is added.
+    Source: Application Auto Scaling user guide, *Define cooldown periods*.
     """
     tracking, out_seconds, in_seconds = policy.tracking, target.scaled_out_seconds, target.scaled_in_seconds
     if out_seconds is not None and now_seconds < out_seconds + (tracking.out_cooldown_seconds or 0):

@@ -1,4 +1,6 @@
-"""What does Application Auto Scaling keep? Scalable targets, scaling policies, scheduled actions, and activities. Times are seconds of service time."""
+"""What does Application Auto Scaling keep? Scalable targets, scaling policies, scheduled actions,
+and activities. Times are seconds of service time.
+"""
 
 from typing import Any, Literal, NamedTuple
 

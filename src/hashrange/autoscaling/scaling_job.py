@@ -1,4 +1,6 @@
-"""When are scheduled actions executed, and capacities brought within their bounds? When they are due, by service time."""
+"""When are scheduled actions executed, and capacities brought within their bounds?
+When they are due, by service time.
+"""
 
 import uuid
 
@@ -20,7 +22,9 @@ class ScalingJob:
         self._auto_scaling = auto_scaling
 
     async def run_slice(self) -> float | None:
-        """Execute one scheduled action that is due, or settle targets; returns the seconds until there is more to do. Raises StorageError."""
+        """Execute one scheduled action that is due, or settle targets; returns the seconds until there is
+        more to do. Raises StorageError.
+        """
         scaling = self._auto_scaling
         now_seconds = scaling.now_seconds()
         actions = [one for one in scaling.all_scheduled() if one.due_seconds is not None]
@@ -52,9 +56,11 @@ class ScalingJob:
             await scaling.keep_scheduled(msgspec.structs.replace(action, due_seconds=due_seconds))
 
     async def _set_bounds(self, target: ScalableTarget, action: ScheduledAction, now_seconds: float) -> None:
-        """Give the target the bounds of an action, and bring its capacity within them. An action that would cross the bounds changes nothing.
+        """Give the target the bounds of an action, and bring its capacity within them.
+        An action that would cross the bounds changes nothing.
 
-        The activity says which, unless the bounds are already so. Source: Application Auto Scaling user guide, *Scheduled scaling*.
+        The activity says which, unless the bounds are already so.
+        Source: Application Auto Scaling user guide, *Scheduled scaling*.
         """
         scaling = self._auto_scaling
         minimum = target.minimum if action.minimum is None else action.minimum

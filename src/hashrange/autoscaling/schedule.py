@@ -1,4 +1,5 @@
-"""When is a scheduled action due? `at(2027-01-01T00:00:00)`, `rate(5 minutes)`, `cron(0 8 ? * MON-FRI *)`, in a time zone.
+"""When is a scheduled action due? `at(2027-01-01T00:00:00)`, `rate(5 minutes)`,
+`cron(0 8 ? * MON-FRI *)`, in a time zone.
 
 Source: Application Auto Scaling user guide, *Schedule recurring scaling actions using cron expressions*.
 """
@@ -51,9 +52,9 @@ def zone_of(name: str | None) -> tzinfo:
 def check_schedule(text: str) -> None:
     """Raise ScheduleError for an expression that can be read here but that the service does not know.
 
-    A cron expression has one `?`, for the days of the month or for those of the week, and no steps of days of the week. Schedules of
-    earlier versions may break these rules, so that `read_schedule` does not check them. Source: EventBridge user guide, *Cron
-    expressions reference*.
+    A cron expression has one `?`, for the days of the month or for those of the week, and no steps of days of the week.
+    Schedules of earlier versions may break these rules, so that `read_schedule` does not check them. Source:
+    EventBridge user guide, *Cron expressions reference*.
     """
     match = _call(text.strip())
     if match is None or match[1] == "rate":
@@ -138,7 +139,9 @@ def _next_of(cron: _Cron, zone: tzinfo, after_seconds: float) -> float | None:
 
 
 def _days(cron: _Cron, first: date) -> Iterator[date]:
-    """The days of the schedule from `first` on. Years that begin on the same weekday and have as many days are alike: if one has none, the others are skipped."""
+    """The days of the schedule from `first` on. Years that begin on the same weekday and have as many days are alike:
+    if one has none, the others are skipped.
+    """
     barren: set[tuple[int, bool]] = set()
     for year in sorted(one for one in cron.years if one >= first.year):
         begin, end = max(first, date(year, 1, 1)), date(year + 1, 1, 1)

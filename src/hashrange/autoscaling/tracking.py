@@ -1,6 +1,8 @@
-"""What does target tracking do? It has an alarm for too much use and one for too little; when one of them is in ALARM, it computes the capacity at which use would be the target.
+"""What does target tracking do? It has an alarm for too much use and one for too little; when one of them is in ALARM,
+it computes the capacity at which use would be the target.
 
-Numbers of minutes and the margin of the lower alarm are the service's, as far as they are published (docs/autoscaling.md says which are not).
+Numbers of minutes and the margin of the lower alarm are the service's, as far as they are published
+(docs/autoscaling.md says which are not).
 """
 
 import math
@@ -57,7 +59,9 @@ def alarm_names(place: TargetPlace, tracking: Tracking, before: Mapping[str, str
 
 
 def _alarm_name(resource_id: str, end: str) -> str:
-    """A name of an alarm; a long name of a table or index is cut, so that CloudWatch's operations take the alarm's name."""
+    """A name of an alarm; a long name of a table or index is cut, so that CloudWatch's
+    operations take the alarm's name.
+    """
     return f"TargetTracking-{resource_id}"[: ALARM_NAME_LENGTH_MAX - len(end)] + end
 
 

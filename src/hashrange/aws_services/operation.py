@@ -1,7 +1,8 @@
-"""What defines an operation of a service beside DynamoDB, such as CloudWatch? A request struct and a coroutine; how it is written on the wire is another matter.
+"""What defines an operation of a service beside DynamoDB, such as CloudWatch? A request struct and a coroutine;
+how it is written on the wire is another matter.
 
-A file for each operation has an `OPERATION`. `server/protocols/aws_forms` reads JSON, CBOR and Query forms into the same struct,
-and writes the reply in the form of the request.
+A file for each operation has an `OPERATION`. `server/protocols/aws_forms` reads JSON, CBOR and Query forms into
+the same struct, and writes the reply in the form of the request.
 """
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -42,19 +43,21 @@ class ServiceOperation(NamedTuple):
     request: type[msgspec.Struct]
     """Struct of the members, by the service's own names. Times are `datetime`. Members that it lacks are ignored."""
     run: Callable[[Any, Any, Any], Coroutine[Any, Any, Mapping[str, Any] | None]]
-    """run(served, caller, request) returns the members of the reply, or None for an empty one. Raises ServiceError, StorageError.
+    """run(served, caller, request) returns the members of the reply, or None for an empty one.
+    Raises ServiceError, StorageError.
 
     `caller` is a `Caller` or, in an API with `needs_signer`, a `SignedCaller`.
 
-    Times in a reply are `datetime`. The coroutine runs without a task (`service/drive.py`). The reply is sent once all commits so
-    far are durable.
+    Times in a reply are `datetime`. The coroutine runs without a task (`service/drive.py`).
+    The reply is sent once all commits so far are durable.
     """
     is_signed: bool = True
     """False: the service answers requests without a signature, and looks at none. The caller is then nobody's."""
     word: "Callable[[MemberFault], ServiceError] | None" = None
     """The error of a request whose members are wrong; None: that of the API."""
     body_bytes_max: int | None = None
-    """Bytes that the body of a request may have as it is sent, compressed or not; None: only the bound of all services."""
+    """Bytes that the body of a request may have as it is sent, compressed or not;
+    None: only the bound of all services."""
 
 
 class ServiceApi(NamedTuple):
@@ -82,7 +85,8 @@ class ServiceApi(NamedTuple):
     map_members: frozenset[str] = frozenset()
     """Names of members of replies that are maps: their keys are data."""
     xml_namespace: str | None = None
-    """Namespace of replies in the Query form. CBOR (with a `target_prefix`) and the Query form are served only if this is given."""
+    """Namespace of replies in the Query form. CBOR (with a `target_prefix`) and the Query form are
+    served only if this is given."""
     needs_signer: bool = False
     """True if its operations depend on the access key that signs a request, and not only on its account."""
 

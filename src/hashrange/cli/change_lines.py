@@ -1,4 +1,5 @@
-"""How does `hashrange tail` show a change? As one line: time, event, key, and what the record tells of the other attributes.
+"""How does `hashrange tail` show a change? As one line: time, event, key, and what the record
+tells of the other attributes.
 
     2026-11-22 20:20:22  MODIFY  pk "user-1": visits 1 → 2, + email "a@b.c", - name "Ada"
 
@@ -78,7 +79,9 @@ def _name(name: str) -> str:
 
 
 def _value(value: Mapping[str, Any]) -> str:
-    """An attribute value as text. A long one is cut, and its length told: characters of a string, bytes of a binary value, else characters here."""
+    """An attribute value as text. A long one is cut, and its length told: characters of a string,
+    bytes of a binary value, else characters here.
+    """
     ((kind, content),) = value.items()
     if kind == "S" and len(content) > VALUE_CHARACTERS_MAX:
         return f"{_quoted(content[:VALUE_CHARACTERS_MAX])}… ({len(content):,} characters)"

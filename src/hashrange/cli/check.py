@@ -9,7 +9,8 @@ from hashrange.cli.parsing import CommandParser, command_parser, parse
 EXAMPLE = """example:
   hashrange check ./hashrange-data
 
-Reads every row, and changes nothing. A row is an item, or its entry in an index. Stop the server first: a folder has one user at a time.
+Reads every row, and changes nothing. A row is an item, or its entry in an index. Stop the server first: \
+a folder has one user at a time.
 """
 
 

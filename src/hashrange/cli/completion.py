@@ -1,4 +1,5 @@
-"""`hashrange completion SHELL`: which script lets a shell complete commands, flags and their values? Made from the parsers, so it knows what they know.
+"""`hashrange completion SHELL`: which script lets a shell complete commands, flags and their values?
+Made from the parsers, so it knows what they know.
 
 The script needs no Python when it completes.
 """
@@ -16,7 +17,8 @@ EXAMPLE = """example:
   hashrange completion bash > ~/.local/share/bash-completion/completions/hashrange
   source <(hashrange completion bash)  # to try it at once
 
-For zsh, put the script into a file _hashrange in a folder of $fpath; for fish, into ~/.config/fish/completions/hashrange.fish.
+For zsh, put the script into a file _hashrange in a folder of $fpath; for fish, into \
+~/.config/fish/completions/hashrange.fish.
 """
 SHELLS = ("bash", "zsh", "fish")
 FOLDERS, FILES = {"DIR"}, {"FILE"}

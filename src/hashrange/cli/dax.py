@@ -1,4 +1,6 @@
-"""`hashrange dax`: how are the DAX clusters of a running server used? Prints hit rates, memory and the keys that are read most."""
+"""`hashrange dax`: how are the DAX clusters of a running server used?
+Prints hit rates, memory and the keys that are read most.
+"""
 
 from base64 import b64decode
 from typing import Any
@@ -12,7 +14,8 @@ from hashrange.cli.settings_sources import current_environment
 EXAMPLE = """example:
   hashrange dax
 
-Counts begin when a node is started or rebooted. The keys that are read most are known from a sample. The server needs its admin API
+Counts begin when a node is started or rebooted. The keys that are read most are known from a sample. \
+The server needs its admin API
 (--admin).
 """
 NONE_RUNS = "No DAX node runs. Start the server with --dax-port, or make a cluster with the API of DAX."

@@ -1,4 +1,6 @@
-"""`hashrange doctor`: will a server start here, and will clients reach it? Prints findings in plain words, and the remedy of what is wrong."""
+"""`hashrange doctor`: will a server start here, and will clients reach it?
+Prints findings in plain words, and the remedy of what is wrong.
+"""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -29,10 +31,12 @@ from hashrange.terminal import escape_json
 EXAMPLE = """example:
   hashrange doctor
 
-Looks at this environment as an SDK does that is given nothing in its code: variables AWS_…, then the profile in ~/.aws. Sends a few
+Looks at this environment as an SDK does that is given nothing in its code: variables AWS_…, then the \
+profile in ~/.aws. Sends a few
 small requests to the endpoint, and none to AWS. Changes nothing, and prints no secrets.
 
-ok needs no attention; a note is right for clients that have it in their code; a hint works, but surprises people; what is wrong fails.
+ok needs no attention; a note is right for clients that have it in their code; a hint works, but surprises \
+people; what is wrong fails.
 Exit code 1 if something is wrong.
 """
 COLOURS: dict[FindingVerdict, Colour] = {"ok": "green", "note": "cyan", "hint": "yellow", "wrong": "red"}

@@ -1,4 +1,5 @@
-"""How are DynamoDB Local's flags understood? They are replaced by Hashrange's or ignored, so that Hashrange is a drop-in replacement.
+"""How are DynamoDB Local's flags understood? They are replaced by Hashrange's or ignored,
+so that Hashrange is a drop-in replacement.
 
 `-jar DynamoDBLocal.jar`, `-Djava.library.path=…` and `-Xmx…` are ignored too: compose files pass them with the flags.
 """
@@ -45,7 +46,9 @@ def translate(words: list[str]) -> list[str]:
 
 
 def ready_lines(settings: Settings, port: int) -> str:
-    """The lines that tools wait for which start DynamoDB Local, for a server with these settings that listens on `port`."""
+    """The lines that tools wait for which start DynamoDB Local, for a server with these
+    settings that listens on `port`.
+    """
     return READY_LINES.format(
         port=port,
         in_memory=_shown(value=settings.data_dir is None),

@@ -1,6 +1,8 @@
-"""How does text fit a terminal? Lines are folded at blanks, never within a word, and what was folded is indented; colours only where they are shown.
+"""How does text fit a terminal? Lines are folded at blanks, never within a word, and what was folded is indented;
+colours only where they are shown.
 
-Without a terminal nothing is folded or coloured, because programs read files and pipes line by line. The exception is help, which is prose.
+Without a terminal nothing is folded or coloured, because programs read files and pipes line by line.
+The exception is help, which is prose.
 """
 
 import os
@@ -26,7 +28,9 @@ _pieces = re.compile(r"[ \t]+|[^ \t]+").findall
 
 
 class HeadedLine(NamedTuple):
-    """A line whose text follows a head, such as a time or a verdict. In a terminal, folded text is indented by the head."""
+    """A line whose text follows a head, such as a time or a verdict.
+    In a terminal, folded text is indented by the head.
+    """
 
     head: str
     text: str

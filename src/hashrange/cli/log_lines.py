@@ -1,8 +1,9 @@
-"""How does a command write its log? To standard error, with escapes for all that would command the terminal that shows it.
+"""How does a command write its log? To standard error, with escapes for all that would command
+the terminal that shows it.
 
-A message stays in one line, whatever names and values it quotes. What handlers of functions print may have several lines.
-A thread writes, because standard error may be a pipe that nobody reads, or a terminal that is paused; a server goes on then,
-and leaves out lines.
+A message stays in one line, whatever names and values it quotes. What handlers of functions print may have several
+lines. A thread writes, because standard error may be a pipe that nobody reads, or a terminal that is paused;
+a server goes on then, and leaves out lines.
 """
 
 import logging
@@ -128,7 +129,9 @@ def _write(text: str) -> None:
 
 
 def log_to_standard_error(level: str) -> None:
-    """Write what all loggers of this process log, from `level` on, to standard error. Does nothing if the log is set up already."""
+    """Write what all loggers of this process log, from `level` on, to standard error.
+    Does nothing if the log is set up already.
+    """
     if not logging.getLogger().handlers:
         logging.basicConfig(level=level, handlers=[ThreadedHandler()])
 

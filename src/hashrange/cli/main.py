@@ -1,4 +1,5 @@
-"""Which command does a command line run? Finds it, runs it, and turns a HashrangeError into one sentence and an exit code.
+"""Which command does a command line run? Finds it, runs it, and turns a HashrangeError into
+one sentence and an exit code.
 
 Exit codes: 0 done; 1 the command failed, or a check found faults; 2 the command line, a setting, or a file or
 folder that one of them names is wrong; 130 interrupted; 141 nobody reads the output.
@@ -34,8 +35,8 @@ DONE, FAILED, WRONG_USE, INTERRUPTED, UNREAD = 0, 1, 2, 130, 141
 """Exit codes; the last two are what a shell reports after SIGINT and SIGPIPE."""
 
 YOUNG_OBJECTS_MAX = 50_000
-"""A garbage collection begins when there are this many new objects. The number is large, because the objects that imports
-make are never garbage: a collection during the start would free nothing and take 8 ms."""
+"""A garbage collection begins when there are this many new objects. The number is large, because the objects that
+imports make are never garbage: a collection during the start would free nothing and take 8 ms."""
 
 HELP = """usage: hashrange COMMAND …
 

@@ -1,4 +1,6 @@
-"""`hashrange mcp`: how do language models use a server? As tools of the Model Context Protocol, over standard input and output or HTTP."""
+"""`hashrange mcp`: how do language models use a server? As tools of the Model Context Protocol,
+over standard input and output or HTTP.
+"""
 
 import secrets
 import signal
@@ -13,16 +15,18 @@ from hashrange.messages.installing import how_to_install
 EXAMPLE = """example:
   hashrange mcp --endpoint http://localhost:8000
 
-A client of the protocol starts this command, and talks to it over standard input and output. With --http, the tools are served on
-127.0.0.1 to callers with a token. Requests are signed with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, which only a server with a
+A client of the protocol starts this command, and talks to it over standard input and output. \
+With --http, the tools are served on
+127.0.0.1 to callers with a token. Requests are signed with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, \
+which only a server with a
 credentials file asks for.
 
 Needs the extra mcp: {install}
 """
 MISSING = "the tools need the Python SDK of the Model Context Protocol. Install it: {install}."
 OTHER_VERSION = (
-    "the Python SDK of the Model Context Protocol that is installed has another version ({reason}). Install the right one, in an"
-    " environment of its own if other programs need theirs: {install}."
+    "the Python SDK of the Model Context Protocol that is installed has another version ({reason})."
+    " Install the right one, in an environment of its own if other programs need theirs: {install}."
 )
 REGION_VARIABLES = ("AWS_REGION", "AWS_DEFAULT_REGION")
 TOKEN_CHARACTERS_MIN = 16

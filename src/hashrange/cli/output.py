@@ -1,8 +1,9 @@
-"""How do commands write to standard output and standard error? With the functions of this file, so that no text commands the terminal.
+"""How do commands write to standard output and standard error? With the functions of this file,
+so that no text commands the terminal.
 
 Names, keys, values and what a server answers may hold any character. So each line is escaped here, where no command can
-forget it: text with a line end in it stays in its line. In a terminal, lines are folded to its width (folding.py). A failed
-write to standard output shows no traceback.
+forget it: text with a line end in it stays in its line. In a terminal, lines are folded to its width (folding.py).
+A failed write to standard output shows no traceback.
 """
 
 import sys

@@ -1,4 +1,6 @@
-"""How is a command's line parsed? By `parse`, with a `CommandParser` for each command; the first fault is reported in one sentence."""
+"""How is a command's line parsed? By `parse`, with a `CommandParser` for each command;
+the first fault is reported in one sentence.
+"""
 
 import argparse
 import sys
@@ -88,7 +90,8 @@ def parse(parser: CommandParser, words: Sequence[str]) -> argparse.Namespace:
         parser.refuse(error.argument_name, error.message, words)
     if unknown:
         word = unknown[0].partition("=")[0]
-        known = [flag for action in parser._actions for flag in action.option_strings]  # noqa: SLF001 - argparse has no public list
+        # SLF001: argparse has no public list
+        known = [flag for action in parser._actions for flag in action.option_strings]  # noqa: SLF001
         raise UsageError(f"`{parser.prog}` does not know {word}.{hint(word, known, parser.prog)}")
     return arguments
 

@@ -1,7 +1,9 @@
-"""How do tools, and `hashrange inspect`, show attribute values? As plain JSON, which people and models read and write easily, and back without a loss.
+"""How do tools, and `hashrange inspect`, show attribute values?
+As plain JSON, which people and models read and write easily, and back without a loss.
 
-Strings, numbers, booleans, null, lists and maps are JSON's own. What JSON lacks is an object with one key: `{"$number": "…"}` for a number that a
-double cannot hold, `{"$binary": "base64"}`, `{"$set": […]}`, and `{"$map": {…}}` for a map whose only key begins with a dollar sign.
+Strings, numbers, booleans, null, lists and maps are JSON's own. What JSON lacks is an object with one key:
+`{"$number": "…"}` for a number that a double cannot hold, `{"$binary": "base64"}`, `{"$set": […]}`, and `{"$map": {…}}`
+for a map whose only key begins with a dollar sign.
 """
 
 import math

@@ -1,4 +1,5 @@
-"""How does a command call a running server? As any client does: with signed HTTP requests, on a connection that is kept.
+"""How does a command call a running server? As any client does: with signed HTTP requests,
+on a connection that is kept.
 
 A server without credentials accepts any signature. So without keys in the environment, requests are signed with
 made-up keys.
@@ -74,7 +75,9 @@ def endpoint_of(option: str | None, environment: Mapping[str, str]) -> str:
 
 
 def names_of_tables(ask: Callable[..., Any]) -> list[str]:
-    """Names of the Region's tables, sorted: at most some NAMES_MAX, for messages. `ask`: as `Remote.ask`. Raises RemoteError."""
+    """Names of the Region's tables, sorted: at most some NAMES_MAX, for messages.
+    `ask`: as `Remote.ask`. Raises RemoteError.
+    """
     names: list[str] = []
     page: dict[str, Any] = {}
     while len(names) < NAMES_MAX:
@@ -103,7 +106,9 @@ class Remote:
     """A server at an endpoint, to which requests for one Region are sent. Not thread-safe."""
 
     def __init__(self, endpoint: str, region: str, environment: Mapping[str, str]) -> None:
-        """Raises UsageError for an unusable endpoint, and for keys or a Region that cannot be sent; sends nothing yet."""
+        """Raises UsageError for an unusable endpoint, and for keys or a Region that cannot be sent;
+        sends nothing yet.
+        """
         self._url = _parsed(endpoint)
         _require_sendable(region, environment)
         self._tls = _trust(environment.get("AWS_CA_BUNDLE")) if self._url.scheme == "https" else None
@@ -230,7 +235,8 @@ class Remote:
     def _understood(self, operation: str, status: int, body: bytes) -> Any:
         if status == 413:
             raise RemoteError(
-                f"the server at {self.endpoint} refused {operation}: the request is longer than it takes (HTTP 413). Send less at once."
+                f"the server at {self.endpoint} refused {operation}: the request is longer than it takes (HTTP 413)."
+                " Send less at once."
             )
         reply = _decoded(body)
         if not isinstance(reply, dict) or (status != 200 and "__type" not in reply):
@@ -244,11 +250,14 @@ class Remote:
         raise RefusedRequest(code, message, self._refused(operation, code, message))
 
     def _readable(self, operation: str, reply: dict[str, Any], program: str) -> dict[str, Any]:
-        """The reply. Raises RemoteError if it is not what `program` replies to the operation: a command could not read it."""
+        """The reply. Raises RemoteError if it is not what `program` replies to the operation:
+        a command could not read it.
+        """
         wrong = misfit(reply, operation)
         if wrong is not None:
             raise RemoteError(
-                f"what answers at {self.endpoint} is no {program} server, by its reply to {operation}: {wrong}. Name one with --endpoint."
+                f"what answers at {self.endpoint} is no {program} server, by its reply to {operation}: {wrong}."
+                " Name one with --endpoint."
             )
         return reply
 
@@ -267,11 +276,13 @@ class Remote:
     def _unreachable(self, error: Exception) -> RemoteError:
         if isinstance(error, ssl.SSLCertVerificationError):
             return RemoteError(
-                f"the certificate at {self.endpoint} is not trusted ({error.verify_message}). Name its authority's file in AWS_CA_BUNDLE."
+                f"the certificate at {self.endpoint} is not trusted ({error.verify_message})."
+                " Name its authority's file in AWS_CA_BUNDLE."
             )
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         return RemoteError(
-            f"no server answers at {self.endpoint}: {reason}. Start one with `hashrange serve`, or name another with --endpoint."
+            f"no server answers at {self.endpoint}: {reason}. Start one with `hashrange serve`, or"
+            " name another with --endpoint."
         )
 
 

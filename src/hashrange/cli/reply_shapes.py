@@ -1,4 +1,5 @@
-"""What must a server's reply hold, so that a command can read it? For each operation, the members that commands read, with their types.
+"""What must a server's reply hold, so that a command can read it?
+For each operation, the members that commands read, with their types.
 
 Further members are let through unseen. A reply that does not fit is another program's.
 """

@@ -1,4 +1,6 @@
-"""`hashrange serve`: how does a server start? Settings are loaded first; heavy modules are imported once the settings are valid."""
+"""`hashrange serve`: how does a server start? Settings are loaded first;
+heavy modules are imported once the settings are valid.
+"""
 
 import argparse
 from collections.abc import Callable
@@ -16,7 +18,8 @@ from hashrange.settings import Option, Settings, options
 EXAMPLE = """example:
   hashrange serve --port 8001 --data-dir ./shop-data
 
-Every option may also stand in the TOML file given by --config (or {variable}), or in the environment: --data-dir, data_dir = "…" and
+Every option may also stand in the TOML file given by --config (or {variable}), or in the environment: \
+--data-dir, data_dir = "…" and
 HASHRANGE_DATA_DIR=… are the same. Flags win over the environment, and it over the file.
 """
 
@@ -70,7 +73,10 @@ def _taken_by_hashrange(settings: Settings) -> str | None:
     own = hashrange_at(WILDCARDS.get(settings.host, settings.host), settings.port)
     if own is None:
         return None
-    return f"{settings.host}:{settings.port} is taken by another {own}. Use that one, stop it, or choose another port with --port."
+    return (
+        f"{settings.host}:{settings.port} is taken by another {own}. Use that one, stop it, or choose"
+        " another port with --port."
+    )
 
 
 def build_parser() -> CommandParser:
@@ -106,7 +112,9 @@ def _shown(default: object) -> str:
 
 
 def start_logging(settings: Settings) -> None:
-    """Log to standard error; the access log, and what handlers print, depend on their own switches, not on the log level."""
+    """Log to standard error; the access log, and what handlers print, depend on their own switches,
+    not on the log level.
+    """
     import logging
 
     from hashrange.cli.log_lines import log_to_standard_error
@@ -131,7 +139,8 @@ def start_server(settings: Settings, tell: Callable[[Settings, str, str | None],
         if error.name != "rocksdict":
             raise
         return refuse(
-            "the storage engine rocksdict is not installed. On Windows on arm64 it has no package: use an x86-64 Python there.",
+            "the storage engine rocksdict is not installed. On Windows on arm64 it has no package:"
+            " use an x86-64 Python there.",
             FAILED,
         )
     run_server(settings, partial(tell, settings))
@@ -148,7 +157,9 @@ def announce(settings: Settings, endpoint: str, dax_endpoint: str | None = None)
 
 
 def announce_as_local(settings: Settings, endpoint: str, dax_endpoint: str | None = None) -> None:
-    """Print our lines and, behind them, those of DynamoDB Local, for which tools wait that start it; all once the server is ready."""
+    """Print our lines and, behind them, those of DynamoDB Local, for which tools wait that start it;
+    all once the server is ready.
+    """
     announce(settings, endpoint, dax_endpoint)
     say(*ready_lines(settings, int(endpoint.rpartition(":")[2])).split("\n"), is_flushed=True)
 

@@ -73,10 +73,11 @@ def load_settings(flags: Mapping[str, Any], environment: Mapping[str, str], conf
 def _merge(
     chosen: dict[str, Any], names: dict[str, str], found: Mapping[str, Any], name_of: Callable[[Option], str]
 ) -> None:
-    """Let `found`, the values of one source, override those of earlier sources; a `data_dir` also overrides `in_memory`.
+    """Let `found`, the values of one source, override those of earlier sources;
+    a `data_dir` also overrides `in_memory`.
 
-    `names`: key → what gave its value, kept up to date. `name_of`: what the source calls an option. Raises UsageError if
-    `found` has a `data_dir` and a true `in_memory`.
+    `names`: key → what gave its value, kept up to date. `name_of`: what the source calls an option.
+    Raises UsageError if `found` has a `data_dir` and a true `in_memory`.
     """
     by_key = {option.key: option for option in options()}
     if found.get("in_memory") and "data_dir" in found:
@@ -115,7 +116,8 @@ def _read_environment(
 ) -> dict[str, Any]:
     """The option values among HASHRANGE_… variables; an empty one counts as unset. Raises UsageError for a wrong value.
 
-    Appends a warning to `warnings` for each other such variable but HASHRANGE_CONFIG, HASHRANGE_MCP_TOKEN, and those of tests or Kubernetes.
+    Appends a warning to `warnings` for each other such variable but HASHRANGE_CONFIG, HASHRANGE_MCP_TOKEN,
+    and those of tests or Kubernetes.
     """
     by_variable = {option.variable: option for option in by_key.values()}
     found = {}
@@ -179,7 +181,9 @@ def _refusal(option: Option, name: str, value: Any) -> UsageError:
 
 
 def _such_as(option: Option) -> str:
-    """End of a refusal's sentence: the default as an example; empty without one, and for options that are no numbers."""
+    """End of a refusal's sentence: the default as an example; empty without one,
+    and for options that are no numbers.
+    """
     if option.default is None:
         return ""
     if option.kind == "integer":

@@ -1,4 +1,6 @@
-"""`hashrange snapshot FILE`: what does a running server hold? Its whole content goes into a file, with which servers can begin."""
+"""`hashrange snapshot FILE`: what does a running server hold?
+Its whole content goes into a file, with which servers can begin.
+"""
 
 from base64 import b64decode
 from typing import Any
@@ -15,7 +17,8 @@ EXAMPLE = """example:
   hashrange snapshot shop.snapshot
   hashrange serve --in-memory --snapshot shop.snapshot  # begins with it
 
-The file holds all tables, items, streams and tokens of all accounts and Regions, as of one moment; it replaces a file of the
+The file holds all tables, items, streams and tokens of all accounts and Regions, as of one moment; \
+it replaces a file of the
 same name. The server goes on meanwhile. It needs its admin API (--admin). A row is an item, or its entry in an index.
 """
 
@@ -48,7 +51,8 @@ def build_parser() -> CommandParser:
 
 
 def write_file(server: Remote, taken: Any, path: str) -> tuple[int, int]:
-    """Write all that the snapshot `taken` holds to a file; return the number of items and index entries, and the file's size in bytes.
+    """Write all that the snapshot `taken` holds to a file; return the number of items and index entries,
+    and the file's size in bytes.
 
     Raises RemoteError and OSError; then a former file is unchanged.
     """

@@ -1,4 +1,6 @@
-"""`hashrange tail TABLE`: what changes in a running server's table? Prints a line per change, from the table's stream."""
+"""`hashrange tail TABLE`: what changes in a running server's table?
+Prints a line per change, from the table's stream.
+"""
 
 import json
 import select
@@ -18,7 +20,8 @@ from hashrange.written.names import did_you_mean
 EXAMPLE = """example:
   hashrange tail Users --from-start
 
-A line tells when (UTC), what happened, to which item, and what is different. The table needs a stream; with the view type
+A line tells when (UTC), what happened, to which item, and what is different. The table needs a \
+stream; with the view type
 NEW_AND_OLD_IMAGES it tells what was changed into what. A stream keeps changes for 24 hours. Requests are signed with
 AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, which only a server with a credentials file asks for.
 """
@@ -154,7 +157,8 @@ def find_stream_arn(server: Remote, table_name: str) -> str | None:
         if refusal.code not in {"ResourceNotFoundException", "ValidationException"}:
             raise
         refuse(
-            f"there is no table {table_name} at {server.endpoint} in Region {server.region}. {others(server, table_name)}",
+            f"there is no table {table_name} at {server.endpoint} in Region {server.region}."
+            f" {others(server, table_name)}",
             FAILED,
         )
         return None

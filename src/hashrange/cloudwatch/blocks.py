@@ -1,7 +1,7 @@
 """How are many cells of a series kept in few bytes? In columns of numbers that are mostly alike, compressed.
 
-A block holds the cells of a stretch of time, by the number of their period since 1970. What can be computed is not kept: of values that
-are all the same, there is only their number. Format: docs/formats/metrics.md.
+A block holds the cells of a stretch of time, by the number of their period since 1970. What can be computed is not
+kept: of values that are all the same, there is only their number. Format: docs/formats/metrics.md.
 """
 
 import zlib

@@ -1,7 +1,8 @@
-"""How are many similar numbers kept in few bytes? As whole numbers above the least of them where possible, byte by byte of their places.
+"""How are many similar numbers kept in few bytes? As whole numbers above the least of them where possible,
+byte by byte of their places.
 
-A column of numbers that all are the same takes no bytes beside that number; others compress well, because bytes of equal place stand together.
-Format: docs/formats/metrics.md.
+A column of numbers that all are the same takes no bytes beside that number; others compress well,
+because bytes of equal place stand together. Format: docs/formats/metrics.md.
 """
 
 from array import array
@@ -14,7 +15,8 @@ WHOLE_MAX = 2.0**50
 """Numbers up to this are kept as whole numbers, if they are whole, or whole halves or half thousandths."""
 SCALES = (1, 2, 2000)
 ROUNDED_PART_MAX = 2.0**-44
-"""Part of a number by which it may differ from whole half thousandths, which it then is taken for: sums of those are that inexact."""
+"""Part of a number by which it may differ from whole half thousandths, which it then is taken for:
+sums of those are that inexact."""
 
 
 class Column(msgspec.Struct, array_like=True):

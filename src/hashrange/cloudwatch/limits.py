@@ -17,7 +17,8 @@ METRIC_DIMENSION_VALUE_LENGTH_MAX = 1024
 METRICS_LISTED_MAX = 500
 """Metrics in a page of ListMetrics."""
 METRICS_LISTED_BYTES_MAX = 1024 * 1024
-"""Memory of names and dimensions in a page of ListMetrics, unless it has one metric: our own bound. 500 of the longest would be 16 MB."""
+"""Memory of names and dimensions in a page of ListMetrics, unless it has one metric:
+our own bound. 500 of the longest would be 16 MB."""
 METRIC_DATA_MAX = 1_000
 """Data of one PutMetricData."""
 METRIC_DATA_BYTES_MAX = 1024 * 1024
@@ -45,26 +46,33 @@ METRIC_LABEL_LENGTH_MAX = 2_048
 METRIC_MATH_LEVELS_MAX = 100
 """Levels of parentheses and operators in an expression of metric math: our own bound."""
 METRIC_MATH_POINTS_MAX = 5_000_000
-"""Datapoints that the expressions of one request may work on, each as often as it is used: our own bound. Each takes about 0.2 µs."""
+"""Datapoints that the expressions of one request may work on, each as often as it is used:
+our own bound. Each takes about 0.2 µs."""
 METRIC_MATH_AT_ONCE_MAX = 2_000_000
-"""The same for an alarm, whose queries are evaluated every minute: our own bound. Ten metrics of a week by minutes are 0.5 million."""
+"""The same for an alarm, whose queries are evaluated every minute: our own bound.
+Ten metrics of a week by minutes are 0.5 million."""
 METRIC_MATH_HELD_MAX = 1_000_000
-"""Datapoints that they may hold at the same time: our own bound. Each takes up to 0.1 KB. 500 metrics of a day by minutes are 0.7 million."""
+"""Datapoints that they may hold at the same time: our own bound.
+Each takes up to 0.1 KB. 500 metrics of a day by minutes are 0.7 million."""
 METRIC_RESULTS_MAX = 2_500
-"""Series in a reply of GetMetricData: our own bound. Its queries find at most 500, but several expressions may return each of them."""
+"""Series in a reply of GetMetricData: our own bound. Its queries find at most 500,
+but several expressions may return each of them."""
 METRIC_MATH_PERIODS_MAX = METRIC_DATA_POINTS_MAX
 """Periods of a series that metric math fills or makes: our own bound."""
 METRIC_SEARCH_LENGTH_MAX = 1_024
 """Characters of a search expression. Source: CloudWatch user guide."""
 METRIC_SEARCH_SERIES_MAX = 500
-"""Series that the SEARCHes of one GetMetricData may find. Source: API reference, *GetMetricData*: it retrieves as many as 500 metrics."""
+"""Series that the SEARCHes of one GetMetricData may find. Source: API reference, *GetMetricData*:
+it retrieves as many as 500 metrics."""
 METRIC_SERIES_MAX = 100_000
-"""Metrics of namespaces that begin with `AWS/` that a database keeps, each unit for itself: our own bound. Each takes about 1.5 KB."""
+"""Metrics of namespaces that begin with `AWS/` that a database keeps, each unit for itself:
+our own bound. Each takes about 1.5 KB."""
 METRIC_SERIES_CUSTOM_MAX = 20_000
-"""Metrics of other namespaces that a database keeps, each unit for itself: our own bound. Each takes about 1.5 KB, and its names."""
+"""Metrics of other namespaces that a database keeps, each unit for itself: our own bound.
+Each takes about 1.5 KB, and its names."""
 METRIC_CUSTOM_NAMES_BYTES_MAX = 64_000_000
-"""Memory that the names and dimensions of these metrics may take: our own bound. Those of one metric take up to 37 KB; of 20,000 metrics, each may
-have 3.2 KB, such as 15 dimensions with values of 40 characters."""
+"""Memory that the names and dimensions of these metrics may take: our own bound. Those of one metric take up to 37 KB;
+of 20,000 metrics, each may have 3.2 KB, such as 15 dimensions with values of 40 characters."""
 METRIC_UNSAVED_BYTES = 8_000_000
 """Memory that observations may take before they are saved earlier than after 15 minutes: our own bound."""
 METRIC_UNSAVED_BYTES_MAX = 64_000_000
@@ -78,11 +86,14 @@ METRIC_MINUTE_SECONDS = 60
 METRIC_GAUGE_SECONDS = 300
 """Period of the metrics that show what is provisioned, or what an account may use."""
 METRIC_PLACE_SHOWN_SECONDS = 3600
-"""Service time for which the gauges of an account in its Region are observed after its last table has been deleted: our own choice."""
+"""Service time for which the gauges of an account in its Region are observed after its last table
+has been deleted: our own choice."""
 METRIC_PLACES_LEFT_MAX = 1_000
-"""Accounts and Regions without tables, of those that have had some, whose metrics are kept: our own bound. Those of one table take about 30 KB."""
+"""Accounts and Regions without tables, of those that have had some, whose metrics are kept:
+our own bound. Those of one table take about 30 KB."""
 METRIC_PLACES_REFUSED_MAX = 1_000
-"""Accounts and Regions that have had no tables, whose UserErrors are kept: our own bound. Anybody can name them, in requests that are refused."""
+"""Accounts and Regions that have had no tables, whose UserErrors are kept: our own bound.
+Anybody can name them, in requests that are refused."""
 METRIC_DELEGATED_SECONDS = 300
 """Period of the metrics of changes that are sent to Kinesis."""
 
@@ -101,7 +112,8 @@ ALARM_ACTIONS_WAITING_MAX = 10_000
 ALARM_QUERIES_MAX = 10
 """Metrics of an alarm on metric math, and expressions: as many of each. Source: API reference, *MetricDataQuery*."""
 ALARM_ACTIONS_TOGETHER_MAX = 100
-"""Actions of all alarms that are executed at the same time: our own bound. Each may take a connection, for 90 s if nobody answers."""
+"""Actions of all alarms that are executed at the same time: our own bound.
+Each may take a connection, for 90 s if nobody answers."""
 ALARM_TAGS_MAX = 50
 ALARM_TAG_KEY_LENGTH_MAX = 128
 ALARM_RULE_LENGTH_MAX = 10_240

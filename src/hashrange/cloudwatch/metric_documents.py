@@ -54,7 +54,8 @@ class MetricDocuments:
     def __init__(self, documents: Documents) -> None:
         self._documents = documents
         self._recent: OrderedDict[tuple[int, BlockName], tuple[Cells, int]] = OrderedDict()
-        """Blocks that were read last, by series and name, with their bytes; the one that was read longest ago comes first."""
+        """Blocks that were read last, by series and name, with their bytes;
+        the one that was read longest ago comes first."""
         self._recent_bytes = 0
 
     @property
@@ -98,7 +99,9 @@ class MetricDocuments:
         blocks: Mapping[tuple[int, BlockName], bytes | None],
         generation: int | None,
     ) -> bool:
-        """Put the series of a group, and put or delete blocks, in one commit. Returns False (nothing done) if the content was replaced."""
+        """Put the series of a group, and put or delete blocks, in one commit.
+        Returns False (nothing done) if the content was replaced.
+        """
         changes: dict[str, bytes | None] = {
             _block_document(number, name): block for (number, name), block in blocks.items()
         }

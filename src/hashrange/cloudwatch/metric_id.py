@@ -1,4 +1,6 @@
-"""What identifies a metric? Account, Region, namespace, name, and its exact set of dimensions: another set is another metric."""
+"""What identifies a metric? Account, Region, namespace, name, and its exact set of dimensions:
+another set is another metric.
+"""
 
 from typing import NamedTuple
 

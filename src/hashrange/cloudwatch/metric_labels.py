@@ -1,4 +1,5 @@
-"""How is a series labelled? `${MAX}`, `${PROP('MetricName')}` and the like in a query's label are replaced by what they stand for.
+"""How is a series labelled? `${MAX}`, `${PROP('MetricName')}` and the like in a query's label are
+replaced by what they stand for.
 
 Source: CloudWatch user guide, *Using dynamic labels*. (unconfirmed: how numbers and times are written)
 """

@@ -13,7 +13,8 @@ from hashrange.items.steps import sort
 DROPPED_TOGETHER = 200
 """Metrics that one piece frees."""
 SORTS_MAX = 3
-"""How often metrics are sorted while others are added, before they are sorted without giving way: nearly linear then."""
+"""How often metrics are sorted while others are added, before they are sorted without giving way:
+nearly linear then."""
 
 
 class _Namespace:
@@ -62,7 +63,9 @@ class _Namespace:
         return metrics[begin : bisect_right(metrics, name, begin, key=lambda metric: metric.name)]
 
     def _sorted(self) -> list[MetricId]:
-        """All metrics in order; may give way. Sorting is nearly linear, unless many are new, because only these are out of order."""
+        """All metrics in order; may give way. Sorting is nearly linear, unless many are new,
+        because only these are out of order.
+        """
         self._leave_out_gone()
         for _ in range(SORTS_MAX):
             if self._is_sorted:
@@ -109,7 +112,9 @@ class MetricNames:
                 yield from namespace.drop()
 
     def find(self, account: str, region: str, namespace: str | None, name: str | None) -> list[MetricId]:
-        """Metrics in order of namespace, name and dimensions; the list is the caller's. May give way. 1 ms for 100,000 that have been sorted."""
+        """Metrics in order of namespace, name and dimensions; the list is the caller's.
+        May give way. 1 ms for 100,000 that have been sorted.
+        """
         namespaces = self._callers.get((account, region), {})
         wanted = sorted(namespaces) if namespace is None else [namespace] if namespace in namespaces else []
         return list(

@@ -1,4 +1,6 @@
-"""When are metrics saved and rolled up? By the job `MetricSaving`: every quarter of an hour of service time, and less often while time is moved."""
+"""When are metrics saved and rolled up? By the job `MetricSaving`: every quarter of an hour of service time,
+and less often while time is moved.
+"""
 
 from typing import Protocol
 
@@ -11,7 +13,8 @@ SAVE_SECONDS = 900.0
 SAVE_SECONDS_MIN = 60.0
 """The same if much has been recorded meanwhile."""
 SAVE_MOVED_SECONDS = 6 * 3600.0
-"""The same while service time is moved far ahead, which takes little real time: then a day has 4 saves instead of 96."""
+"""The same while service time is moved far ahead, which takes little real time:
+then a day has 4 saves instead of 96."""
 SAVE_SECONDS_MAX = 30.0 * DAY_SECONDS
 """Longest service time from one save to the next."""
 MOVED_MONOTONIC_SECONDS = 60.0
@@ -51,8 +54,8 @@ class Saved(Protocol):
 class MetricSaving:
     """The job that saves metrics and rolls them up.
 
-    While service time is moved far ahead, and only the same observations go on, the time between two saves doubles each time: a century
-    takes some thousand saves. Whoever wakes the job ends that.
+    While service time is moved far ahead, and only the same observations go on, the time between two saves doubles each
+    time: a century takes some thousand saves. Whoever wakes the job ends that.
     """
 
     name = "metric-saving"
@@ -73,7 +76,9 @@ class MetricSaving:
         """Day since 1970 of the last roll-up."""
 
     async def run_slice(self) -> float | None:
-        """Save some series, if it is time to; returns the seconds of service time until then, None if nothing is counted. Raises StorageError."""
+        """Save some series, if it is time to; returns the seconds of service time until then,
+        None if nothing is counted. Raises StorageError.
+        """
         if self._metrics.load_some():
             return AT_ONCE
         if not self._is_saving:

@@ -1,4 +1,6 @@
-"""When do those who count for themselves record what they have counted? Before every look at metrics, and before every save."""
+"""When do those who count for themselves record what they have counted?
+Before every look at metrics, and before every save.
+"""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -9,7 +11,8 @@ from hashrange.items.shared_work import SharedWork
 
 T = TypeVar("T")
 RecordCounts = Callable[[float], Iterator[None] | None]
-"""Called with the service time: records what has been counted since the last call, in the pieces of an iterator, or at once if it returns None."""
+"""Called with the service time: records what has been counted since the last call, in the pieces of an iterator,
+or at once if it returns None."""
 
 
 class MetricSources:
@@ -31,7 +34,9 @@ class MetricSources:
         self._sources.append(source)
 
     def read(self) -> None:
-        """Let all sources record what they have counted until now; may give way. A source that asks for metrics reads no sources."""
+        """Let all sources record what they have counted until now; may give way.
+        A source that asks for metrics reads no sources.
+        """
         if self._is_in_source:
             return
         before = self._readings

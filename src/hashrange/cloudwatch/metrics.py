@@ -1,7 +1,9 @@
-"""Which metrics does a server have, and what was observed? `Metrics` takes observations, returns datapoints, and keeps all as documents of the store.
+"""Which metrics does a server have, and what was observed? `Metrics` takes observations, returns datapoints,
+and keeps all as documents of the store.
 
-Everything goes by service time. What has been observed since the last save is in memory only: a crash loses it, at most the last quarter of an
-hour, or six hours while time is moved. A stop and a snapshot save first. Source: operations.md 7.
+Everything goes by service time. What has been observed since the last save is in memory only:
+a crash loses it, at most the last quarter of an hour, or six hours while time is moved.
+A stop and a snapshot save first. Source: operations.md 7.
 """
 
 import asyncio
@@ -39,7 +41,8 @@ SLICE_LOOKS = 2_000
 """Series in which one slice looks for old blocks: about 2 ms."""
 
 ReadInsightRule = Callable[[Caller, str, str, int, float, int], Mapping[int, float]]
-"""(caller, rule, metric, begin, end, period) → values by the begin of their period. Times in seconds. Raises MathError."""
+"""(caller, rule, metric, begin, end, period) → values by the begin of their period.
+Times in seconds. Raises MathError."""
 FORGOTTEN_TOGETHER = 20
 """Series of an account that one piece forgets."""
 WAITING_TOGETHER = 20
@@ -49,9 +52,9 @@ WAITING_TOGETHER = 20
 class Metrics:
     """The metrics of one store. All calls come from one thread, that of the event loop.
 
-    There are at most METRIC_SERIES_CUSTOM_MAX series (metrics, each unit for itself) of programs' own namespaces, whose names take at most
-    METRIC_CUSTOM_NAMES_BYTES_MAX, and METRIC_SERIES_MAX of namespaces that begin with `AWS/`. If there is one more, another is forgotten
-    (`series_order.py`).
+    There are at most METRIC_SERIES_CUSTOM_MAX series (metrics, each unit for itself) of programs' own namespaces, whose
+    names take at most METRIC_CUSTOM_NAMES_BYTES_MAX, and METRIC_SERIES_MAX of namespaces that begin with `AWS/`.
+    If there is one more, another is forgotten (`series_order.py`).
     """
 
     def __init__(self, documents: Documents, clock: Clock) -> None:
@@ -112,7 +115,9 @@ class Metrics:
         *,
         by_second: bool = False,
     ) -> None:
-        """Add observations to the minute, or second, of `at_seconds`. `distribution`: bucket → values, for percentiles; None: there are none."""
+        """Add observations to the minute, or second, of `at_seconds`. `distribution`: bucket → values,
+        for percentiles; None: there are none.
+        """
         self._take_in(
             lambda: self._recorded(metric, unit).series.record(at_seconds, observed, distribution, by_second=by_second)
         )
@@ -132,10 +137,11 @@ class Metrics:
         period_seconds: int,
         observed: StatisticSet,
     ) -> None:
-        """The same observation in the first minute of every period that begins in [begin, end): a gauge, or zeros of an idle table.
+        """The same observation in the first minute of every period that begins in [begin, end):
+        a gauge, or zeros of an idle table.
 
-        Periods begin at multiples of their length since 1970, so calls for [a, b) and [b, c) do the same as one for [a, c). A call takes as
-        little for a year as for a minute.
+        Periods begin at multiples of their length since 1970, so calls for [a, b) and [b, c) do the same as one for [a,
+        c). A call takes as little for a year as for a minute.
         """
         run = run_of(begin_seconds, end_seconds, period_seconds, observed)
         if run is not None:
@@ -173,7 +179,9 @@ class Metrics:
         self._note(known.number)
 
     def forget(self, place: SeriesPlace, namespaces: Collection[str]) -> Iterator[None]:
-        """Forget what this place has in these namespaces of services, in pieces. Nothing is forgotten before `is_loaded`."""
+        """Forget what this place has in these namespaces of services, in pieces.
+        Nothing is forgotten before `is_loaded`.
+        """
         for number, known in enumerate(self._table.of_place(place, namespaces) if self.is_loaded else (), 1):
             self._table.remove(known)
             self._forget(known)
@@ -196,8 +204,9 @@ class Metrics:
     ) -> Sequence[Datapoint]:
         """Datapoints in order of time; a period without observations has none. May give way. Raises StorageError.
 
-        Periods follow one another from `begin_seconds` on, which is rounded (`tiers.first_period`). Minutes that begin before `end_seconds`
-        count. A period is shown as long as a resolution is kept of which it is a multiple. `unit` None: each unit has datapoints of its own.
+        Periods follow one another from `begin_seconds` on, which is rounded (`tiers.first_period`). Minutes that begin
+        before `end_seconds` count. A period is shown as long as a resolution is kept of which it is a multiple.
+        `unit` None: each unit has datapoints of its own.
         """
         self.read_sources()
         found = [
@@ -226,7 +235,9 @@ class Metrics:
     def _cells(
         self, metric: MetricId, begin_seconds: float, end_seconds: float, period_seconds: int, unit: str | None
     ) -> Sequence[tuple[str, Sequence[tuple[int, Cell]]]]:
-        """Each unit, with the begin of each period in which something was observed, and what it was. As for `points`."""
+        """Each unit, with the begin of each period in which something was observed,
+        and what it was. As for `points`.
+        """
         self._be_loaded()
         by_unit = self._table.units_of(metric)
         begin = first_shown(begin_seconds, end_seconds, period_seconds, self._clock.service_time())
@@ -252,7 +263,9 @@ class Metrics:
         dimensions: Sequence[tuple[str, str | None]] = (),
         past_seconds: float = METRIC_FOUND_SECONDS,
     ) -> Sequence[MetricId]:
-        """Metrics with observations in the last `past_seconds`, and at least these dimensions, sorted; may give way. Value None: any."""
+        """Metrics with observations in the last `past_seconds`, and at least these dimensions,
+        sorted; may give way. Value None: any.
+        """
         self.read_sources()
         self._be_loaded()
         oldest_seconds = self._clock.service_time() - past_seconds
@@ -329,7 +342,9 @@ class Metrics:
         self._to_look = list(self._table.by_number)
 
     async def make_room(self) -> None:
-        """Load what is not loaded, and save if more may have been recorded than memory is to hold; may give way. Raises StorageError."""
+        """Load what is not loaded, and save if more may have been recorded than memory is to hold;
+        may give way. Raises StorageError.
+        """
         self._be_loaded()
         if self._unsaved_bytes > METRIC_UNSAVED_BYTES_MAX:
             self._unsaved_bytes = 0

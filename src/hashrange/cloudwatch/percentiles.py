@@ -1,4 +1,5 @@
-"""What are percentiles of a distribution? Values are counted in buckets whose bounds are a tenth apart, as CloudWatch does; within one they are taken as spread evenly.
+"""What are percentiles of a distribution? Values are counted in buckets whose bounds are a tenth apart,
+as CloudWatch does; within one they are taken as spread evenly.
 
 A bucket has a number: 0 for the value zero, greater ones for greater values, negative ones for negative values.
 """

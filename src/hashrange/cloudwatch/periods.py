@@ -12,7 +12,9 @@ def is_period(period_seconds: int) -> bool:
 
 
 def has_points(begin_seconds: float, period_seconds: int, now_seconds: float) -> bool:
-    """False if a query begins so long ago that periods of this length are not kept of that time: then it has no datapoints at all."""
+    """False if a query begins so long ago that periods of this length are not kept of that time:
+    then it has no datapoints at all.
+    """
     if period_seconds in SHORT_PERIODS_SECONDS:
         return begin_seconds >= now_seconds - SHORT_PERIODS_KEPT_SECONDS
     return period_seconds % resolution_at(begin_seconds, now_seconds) == 0

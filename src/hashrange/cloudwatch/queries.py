@@ -1,6 +1,8 @@
-"""Which queries of metric data are valid? Each is one metric with a statistic, or an expression of metric math over the others.
+"""Which queries of metric data are valid? Each is one metric with a statistic,
+or an expression of metric math over the others.
 
-GetMetricData, alarms on metric math, and policies with customized metrics ask here. Source: operations.md 7; API reference, *MetricDataQuery*.
+GetMetricData, alarms on metric math, and policies with customized metrics ask here. Source:
+operations.md 7; API reference, *MetricDataQuery*.
 """
 
 import re
@@ -127,7 +129,9 @@ class Queries:
         end_seconds: float,
         read_insight_rule: ReadInsightRule | None = None,
     ) -> Sequence[QueryResult]:
-        """The series of all queries whose data is returned, in their order; may give way. Raises ServiceError and StorageError."""
+        """The series of all queries whose data is returned, in their order; may give way.
+        Raises ServiceError and StorageError.
+        """
         window = Window(begin_seconds, end_seconds, metrics.now_seconds())
         evaluation = QueryEvaluation(
             self._queries,
@@ -151,7 +155,9 @@ def results_of(evaluation: QueryEvaluation, query_id: str) -> Sequence[QueryResu
 
 
 def invalid(message: str) -> ServiceError:
-    """The error for queries that are not valid: GetMetricData returns another code than the older operations. Source: reports of users."""
+    """The error for queries that are not valid: GetMetricData returns another code than the older
+    operations. Source: reports of users.
+    """
     return ServiceError("ValidationError", message)
 
 
@@ -231,7 +237,9 @@ def _read(query: MetricDataQuery) -> CheckedQuery:
 
 
 def _in_order(queries: Mapping[str, CheckedQuery]) -> Sequence[str]:
-    """The ids, each after those that its expression names. Raises ServiceError if it names none, or leads back to itself."""
+    """The ids, each after those that its expression names.
+    Raises ServiceError if it names none, or leads back to itself.
+    """
     ordered: dict[str, None] = {}
     for first in queries:
         open_ids = {first: iter(queries[first].needs)} if first not in ordered else {}

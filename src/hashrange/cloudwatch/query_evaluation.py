@@ -91,7 +91,8 @@ class QueryEvaluation:
         *,
         returned: Sequence[str],
     ) -> None:
-        """`queries`: by id. `order`: the ids, each after those that its expression names. `zone`: of times in labels. `returned`: the queries that `results` is called for, each once.
+        """`queries`: by id. `order`: the ids, each after those that its expression names. `zone`: of times in labels.
+        `returned`: the queries that `results` is called for, each once.
 
         `points_max`: datapoints that the expressions may work on.
         """
@@ -196,7 +197,9 @@ class QueryEvaluation:
         return value
 
     def _used(self, query_id: str) -> None:
-        """Note that what a query gives has been used once; forget it after the last time. METRICS() may use any metric again."""
+        """Note that what a query gives has been used once; forget it after the last time.
+        METRICS() may use any metric again.
+        """
         self._uses[query_id] -= 1
         if not self._uses[query_id] and (self._queries[query_id].program or not self._uses_metrics):
             value = self._values.pop(query_id, None)
@@ -221,7 +224,9 @@ class QueryEvaluation:
         return [series for one in found for series in as_array(self.value_of(one))]
 
     def search(self, expression: str, statistic: str, period_seconds: int) -> Sequence[TimeSeries]:
-        """Series of all metrics that a search expression finds, at most METRIC_SEARCH_SERIES_MAX in all searches of the request."""
+        """Series of all metrics that a search expression finds, at most METRIC_SEARCH_SERIES_MAX
+        in all searches of the request.
+        """
         if not is_period(period_seconds):
             raise MathError(sentences.SEARCH_PERIOD)
         search = read_search(expression)
@@ -252,7 +257,9 @@ class QueryEvaluation:
 
 
 def _uses(queries: Mapping[str, CheckedQuery], returned: Sequence[str]) -> Counter[str]:
-    """How often what each query gives is used: once by each expression that leads to what is returned, and once if it is returned."""
+    """How often what each query gives is used: once by each expression that leads to what is returned,
+    and once if it is returned.
+    """
     uses, left = Counter(returned), list(returned)
     seen = set(returned)
     while left:

@@ -62,7 +62,9 @@ class Runs:
         self.all: list[SteadyRun] = list(runs)
 
     def add(self, run: SteadyRun) -> SteadyRun | None:
-        """Add a run; one that goes on where the last one ends makes that one longer. Returns one to be kept as cells instead, if any."""
+        """Add a run; one that goes on where the last one ends makes that one longer.
+        Returns one to be kept as cells instead, if any.
+        """
         last = self.all[-1] if self.all else None
         if last is None:
             self.all.append(run)

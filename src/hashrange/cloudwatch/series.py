@@ -1,6 +1,7 @@
 """What is kept of one metric in one unit? Cells, in blocks of each resolution, and runs of the same observation.
 
-Blocks in which something has changed since the last save are in memory; the others are read where they are kept, and only when asked for.
+Blocks in which something has changed since the last save are in memory;
+the others are read where they are kept, and only when asked for.
 """
 
 from array import array
@@ -32,7 +33,9 @@ class Series:
         runs: Sequence[SteadyRun] = (),
         last_seconds: float = 0.0,
     ) -> None:
-        """`kept`: numbers of the blocks that are kept, for each of TIERS, and for SECONDS if there are any; `read_cells` reads one of them."""
+        """`kept`: numbers of the blocks that are kept, for each of TIERS, and for SECONDS if there are any;
+        `read_cells` reads one of them.
+        """
         self._read_cells = read_cells
         self._kept = [array("q", numbers) for numbers in kept]
         self._tiers = TIERS if len(kept) == len(TIERS) else ALL_TIERS
@@ -95,7 +98,9 @@ class Series:
     # --- reading ---------------------------------------------------------------------------------
 
     def cells(self, begin_seconds: int, end_seconds: int, period_seconds: int) -> Cells:
-        """What was observed in [begin, end), put together into periods of this length; the one at `begin_seconds` has number 0. May give way."""
+        """What was observed in [begin, end), put together into periods of this length;
+        the one at `begin_seconds` has number 0. May give way.
+        """
         while True:
             rolled_up = self._rolled_up
             found = self._collected(begin_seconds, end_seconds, period_seconds)
@@ -209,7 +214,9 @@ class Series:
 
     @property
     def kept(self) -> list[list[int]]:
-        """Numbers of each tier's blocks that are kept once all changes are: three lists, or four if there are seconds."""
+        """Numbers of each tier's blocks that are kept once all changes are:
+        three lists, or four if there are seconds.
+        """
         numbers = [list(kept) for kept in self._kept]
         for name, block in self._pending.items():
             of_tier = numbers[_PLACES[name[0]]]

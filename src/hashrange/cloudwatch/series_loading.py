@@ -1,4 +1,6 @@
-"""How are the series of a store read into memory? In pieces of a millisecond, so that a start, a fork or a restore with very many metrics holds up nobody."""
+"""How are the series of a store read into memory? In pieces of a millisecond, so that a start, a fork or a restore
+with very many metrics holds up nobody.
+"""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -21,7 +23,8 @@ _last_seconds = attrgetter("last_seconds")
 def load_series(
     documents: MetricDocuments, table: SeriesTable, forget: Callable[[KnownSeries], None]
 ) -> Iterator[None]:
-    """Read all series into an empty table, in the order of their last observations; each step is a piece. Raises StorageError.
+    """Read all series into an empty table, in the order of their last observations;
+    each step is a piece. Raises StorageError.
 
     `forget` is called with those for which there is no room, as after an earlier version that kept more.
     """
@@ -47,6 +50,8 @@ def load_series(
 
 
 def _taken(part: list[StoredSeries]) -> Iterator[StoredSeries]:
-    """Each series, beginning with the last; what has been taken in is freed with its piece, not with all others at the end."""
+    """Each series, beginning with the last; what has been taken in is freed with its piece,
+    not with all others at the end.
+    """
     while part:
         yield part.pop()

@@ -1,4 +1,6 @@
-"""Which series gives way to a new one? One of the same account and Region, so that nobody forgets another's metrics by making up accounts or tables."""
+"""Which series gives way to a new one? One of the same account and Region, so that nobody forgets another's
+metrics by making up accounts or tables.
+"""
 
 from collections import OrderedDict
 
@@ -23,8 +25,8 @@ class _OfPlace:
 class SeriesOrder:
     """The order in which the series of one kind of namespaces give way, and how many there may be.
 
-    An account in its Region that has more than half of all gives way to others. Otherwise each gives way to itself, and to one that has no series
-    yet the one whose first series came last.
+    An account in its Region that has more than half of all gives way to others. Otherwise each gives way to itself,
+    and to one that has no series yet the one whose first series came last.
     """
 
     def __init__(self, series_max: int, names_bytes_max: float) -> None:

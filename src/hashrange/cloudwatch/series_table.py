@@ -1,4 +1,6 @@
-"""Which series are there, and in which order are they forgotten? All of one store in memory, by metric, unit and number."""
+"""Which series are there, and in which order are they forgotten?
+All of one store in memory, by metric, unit and number.
+"""
 
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -18,8 +20,8 @@ _log = logging.getLogger("hashrange.cloudwatch")
 class SeriesTable:
     """The series of one store.
 
-    At most METRIC_SERIES_CUSTOM_MAX of programs' own namespaces, whose names take at most METRIC_CUSTOM_NAMES_BYTES_MAX, and METRIC_SERIES_MAX of
-    those that begin with `AWS/`.
+    At most METRIC_SERIES_CUSTOM_MAX of programs' own namespaces, whose names take at most
+    METRIC_CUSTOM_NAMES_BYTES_MAX, and METRIC_SERIES_MAX of those that begin with `AWS/`.
     """
 
     def __init__(self) -> None:
@@ -80,11 +82,15 @@ class SeriesTable:
         return removed
 
     def counts(self) -> Sequence[tuple[SeriesPlace, int]]:
-        """Accounts and Regions with series of namespaces that begin with `AWS/`, and how many, in the order of their first series."""
+        """Accounts and Regions with series of namespaces that begin with `AWS/`, and how many,
+        in the order of their first series.
+        """
         return self._others.counts()
 
     def of_place(self, place: SeriesPlace, namespaces: Collection[str]) -> Iterator[KnownSeries]:
-        """The series that an account and Region now has in these namespaces, all of which begin with `AWS/`, unless they are removed meanwhile."""
+        """The series that an account and Region now has in these namespaces, all of which begin with `AWS/`,
+        unless they are removed meanwhile.
+        """
         for number in self._others.numbers(place):
             known = self.by_number.get(number)
             if known is not None and known.metric.namespace in namespaces:

@@ -61,7 +61,9 @@ class _Range(NamedTuple):
 
 
 def statistic_of(name: str) -> Statistic | None:
-    """The statistic of this name; None if there is none. Of names, only `IQM` and those with brackets may be written in any case."""
+    """The statistic of this name; None if there is none.
+    Of names, only `IQM` and those with brackets may be written in any case.
+    """
     return _statistic_of(name) if len(name) <= NAME_LENGTH_MAX else None
 
 

@@ -1,4 +1,6 @@
-"""What is kept of many observed values? How many there were, their sum, the least and the greatest, and for percentiles how many lie in each bucket."""
+"""What is kept of many observed values? How many there were, their sum, the least and the greatest,
+and for percentiles how many lie in each bucket.
+"""
 
 from collections.abc import Mapping
 from typing import NamedTuple

@@ -45,10 +45,11 @@ def resolution_at(at_seconds: float, now_seconds: float) -> int:
 
 
 def first_period(begin_seconds: float, end_seconds: float, period_seconds: int, now_seconds: float) -> int:
-    """When the first period of a question begins: at its begin, rounded down to the resolution that is kept of that time; below a minute, to the period.
+    """When the first period of a question begins: at its begin, rounded down to the resolution that is kept of that
+    time; below a minute, to the period.
 
-    It is rounded up if there were one more period otherwise: a week has 168 hours at whatever second it begins, and the running minute
-    belongs to the last of them.
+    It is rounded up if there were one more period otherwise: a week has 168 hours at whatever second it begins,
+    and the running minute belongs to the last of them.
     """
     step_seconds = resolution_at(begin_seconds, now_seconds)
     if period_seconds < MINUTES.period_seconds:
@@ -72,6 +73,8 @@ def first_shown(begin_seconds: float, end_seconds: float, period_seconds: int, n
 
 @lru_cache(64)
 def _shown_seconds(period_seconds: int) -> int:
-    """For how long datapoints of a period are shown: as long as a resolution is kept of which the period is a multiple."""
+    """For how long datapoints of a period are shown: as long as a resolution is kept of which
+    the period is a multiple.
+    """
     kept = [tier.kept_seconds for tier in TIERS if period_seconds % tier.period_seconds == 0]
     return max(kept, default=SHORT_PERIODS_KEPT_SECONDS)

@@ -1,4 +1,6 @@
-"""How much has been observed of each metric since the start? Totals that only grow, as Prometheus and OpenTelemetry count."""
+"""How much has been observed of each metric since the start?
+Totals that only grow, as Prometheus and OpenTelemetry count.
+"""
 
 from typing import NamedTuple
 
@@ -17,7 +19,9 @@ class Total(NamedTuple):
 
 
 class MetricTotals:
-    """The totals of one server: of services' metrics, because nobody is told of programs' own. Of further ones than METRIC_TOTALS_MAX there are none."""
+    """The totals of one server: of services' metrics, because nobody is told of programs' own.
+    Of further ones than METRIC_TOTALS_MAX there are none.
+    """
 
     def __init__(self) -> None:
         self._totals: dict[MetricId, Total] = {}

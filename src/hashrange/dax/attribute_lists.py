@@ -1,13 +1,15 @@
-"""Which attributes does an item have? DAX's protocol names them once, as an attribute list with an id; the ids are equal on all nodes, and survive restarts.
+"""Which attributes does an item have? DAX's protocol names them once, as an attribute list with an id;
+the ids are equal on all nodes, and survive restarts.
 
     dax-attribute-list/{account}/{id}    → the list's names
 
-Each account has its own lists. A client keeps ids as long as it runs. So an id is sent only once its document is durable, and a list
-stays known while clients of its account are connected, also when the store's content is replaced. Ids follow from the names, so that a
-server that has lost its lists, such as one in memory after a restart, refuses an id from before and does not take it for another list.
+Each account has its own lists. A client keeps ids as long as it runs.
+So an id is sent only once its document is durable, and a list stays known while clients of its account are connected,
+also when the store's content is replaced. Ids follow from the names, so that a server that has lost its lists,
+such as one in memory after a restart, refuses an id from before and does not take it for another list.
 
-An account whose lists take too much memory makes no further ones. Its replies still name items' lists: those are *passing*, known until
-some others have followed, and what names them is not cached. Source: dax.md 1.
+An account whose lists take too much memory makes no further ones. Its replies still name items' lists:
+those are *passing*, known until some others have followed, and what names them is not cached. Source: dax.md 1.
 """
 
 from collections.abc import Collection, Hashable, Sequence
@@ -37,7 +39,8 @@ _LIST_BYTES, _NAME_BYTES = 200, 60
 _IDS = 2**30
 """So many ids are given; clients take an id for a signed integer of 32 bits at least."""
 _OLD_PARTS = 2
-"""Parts of the name of a document that an earlier version has written, for all accounts together. Such a list is not known any more."""
+"""Parts of the name of a document that an earlier version has written, for all accounts together.
+Such a list is not known any more."""
 
 
 class TooManyLists(HashrangeError):
@@ -88,7 +91,9 @@ class AccountLists:
         return passing.names
 
     def define(self, names: tuple[str, ...]) -> int:
-        """The id of the list of these names, for a client. Raises TooManyLists, and BadBytes for names that no item has."""
+        """The id of the list of these names, for a client.
+        Raises TooManyLists, and BadBytes for names that no item has.
+        """
         if names not in self._ids:
             size_bytes = 0
             for name in walk(names):
@@ -166,7 +171,9 @@ class AttributeLists:
         return found
 
     def forget(self, connected: Collection[str]) -> None:
-        """Drop the lists of all accounts but those that have clients, `connected`, and room for further lists: the store's content has been replaced."""
+        """Drop the lists of all accounts but those that have clients, `connected`, and room for further lists:
+        the store's content has been replaced.
+        """
         for account, lists in list(self._accounts.items()):
             lists.layouts.clear()
             if account not in connected or lists.is_full:
@@ -180,7 +187,9 @@ class AttributeLists:
         return not self._unwritten and self._generation == self._store.documents.generation
 
     async def write(self) -> None:
-        """Write the lists that are not written yet. Their ids may be sent once the store's position after this is durable. Raises StorageError."""
+        """Write the lists that are not written yet. Their ids may be sent once the store's position after
+        this is durable. Raises StorageError.
+        """
         documents = self._store.documents
         changes: dict[str, bytes | None] = dict.fromkeys(self._gone)
         if self._generation != documents.generation:

@@ -1,6 +1,8 @@
-"""Which clusters are there? `Clusters` has those of all accounts with their groups and events, kept as documents, and starts and stops their nodes.
+"""Which clusters are there? `Clusters` has those of all accounts with their groups and events,
+kept as documents, and starts and stops their nodes.
 
-Whatever takes time in the service ends at a time of service time, when the job `dax-clusters` looks; without a delay of the settings, at once.
+Whatever takes time in the service ends at a time of service time, when the job `dax-clusters` looks;
+without a delay of the settings, at once.
 """
 
 import asyncio
@@ -52,7 +54,9 @@ class Clusters:
     """The clusters of one store."""
 
     def __init__(self, documents: Documents, clock: Clock, delay_seconds: float, memory_bytes: int | None) -> None:
-        """`delay_seconds`: service time for which a cluster is creating, modifying or deleting, and a node rebooting. `memory_bytes`: of each node; None: that of its type."""
+        """`delay_seconds`: service time for which a cluster is creating, modifying or deleting, and a node rebooting.
+        `memory_bytes`: of each node; None: that of its type.
+        """
         self._documents = documents
         self._clock = clock
         self._delay_seconds = delay_seconds
@@ -64,7 +68,8 @@ class Clusters:
         self._running: dict[NodePlace, _Running] = {}
         """The nodes that the host runs."""
         self._stand_ins: dict[NodePlace, int] = {}
-        """Nodes of these which also listen at the port where clients find their cluster, as the node that had it has gone."""
+        """Nodes of these which also listen at the port where clients find their cluster,
+        as the node that had it has gone."""
         self._generation = documents.generation
         self._settling = asyncio.Lock()
         """A lock that is held while nodes are started and stopped."""
@@ -89,7 +94,9 @@ class Clusters:
     # --- what there is --------------------------------------------------------------------------
 
     def clusters(self, account: str, region: str) -> Sequence[Cluster]:
-        """The clusters that a caller sees, in order of their names: its own, and that of everyone. Raises StorageError."""
+        """The clusters that a caller sees, in order of their names:
+        its own, and that of everyone. Raises StorageError.
+        """
         own = self._documents.below(f"{CLUSTER_PREFIX}{account}/{region}/")
         shared = [] if account == EVERYONE else self._documents.below(f"{CLUSTER_PREFIX}{EVERYONE}/{EVERYONE}/")
         return sorted([_read_cluster(value) for _, value in (*own, *shared)], key=lambda cluster: cluster.name)
@@ -174,7 +181,9 @@ class Clusters:
     # --- nodes ----------------------------------------------------------------------------------
 
     async def serve(self, shared: SharedCluster | None) -> None:
-        """Let the nodes run. `shared`: the cluster that everyone may use. Raises StorageError, and OSError if its port is taken."""
+        """Let the nodes run. `shared`: the cluster that everyone may use.
+        Raises StorageError, and OSError if its port is taken.
+        """
         self._shared = shared
         await self._keep_shared()
         await self.settle()
@@ -238,7 +247,9 @@ class Clusters:
             await self.settle()
 
     async def settle(self) -> float | None:
-        """End what is due, and start and stop nodes accordingly; returns the service time until something else is due. Raises StorageError."""
+        """End what is due, and start and stop nodes accordingly; returns the service time until something
+        else is due. Raises StorageError.
+        """
         async with self._settling:
             return await self._settle()
 
@@ -352,7 +363,9 @@ class Clusters:
                 await self._documents.write({name: _encode(msgspec.structs.replace(now, nodes=nodes))})
 
     async def _keep_found(self, name: str) -> None:
-        """Let clients find a cluster where they did: if no node has that port any more, another one listens there too."""
+        """Let clients find a cluster where they did: if no node has that port any more,
+        another one listens there too.
+        """
         value = self._documents.get(name)
         if value is None:
             return

@@ -1,4 +1,6 @@
-"""Which numbers stand for an error in DAX's protocol? A list of codes, which clients turn into their exceptions, the most general first. Source: dax.md 2."""
+"""Which numbers stand for an error in DAX's protocol? A list of codes, which clients turn into their exceptions,
+the most general first. Source: dax.md 2.
+"""
 
 from collections.abc import Sequence
 

@@ -1,6 +1,8 @@
-"""What does a binary expression of DAX's clients say? It is written as the text of the same expression, with tokens for all names and values, so that there is one parser and one evaluator.
+"""What does a binary expression of DAX's clients say? It is written as the text of the same expression, with tokens for
+all names and values, so that there is one parser and one evaluator.
 
-A client has parsed the expression, and sends its tree: operators by number, names instead of tokens, values by their place. Source: dax.md 1.
+A client has parsed the expression, and sends its tree: operators by number, names instead of tokens,
+values by their place. Source: dax.md 1.
 """
 
 from collections.abc import Callable, Sequence
@@ -54,7 +56,8 @@ _ends: dict[str, list[int]] = {}
 
 
 def condition_text(raw: bytes, letter: str) -> ExpressionText:
-    """A condition, filter or key condition. `letter` begins its tokens, so that expressions of one request do not share any. Raises BadBytes.
+    """A condition, filter or key condition. `letter` begins its tokens, so that expressions of one request
+    do not share any. Raises BadBytes.
 
     Expressions are remembered up to their values, as programs repeat them with others: 4 µs.
     """
@@ -147,7 +150,9 @@ def _tokens(letter: str, values: list[Any]) -> dict[str, Value]:
 
 
 def _token(sign: str, letter: str, place: int) -> str:
-    """The token of a place: `#` or `:`, the expression's letter, and the place in base 36; the first place has no digits."""
+    """The token of a place: `#` or `:`, the expression's letter, and the place in base 36;
+    the first place has no digits.
+    """
     digits = ""
     while place:
         place, digit = divmod(place, 36)

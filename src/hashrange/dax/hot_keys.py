@@ -1,6 +1,8 @@
-"""Which items are asked for most? A sample is counted, so that others pay nothing: on the average one request of SAMPLE, at distances drawn at random.
+"""Which items are asked for most? A sample is counted, so that others pay nothing:
+on the average one request of SAMPLE, at distances drawn at random.
 
-When there are too many keys, all counts are halved, and those of keys that were seen once are dropped: what has been hot lately is known.
+When there are too many keys, all counts are halved, and those of keys that were seen once are dropped:
+what has been hot lately is known.
 """
 
 from collections import Counter

@@ -50,7 +50,9 @@ class LruCache(Generic[CachedContent]):
         return entry
 
     def put(self, key: Hashable, content: CachedContent, size_bytes: int, life_seconds: float) -> None:
-        """Keep a content for so long; for 0 s: until there is no room. `size_bytes`: of key and content; what does not fit the whole cache is not kept."""
+        """Keep a content for so long; for 0 s: until there is no room. `size_bytes`: of key and content;
+        what does not fit the whole cache is not kept.
+        """
         self.drop(key)
         size_bytes += ENTRY_BYTES
         if size_bytes > self._memory_bytes:

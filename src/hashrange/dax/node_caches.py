@@ -1,7 +1,8 @@
-"""What does one DAX node keep? Items by key, and replies to queries and scans by their parameters, in one memory; and it counts how it is used.
+"""What does one DAX node keep? Items by key, and replies to queries and scans by their parameters,
+in one memory; and it counts how it is used.
 
-The rules are the service's (dax.md 3): writes that pass through the node replace its items, and those of the cluster's other nodes a moment
-later; nothing but time removes a query's reply.
+The rules are the service's (dax.md 3): writes that pass through the node replace its items, and those of the cluster's
+other nodes a moment later; nothing but time removes a query's reply.
 """
 
 from array import array
@@ -14,9 +15,11 @@ from hashrange.dax.lru import ENTRY_BYTES, LruCache
 from hashrange.dax.node_host import NodeTerms
 
 REPLICATION_SECONDS = 0.1
-"""Service time after which other nodes of a cluster know of a write: a model, as the guide says just that it is usually within a second."""
+"""Service time after which other nodes of a cluster know of a write: a model, as the guide says just
+that it is usually within a second."""
 REPLICATED_SHARE_MAX = 0.05
-"""Share of a node's memory that writes through other nodes may take while they wait; then the first ones are known earlier."""
+"""Share of a node's memory that writes through other nodes may take while they wait;
+then the first ones are known earlier."""
 LATENCIES_MAX = 2_048
 """Latencies that are kept before they are counted."""
 REPLY_KEY_BYTES = 150
@@ -58,10 +61,12 @@ class NodeCaches:
         self.peers: Callable[[], list[NodeCaches]] = list
         """The caches of the cluster's other nodes."""
         self.writes = 0
-        """Number of writes so far, through any node of the cluster: whoever began before the last one and gave way may not know the newest item."""
+        """Number of writes so far, through any node of the cluster: whoever began before the last one and gave
+        way may not know the newest item."""
         self.received_bytes = self.sent_bytes = 0
         self.latencies_seconds: array[float] | None = array("d")
-        """How long each of the last requests took, which `count_latencies` has not counted; None: nobody wants to know."""
+        """How long each of the last requests took, which `count_latencies` has not counted;
+        None: nobody wants to know."""
         self.latencies_ms: Counter[float] = Counter()
         """Rounded latency in milliseconds → requests that took so long, since somebody last looked."""
         self.latency_seconds = 0.0
@@ -71,7 +76,9 @@ class NodeCaches:
         """By name of AWS/DAX's metric: what has happened since the node was started."""
 
     def count_latencies(self) -> None:
-        """Count the last requests in `latencies_ms`; called every LATENCIES_MAX requests, as this takes 0.3 µs for each."""
+        """Count the last requests in `latencies_ms`; called every LATENCIES_MAX requests,
+        as this takes 0.3 µs for each.
+        """
         latencies = self.latencies_seconds
         if latencies:
             self.latencies_seconds = array("d")
@@ -117,7 +124,9 @@ class NodeCaches:
         self._lru.put(key, content, _item_size_bytes(key, content), self._item_life_seconds)
 
     def written(self, key: ItemKey, content: bytes | None) -> None:
-        """Keep an item that was written through this node (None: deleted, so it is not known any more), and let the other nodes know."""
+        """Keep an item that was written through this node (None: deleted, so it is not known any more),
+        and let the other nodes know.
+        """
         self.wrote()
         self._put_or_drop(key, content)
         due_seconds = self._now() + REPLICATION_SECONDS

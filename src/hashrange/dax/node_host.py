@@ -1,4 +1,6 @@
-"""Who runs the nodes of DAX's clusters? A host, which opens an endpoint for each; the control plane tells it which nodes there are."""
+"""Who runs the nodes of DAX's clusters? A host, which opens an endpoint for each;
+the control plane tells it which nodes there are.
+"""
 
 from typing import NamedTuple, Protocol
 
@@ -47,7 +49,9 @@ class NodeHost(Protocol):
         ...
 
     async def listen_also(self, place: NodePlace, port: int | None) -> None:
-        """Let the node, which runs, be reached at this port too, and at no further one than its own and this. Raises OSError if it is taken."""
+        """Let the node, which runs, be reached at this port too, and at no further one than its own and this.
+        Raises OSError if it is taken.
+        """
         ...
 
     async def stop(self, place: NodePlace) -> None:

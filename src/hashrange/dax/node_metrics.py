@@ -1,7 +1,8 @@
 """What does CloudWatch know of DAX's nodes? The metrics of AWS/DAX, by cluster and node, from what the nodes count.
 
-A minute's counts are recorded when it is over, when somebody reads, and when the clock is moved: what was counted before belongs to the time
-before. Source: dax.md 3. Metrics of what this server has not got (CPU credits, packets) are not recorded.
+A minute's counts are recorded when it is over, when somebody reads, and when the clock is moved:
+what was counted before belongs to the time before. Source: dax.md 3.
+Metrics of what this server has not got (CPU credits, packets) are not recorded.
 """
 
 from collections import Counter
@@ -81,7 +82,9 @@ class NodeMetrics:
         return METRIC_MINUTE_SECONDS - self._now() % METRIC_MINUTE_SECONDS
 
     def record(self, now_seconds: float) -> None:
-        """Record what has been counted since the last call, in the minute of that, and what gauges show. A `RecordCounts`."""
+        """Record what has been counted since the last call, in the minute of that,
+        and what gauges show. A `RecordCounts`.
+        """
         minute_seconds, self._minute_seconds = self._minute_seconds, self._minute_of(now_seconds)
         known: dict[NodeCaches, dict[str, int]] = {}
         for node in self._nodes():

@@ -1,4 +1,6 @@
-"""Which types of nodes are there, and how much memory has each? Source: the price list of DAX; caches have about that much."""
+"""Which types of nodes are there, and how much memory has each?
+Source: the price list of DAX; caches have about that much.
+"""
 
 GIB = 1024**3
 NODE_MEMORY_BYTES = {

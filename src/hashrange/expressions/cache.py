@@ -1,8 +1,9 @@
-"""How long are compiled expressions kept? Until newer ones displace them: each cache is bounded, and shared by all requests.
+"""How long are compiled expressions kept? Until newer ones displace them:
+each cache is bounded, and shared by all requests.
 
 A cache key holds everything that the compiled expression depends on, such as the name and the
-text of its parameter, ExpressionAttributeNames, and the *type* of each value. The number of entries and the length of their keys are bounded, so long expressions cannot
-fill the memory. Faults are not cached.
+text of its parameter, ExpressionAttributeNames, and the *type* of each value. The number of entries and the length
+of their keys are bounded, so long expressions cannot fill the memory. Faults are not cached.
 """
 
 from typing import Generic, TypeVar

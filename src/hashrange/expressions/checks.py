@@ -36,9 +36,14 @@ from hashrange.messages.expressions import (
 PARTIQL = ""
 """The `kind` of a statement: its messages name no parameter."""
 _FUNCTION_TYPES = {
-    "size": "N", "list_append": "L", "attribute_exists": "BOOL", "attribute_not_exists": "BOOL", "attribute_type": "BOOL",
-    "begins_with": "BOOL", "contains": "BOOL",
-}  # fmt: skip
+    "size": "N",
+    "list_append": "L",
+    "attribute_exists": "BOOL",
+    "attribute_not_exists": "BOOL",
+    "attribute_type": "BOOL",
+    "begins_with": "BOOL",
+    "contains": "BOOL",
+}
 """Function → type of its value; only PartiQL allows those of type BOOL as operands."""
 
 

@@ -1,4 +1,5 @@
-"""How are legacy conditions compiled? Expected, QueryFilter and ScanFilter become trees of conditions, KeyConditions become terms.
+"""How are legacy conditions compiled? Expected, QueryFilter and ScanFilter become trees of conditions,
+KeyConditions become terms.
 
 Trees and terms are those of expressions, so each rule of evaluation exists once; values get the tokens `:0`, `:1`, ….
 Attribute names are top-level and literal, dots included. Callers have checked the JSON types of the maps; members that
@@ -87,8 +88,8 @@ _KEY_OPERATORS = {
 
 
 class _Asked(NamedTuple):
-    """The legacy condition on one attribute: its ComparisonOperator, or the one that Exists and Value stand for, and its
-    checked arguments.
+    """The legacy condition on one attribute: its ComparisonOperator, or the one that Exists and Value stand
+    for, and its checked arguments.
     """
 
     name: str

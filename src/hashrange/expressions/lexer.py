@@ -50,7 +50,8 @@ class Token(NamedTuple):
 def read_tokens(kind: str, text: str) -> list[Token]:
     """Return the tokens of `text` and an END token; raises RequestFault for text that is too long, empty or blank.
 
-    A blank text is a syntax error that shows it as it was sent. `kind` is the parameter's name for messages, such as `ConditionExpression`.
+    A blank text is a syntax error that shows it as it was sent.
+    `kind` is the parameter's name for messages, such as `ConditionExpression`.
     """
     size_bytes = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
     if size_bytes > EXPRESSION_SIZE_MAX_BYTES:

@@ -1,4 +1,5 @@
-"""How do repeated contains() calls of a condition stay fast? At the second search of a long list or set, its members are hashed.
+"""How do repeated contains() calls of a condition stay fast?
+At the second search of a long list or set, its members are hashed.
 
 Without hash tables, 145 calls of contains() over a list of 100,000 numbers took a second per item. The hash tables
 are dropped after each evaluation of the condition. Evaluations may interleave, as each may give way: one that ends also

@@ -1,4 +1,5 @@
-"""How large is an UpdateExpression? It and its values have a size in bytes, which the service compares with the item size limit. AttributeUpdates has none.
+"""How large is an UpdateExpression? It and its values have a size in bytes, which the service compares with the item
+size limit. AttributeUpdates has none.
 
 Size: 3, plus per action — SET: 19 + target + operands; ADD: 19 + target + value, for a set only its new members;
 REMOVE and DELETE: 1 + target. A target: length of its first name, plus 4 + length of each later element. A

@@ -1,4 +1,5 @@
-"""Are a condition's terms (comparisons and calls) valid? Checks per term: names and values; number, repetition and types of operands.
+"""Are a condition's terms (comparisons and calls) valid? Checks per term: names and values;
+number, repetition and types of operands.
 
 A statement of PartiQL differs in IN and attribute_type. Source: service behaviour, captures to 23 October 2026.
 """
@@ -119,7 +120,9 @@ def _check_term(kind: str, node: ConditionNode) -> ValueCheck | None:
 
 
 def _check_membership(kind: str, node: Membership) -> None:
-    """Refuse IN with too many options, or with an option that is the operand itself; PartiQL checks the latter first."""
+    """Refuse IN with too many options, or with an option that is the operand itself;
+    PartiQL checks the latter first.
+    """
     count = len(node.options)
     if kind == PARTIQL:
         check_distinct(kind, "IN", node.operand, node.options)

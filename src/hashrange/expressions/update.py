@@ -1,4 +1,5 @@
-"""How does an UpdateExpression change an item, and which attributes are UPDATED_OLD and UPDATED_NEW? Functions of the items, compiled once.
+"""How does an UpdateExpression change an item, and which attributes are UPDATED_OLD and UPDATED_NEW?
+Functions of the items, compiled once.
 
 Static checks, in order: number of operators, reserved words, paths, unknown functions, repeated clauses, undefined
 names, undefined values, overlapping paths, conflicting paths, operand types of ADD and DELETE, functions and
@@ -108,7 +109,8 @@ class CompiledUpdate:
         self.updated_new: Callable[[Item], Item] = compile_project(written)
         """Function from the new item to the parts of it that UPDATED_NEW returns."""
         self.statement_size_bytes = statement_size_bytes
-        """Function `(values, item=None)` → size in bytes of update and values, compared with the item size limit; 0 for AttributeUpdates."""
+        """Function `(values, item=None)` → size in bytes of update and values, compared with the item
+        size limit; 0 for AttributeUpdates."""
         self.used_names = used_names
         self.used_values = used_values
 

@@ -1,4 +1,5 @@
-"""How do an update's actions change an item? By one function from the old item to the new one; both share unchanged parts.
+"""How do an update's actions change an item? By one function from the old item to the new one;
+both share unchanged parts.
 
 Actions on top-level attributes change a copy of the item's outer dict. Actions on nested paths form a tree; each
 container on a path is copied once. List indices refer to the old list: removed elements leave no gap, elements set

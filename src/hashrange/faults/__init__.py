@@ -1,1 +1,3 @@
-"""Faults on purpose: which requests are throttled, refused, delayed or cut off, which reads are stale, and what comes late."""
+"""Faults on purpose: which requests are throttled, refused, delayed or cut off,
+which reads are stale, and what comes late.
+"""

@@ -1,4 +1,6 @@
-"""Who meets a fault? For each request and each item that it touches, the faults that match are drawn, in order, and reported."""
+"""Who meets a fault? For each request and each item that it touches, the faults that match are drawn,
+in order, and reported.
+"""
 
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +24,8 @@ REPORTED_MAX = 100_000
 SOME_VALUES: dict[str, dict[str, str]] = {"S": {"S": "0"}, "N": {"N": "0"}, "B": {"B": "AA=="}}
 """Type of a sort key → an example value, with which a partition key alone becomes a whole key."""
 REQUEST_KINDS: frozenset[FaultKind] = frozenset({"error", "slow", "drop", "half-reply"})
-"""Kinds of faults that apply to a request as a whole: when it begins or, if the fault has a key, when it touches the item."""
+"""Kinds of faults that apply to a request as a whole: when it begins or, if the fault has a key,
+when it touches the item."""
 SERVICE_KINDS: frozenset[FaultKind] = REQUEST_KINDS | {"throttle"}
 """Kinds of faults that requests to services beside DynamoDB meet."""
 DELIVERY_KINDS: frozenset[FaultKind] = frozenset({"late-records", "repeated-records", "small-batches"})
@@ -32,7 +35,8 @@ DELIVERY = "Invoke"
 TABLES_MAX = 100
 """Most tables of which it is remembered which faults may concern them."""
 PREPARING_STEPS = 25
-"""Steps of work for each fault before rows of a table meet it for the first time: a generator is seeded, or a key encoded."""
+"""Steps of work for each fault before rows of a table meet it for the first time:
+a generator is seeded, or a key encoded."""
 
 
 class MetFault(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -105,7 +109,9 @@ class _Drawn:
         return self.operations is None or operation in self.operations
 
     def names(self, touch: Touch, changed_indexes: Sequence[str]) -> bool:
-        """True if the fault, which may concern the rows that are touched, names no other index. `changed_indexes`: global indexes that a write changes."""
+        """True if the fault, which may concern the rows that are touched, names no other index.
+        `changed_indexes`: global indexes that a write changes.
+        """
         index = self.fault.index
         return index is None or index == touch.index or index in changed_indexes
 
@@ -144,8 +150,8 @@ class Drawing:
         """Table id → the faults that may concern rows of the table, of at most TABLES_MAX tables."""
 
     def on_request(self, operation: str, tables: Sequence[str], when: Moment) -> Iterator[Fault]:
-        """Draw the faults that a whole request meets as it begins ("before"), or once it has been carried out ("after");
-        yields those that it meets.
+        """Draw the faults that a whole request meets as it begins ("before"), or once it has been carried out
+        ("after"); yields those that it meets.
 
         `tables`: names of the tables in the request.
         """
@@ -159,7 +165,9 @@ class Drawing:
                     yield fault
 
     def on_service_request(self, operation: str, when: Moment) -> Iterator[Fault]:
-        """Draw the faults that a request to a service beside DynamoDB meets, as `on_request` does: only faults that name its operation."""
+        """Draw the faults that a request to a service beside DynamoDB meets, as `on_request` does:
+        only faults that name its operation.
+        """
         for drawn in self._drawn:
             fault = drawn.fault
             is_named = fault.kind in SERVICE_KINDS and fault.table is None and operation in (drawn.operations or ())
@@ -179,8 +187,8 @@ class Drawing:
         """Draw the faults of these kinds that an access to rows meets, before or after it is carried out; yields those
         that it meets.
 
-        Of kinds that a whole request meets, only faults with a key are drawn. `is_possible` tells whether the access can
-        meet a fault that concerns its rows; if not, it does not count as a match.
+        Of kinds that a whole request meets, only faults with a key are drawn. `is_possible` tells whether the access
+        can meet a fault that concerns its rows; if not, it does not count as a match.
 
         May give way before the first draw, and not after it, so that each access draws all at once.
         """
@@ -201,7 +209,9 @@ class Drawing:
                 yield fault
 
     def _of_table(self, table: OpenTable) -> _OfTable:
-        """The faults that may concern rows of a table. Up to 50 µs for each fault when it is first asked for; gives way."""
+        """The faults that may concern rows of a table.
+        Up to 50 µs for each fault when it is first asked for; gives way.
+        """
         known = self._of_tables.get(table.table_id)
         if known is not None:
             return known
@@ -223,7 +233,9 @@ class Drawing:
         return found
 
     def on_delivery(self, table: str) -> Iterator[Fault]:
-        """Draw the faults that a batch of a table's stream records meets on its way to a function; yields those that it meets."""
+        """Draw the faults that a batch of a table's stream records meets on its way to a function;
+        yields those that it meets.
+        """
         for drawn in self._drawn:
             fault = drawn.fault
             if fault.kind in DELIVERY_KINDS and fault.table in (None, table) and drawn.is_met():

@@ -1,4 +1,6 @@
-"""What may go wrong on purpose? A list of `Fault`s with a seed, given in code, as TOML or as JSON (docs/testing/faults.md)."""
+"""What may go wrong on purpose? A list of `Fault`s with a seed, given in code,
+as TOML or as JSON (docs/testing/faults.md).
+"""
 
 import re
 import tomllib
@@ -99,14 +101,14 @@ class Fault(_Where, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
     """For the kinds "error" and "drop": whether the fault comes before the request is carried out, or once it has been
     carried out, which a refused request never is."""
     seconds: Annotated[float, Meta(ge=0, le=86_400)] | None = None
-    """For "slow": the real time by which a reply is late. For all other kinds, service time: how old the rows of a stale
-    read are, how late index entries and stream records are, how long table states last, and how close to each other two
-    requests for one item must be to be in conflict."""
+    """For "slow": the real time by which a reply is late. For all other kinds, service time:
+    how old the rows of a stale read are, how late index entries and stream records are, how long table states last,
+    and how close to each other two requests for one item must be to be in conflict."""
     exception: ThrottlingError | None = None
     """Exception of a throttled request; None: the one that fits the table's billing mode."""
     reason: ThrottlingReason | None = None
-    """Last words of the reason in ThrottlingReasons: `KeyRangeThroughputExceeded` for `TableReadKeyRangeThroughputExceeded`.
-    None: the reason that fits the exception."""
+    """Last words of the reason in ThrottlingReasons: `KeyRangeThroughputExceeded` for
+    `TableReadKeyRangeThroughputExceeded`. None: the reason that fits the exception."""
     retry_after_ms: Annotated[int, Meta(ge=0, le=RETRY_AFTER_MS_MAX)] | None = None
     """Milliseconds in the header `x-amz-retry-after` of a throttled request's reply; None: there is no such header."""
     records: Annotated[int, Meta(ge=1, le=10_000)] | None = None
@@ -204,8 +206,8 @@ def most_lag_seconds(faults: Faults) -> float:
 
 
 def check(faults: Faults) -> None:
-    """Raise FaultsError for the first fault with a member that its kind does not have or that no item or table can have,
-    or without a member that it needs.
+    """Raise FaultsError for the first fault with a member that its kind does not have or that no item or table can
+    have, or without a member that it needs.
     """
     for number, fault in enumerate(faults.faults, 1):
         spend(CHECKING_STEPS)
@@ -214,7 +216,8 @@ def check(faults: Faults) -> None:
         if surplus:
             allowed = ", ".join(sorted(MEMBERS[fault.kind]))
             raise FaultsError(
-                f'fault {number}: the kind "{fault.kind}" has no member {min(surplus)}; it has {allowed}, share, count and skip.'
+                f'fault {number}: the kind "{fault.kind}" has no member {min(surplus)};'
+                f" it has {allowed}, share, count and skip."
             )
         if fault.kind in TIMED and fault.seconds is None:
             raise FaultsError(f'fault {number}: the kind "{fault.kind}" needs the member seconds.')
@@ -239,12 +242,17 @@ def _wrong_name(fault: Fault) -> str | None:
         return "the member table is empty; leave it out for all tables."
     for member, name in (("table", fault.table), ("index", fault.index)):
         if name is not None and _NAME(name) is None:
-            return f'no {member} has the name "{echoed(name)}"; the member {member} is a name of letters, digits, _, - and periods.'
+            return (
+                f'no {member} has the name "{echoed(name)}"; the member {member} is a name of letters,'
+                " digits, _, - and periods."
+            )
     return None
 
 
 def _wrong_key(key_map: dict[str, dict[str, Any]], table: str | None) -> str | None:
-    """What is wrong with a key: why no table could have items with this key, or with this partition key; None if nothing is."""
+    """What is wrong with a key: why no table could have items with this key,
+    or with this partition key; None if nothing is.
+    """
     if table is None:
         return "the member key needs the member table."
     if len(key_map) not in {1, 2}:

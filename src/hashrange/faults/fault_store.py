@@ -1,4 +1,5 @@
-"""How do rows meet faults? A store in front of the real one, used while there are faults: it refuses accesses, or returns older rows.
+"""How do rows meet faults? A store in front of the real one, used while there are faults:
+it refuses accesses, or returns older rows.
 
 Errors are raised where the service meets them: after all checks of the request, for each item by itself. So a batch
 returns what is throttled as unprocessed, and a transaction names the action.
@@ -147,7 +148,9 @@ class FaultStore(WrappedStore):
         since_seconds: float | None,
         first: tuple[str, Touch] | None,
     ) -> Page:
-        """The page that a read of the inner store returns, with the faults that it meets. `first`: operation and access of a page's first slice; None for a later slice."""
+        """The page that a read of the inner store returns, with the faults that it meets. `first`: operation and access
+        of a page's first slice; None for a later slice.
+        """
         page = await settled(coming)
         if first is not None:
             self._meet_after(first[0], [first[1]])
@@ -177,7 +180,8 @@ class FaultStore(WrappedStore):
         """Replace one row. Raises the ApiError of a fault, before or after the commit.
 
         If the request writes several items one after the other, its first write draws, for all of them, the faults that
-        whole requests meet. A fault that comes after the commits is not raised here but replaces the reply, so that all are written.
+        whole requests meet. A fault that comes after the commits is not raised here but replaces the reply,
+        so that all are written.
         """
         operation = self._running.operation()
         if operation is None:
@@ -197,8 +201,8 @@ class FaultStore(WrappedStore):
         return coming
 
     def _is_one_of_several(self, operation: str, table: OpenTable, key: Key) -> bool:
-        """True if the request writes several items one after the other. If the item is the first of them, draws the faults
-        that come before the request, for all of them; raises InternalServerError if it is not to be carried out.
+        """True if the request writes several items one after the other. If the item is the first of them, draws the
+        faults that come before the request, for all of them; raises InternalServerError if it is not to be carried out.
         """
         writes = self._running.writes()
         first = next(writes, None)
@@ -241,7 +245,9 @@ class FaultStore(WrappedStore):
     # --- faults ----------------------------------------------------------------------------------
 
     def _refuse(self, operation: str, touch: Touch, kinds: frozenset[FaultKind], *, is_write: bool) -> None:
-        """Draw the faults that one access meets before it is carried out. Raises the error of the first that refuses it."""
+        """Draw the faults that one access meets before it is carried out.
+        Raises the error of the first that refuses it.
+        """
         changed = [index.name for index, _ in touch.table.index_keys if index.is_global] if is_write else []
         is_possible = partial(self._is_possible, operation, touch, is_write)
         for fault in self._drawing.on_touch(kinds, operation, touch, changed, is_possible):

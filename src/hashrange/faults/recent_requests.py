@@ -1,4 +1,6 @@
-"""Which requests are in conflict, though one has ended before the other began? Those that name one item within some seconds, if one of them is a transaction, and one of them writes."""
+"""Which requests are in conflict, though one has ended before the other began?
+Those that name one item within some seconds, if one of them is a transaction, and one of them writes.
+"""
 
 import math
 from typing import NamedTuple
@@ -48,8 +50,8 @@ class RecentRequests:
     def is_in_conflict(
         self, operation: str, table: OpenTable, key: Key, within_seconds: float, *, is_write: bool
     ) -> bool:
-        """True if a request named the item at most `within_seconds` ago, and it or `operation` is a transaction, and one
-        of the two writes.
+        """True if a request named the item at most `within_seconds` ago, and it or `operation` is a transaction,
+        and one of the two writes.
         """
         last = self._last.get((table.table_id, key))
         if last is None:

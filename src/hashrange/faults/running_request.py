@@ -1,4 +1,6 @@
-"""What must a store that meets faults know of the request that runs now? Its operation, what else it will write, and how its reply meets a fault."""
+"""What must a store that meets faults know of the request that runs now?
+Its operation, what else it will write, and how its reply meets a fault.
+"""
 
 from collections.abc import Iterator
 from typing import Protocol

@@ -1,4 +1,6 @@
-"""Which row does a stale read return? The row as it was some seconds of service time earlier, from the changes made since. Entries of local indexes are rows too."""
+"""Which row does a stale read return? The row as it was some seconds of service time earlier, from the changes made
+since. Entries of local indexes are rows too.
+"""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -90,7 +92,9 @@ class StaleRows:
 
 
 def _rows_before(change: Change) -> Iterator[tuple[bytes, Key, Row | None]]:
-    """TableRows id and key of each row that a change alters in its table and the local indexes, and the row before it."""
+    """TableRows id and key of each row that a change alters in its table and the local indexes,
+    and the row before it.
+    """
     if change.old != change.new:
         yield bytes(change.table.source_id), change.key, change.old
     for source, old, new in change.entries:

@@ -1,4 +1,6 @@
-"""Which error does a request get that meets a fault of the kind `throttle`? That of the fault, or the usual one of the table's billing mode."""
+"""Which error does a request get that meets a fault of the kind `throttle`?
+That of the fault, or the usual one of the table's billing mode.
+"""
 
 from hashrange.errors import ApiError
 from hashrange.faults.fault import Fault

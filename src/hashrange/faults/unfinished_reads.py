@@ -1,4 +1,6 @@
-"""Which accesses are parts of one read? The slices of a page, and the items that are fetched for entries of a local index: a read meets its faults once."""
+"""Which accesses are parts of one read? The slices of a page, and the items that are fetched for entries of a local
+index: a read meets its faults once.
+"""
 
 from typing import NamedTuple
 
@@ -51,7 +53,9 @@ class UnfinishedReads:
         return read if is_rest else None
 
     def fetches_for(self, request: object, table: OpenTable) -> UnfinishedRead | None:
-        """The page of a local index of `table` for whose entries a request now fetches items; None if it reads no such page."""
+        """The page of a local index of `table` for whose entries a request now fetches items;
+        None if it reads no such page.
+        """
         read = self._by_request.get(id(request))
         if read is None or not read.what.is_local_index or read.what.table.table_id != table.table_id:
             return None

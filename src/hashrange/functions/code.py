@@ -1,7 +1,8 @@
-"""How does a function's code become a folder? A zip is unpacked; code that is a folder or module is used in place and watched.
+"""How does a function's code become a folder? A zip is unpacked;
+code that is a folder or module is used in place and watched.
 
-A zip comes from a stranger: nothing is written outside its folder, and no link, device or over-large content is written at
-all. Source of the limits and of how members keep their modes: Lambda's developer guide, *.zip file archives*.
+A zip comes from a stranger: nothing is written outside its folder, and no link, device or over-large content is written
+at all. Source of the limits and of how members keep their modes: Lambda's developer guide, *.zip file archives*.
 """
 
 import hashlib
@@ -27,7 +28,8 @@ _CHUNK_BYTES = 256 * 1024
 _NAME_BYTES_MAX = 255
 _PATH_BYTES_MAX = 1024
 _UNWATCHED = frozenset({"__pycache__", ".git", ".venv", "node_modules"})
-"""Folders in which changes are not noticed: they hold what is derived or installed, often tens of thousands of files."""
+"""Folders in which changes are not noticed: they hold what is derived or installed,
+often tens of thousands of files."""
 
 
 class CodeUnusable(HashrangeError):
@@ -48,8 +50,8 @@ class CodeInPlace(NamedTuple):
 def unpack_code(zipped: bytes, folder: str) -> None:
     """Unpack a zip into `folder`, which must not exist and appears at once, complete. Blocks; call it in a thread.
 
-    Files of mode x stay executable; all other modes, owners and times are dropped. Raises CodeUnusable for a zip that is
-    broken, encrypted or too large, or has members outside its folder, links or devices; OSError if the disk refuses.
+    Files of mode x stay executable; all other modes, owners and times are dropped. Raises CodeUnusable for a zip that
+    is broken, encrypted or too large, or has members outside its folder, links or devices; OSError if the disk refuses.
     """
     if len(zipped) > CODE_ZIPPED_BYTES_MAX:
         raise CodeUnusable(messages.zip_too_large(len(zipped), CODE_ZIPPED_BYTES_MAX))
@@ -74,7 +76,9 @@ def unpack_code(zipped: bytes, folder: str) -> None:
 
 
 def _entries_max(zipped: bytes) -> int:
-    """The most entries that the zip's directory can have. Counted in pieces, because a count holds up all other threads."""
+    """The most entries that the zip's directory can have.
+    Counted in pieces, because a count holds up all other threads.
+    """
     whole = memoryview(zipped)
     over = len(_CENTRAL_ENTRY) - 1
     starts = range(0, len(zipped), _CHUNK_BYTES)

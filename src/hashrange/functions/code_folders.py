@@ -1,4 +1,6 @@
-"""Where is functions' code unpacked? In folders below one temporary folder of the server, each for one function at a time."""
+"""Where is functions' code unpacked? In folders below one temporary folder of the server,
+each for one function at a time.
+"""
 
 import os
 import tempfile
@@ -21,7 +23,9 @@ def thread_for(zipped: bytes) -> WorkThread:
 
 
 class CodeFolders:
-    """The folders of unpacked code. The temporary folder is made when it is first needed, and only its owner may enter it."""
+    """The folders of unpacked code. The temporary folder is made when it is first needed,
+    and only its owner may enter it.
+    """
 
     def __init__(self) -> None:
         self._root: str | None = None

@@ -1,4 +1,6 @@
-"""From where can a client fetch a function's zip? From a URL with a secret in it, for ten minutes, as from the service's presigned ones."""
+"""From where can a client fetch a function's zip? From a URL with a secret in it, for ten minutes,
+as from the service's presigned ones.
+"""
 
 import base64
 import binascii
@@ -32,7 +34,9 @@ class LinkedCode(NamedTuple):
 
 
 class CodeLinks:
-    """Makes and reads the last part of the URLs under which GetFunction offers zips. Links of another server, or of one before a restart, are not valid."""
+    """Makes and reads the last part of the URLs under which GetFunction offers zips. Links of another server,
+    or of one before a restart, are not valid.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

@@ -1,14 +1,15 @@
-"""How do the server and a function's process talk? In messages over a loopback connection that the process opens with a secret.
+"""How do the server and a function's process talk?
+In messages over a loopback connection that the process opens with a secret.
 
-A message is two frames: a head (JSON) and a body (bytes, which may be empty). A frame is its length in four bytes, big-endian,
-and its bytes. Heads to the process: `requestId`, `arn`, `timeoutMs`, `replyBytesMax`, and `clientContext` if there is one; the
-body is the payload. Heads from the process: `{"kind": "hello", "secret"}`, then `ready`, `init-error` (the body is the error) or
-`memory`, then for each invocation `result`, `error`, `too-large` or `memory` with its `requestId`. The last `eventBytes` of the body
-of an error are not part of the error: they are its event for the log, which is not written to the output, so that the server can
-tell an error that it has logged before.
+A message is two frames: a head (JSON) and a body (bytes, which may be empty). A frame is its length in four bytes,
+big-endian, and its bytes. Heads to the process: `requestId`, `arn`, `timeoutMs`, `replyBytesMax`, and `clientContext`
+if there is one; the body is the payload. Heads from the process: `{"kind": "hello", "secret"}`, then `ready`,
+`init-error` (the body is the error) or `memory`, then for each invocation `result`, `error`, `too-large` or `memory`
+with its `requestId`. The last `eventBytes` of the body of an error are not part of the error: they are its event for
+the log, which is not written to the output, so that the server can tell an error that it has logged before.
 
-The process runs strangers' code, which may find the socket and write to it. So nothing is kept that is longer than a reply may
-be, and a connection that sends what was not asked for, or not JSON, is broken at once.
+The process runs strangers' code, which may find the socket and write to it. So nothing is kept that is longer than
+a reply may be, and a connection that sends what was not asked for, or not JSON, is broken at once.
 """
 
 import asyncio
@@ -26,8 +27,8 @@ _BODY_BYTES_MAX = INVOCATION_REPLY_BYTES_MAX
 HELLO_SECONDS_MAX = 10.0
 """Time in which a connection must send its secret; strangers on this machine can connect too."""
 STRANGERS_MAX = 128
-"""Connections that have not yet sent a secret; for a further one, the oldest is closed. A process sends its secret at once, so it is
-not held up by a handler that opens connections and leaves them open."""
+"""Connections that have not yet sent a secret; for a further one, the oldest is closed.
+A process sends its secret at once, so it is not held up by a handler that opens connections and leaves them open."""
 
 
 class ConnectionBroken(HashrangeError):
@@ -53,7 +54,9 @@ class _Head(msgspec.Struct):
 
 
 class EnvironmentConnection(asyncio.Protocol):
-    """The server's end of a connection with a function's process. `Listener.expect` returns it; nothing else makes one."""
+    """The server's end of a connection with a function's process.
+    `Listener.expect` returns it; nothing else makes one.
+    """
 
     started: asyncio.Future[Message]
     """The message after the hello, which may come together with it. Set by `admit`."""
@@ -163,7 +166,8 @@ class Listener:
         self.mark = secrets.token_hex(16)
         """What the marks of all environments of this server begin with."""
         self.starting = asyncio.Lock()
-        """A lock that is held while a process is started, so that the loop starts one in a turn, which takes some milliseconds."""
+        """A lock that is held while a process is started, so that the loop starts one in a turn,
+        which takes some milliseconds."""
 
     async def start(self) -> None:
         """Listen on a free port of 127.0.0.1."""

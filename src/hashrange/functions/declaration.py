@@ -11,8 +11,8 @@
     [functions.bill]
     url = "http://localhost:9000/2015-03-31/functions/function/invocations"
 
-A declared function lives as long as the server, is seen by all accounts and Regions unless it names one, and cannot be changed
-over the API.
+A declared function lives as long as the server, is seen by all accounts and Regions unless it names one,
+and cannot be changed over the API.
 """
 
 import re

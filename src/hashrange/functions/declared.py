@@ -1,4 +1,6 @@
-"""Which functions of the server's settings does a caller see? All declared ones, except those that name another account or Region."""
+"""Which functions of the server's settings does a caller see?
+All declared ones, except those that name another account or Region.
+"""
 
 from collections.abc import Sequence
 

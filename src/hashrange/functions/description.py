@@ -1,7 +1,8 @@
-"""What is a function? Its description: all that Lambda's API says about it. It is stored as one document, and its zip as another.
+"""What is a function? Its description: all that Lambda's API says about it.
+It is stored as one document, and its zip as another.
 
-No job makes a Pending function Active: its state follows from its deadlines and service time, as a table's does. The zip's
-document is named by its SHA-256, so a description never meets the code of another one.
+No job makes a Pending function Active: its state follows from its deadlines and service time, as a table's does.
+The zip's document is named by its SHA-256, so a description never meets the code of another one.
 """
 
 import base64
@@ -144,7 +145,9 @@ def update_status_of(description: FunctionDescription, now_seconds: float) -> Up
 def without_overlong_waits(
     description: FunctionDescription, now_seconds: float, delay_seconds: float
 ) -> FunctionDescription:
-    """The function; a state that would last longer than `delay_seconds`, set before the clock was set back, ends now."""
+    """The function; a state that would last longer than `delay_seconds`,
+    set before the clock was set back, ends now.
+    """
     latest_seconds = now_seconds + delay_seconds
     if max(description.active_at_seconds, description.updated_until_seconds) <= latest_seconds:
         return description

@@ -1,7 +1,8 @@
 """What is an execution environment? A process that has loaded a handler and runs one invocation at a time.
 
-An environment is used until it fails: a handler that takes too long or too much memory, ends its process or breaks the protocol
-loses its environment, with all processes that it started, as far as `marks.py` recognises them. Errors that a handler raises do not end it.
+An environment is used until it fails: a handler that takes too long or too much memory, ends its process or breaks
+the protocol loses its environment, with all processes that it started, as far as `marks.py` recognises them.
+Errors that a handler raises do not end it.
 """
 
 import asyncio
@@ -116,7 +117,9 @@ class ExecutionEnvironment:
         return await self._exit(request_id)
 
     async def invoke(self, payload: bytes, log: InvocationLog, client_context: str | None = None) -> InvocationOutcome:
-        """Run one invocation; afterwards `is_usable` says if the environment can run another. If the caller is cancelled, the environment ends."""
+        """Run one invocation; afterwards `is_usable` says if the environment can run another.
+        If the caller is cancelled, the environment ends.
+        """
         assert self._connection
         if self._log and self._log is not log:
             self._log.tell()
@@ -189,8 +192,8 @@ class ExecutionEnvironment:
     async def _drain(self) -> None:
         """Let the loop read what the process has written so far.
 
-        Its socket and its pipe are ready in the same turn. asyncio hands output over one turn later, and if reading was paused,
-        it takes two more turns until the pipe is read: three in all, and one to spare.
+        Its socket and its pipe are ready in the same turn. asyncio hands output over one turn later, and if reading was
+        paused, it takes two more turns until the pipe is read: three in all, and one to spare.
         """
         if self._process:
             self._process.read_on()
@@ -206,7 +209,9 @@ class ExecutionEnvironment:
         return outcomes.describe_exit(request_id, self._process.status)
 
     def see_memory(self) -> None:
-        """Note the memory in use now, unless it was noted just before. It is always noted at the end of the first invocation."""
+        """Note the memory in use now, unless it was noted just before.
+        It is always noted at the end of the first invocation.
+        """
         self._memory.see()
 
     def kill(self) -> None:

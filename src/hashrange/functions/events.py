@@ -1,8 +1,9 @@
-"""What happens to an asynchronous invocation (InvocationType `Event`)? It is queued as a document, and a job runs it, at most three times.
+"""What happens to an asynchronous invocation (InvocationType `Event`)?
+It is queued as a document, and a job runs it, at most three times.
 
-A queued invocation survives restarts, and belongs to the content of the store as everything else does. It runs at least once:
-a server that is killed repeats what was running. Pauses go by service time. Source: Lambda's developer guide, *How Lambda
-handles errors and retries with asynchronous invocation*.
+A queued invocation survives restarts, and belongs to the content of the store as everything else does. It runs at least
+once: a server that is killed repeats what was running. Pauses go by service time. Source: Lambda's developer guide,
+*How Lambda handles errors and retries with asynchronous invocation*.
 """
 
 import asyncio
@@ -46,7 +47,9 @@ _log = logging.getLogger("hashrange.functions")
 
 
 class Chains(Protocol):
-    """Finds out whether functions invoke themselves without end, while somebody waits for the end of a slice (`triggers/chains.py`)."""
+    """Finds out whether functions invoke themselves without end, while somebody waits for the end
+    of a slice (`triggers/chains.py`).
+    """
 
     def begin_slice(self) -> None:
         """A slice of the job begins."""
@@ -192,8 +195,8 @@ class EventQueue:
     async def run_slice(self) -> float | None:
         """Run all events that are due, of each function some at a time; ends when none of them runs.
 
-        Returns the seconds until the next one is due; None if no one waits. Raises StorageError, and what `Chains.check` raises:
-        what runs then goes on, and the next slice concludes it.
+        Returns the seconds until the next one is due; None if no one waits.
+        Raises StorageError, and what `Chains.check` raises: what runs then goes on, and the next slice concludes it.
         """
         self.chains.begin_slice()
         while True:

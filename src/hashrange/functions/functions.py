@@ -1,8 +1,9 @@
-"""Which functions does a server have, and how are they created, changed and invoked? The object that operations and triggers work on.
+"""Which functions does a server have, and how are they created, changed and invoked?
+The object that operations and triggers work on.
 
-A function is stored (created over the API) or declared (in the server's settings). Before a stored one is created or its code or
-configuration changes, an environment is started with it; a handler that cannot be loaded is refused, and nothing changes. The
-environment that was started runs the first invocation.
+A function is stored (created over the API) or declared (in the server's settings).
+Before a stored one is created or its code or configuration changes, an environment is started with it; a handler that
+cannot be loaded is refused, and nothing changes. The environment that was started runs the first invocation.
 """
 
 import asyncio
@@ -68,7 +69,8 @@ class FunctionOptions(msgspec.Struct, frozen=True, kw_only=True):
     )
     """Account and Region → what handlers sign with there."""
     endpoints: Mapping[str, str] = {}
-    """Variables by which handlers reach the server: `AWS_ENDPOINT_URL_…`, and `AWS_CA_BUNDLE` if they must trust its certificate."""
+    """Variables by which handlers reach the server: `AWS_ENDPOINT_URL_…`, and `AWS_CA_BUNDLE` if
+    they must trust its certificate."""
     certificate_path: str | None = None
     """File of the server's certificate; None without TLS."""
     state_delay_seconds: float = 0.0
@@ -80,7 +82,12 @@ class FunctionOptions(msgspec.Struct, frozen=True, kw_only=True):
 class Functions:
     """All functions of a server. Use it on one event loop; `close` ends all processes."""
 
-    def __init__(self, documents: Documents, clock: Clock, options: FunctionOptions = FunctionOptions()) -> None:  # noqa: B008 - frozen
+    def __init__(
+        self,
+        documents: Documents,
+        clock: Clock,
+        options: FunctionOptions = FunctionOptions(),  # noqa: B008 - frozen
+    ) -> None:
         self.clock = clock
         self._documents = documents
         self.options = options
@@ -98,7 +105,9 @@ class Functions:
         self._generation = documents.generation
 
     def reach(self, endpoint: str, credentials_of: Callable[[Caller], HandlerCredentials] | None = None) -> None:
-        """Let handlers find this server at its endpoint, and clients fetch zips from it. `credentials_of`: None: handlers get those that were set before."""
+        """Let handlers find this server at its endpoint, and clients fetch zips from it. `credentials_of`: None:
+        handlers get those that were set before.
+        """
         options = self.options
         self.options = msgspec.structs.replace(
             options,
@@ -111,12 +120,14 @@ class Functions:
     # --- declared functions ---------------------------------------------------------------------
 
     def declare(self, name: str, declaration: FunctionDeclaration) -> None:
-        """Add a function, or replace a declared one. A stored function of this name is hidden. Raises FunctionsError."""
+        """Add a function, or replace a declared one.
+        A stored function of this name is hidden. Raises FunctionsError.
+        """
         self._declared.declare(name, declaration, self.clock.service_time())
 
     async def start(self) -> None:
-        """Start an environment for each declared function with code, and log which handlers cannot be loaded, and which runtimes
-        of stored functions are not there.
+        """Start an environment for each declared function with code, and log which handlers cannot be loaded, and which
+        runtimes of stored functions are not there.
 
         Each invocation tries them again, so a repaired handler needs no restart.
         """
@@ -172,7 +183,9 @@ class Functions:
         return self.options.code_url + self._links.make(description)
 
     def linked_zip(self, link: str) -> bytes | None:
-        """The zip of a URL that `code_url_of` has returned; `link`: what follows CODE_PATH in it. None if the link is not valid. Raises StorageError."""
+        """The zip of a URL that `code_url_of` has returned; `link`: what follows CODE_PATH in it.
+        None if the link is not valid. Raises StorageError.
+        """
         linked = self._links.read(link)
         description = None if linked is None else self.stored.get(linked.key)
         if linked is None or description is None or description.code_sha256 != linked.code_sha256:
@@ -187,7 +200,8 @@ class Functions:
     async def create(self, description: FunctionDescription, zipped: bytes) -> FunctionDescription:
         """Create a function; the members for its code, times and ids are set here. Returns it as stored.
 
-        Raises LambdaError: the function exists, code does not run here, cannot be unpacked or cannot be loaded; StorageError.
+        Raises LambdaError: the function exists, code does not run here, cannot be unpacked or
+        cannot be loaded; StorageError.
         """
         key = description.key
         if key in self._changing or self._declared.find(key.name, key.caller) or self.stored.get(key):
@@ -219,7 +233,8 @@ class Functions:
     ) -> FunctionDescription:
         """Change code or configuration of a function: `members` of its description, and its zip unless None.
 
-        Raises LambdaError: the function is declared, is being changed, or could not be loaded after the change; StorageError.
+        Raises LambdaError: the function is declared, is being changed, or could not be loaded
+        after the change; StorageError.
         """
         self._require_changeable(old)
         with self._changes(old.key):
@@ -312,7 +327,9 @@ class Functions:
     async def _try_and_change(
         self, new: FunctionDescription, code: bytes, change: ChangeFunction, zipped: bytes | None
     ) -> FunctionDescription:
-        """Start an environment of the function after a change; if it starts, make the change, and keep the environment."""
+        """Start an environment of the function after a change; if it starts, make the change,
+        and keep the environment.
+        """
         loaded = await self._started(new, code)
         try:
             stored = await self._change_stored(new.key, change, zipped)
@@ -358,9 +375,9 @@ class Functions:
     ) -> Invocation:
         """Run an invocation: what the function returns, or its error. `function`: an ARN or a description.
 
-        `payload`: JSON of at most 6 MB; `client_context`: JSON for the handler's context. Raises ConcurrencyExceeded at once if
-        as many invocations run as may; FunctionMissing; FunctionsSwitchedOff; LambdaError if the function is Pending or its
-        code cannot be used; StorageError.
+        `payload`: JSON of at most 6 MB; `client_context`: JSON for the handler's context.
+        Raises ConcurrencyExceeded at once if as many invocations run as may; FunctionMissing; FunctionsSwitchedOff;
+        LambdaError if the function is Pending or its code cannot be used; StorageError.
         """
         self.see_content()
         while True:

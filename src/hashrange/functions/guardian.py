@@ -1,8 +1,10 @@
-"""What happens to environments when their server is killed? A small process that waits for it ends them, and removes their code.
+"""What happens to environments when their server is killed?
+A small process that waits for it ends them, and removes their code.
 
-A server that ends by itself does that on its own. One that is killed cannot, and a handler may loop without ever letting its program
-see that the server is gone, have stopped itself, or have started processes that left its group. All are found by their marks
-(`marks.py`). Linux only: elsewhere, there is no process, and an environment ends once its handler returns.
+A server that ends by itself does that on its own. One that is killed cannot, and a handler may loop without
+ever letting its program see that the server is gone, have stopped itself, or have started processes that left
+its group. All are found by their marks (`marks.py`). Linux only: elsewhere, there is no process,
+and an environment ends once its handler returns.
 """
 
 import asyncio
@@ -39,9 +41,14 @@ class Guardian:
             return
         try:
             self._process = subprocess.Popen(  # noqa: S603 - a command of ours
-                command, cwd="/", bufsize=0, start_new_session=True,
-                stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            )  # fmt: skip
+                command,
+                cwd="/",
+                bufsize=0,
+                start_new_session=True,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
         except OSError as error:
             _log.warning("If this server is killed, handlers may go on: %s", error.strerror or error)
 

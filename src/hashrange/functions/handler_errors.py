@@ -1,4 +1,5 @@
-"""What is looked at of the error that a function returned? Its type, its message and a part of its trace, without making objects of the rest.
+"""What is looked at of the error that a function returned? Its type, its message and a part of its trace,
+without making objects of the rest.
 
 A handler decides about its error, up to 6 MB of it, which may be no error of Lambda's form, and no JSON at all.
 """
@@ -21,7 +22,8 @@ _PLACES_MAX, _PATH_BYTES_MAX = 200, 500
 _find_python_lines = re.compile(rb'\\",? [lL]ine (\d{1,9})').finditer
 _find_node_lines = re.compile(rb"\.[cm]?[jt]s:(\d{1,9})").finditer
 _is_code_of_others = re.compile(
-    rb"[/\\](?:site-packages|dist-packages|node_modules)[/\\]|[/\\][Ll]ib[/\\](?:python3\.|importlib)|^<|[/\\]node_runtime\.mjs$"
+    rb"[/\\](?:site-packages|dist-packages|node_modules)[/\\]|[/\\][Ll]ib[/\\](?:python3\.|importlib)|^<|"
+    rb"[/\\]node_runtime\.mjs$"
 ).search
 """Libraries, and what comes with the runtimes."""
 
@@ -59,14 +61,18 @@ def read_handler_error(payload: bytes) -> HandlerError | None:
 
 
 def trace_digest(error: HandlerError) -> bytes:
-    """The same for errors of the same type and trace. Node.js repeats type and message at the beginning of its trace; they do not count."""
+    """The same for errors of the same type and trace. Node.js repeats type and message at the beginning
+    of its trace; they do not count.
+    """
     title = msgspec.json.encode(f"{error.type}: {error.message[:_TRACE_END_BYTES_MAX]}")[:-1]
     trace = error.trace.removeprefix(b"[" + title)
     return hashlib.blake2b(error.type.encode(errors="replace") + b"\0" + trace, digest_size=16).digest()
 
 
 def described(error: HandlerError) -> str:
-    """Type and message as far as the error has them, with the file and line of the user's own code, such as `(app.py, line 3)`."""
+    """Type and message as far as the error has them, with the file and line of the user's own code,
+    such as `(app.py, line 3)`.
+    """
     text = ": ".join(filter(None, error[:2]))
     place = _place(error.trace)
     return f"{text.removesuffix('.')} ({place})" if text and place and f"({place})" not in text else text

@@ -1,4 +1,5 @@
-"""What may a user have meant whose handler cannot be loaded? A handler with a dot, or a file that lies elsewhere in the zip.
+"""What may a user have meant whose handler cannot be loaded?
+A handler with a dot, or a file that lies elsewhere in the zip.
 
 Only Handler and the names in the zip are looked at; what the code does is the runtime's to say.
 """
@@ -43,7 +44,9 @@ def hint_on_handler(handler: str, language: Language, names: Sequence[str] | Non
 
 
 def _parts(handler: str, language: Language) -> tuple[str, str]:
-    """Path of the handler's module in the zip without its extension, and the function; both empty if there is no dot."""
+    """Path of the handler's module in the zip without its extension, and the function;
+    both empty if there is no dot.
+    """
     if language == "python":
         module, _, function = handler.rpartition(".")
         return module.replace(".", "/"), function if module else ""

@@ -1,8 +1,9 @@
-"""How is one HTTP request sent, and its reply read? On a connection of its own, within bounds; the caller limits the time.
+"""How is one HTTP request sent, and its reply read? On a connection of its own, within bounds;
+the caller limits the time.
 
-None of the project's dependencies is an HTTP client for asyncio; httptools parses the reply. A connection for each request
-costs little next to what is asked for, and is never left in an unknown state. Redirects are not followed, and what follows
-a complete reply is not looked at.
+None of the project's dependencies is an HTTP client for asyncio; httptools parses the reply.
+A connection for each request costs little next to what is asked for, and is never left in an unknown state.
+Redirects are not followed, and what follows a complete reply is not looked at.
 """
 
 import asyncio
@@ -93,8 +94,8 @@ async def exchange(
     """Send a request and read its reply, whatever its status is.
 
     `method`: any but HEAD. `headers`: ASCII; Host, Content-Length and Connection are added. `reply_bytes_max`: greatest
-    length of the reply's body. Raises ExchangeFailed, and ReplyTooLarge for a body that is longer or a head of more than
-    64 KB. Has no time-out; may be cancelled at any time.
+    length of the reply's body. Raises ExchangeFailed, and ReplyTooLarge for a body that is longer or a head of more
+    than 64 KB. Has no time-out; may be cancelled at any time.
     """
     return await exchange_message(target, _encode_head(target, method, headers, len(body)), body, reply_bytes_max)
 
@@ -110,8 +111,9 @@ async def exchange_message(
 ) -> RemoteReply:
     """Send a request with a head of the caller's own, and read its reply. Raises as `exchange` does.
 
-    `head`: request line and headers with Connection: close, and the empty line. `is_head_asked`: the method is HEAD, whose reply announces a
-    body that it lacks. `on_body` is called with the length of each part of the reply's body, and may raise ReplyTooLarge.
+    `head`: request line and headers with Connection: close, and the empty line.
+    `is_head_asked`: the method is HEAD, whose reply announces a body that it lacks. `on_body` is called with the length
+    of each part of the reply's body, and may raise ReplyTooLarge.
     """
     try:
         reader, writer = await asyncio.open_connection(target.host, target.port, ssl=target.tls)

@@ -1,8 +1,9 @@
 """What does an invocation of a function return? Its payload, or an error in Lambda's form, with the end of its log.
 
-Handlers' own errors are worded by the programs in `runtimes`; this file words those of which the handler cannot know. Source of
-types and words: Lambda's developer guide, *Troubleshoot invocation issues* and *Lambda log formats*, of 2026; reports of users up
-to 2026. The time-out's older form, `<time> <request id> Task timed out after 3.00 seconds` without a type, is only in the log.
+Handlers' own errors are worded by the programs in `runtimes`; this file words those of which the handler cannot know.
+Source of types and words: Lambda's developer guide, *Troubleshoot invocation issues* and *Lambda log formats*,
+of 2026; reports of users up to 2026. The time-out's older form, `<time> <request id> Task timed out after 3.00 seconds`
+without a type, is only in the log.
 """
 
 import signal
@@ -103,7 +104,9 @@ _SIGNALS = {
 
 
 def describe_exit(request_id: str, status: int | None) -> InvocationOutcome:
-    """The process ended during an invocation, or closed its connection. `status`: below 0 a signal; None if it still ran."""
+    """The process ended during an invocation, or closed its connection.
+    `status`: below 0 a signal; None if it still ran.
+    """
     if not status:
         message = messages.NO_REASON
     elif status > 0:

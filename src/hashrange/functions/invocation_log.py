@@ -1,4 +1,5 @@
-"""What is logged of one invocation? The lines of its output, up to limits, and Lambda's START, END and REPORT around them.
+"""What is logged of one invocation? The lines of its output, up to limits, and Lambda's START,
+END and REPORT around them.
 
 Source of the lines: Lambda's developer guide, *Lambda log formats*, of 2026; reports of users.
 """
@@ -56,7 +57,9 @@ class InvocationLog:
         self._feed_lines(data)
 
     def feed_error(self, event: bytes, error: HandlerError) -> None:
-        """Add the event of an error: with its trace, or only the message if the function has failed with the same trace since its last success."""
+        """Add the event of an error: with its trace, or only the message if the function has failed with
+        the same trace since its last success.
+        """
         self._add_output_to_tail(event)
         if self._errors.note(trace_digest(error)):
             self._feed_lines(event)

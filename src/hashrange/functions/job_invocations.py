@@ -1,8 +1,10 @@
-"""How do jobs invoke functions? As clients do, except that an event which has timed out at a URL is not sent there again while the same one waits.
+"""How do jobs invoke functions? As clients do, except that an event which has timed out at a URL is not sent
+there again while the same one waits.
 
-Somebody who moves service time over many retries would wait a whole time-out of real time for each. So the first one that begins
-while somebody waits is waited for, and the retries of the same event count as timed out at once. When somebody waits the next time,
-the event is sent again. Functions whose code runs here are invoked each time: a handler may well succeed the second time.
+Somebody who moves service time over many retries would wait a whole time-out of real time for each.
+So the first one that begins while somebody waits is waited for, and the retries of the same event count as timed out at
+once. When somebody waits the next time, the event is sent again. Functions whose code runs here are invoked each time:
+a handler may well succeed the second time.
 """
 
 import hashlib

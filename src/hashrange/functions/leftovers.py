@@ -1,4 +1,5 @@
-"""What does a killed server leave behind, and what ends it? Environments and unpacked code; a process of its own, of which this file is the program.
+"""What does a killed server leave behind, and what ends it? Environments and unpacked code;
+a process of its own, of which this file is the program.
 
 The process (`guardian.py`) imports nothing but this file and what it needs, so that it is small.
 """

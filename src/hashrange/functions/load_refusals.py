@@ -1,4 +1,6 @@
-"""What is told of a handler that cannot be loaded, to the client that creates or changes its function, and to the log at the start?"""
+"""What is told of a handler that cannot be loaded, to the client that creates or changes its function,
+and to the log at the start?
+"""
 
 import asyncio
 import logging

@@ -1,8 +1,8 @@
 """Which functions can run at once? Those that are loaded: code unpacked or in place, with the environments that run it.
 
 A function is loaded when it is created or first invoked. After an update, its new code and configuration are another
-`LoadedFunction`; the one before is retired: its invocations go on to their end. Those that were used longest ago are retired
-too if there are too many, or too many environments wait.
+`LoadedFunction`; the one before is retired: its invocations go on to their end.
+Those that were used longest ago are retired too if there are too many, or too many environments wait.
 """
 
 import asyncio
@@ -121,7 +121,9 @@ class LoadedFunctions:
         credentials_of: Callable[[Caller], HandlerCredentials],
         endpoints: Mapping[str, str],
     ) -> None:
-        """`credentials_of`: account and Region → what handlers sign with there; `endpoints`: variables by which handlers reach the server."""
+        """`credentials_of`: account and Region → what handlers sign with there;
+        `endpoints`: variables by which handlers reach the server.
+        """
         self._clock, self._credentials_of, self._endpoints = clock, credentials_of, endpoints
         self._listener: asyncio.Task[Listener] | None = None
         self._guardian: Guardian | None = None
@@ -136,7 +138,8 @@ class LoadedFunctions:
         self._loads: set[asyncio.Task[Any]] = set()
         """All tasks that load, also those of versions that are no longer wanted."""
         self._tried: set[LoadedFunction] = set()
-        """Functions that are neither installed nor retired: it is being found out whether their handlers can be loaded."""
+        """Functions that are neither installed nor retired:
+        it is being found out whether their handlers can be loaded."""
         self._running: Counter[FunctionKey] = Counter()
         self._retired: dict[LoadedFunction, asyncio.Task[None]] = {}
         """Functions that end, each with the task that ends it."""
@@ -297,7 +300,8 @@ class LoadedFunctions:
         return _Invoking(self._running, key)
 
     async def current(self, description: FunctionDescription, read_zip: ReadZip) -> LoadedFunction | None:
-        """What is loaded of this version, after loading it if nothing is; see `load`. None if it was retired or changed meanwhile.
+        """What is loaded of this version, after loading it if nothing is; see `load`.
+        None if it was retired or changed meanwhile.
 
         Whoever gets it must use it before anything else can run.
         """

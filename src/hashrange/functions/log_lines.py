@@ -1,8 +1,9 @@
-"""How do the lines of invocations come into the server's log? In slices, so that much output holds nobody up, and no more than so many a second.
+"""How do the lines of invocations come into the server's log? In slices, so that much output holds nobody up,
+and no more than so many a second.
 
-All functions of a server share the slices: in each turn of the loop, lines are written for a while, of each invocation that
-has some in turn. So few lines are written soon, whatever others print. Whoever adds lines asks before how many there is room
-for; lines that must not be missing need no room.
+All functions of a server share the slices: in each turn of the loop, lines are written for a while, of each invocation
+that has some in turn. So few lines are written soon, whatever others print.
+Whoever adds lines asks before how many there is room for; lines that must not be missing need no room.
 """
 
 import asyncio
@@ -54,7 +55,9 @@ class WaitingLines:
         await self._written.wait()
 
     def write_piece(self, show: Show) -> int | None:
-        """Show the next piece of the first line, and write the line if it was the last one; returns the line's length then."""
+        """Show the next piece of the first line, and write the line if it was the last one;
+        returns the line's length then.
+        """
         line = self.lines[0]
         if not self._pieces:
             self._rest = line.decode(errors="replace")

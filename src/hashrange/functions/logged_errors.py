@@ -1,10 +1,12 @@
-"""Which errors of a function has the log told with their traces? Those since its last success, so that a retry with the same error adds one line.
+"""Which errors of a function has the log told with their traces? Those since its last success,
+so that a retry with the same error adds one line.
 
 Errors are the same if type and trace are; the line has the message.
 """
 
 ERRORS_MAX = 16
-"""Errors of one function that are known at the same time. Beyond, all of them are forgotten, and told with their traces again."""
+"""Errors of one function that are known at the same time. Beyond, all of them are forgotten,
+and told with their traces again."""
 FUNCTIONS_MAX = 1000
 
 

@@ -1,7 +1,9 @@
-"""How is a process recognised that a handler has started? By two marks that it inherits: an entry of its environment, and a resource limit.
+"""How is a process recognised that a handler has started? By two marks that it inherits:
+an entry of its environment, and a resource limit.
 
-A handler may start a program without its own environment (`env -i`). Limits are inherited whatever a program is started with, so the limit that
-Linux no longer uses carries a number. It is lost only if a process changes that very limit. Other systems have the entry alone.
+A handler may start a program without its own environment (`env -i`).
+Limits are inherited whatever a program is started with, so the limit that Linux no longer uses carries a number.
+It is lost only if a process changes that very limit. Other systems have the entry alone.
 """
 
 import contextlib
@@ -19,7 +21,8 @@ _LOCKS = 10
 _DIGITS = 14
 """Hexadecimal digits of a mark that become a number, 56 bits."""
 _SERVER_LIMIT, _ENVIRONMENT_LIMIT = 1 << 60, 1 << 61
-"""Added to the number of a server, which becomes the soft limit, and to that of an environment, which becomes the hard one."""
+"""Added to the number of a server, which becomes the soft limit, and to that of an environment,
+which becomes the hard one."""
 
 
 class Mark(NamedTuple):

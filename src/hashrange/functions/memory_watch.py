@@ -1,7 +1,9 @@
-"""How much memory does an execution environment use, and is it more than its function has? The memory is looked at every 50 ms.
+"""How much memory does an execution environment use, and is it more than its function has?
+The memory is looked at every 50 ms.
 
-A look at a few threads and processes takes 0.1 ms of the event loop. A handler may have thousands of threads, or hundreds of children that share
-memory, so that a look takes up to 0.3 s: it is done on a thread, one after the other for all functions.
+A look at a few threads and processes takes 0.1 ms of the event loop. A handler may have thousands of threads,
+or hundreds of children that share memory, so that a look takes up to 0.3 s: it is done on a thread,
+one after the other for all functions.
 """
 
 import asyncio
@@ -17,7 +19,8 @@ _MB_BYTES = 1024 * 1024
 _LOOK_SECONDS, _PAUSE_SECONDS = 0.05, 0.02
 """Time between two looks at the memory during an invocation, and least time between looks after invocations."""
 _REST_OF_LONG_LOOKS = 4
-"""After a look on the thread, the next one waits for this many times as long as it took: looks take at most a fifth of a core."""
+"""After a look on the thread, the next one waits for this many times as long as it took:
+looks take at most a fifth of a core."""
 
 _LOOKING = WorkThread("hashrange-memory")
 

@@ -80,8 +80,8 @@ def without_latest(arn: str) -> str:
 def read_reference(text: str, caller: Caller, qualifier: str | None = None) -> FunctionReference:
     """What a request names by its member FunctionName and, if it has one, its member Qualifier.
 
-    Raises LambdaError, in this order: the text is no name; it is another Region's, another account's; the name and Qualifier
-    contradict each other.
+    Raises LambdaError, in this order: the text is no name; it is another Region's, another account's;
+    the name and Qualifier contradict each other.
     """
     found = None if len(text) > _TEXT_LENGTH_MAX else _match_arn(text) or _match_part(text)
     if found is None:

@@ -1,7 +1,8 @@
-"""How do handlers reach a server that has a certificate? At a host that the certificate names; one that signs itself must be trusted too.
+"""How do handlers reach a server that has a certificate? At a host that the certificate names;
+one that signs itself must be trusted too.
 
-A certificate that somebody else has signed is not made known to handlers, unless the file ends with who signs itself: alone, it would
-be no reason to trust it, and AWS_CA_BUNDLE would replace all others that an SDK trusts.
+A certificate that somebody else has signed is not made known to handlers, unless the file ends with who signs itself:
+alone, it would be no reason to trust it, and AWS_CA_BUNDLE would replace all others that an SDK trusts.
 """
 
 import contextlib
@@ -23,8 +24,9 @@ class OwnCertificate(NamedTuple):
     """True if whoever trusts the file trusts the certificate."""
 
     def endpoint_for(self, endpoint: str) -> str:
-        """The endpoint with a host that the certificate names. If it names neither the endpoint's host nor, as this is on this
-        machine, another name of it, the certificate's first name is taken: clients must reach the server by that.
+        """The endpoint with a host that the certificate names. If it names neither the endpoint's host nor,
+        as this is on this machine, another name of it, the certificate's first name is taken:
+        clients must reach the server by that.
         """
         parts = urlsplit(endpoint)
         host = parts.hostname or ""
@@ -44,9 +46,12 @@ class OwnCertificate(NamedTuple):
 
 
 def read_certificate(path: str) -> OwnCertificate | None:
-    """The certificate of a file with which the server listens; None if the file cannot be read any more. Blocks shortly."""
+    """The certificate of a file with which the server listens;
+    None if the file cannot be read any more. Blocks shortly.
+    """
     try:
-        decode: Any = ssl._ssl._test_decode_cert  # type: ignore[attr-defined]  # noqa: SLF001 - the library has no other decoder
+        # SLF001: the library has no other decoder
+        decode: Any = ssl._ssl._test_decode_cert  # type: ignore[attr-defined]  # noqa: SLF001
         first: dict[str, Any] = decode(path)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.load_verify_locations(path)

@@ -23,8 +23,8 @@ class EnvironmentPool:
     """The environments of one version of a function.
 
     The environment used last is used first, so that the others become idle. One that has failed is replaced by the next
-    invocation. `clock` is read for idle times (monotonic) and for names and lines of logs (wall time); time-outs go by the
-    event loop's own clock.
+    invocation. `clock` is read for idle times (monotonic) and for names and lines of logs (wall time);
+    time-outs go by the event loop's own clock.
     """
 
     def __init__(
@@ -39,7 +39,9 @@ class EnvironmentPool:
         errors: LoggedErrors | None = None,
         init_seconds_max: float = INIT_SECONDS_MAX,
     ) -> None:
-        """`listener`: started; it and `log_lines` are shared by all pools; `concurrency_max`: may be 0; `errors`: those that are logged already."""
+        """`listener`: started; it and `log_lines` are shared by all pools; `concurrency_max`: may be 0;
+        `errors`: those that are logged already.
+        """
         self._runnable, self._listener, self._clock, self._on_line = runnable, listener, clock, on_line
         self._log_lines = log_lines or LogLines(clock)
         self._errors = errors or LoggedErrors()
@@ -178,7 +180,9 @@ class EnvironmentPool:
                 self.replace(self._runnable)
 
     def replace(self, runnable: Runnable) -> None:
-        """Use other code or another configuration from the next invocation on; invocations that run go on with the old one."""
+        """Use other code or another configuration from the next invocation on;
+        invocations that run go on with the old one.
+        """
         self._runnable = runnable
         self._generation += 1
         self._end_all(self._idle)

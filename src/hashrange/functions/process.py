@@ -1,6 +1,7 @@
 """How is a function's process started, read and ended? In a session of its own, with one pipe for its output.
 
-Standard output and error are one pipe, so that their lines keep their order; the service does not tell them apart either.
+Standard output and error are one pipe, so that their lines keep their order;
+the service does not tell them apart either.
 """
 
 import asyncio
@@ -12,7 +13,8 @@ from hashrange.functions.process_tree import kill_group, kill_marked
 from hashrange.functions.spawning import spawn
 
 _FLOOD_BYTES = 512 * 1024
-"""If a process writes this much within _FLOOD_PAUSE_SECONDS, the rest is read after that time: endless output costs little."""
+"""If a process writes this much within _FLOOD_PAUSE_SECONDS, the rest is read after that time:
+endless output costs little."""
 _FLOOD_PAUSE_SECONDS = 0.005
 _END_SECONDS_MAX = 5.0
 """A killed process ends at once, except while the kernel waits for a device."""

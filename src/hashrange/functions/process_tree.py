@@ -1,7 +1,8 @@
-"""What can be seen of a function's process and its children, and how do all of them end? On Linux, `marks.py` tells which they are.
+"""What can be seen of a function's process and its children, and how do all of them end?
+On Linux, `marks.py` tells which they are.
 
-macOS has no /proc: there the memory in use is not seen, and children that left the process group are not found. Windows has
-neither groups nor /proc: only the process itself is ended.
+macOS has no /proc: there the memory in use is not seen, and children that left the process group are not found. Windows
+has neither groups nor /proc: only the process itself is ended.
 """
 
 import os
@@ -30,8 +31,8 @@ _HAS_GROUPS = hasattr(os, "killpg")
 def data_limit_bytes(memory_mb: int) -> int:
     """The most bytes of private memory that a process may ask for, in use or not.
 
-    Twice the memory size and 256 MB: stacks of threads and the allocator reserve far more than they use, so that boto3 with
-    its threads needs some 150 MB of it at 128 MB. It only has to stop what outruns the looks at the memory in use.
+    Twice the memory size and 256 MB: stacks of threads and the allocator reserve far more than they use, so that boto3
+    with its threads needs some 150 MB of it at 128 MB. It only has to stop what outruns the looks at the memory in use.
     """
     return (2 * memory_mb + 256) * _MB_BYTES
 
@@ -39,8 +40,9 @@ def data_limit_bytes(memory_mb: int) -> int:
 def memory_used_at_once(pid: int, most_bytes: int) -> tuple[int, bool]:
     """Memory in use by a process and its children, without files that are mapped, and True; 0 where it cannot be seen.
 
-    If there are too many threads and children to look at all at once, or if it has to be found out what they share because their
-    sum exceeds `most_bytes`: that of the process itself, at most `most_bytes`, and False. Costs some 40 µs, at most 0.5 ms.
+    If there are too many threads and children to look at all at once, or if it has to be found out what they share
+    because their sum exceeds `most_bytes`: that of the process itself, at most `most_bytes`, and False.
+    Costs some 40 µs, at most 0.5 ms.
     """
     tree = _walk(pid, _READS_AT_ONCE_MAX)
     if tree.is_whole and (tree.used_bytes <= most_bytes or len(tree.pids) == 1):
@@ -51,8 +53,9 @@ def memory_used_at_once(pid: int, most_bytes: int) -> tuple[int, bool]:
 def memory_used_bytes(pid: int, most_bytes: int, mark: Mark) -> int:
     """Memory in use by a process and all that it started, without files that are mapped; 0 where it cannot be seen.
 
-    Pages that several processes share count once if the sum exceeds `most_bytes`. The processes are found by the limit of `mark`, so that it
-    does not matter how many threads they have. Blocks for up to 0.3 s if hundreds share much memory; call it in a thread.
+    Pages that several processes share count once if the sum exceeds `most_bytes`.
+    The processes are found by the limit of `mark`, so that it does not matter how many threads they have. Blocks for up
+    to 0.3 s if hundreds share much memory; call it in a thread.
     """
     if mark.is_limit_of(pid):
         pids = [pid, *islice((one for one in all_pids() if one != pid and mark.is_limit_of(one)), _PROCESSES_MAX - 1)]
@@ -65,7 +68,9 @@ def memory_used_bytes(pid: int, most_bytes: int, mark: Mark) -> int:
 
 
 def _shared_once_bytes(pids: list[int], most_bytes: int) -> int:
-    """The memory in use by these processes, where a page counts as a part for each process that shares it; no more is looked at beyond `most_bytes`."""
+    """The memory in use by these processes, where a page counts as a part for each process that shares it;
+    no more is looked at beyond `most_bytes`.
+    """
     used_bytes = 0
     for one in pids:
         used_bytes += sum(_numbers_in(f"/proc/{one}/smaps_rollup", ("Pss_Anon:", "Pss_Shmem:")).values()) * _KB_BYTES
@@ -136,7 +141,9 @@ def _read_file(path: str, characters_max: int = -1) -> str:
 
 
 def kill_group(pid: int) -> None:
-    """End a process that leads a group, and the group. Not later than when the process's end is reported: pids are reused."""
+    """End a process that leads a group, and the group.
+    Not later than when the process's end is reported: pids are reused.
+    """
     try:
         if _HAS_GROUPS:
             os.killpg(pid, signal.SIGKILL)
@@ -149,9 +156,9 @@ def kill_group(pid: int) -> None:
 def kill_marked(pid: int, mark: Mark) -> None:
     """End what is left of an environment whose first process, `pid`, has ended: processes that have left its group.
 
-    Such processes are found by `mark`, again until there is none, as they may start others. Blocks for some 20 µs per process
-    of the machine; call it in a thread. Also reaps the ended ones, which are the server's children if the server is the first
-    process of a container.
+    Such processes are found by `mark`, again until there is none, as they may start others.
+    Blocks for some 20 µs per process of the machine; call it in a thread.
+    Also reaps the ended ones, which are the server's children if the server is the first process of a container.
     """
     _kill_found(mark, _kill_process)
     if _HAS_GROUPS:
@@ -159,7 +166,9 @@ def kill_marked(pid: int, mark: Mark) -> None:
 
 
 def kill_all_marked(mark: Mark) -> None:
-    """End all processes of a server's environments, and the groups that they are in. As `kill_marked`, but for a server that has ended."""
+    """End all processes of a server's environments, and the groups that they are in.
+    As `kill_marked`, but for a server that has ended.
+    """
     _kill_found(mark, lambda pid: os.killpg(os.getpgid(pid), signal.SIGKILL))
 
 
@@ -194,7 +203,9 @@ def _has_ended(pid: int) -> bool:
 
 
 def _reap(pid: int) -> None:
-    """Wait for ended children, if they are this process's: one, or those of a group whose first process has been waited for."""
+    """Wait for ended children, if they are this process's: one, or those of a group whose first
+    process has been waited for.
+    """
     try:
         while os.waitpid(pid, os.WNOHANG)[0]:
             pass

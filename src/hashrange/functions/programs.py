@@ -1,8 +1,10 @@
-"""Which program runs a function? The Python of the runtime's version on PATH, else the server's own; or Node.js on PATH.
+"""Which program runs a function? The Python of the runtime's version on PATH,
+else the server's own; or Node.js on PATH.
 
 The log says once, at the first use of a runtime, that another version runs its functions.
 
-Code that is used in place runs under the server's own Python if that has the version: its libraries are installed there.
+Code that is used in place runs under the server's own Python if that has the version:
+its libraries are installed there.
 """
 
 import asyncio
@@ -108,10 +110,13 @@ async def _ask_node(path: str) -> int | None:
 async def _ask(program: str, *words: str) -> bytes | None:
     """The output of a program, or None if it fails or takes too long."""
     asked = await asyncio.create_subprocess_exec(
-        program, *words,
-        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+        program,
+        *words,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
         start_new_session=True,
-    )  # fmt: skip
+    )
     try:
         answer, _ = await asyncio.wait_for(asked.communicate(), _PROBE_SECONDS_MAX)
     except TimeoutError:

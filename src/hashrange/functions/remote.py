@@ -1,4 +1,6 @@
-"""How is a function invoked that is a URL? By a POST of its payload, as Lambda's Invoke and the emulator in its images answer it."""
+"""How is a function invoked that is a URL? By a POST of its payload, as Lambda's Invoke and the
+emulator in its images answer it.
+"""
 
 import asyncio
 import base64
@@ -51,8 +53,8 @@ class RemoteFunction:
     async def invoke(self, payload: bytes, request_id: str, client_context: str | None = None) -> Invocation:
         """Run an invocation: what the function returns, or its error.
 
-        A function that does not answer, or answers with another status than 200, fails with Hashrange.Unreachable. Raises
-        ConcurrencyExceeded if as many run as may, or the function answers with status 429.
+        A function that does not answer, or answers with another status than 200, fails with Hashrange.Unreachable.
+        Raises ConcurrencyExceeded if as many run as may, or the function answers with status 429.
         """
         assert len(payload) <= INVOCATION_PAYLOAD_BYTES_MAX
         if self._running >= self.concurrency_max:

@@ -1,6 +1,7 @@
 """How is a folder removed in which a function's code has written what it liked? Without recursion, however deep it is.
 
-The standard library's `rmtree` calls itself for each level and keeps a descriptor open for each, so that a thousand levels end it.
+The standard library's `rmtree` calls itself for each level and keeps a descriptor open for each,
+so that a thousand levels end it.
 """
 
 import contextlib
@@ -14,8 +15,8 @@ from itertools import count
 def remove_tree(folder: str) -> None:
     """Remove a folder with all that is in it, as far as the system lets it. Blocks; call it in a thread.
 
-    Links are removed, and not followed. Each folder inside is moved up to the uppermost one before it is looked at, so that
-    no path becomes long.
+    Links are removed, and not followed. Each folder inside is moved up to the uppermost one before it is looked
+    at, so that no path becomes long.
     """
     if os.path.islink(folder):
         os.unlink(folder)
@@ -31,7 +32,9 @@ def remove_tree(folder: str) -> None:
 
 
 def _empty(one: str, uppermost: str, paths: Iterator[str]) -> list[str]:
-    """Remove the files of a folder, and return the paths of the folders in it, some of which are moved to shorter paths."""
+    """Remove the files of a folder, and return the paths of the folders in it,
+    some of which are moved to shorter paths.
+    """
     found = []
     with contextlib.suppress(OSError):
         os.chmod(one, stat.S_IRWXU)  # else nothing can be removed from a folder that is read-only

@@ -22,7 +22,8 @@ class Runnable(msgspec.Struct, frozen=True, kw_only=True):
     folder: str
     """Absolute path of the unpacked code."""
     watched: str | None = None
-    """Code that is used in place: the folder or file whose changes start new environments; None if code never changes."""
+    """Code that is used in place: the folder or file whose changes start new environments;
+    None if code never changes."""
     timeout_seconds: float = 3.0
     memory_mb: int = 128
     variables: Mapping[str, str] = {}

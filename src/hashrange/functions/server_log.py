@@ -1,7 +1,9 @@
-"""In which form does what functions write stand in the server's log? With the function's name and the request id, and without stamps of its own.
+"""In which form does what functions write stand in the server's log?
+With the function's name and the request id, and without stamps of its own.
 
-The runtimes' own loggers begin a line with its time, the request id and its level. The log's record has all that already, so it
-is left out, except for a level above INFO. Clients that ask for the end of a log (LogType=Tail) get it as it was written.
+The runtimes' own loggers begin a line with its time, the request id and its level.
+The log's record has all that already, so it is left out, except for a level above INFO.
+Clients that ask for the end of a log (LogType=Tail) get it as it was written.
 """
 
 import logging
@@ -12,7 +14,8 @@ from hashrange.terminal import escape_controls
 
 _LOG_BEGINNINGS = ("START RequestId: ", "END RequestId: ", "REPORT RequestId: ")
 _RECORD_WITHIN = re.compile(r"\n(?=\d{4}-\d\d-\d\d )")
-"""The end of a line within an event before one that begins as the log's own records do; a blank before it tells them apart."""
+"""The end of a line within an event before one that begins as the log's own records do;
+a blank before it tells them apart."""
 _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 _match_stamp = re.compile(
     rf"(?:\[(?P<python>[A-Z]+)\]\t{_TIME}\t(?P<id>[\w-]*)\t"
@@ -52,5 +55,7 @@ def without_stamp(request_id: str, line: str) -> str:
 
 
 def shown(piece: str) -> str:
-    """A piece of a line without what commands a terminal. An event of several lines has carriage returns in between, and no-break spaces before lines."""
+    """A piece of a line without what commands a terminal. An event of several lines has carriage returns in between,
+    and no-break spaces before lines.
+    """
     return "\n".join(map(escape_controls, piece.replace("\xa0", " ").split("\r")))

@@ -1,7 +1,9 @@
-"""How does a process start without holding the server up? On Linux by `vfork`, which copies nothing of the server; elsewhere as asyncio does it.
+"""How does a process start without holding the server up? On Linux by `vfork`, which copies nothing of the
+server; elsewhere as asyncio does it.
 
-uvloop forks: a start takes some 70 µs for every MB of memory that the server uses, and no request is answered meanwhile. `Popen` takes
-some 4 ms, however large the server is. The loop does not know of such a process; a descriptor tells its end.
+uvloop forks: a start takes some 70 µs for every MB of memory that the server uses, and no request is answered
+meanwhile. `Popen` takes some 4 ms, however large the server is.
+The loop does not know of such a process; a descriptor tells its end.
 """
 
 import asyncio
@@ -21,19 +23,31 @@ async def spawn(
 ) -> None:
     """Start a process in a session of its own, without input, whose output and errors are one pipe.
 
-    `protocol` gets the calls that asyncio makes; on Linux, nobody has waited for the process before `process_exited`, so its id is
-    not another's yet. Raises OSError if the system refuses. If the caller is cancelled, the process ends.
+    `protocol` gets the calls that asyncio makes; on Linux, nobody has waited for the process before `process_exited`,
+    so its id is not another's yet. Raises OSError if the system refuses. If the caller is cancelled, the process ends.
     """
     if not _has_process_descriptors():
         await asyncio.get_running_loop().subprocess_exec(
-            lambda: protocol, *command, cwd=folder, env=variables, start_new_session=True,
-            stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
-        )  # fmt: skip
+            lambda: protocol,
+            *command,
+            cwd=folder,
+            env=variables,
+            start_new_session=True,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
         return
     process = subprocess.Popen(  # noqa: ASYNC220, S603 - see above; the command is ours
-        command, cwd=folder, env=variables, start_new_session=True, bufsize=0,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+        command,
+        cwd=folder,
+        env=variables,
+        start_new_session=True,
+        bufsize=0,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
     try:
         await _SpawnedTransport(process, protocol).connect()
     except BaseException:

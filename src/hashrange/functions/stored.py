@@ -1,8 +1,9 @@
-"""Which functions are stored? Documents, with all descriptions in memory; a change is one commit, and changes follow one another.
+"""Which functions are stored? Documents, with all descriptions in memory; a change is one commit,
+and changes follow one another.
 
-A change is a function from the old description to the new one, as the plan of an item's write is: it is called when the commit
-is made, so it sees what earlier changes have left, and may refuse. It may be called again if the store's whole content was
-replaced meanwhile.
+A change is a function from the old description to the new one, as the plan of an item's write is:
+it is called when the commit is made, so it sees what earlier changes have left, and may refuse.
+It may be called again if the store's whole content was replaced meanwhile.
 """
 
 import asyncio
@@ -84,7 +85,9 @@ class StoredFunctions:
         return list(self._of(caller).by_name.values())
 
     def zip_of(self, description: FunctionDescription) -> bytes:
-        """The function's zip. Raises LambdaError if another one has been stored since, StorageCorruption if it is missing."""
+        """The function's zip. Raises LambdaError if another one has been stored since,
+        StorageCorruption if it is missing.
+        """
         zipped = self._documents.get(code_document(description))
         if zipped is None:
             self._require_changed(description)

@@ -11,18 +11,36 @@ import msgspec
 from hashrange.limits import FUNCTION_VARIABLES_BYTES_MAX
 from hashrange.messages import functions_api as messages
 
-RESERVED = frozenset({
-    "_HANDLER", "_X_AMZN_TRACE_ID", "AWS_DEFAULT_REGION", "AWS_REGION", "AWS_EXECUTION_ENV", "AWS_LAMBDA_FUNCTION_NAME",
-    "AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "AWS_LAMBDA_FUNCTION_VERSION", "AWS_LAMBDA_INITIALIZATION_TYPE",
-    "AWS_LAMBDA_LOG_GROUP_NAME", "AWS_LAMBDA_LOG_STREAM_NAME", "AWS_ACCESS_KEY", "AWS_ACCESS_KEY_ID",
-    "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_LAMBDA_RUNTIME_API", "LAMBDA_TASK_ROOT", "LAMBDA_RUNTIME_DIR",
-})  # fmt: skip
+RESERVED = frozenset(
+    {
+        "_HANDLER",
+        "_X_AMZN_TRACE_ID",
+        "AWS_DEFAULT_REGION",
+        "AWS_REGION",
+        "AWS_EXECUTION_ENV",
+        "AWS_LAMBDA_FUNCTION_NAME",
+        "AWS_LAMBDA_FUNCTION_MEMORY_SIZE",
+        "AWS_LAMBDA_FUNCTION_VERSION",
+        "AWS_LAMBDA_INITIALIZATION_TYPE",
+        "AWS_LAMBDA_LOG_GROUP_NAME",
+        "AWS_LAMBDA_LOG_STREAM_NAME",
+        "AWS_ACCESS_KEY",
+        "AWS_ACCESS_KEY_ID",
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_SESSION_TOKEN",
+        "AWS_LAMBDA_RUNTIME_API",
+        "LAMBDA_TASK_ROOT",
+        "LAMBDA_RUNTIME_DIR",
+    }
+)
 """Names that Lambda sets itself."""
 _is_name = re.compile(messages.VARIABLE_NAME_PATTERN, re.ASCII).fullmatch
 
 
 def find_variables_fault(variables: Mapping[str, str]) -> str | None:
-    """What is wrong with a function's environment variables, in Lambda's words where they are known; None if nothing is."""
+    """What is wrong with a function's environment variables, in Lambda's words where they are known;
+    None if nothing is.
+    """
     reserved = [name for name in variables if name in RESERVED]
     if reserved:
         return messages.reserved_variables(reserved)

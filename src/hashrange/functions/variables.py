@@ -1,6 +1,8 @@
-"""Which environment variables does a function's process have? The function's own, Lambda's, and a short list of the server's.
+"""Which environment variables does a function's process have?
+The function's own, Lambda's, and a short list of the server's.
 
-Source: Lambda's developer guide, *Using Lambda environment variables*: reserved variables cannot be overridden, others can.
+Source: Lambda's developer guide, *Using Lambda environment variables*:
+reserved variables cannot be overridden, others can.
 """
 
 import os
@@ -18,11 +20,14 @@ PASSED_ON = (
 SERVED_HERE = ("DYNAMODB", "DYNAMODB_STREAMS", "LAMBDA")
 """Services that handlers' SDKs find at this server, as they stand in names of environment variables."""
 RUNTIME = "_HASHRANGE_RUNTIME"
-"""Port, secret and most bytes of data, for the program of the runtime, which removes it before the handler is loaded."""
+"""Port, secret and most bytes of data, for the program of the runtime,
+which removes it before the handler is loaded."""
 
 
 def variables_of_server(endpoint: str, certificate_path: str | None) -> dict[str, str]:
-    """The variables by which SDKs find this server at its endpoint, and trust its certificate. Reads the certificate's file."""
+    """The variables by which SDKs find this server at its endpoint, and trust its certificate.
+    Reads the certificate's file.
+    """
     certificate = None if certificate_path is None else read_certificate(certificate_path)
     trusted: dict[str, str] = {}
     if certificate is not None and certificate_path is not None:
@@ -37,7 +42,8 @@ def make_variables(runnable: Runnable, log_stream: str, mark: str, runtime: str)
     variables = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     variables |= {"TZ": ":UTC", "LANG": variables.get("LANG", "en_US.UTF-8"), "PYTHONIOENCODING": "utf-8"}
     if runnable.watched is not None:
-        # Python takes a compiled module for current if the file's size and second are the same, so a change may be missed.
+        # Python takes a compiled module for current if the file's size and second are the same,
+        # so a change may be missed.
         variables["PYTHONDONTWRITEBYTECODE"] = "1"
     variables |= runnable.endpoints
     variables |= runnable.variables

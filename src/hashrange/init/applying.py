@@ -1,4 +1,5 @@
-"""How is an init folder applied to a store? File by file, request by request and line by line, through the operations of the API.
+"""How is an init folder applied to a store? File by file, request by request and line by line,
+through the operations of the API.
 
 A table that exists with the same definition is left as it is, and so is time to live that is on already. Items are put,
 and replace those with the same keys. The caller lets this work on a copy of its store, so that a fault leaves no trace.
@@ -40,7 +41,8 @@ TOLD_CHARACTERS_MAX = 1000
 """Length of the part of a service's message that is told; some messages repeat what a request holds."""
 
 LINES_TOGETHER = 5_000
-"""Lines that are passed over in one go, if they are empty: a few milliseconds. A small compressed file may have millions."""
+"""Lines that are passed over in one go, if they are empty: a few milliseconds.
+A small compressed file may have millions."""
 
 InGo = Callable[[Coroutine[Any, Any, None]], Awaitable[None]]
 """Runs a piece of the work; other work may have its turn before and behind it."""
@@ -117,8 +119,9 @@ class FolderApplication:
         if table is None:
             raise InitError(
                 file.path,
-                f"there is no table {file.stem} in {scope.region}.{did_you_mean(file.stem, scope.tables)} Files are applied in the order of their names, capitals first. Name"
-                " this one like the table whose items it holds, so that it comes behind the one that creates the table.",
+                f"there is no table {file.stem} in {scope.region}.{did_you_mean(file.stem, scope.tables)} Files are"
+                " applied in the order of their names, capitals first. Name this one like the table whose items it"
+                " holds, so that it comes behind the one that creates the table.",
             )
         self._progress.begin(file)
         is_more = True
@@ -143,7 +146,9 @@ class FolderApplication:
 
 
 def _together(items: Iterator[tuple[int, bytes]]) -> tuple[list[tuple[int, bytes]], bool]:
-    """The next items, without lines of blanks, and whether there may be more: at most ITEMS_TOGETHER, and none behind the one with which they have TOGETHER_BYTES."""
+    """The next items, without lines of blanks, and whether there may be more: at most ITEMS_TOGETHER, and none behind
+    the one with which they have TOGETHER_BYTES.
+    """
     found: list[tuple[int, bytes]] = []
     size_bytes = 0
     for passed, (number, line) in enumerate(items, 1):
@@ -156,7 +161,9 @@ def _together(items: Iterator[tuple[int, bytes]]) -> tuple[list[tuple[int, bytes
 
 
 async def _is_done(scope: Scope, operation: Operation, body: bytes) -> bool:
-    """True if the table exists as the request asks, or has its time to live. Raises UnusableInput if it exists otherwise, and ApiError."""
+    """True if the table exists as the request asks, or has its time to live.
+    Raises UnusableInput if it exists otherwise, and ApiError.
+    """
     try:
         request: Any = msgspec.json.decode(body, type=operation.request)
         name = getattr(request, "TableName", None)
@@ -171,8 +178,8 @@ async def _is_done(scope: Scope, operation: Operation, body: bytes) -> bool:
         differing = differing_members(table, wanted)
         if differing:
             raise UnusableInput(
-                f"the table {table.name} exists already, with another {', '.join(differing)}. Change or delete the table, or let the"
-                " file describe it as it is."
+                f"the table {table.name} exists already, with another {', '.join(differing)}."
+                " Change or delete the table, or let the file describe it as it is."
             )
         return True
     if operation.name == "UpdateTimeToLive":

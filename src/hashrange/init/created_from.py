@@ -1,4 +1,5 @@
-"""Which CreateTable request makes the table that a reply of DescribeTable describes? The description without what cannot be asked for.
+"""Which CreateTable request makes the table that a reply of DescribeTable describes?
+The description without what cannot be asked for.
 
 Left out are states, times, counts, ARNs, replicas, encryption with keys of the account, and warm throughput.
 """
@@ -20,7 +21,9 @@ ON_DEMAND = "PAY_PER_REQUEST"
 
 
 def creation_of(description: bytes) -> bytes:
-    """The body of a CreateTable request, from a JSON object with the members of a TableDescription, which is well-formed JSON."""
+    """The body of a CreateTable request, from a JSON object with the members of a TableDescription,
+    which is well-formed JSON.
+    """
     table: dict[str, Any] = msgspec.json.decode(description)
     request = _copied(table, COPIED)
     billing = _member(table, "BillingModeSummary", "BillingMode") or "PROVISIONED"

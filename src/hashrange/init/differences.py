@@ -1,4 +1,5 @@
-"""Is a table that exists the one that a CreateTable request asks for? Compares what requests define, and names the members that differ.
+"""Is a table that exists the one that a CreateTable request asks for?
+Compares what requests define, and names the members that differ.
 
 Not compared: tags, the resource policy and warm throughput, and all that is not defined by a request.
 """

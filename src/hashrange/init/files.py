@@ -1,4 +1,5 @@
-"""Which files does an init folder hold, in which order, and what is in them? Lists them by name, and reads bodies, lines and hashes.
+"""Which files does an init folder hold, in which order, and what is in them?
+Lists them by name, and reads bodies, lines and hashes.
 
     DIR/10-tables.json            one request, or a list of requests; or what a scan has printed
     DIR/20-Users.jsonl            one item in each line: also .ndjson, .jsonl.gz, .ndjson.gz and .json.gz
@@ -41,7 +42,9 @@ FileKind = Literal["requests", "lines"]
 
 
 class InitError(SettingUnusable):
-    """The init folder cannot be applied, and nothing of it was. The message names the file, the place in it, the reason and the remedy."""
+    """The init folder cannot be applied, and nothing of it was.
+    The message names the file, the place in it, the reason and the remedy.
+    """
 
     def __init__(
         self, path: str, reason: str, remedy: str = "Nothing of the folder was applied; mend the file and try again."
@@ -68,7 +71,8 @@ class InitFile(NamedTuple):
 
 
 def list_init_files(folder: str) -> list[InitFile]:
-    """The files of the folder, in order of names. Names with a dot in front are left out; other endings too, with a warning.
+    """The files of the folder, in order of names. Names with a dot in front are left out;
+    other endings too, with a warning.
 
     Raises SettingUnusable for a folder that cannot be read, and for one in it that is neither a Region nor an account.
     """
@@ -87,7 +91,8 @@ def _files_in(folder: str, prefix: str, account: str | None, region: str | None)
         path = os.path.join(folder, name)
         if not _is_text(name):
             raise SettingUnusable(
-                f"the init folder {folder} has a file {name!r}, whose name is not UTF-8. Rename it; nothing was applied."
+                f"the init folder {folder} has a file {name!r}, whose name is not UTF-8. Rename it;"
+                " nothing was applied."
             )
         if name.startswith("."):  # such as the folders of a Kubernetes volume
             continue
@@ -98,8 +103,9 @@ def _files_in(folder: str, prefix: str, account: str | None, region: str | None)
                 yield from _files_in(path, f"{prefix}{name}/", name, None)
             else:
                 raise SettingUnusable(
-                    f"the init folder {folder} has a folder {name}, whose name is neither a Region, such as eu-west-1, nor the 12"
-                    " digits of an account, in which there may be Regions. Rename or remove it; nothing was applied."
+                    f"the init folder {folder} has a folder {name}, whose name is neither a Region, such as"
+                    " eu-west-1, nor the 12 digits of an account, in which there may be Regions."
+                    " Rename or remove it; nothing was applied."
                 )
             continue
         kind = _kind_of(name)
@@ -127,7 +133,9 @@ def _kind_of(name: str) -> FileKind | None:
 
 
 async def hash_of(file: InitFile) -> str:
-    """SHA-256 of a file's bytes, in hexadecimal; takes about a second for 1 GB, in which other work has its turns. Raises InitError."""
+    """SHA-256 of a file's bytes, in hexadecimal; takes about a second for 1 GB, in which other work
+    has its turns. Raises InitError.
+    """
     digest = hashlib.sha256()
     for piece in _pieces(file):
         digest.update(piece)
@@ -145,7 +153,9 @@ def _pieces(file: InitFile) -> Iterator[bytes]:
 
 
 def read_body(file: InitFile) -> bytes:
-    """The content of a file that is read as a whole, without a byte order mark; at most as long as a request. Raises InitError."""
+    """The content of a file that is read as a whole, without a byte order mark;
+    at most as long as a request. Raises InitError.
+    """
     try:
         with open(file.path, "rb") as opened:
             body = opened.read(BODY_BYTES_MAX + 1)
@@ -173,7 +183,9 @@ def read_lines(file: InitFile) -> Iterator[tuple[int, bytes]]:
 
 
 def _beginning(file: InitFile, text: bytes) -> bytes:
-    """The first bytes of a file without a byte order mark. Raises InitError if they are UTF-16, as some shells of Windows write."""
+    """The first bytes of a file without a byte order mark. Raises InitError if they are UTF-16,
+    as some shells of Windows write.
+    """
     if text.startswith(UTF_16_MARKS):
         raise InitError(file.path, "it is UTF-16; save it as UTF-8.")
     return text.removeprefix(BYTE_ORDER_MARK)

@@ -1,4 +1,5 @@
-"""Which item does a line of a file, or a member of what a scan has printed, hold? Three forms, told apart by the table's partition key, whose value is text, a number or bytes.
+"""Which item does a line of a file, or a member of what a scan has printed, hold?
+Three forms, told apart by the table's partition key, whose value is text, a number or bytes.
 
     {"Item": {"id": {"S": "ada"}, "born": {"N": "1815"}}}     a line of an export to S3
     {"id": {"S": "ada"}, "born": {"N": "1815"}}               DynamoDB JSON

@@ -1,4 +1,5 @@
-"""Which files of the init folder has a store taken in? Each has a document with the hash of the content that was applied.
+"""Which files of the init folder has a store taken in?
+Each has a document with the hash of the content that was applied.
 
     init/{name of the file below the folder} → {"sha256": "…"}
 
@@ -23,7 +24,8 @@ class AppliedMark(msgspec.Struct, frozen=True):
 
 
 async def unapplied_files(files: Sequence[InitFile], documents: Documents) -> list[InitFile]:
-    """The files that are new or have changed since they were applied to this store, in their order. Raises InitError, StorageError.
+    """The files that are new or have changed since they were applied to this store, in their order.
+    Raises InitError, StorageError.
 
     Reads every file as a whole.
     """

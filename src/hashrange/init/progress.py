@@ -1,4 +1,6 @@
-"""How far is a long application of an init folder? A line of the log every few seconds, and none for what takes less."""
+"""How far is a long application of an init folder? A line of the log every few seconds,
+and none for what takes less.
+"""
 
 import logging
 

@@ -1,11 +1,13 @@
-"""Which requests does a file of the init folder hold? The forms in which the AWS CLI takes and prints them → operation and body.
+"""Which requests does a file of the init folder hold?
+The forms in which the AWS CLI takes and prints them → operation and body.
 
 - CreateTable, as `aws dynamodb create-table --cli-input-json` takes it
 - what `aws dynamodb describe-table` prints (`created_from.py`)
 - UpdateTimeToLive and PutItem, as their `--cli-input-json` take them
 - BatchWriteItem, as `--cli-input-json` or `--request-items` take it
 
-or a list of these. The items that a scan prints are no requests (`items.py`). A member that the operation does not have is refused, because a misspelled one would have no effect.
+or a list of these. The items that a scan prints are no requests (`items.py`). A member that the operation does not have
+is refused, because a misspelled one would have no effect.
 """
 
 import contextlib
@@ -22,8 +24,8 @@ from hashrange.written.values import place_of_json_fault
 
 BATCH = "BatchWriteItem"
 FORMS = (
-    "It must be a request of CreateTable, UpdateTimeToLive, PutItem or BatchWriteItem, or what `aws dynamodb describe-table`"
-    " prints, or a list of these. Items belong into a .jsonl file, one in each line."
+    "It must be a request of CreateTable, UpdateTimeToLive, PutItem or BatchWriteItem, or what `aws dynamodb"
+    " describe-table` prints, or a list of these. Items belong into a .jsonl file, one in each line."
 )
 CHARACTERISTIC = {
     "RequestItems": BATCH,
@@ -67,7 +69,9 @@ class _Batch(msgspec.Struct):
 
 
 def is_batch(body: bytes) -> bool:
-    """True for writes as `--request-items` takes them: each member is a table, which may be called like any member of a request."""
+    """True for writes as `--request-items` takes them: each member is a table,
+    which may be called like any member of a request.
+    """
     try:
         tables = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

@@ -1,4 +1,6 @@
-"""How is one request of the init folder carried out? As one that came over the API: by the same operation, with the same checks and errors."""
+"""How is one request of the init folder carried out? As one that came over the API:
+by the same operation, with the same checks and errors.
+"""
 
 from typing import Any
 
@@ -15,8 +17,8 @@ ATTEMPTS_MAX = 6
 async def carry_out(scope: Scope, operation: Operation, body: bytes) -> None:
     """Run the operation on a request whose members are the JSON `body`; returns once it has taken place.
 
-    Raises the ApiError that a client would get, and StorageError. A request of BatchWriteItem whose items could not all be
-    written is sent again, as a client would, and so is any that meets a busy store.
+    Raises the ApiError that a client would get, and StorageError. A request of BatchWriteItem whose items could not all
+    be written is sent again, as a client would, and so is any that meets a busy store.
     """
     for attempt in range(1, ATTEMPTS_MAX + 1):
         try:

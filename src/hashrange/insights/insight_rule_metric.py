@@ -18,7 +18,9 @@ def read_insight_rule(
     end_seconds: float,
     period_seconds: int,
 ) -> Mapping[int, float]:
-    """Values by the begin of their period, in seconds since 1970. Raises MathError if there is no such rule or metric."""
+    """Values by the begin of their period, in seconds since 1970.
+    Raises MathError if there is no such rule or metric.
+    """
     rule = next((one for one in insights.rules(caller) if one.name == rule_name), None)
     if rule is None or metric not in METRICS:
         raise MathError(f"there is no insight rule {rule_name} with a metric {metric}")

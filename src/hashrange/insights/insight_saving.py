@@ -1,4 +1,6 @@
-"""When is kept what insight rules have counted? By the job `InsightSaving`: every quarter of an hour of service time, as long as something is counted."""
+"""When is kept what insight rules have counted? By the job `InsightSaving`: every quarter of an hour of service
+time, as long as something is counted.
+"""
 
 from hashrange.insights.insights import Insights
 from hashrange.jobs.job import AT_ONCE
@@ -8,7 +10,9 @@ SAVE_SECONDS = 900.0
 
 
 class InsightSaving:
-    """Saves counts, and removes those of what is not watched any more. Rests while nothing is counted; `Insights.wake` wakes it."""
+    """Saves counts, and removes those of what is not watched any more.
+    Rests while nothing is counted; `Insights.wake` wakes it.
+    """
 
     name = "insight-saving"
     waits_for_service_time = True
@@ -19,7 +23,9 @@ class InsightSaving:
         """Service time of the next save; None if nothing is to be saved."""
 
     async def run_slice(self) -> float | None:
-        """Save one rule if it is time to; returns the seconds of service time until then, None if nothing is counted. Raises StorageError."""
+        """Save one rule if it is time to; returns the seconds of service time until then,
+        None if nothing is counted. Raises StorageError.
+        """
         insights = self._insights
         now_seconds = insights.now_seconds()
         if insights.has_leftovers:

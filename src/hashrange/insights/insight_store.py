@@ -1,7 +1,8 @@
-"""Who consumes a watched table's units? A store in front of the real one counts the keys of requests. It is in place only while something is watched.
+"""Who consumes a watched table's units? A store in front of the real one counts the keys of requests.
+It is in place only while something is watched.
 
-Statements of PartiQL are not counted, as in the service. A local index uses its table's units, at the same partition key.
-Source: global-tables-backup.md 8.
+Statements of PartiQL are not counted, as in the service. A local index uses its table's units, at the same partition
+key. Source: global-tables-backup.md 8.
 """
 
 from collections.abc import Callable, Coroutine, Iterator, Sequence
@@ -184,7 +185,9 @@ class InsightStore(WrappedStore):
                 source.count_units(key, WRITE_WEIGHT * units, self._now_seconds())
 
     def _count_change(self, change: Change, units: float) -> None:
-        """Count the units of a change at its table, together with those of local indexes, and at the global indexes that it has changed."""
+        """Count the units of a change at its table, together with those of local indexes,
+        and at the global indexes that it has changed.
+        """
         now_seconds = self._now_seconds()
         for write in change.entries:
             index = write.source.index

@@ -1,4 +1,6 @@
-"""Which sources are watched, and what has been counted of each? `Insights` follows the documents of watches, and has the counts of every rule."""
+"""Which sources are watched, and what has been counted of each? `Insights` follows the documents of watches,
+and has the counts of every rule.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -67,7 +69,9 @@ class Insights:
     # --- what is watched -------------------------------------------------------------------------
 
     def look(self) -> None:
-        """Find what is watched anew: after a change of what is watched, or of the store's content. Raises StorageError."""
+        """Find what is watched anew: after a change of what is watched, or of the store's content.
+        Raises StorageError.
+        """
         if self._generation != self._documents.generation:
             self._generation = self._documents.generation
             self._counts.clear()
@@ -126,7 +130,9 @@ class Insights:
     # --- counting --------------------------------------------------------------------------------
 
     def throttled(self, event: ThrottleEvent, operation: str | None) -> None:
-        """Count a throttled part of a request of this operation, except a write that an index has throttled, and pages of a Scan."""
+        """Count a throttled part of a request of this operation, except a write that an index has
+        throttled, and pages of a Scan.
+        """
         if event.key is None or operation == "Scan" or operation in UNCOUNTED_OPERATIONS:
             return
         if event.is_write and event.index_name is not None:

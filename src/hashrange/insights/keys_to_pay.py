@@ -1,4 +1,5 @@
-"""Which keys pay for a page, and for the replay of a transaction? Their units are known only when the request has ended; until then, its keys are noted.
+"""Which keys pay for a page, and for the replay of a transaction? Their units are known only when the request has
+ended; until then, its keys are noted.
 
 A Query pays for one partition key. The items of a page share its units in proportion to their sizes.
 """
@@ -12,7 +13,8 @@ from hashrange.operations.insights.rule_names import InsightRuleKind
 from hashrange.operations.meter import Meter, PageUsage, TransactedReadUsage, Usage
 
 NOTED_MAX = 1_000
-"""Most requests whose keys are noted. A request that fails, or whose client leaves, may never end; the oldest is forgotten."""
+"""Most requests whose keys are noted. A request that fails, or whose client leaves,
+may never end; the oldest is forgotten."""
 
 
 class _Noted:
@@ -46,7 +48,9 @@ class KeysToPay:
         return noted
 
     def note_rows(self, meter: Meter, source: WatchedKeys, partition: bytes | None, rows: Sequence[Row]) -> None:
-        """Note rows of a request's page. `partition`: name of the partition key that all rows have; None: they may differ."""
+        """Note rows of a request's page. `partition`: name of the partition key that all rows have;
+        None: they may differ.
+        """
         noted = self._note_of(meter)
         noted.source, noted.partition = source, partition
         if partition is not None and not source.has_item_units:
@@ -84,7 +88,9 @@ def _add(sizes_bytes: dict[bytes, int], name: bytes, size_bytes: int) -> None:
 
 
 def _count_page(noted: _Noted, source: WatchedKeys, usage: Usage, now_seconds: float) -> None:
-    """Count the units of a page at its keys. Items that are fetched for a local index are counted where they are read."""
+    """Count the units of a page at its keys.
+    Items that are fetched for a local index are counted where they are read.
+    """
     units = sum(units for _, units in usage.index_units) if usage.index_units else usage.table_units
     if noted.partition is not None:
         source.count_named_units("PKC", noted.partition, units, now_seconds)

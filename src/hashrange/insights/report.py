@@ -1,4 +1,5 @@
-"""What does a rule report of a stretch of time? The greatest contributors with their values in each period, and numbers over all contributors.
+"""What does a rule report of a stretch of time? The greatest contributors with their values in each period,
+and numbers over all contributors.
 
 A report of a day may take a second, and gives way meanwhile.
 """
@@ -41,7 +42,9 @@ class RuleReport:
         return self.periods.setdefault(self._begin_seconds + place * self._period_seconds, Merged())
 
     def top(self, most: int, *, by_maximum: bool) -> Sequence[Contributor]:
-        """The contributors with the greatest sums, or with the greatest value in one period; greatest first. May give way."""
+        """The contributors with the greatest sums, or with the greatest value in one period;
+        greatest first. May give way.
+        """
         if not by_maximum:
             return self.whole.top(most)
         greatest: dict[bytes, float] = {}
@@ -63,7 +66,9 @@ def _spend_on(summary: Summary) -> None:
 
 
 def metrics_of(period: Merged) -> Mapping[str, float]:
-    """Numbers over the contributors of a period. For rules of DynamoDB, only MaxContributorValue and Maximum mean something."""
+    """Numbers over the contributors of a period.
+    For rules of DynamoDB, only MaxContributorValue and Maximum mean something.
+    """
     counts = period.counts.values()
     unique = float(period.unique_keys)
     return {

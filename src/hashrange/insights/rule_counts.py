@@ -1,9 +1,12 @@
-"""What has one rule counted, and when? Summaries of the minutes of the last day, and of the hours of the last 15 days, as documents of the store.
+"""What has one rule counted, and when? Summaries of the minutes of the last day, and of the hours of the last
+15 days, as documents of the store.
 
-    insight-counts/{source id}/{when it began to be watched, ms}/{kind of rule}/{hour since 1970} → minutes of that hour, or one summary of it
+    insight-counts/{source id}/{when it began to be watched, ms}/{kind of rule}/{hour since 1970} → minutes
+      of that hour, or one summary of it
 
-What has been counted since the last save is in memory only: a crash loses it, at most the last quarter of an hour. A stop and a snapshot save
-first. Going by service time, minutes may be counted again when it is set back; counts of the same minute are put together.
+What has been counted since the last save is in memory only: a crash loses it, at most the last quarter of an hour.
+A stop and a snapshot save first. Going by service time, minutes may be counted again when it is set back;
+counts of the same minute are put together.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,7 +25,8 @@ HOURS_KEPT = 15 * 24
 KEYS_KEPT = 50
 """Most keys of a minute, or an hour, that has passed: twice as many as a report shows."""
 KEYS_KEPT_BYTES = 16_384
-"""Most bytes of these keys; the greatest one is kept in any case. So a rule has at most 35 MB, and 4 MB if keys have 24 bytes."""
+"""Most bytes of these keys; the greatest one is kept in any case.
+So a rule has at most 35 MB, and 4 MB if keys have 24 bytes."""
 ROLLED_UP_HOURS = 4
 """Hours that one save puts together at most: about 10 ms."""
 
@@ -67,7 +71,9 @@ class RuleCounts:
         return bool(self._unsaved) or self._sketch.total > 0
 
     def between(self, begin_seconds: float, end_seconds: float, now_seconds: float) -> Iterator[tuple[float, Summary]]:
-        """Begin of each minute or hour in [begin, end) with something counted, in order of time. Raises StorageError."""
+        """Begin of each minute or hour in [begin, end) with something counted,
+        in order of time. Raises StorageError.
+        """
         now_hour = int(now_seconds // HOUR_SECONDS)
         first = max(int(begin_seconds // HOUR_SECONDS), now_hour - HOURS_KEPT + 1)
         last = min(int(end_seconds // HOUR_SECONDS), max(now_hour, *self._unsaved, self._minute // HOUR_MINUTES))
@@ -87,7 +93,9 @@ class RuleCounts:
         return [] if document is None else _decode(document)
 
     async def save(self, now_seconds: float, generation: int) -> None:
-        """Keep all that has been counted, and roll up old minutes. Does nothing if the content was replaced. Raises StorageError."""
+        """Keep all that has been counted, and roll up old minutes.
+        Does nothing if the content was replaced. Raises StorageError.
+        """
         self._end_minute()
         self._minute = -1
         taken, self._unsaved = self._unsaved, {}

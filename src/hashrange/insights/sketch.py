@@ -1,4 +1,5 @@
-"""Who contributes most, in bounded memory? A sketch that counts at most 512 keys, with an error that it states (Space-Saving).
+"""Who contributes most, in bounded memory? A sketch that counts at most 512 keys,
+with an error that it states (Space-Saving).
 
 Source: Metwally, Agrawal, El Abbadi, *Efficient computation of frequent and top-k elements in data streams* (2005).
 """
@@ -28,7 +29,8 @@ class Sketch:
         self.floor = 0.0
 
     def add(self, key: bytes, count: float) -> None:
-        """Count a key. 0.2 µs, 1 µs for a new key in a full sketch, and half a millisecond once in COUNTED_KEYS new keys.
+        """Count a key. 0.2 µs, 1 µs for a new key in a full sketch, and half a millisecond
+        once in COUNTED_KEYS new keys.
 
         A negative count takes back one that came right before it: it does nothing if the key is not counted any more.
         """

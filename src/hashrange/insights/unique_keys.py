@@ -1,6 +1,7 @@
 """How many different keys were there? `UniqueKeys` estimates it in 512 bytes (HyperLogLog): the usual error is 4.6 %.
 
-Source: Flajolet, Fusy, Gandouet, Meunier, *HyperLogLog: the analysis of a near-optimal cardinality estimation algorithm* (2007).
+Source: Flajolet, Fusy, Gandouet, Meunier, *HyperLogLog: the analysis of a near-optimal cardinality
+estimation algorithm* (2007).
 """
 
 import math

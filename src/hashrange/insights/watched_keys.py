@@ -1,4 +1,6 @@
-"""What is counted of a table or global index that is watched? Its keys, each as the part of the stored key that names them (docs/formats/keys.md)."""
+"""What is counted of a table or global index that is watched? Its keys, each as the part of the stored key that
+names them (docs/formats/keys.md).
+"""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,6 @@
-"""Is a text base64 that the service accepts? Groups of four characters, padded, unused bits zero: the canonical text of its bytes."""
+"""Is a text base64 that the service accepts? Groups of four characters, padded, unused bits zero:
+the canonical text of its bytes.
+"""
 
 from binascii import a2b_base64, b2a_base64
 from typing import Any

@@ -1,4 +1,5 @@
-"""What are the canonical bytes of a value? JSON without blanks, with the names of every map sorted: equal values, equal bytes.
+"""What are the canonical bytes of a value? JSON without blanks, with the names of every map sorted:
+equal values, equal bytes.
 
 The only encoder of stored rows, of requests whose digest an idempotency token contains, of key maps that are compared
 without their table, and of PartiQL's NextTokens. msgspec can sort names, but for some orders of names its time grows
@@ -20,7 +21,8 @@ SURELY_QUICK_BYTES = 4_096
 FEW_VALUES = 4_096
 """Of a larger value, one call that sorts encodes at most this many values, counted at all levels, in at most 1 ms."""
 SORTED_NAMES_MAX = 512
-"""At most this many names of a map or elements of a list go to one call of msgspec's encoder, which takes up to 1 ms."""
+"""At most this many names of a map or elements of a list go to one call of msgspec's encoder,
+which takes up to 1 ms."""
 _SOME = 512
 """Members of one list or map that are encoded in one call if they hold at most FEW_VALUES values."""
 _ONLY_MAPS = {dict}
@@ -56,7 +58,9 @@ def _encode_large(value: Any) -> bytes:
 
 
 def _has_few_values(values: Collection[Any]) -> bool:
-    """True if `values`, with all that is nested in them, are at most FEW_VALUES, and no map or list is longer than SORTED_NAMES_MAX."""
+    """True if `values`, with all that is nested in them, are at most FEW_VALUES, and no map or list
+    is longer than SORTED_NAMES_MAX.
+    """
     count = 0
     while True:
         count += len(values)

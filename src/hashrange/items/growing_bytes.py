@@ -1,7 +1,8 @@
-"""How are many bytes put together from pieces? In a buffer that grows where it is, and in the end becomes the bytes without a copy.
+"""How are many bytes put together from pieces? In a buffer that grows where it is,
+and in the end becomes the bytes without a copy.
 
-`b"".join(pieces)` and `bytes(bytearray)` copy everything in one call: 50 MB take 10 ms on a quiet machine and 40 to 110 ms on
-a busy one, while nothing else runs.
+`b"".join(pieces)` and `bytes(bytearray)` copy everything in one call: 50 MB take 10 ms on a quiet machine and 40 to
+110 ms on a busy one, while nothing else runs.
 """
 
 from io import BytesIO

@@ -1,4 +1,6 @@
-"""Which scalars is a key made of? The reverse of `keys.py`, for those who know the types of the key's attributes (docs/formats/keys.md)."""
+"""Which scalars is a key made of? The reverse of `keys.py`, for those who know the types of the key's
+attributes (docs/formats/keys.md).
+"""
 
 from base64 import b64encode
 from collections.abc import Sequence
@@ -10,7 +12,9 @@ _ESCAPED_ZERO, _END = b"\x00\xff", b"\x00\x01"
 
 
 def key_scalars(key: bytes, partition_types: Sequence[str], sort_types: Sequence[str]) -> list[str]:
-    """The scalars of a key, or of a key that begins with these attributes, as the API writes them: numbers as text, binaries in Base64."""
+    """The scalars of a key, or of a key that begins with these attributes, as the API writes them:
+    numbers as text, binaries in Base64.
+    """
     begin = _HASH_BYTES + _LENGTH_BYTES
     end = begin + int.from_bytes(key[_HASH_BYTES:begin], "big")
     if len(partition_types) == 1:

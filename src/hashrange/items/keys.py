@@ -1,6 +1,8 @@
-"""How do keys become bytes that sort as DynamoDB sorts? Partition keys by hash, sort keys by value (docs/formats/keys.md).
+"""How do keys become bytes that sort as DynamoDB sorts?
+Partition keys by hash, sort keys by value (docs/formats/keys.md).
 
-    partition    8 bytes hash ‖ 2 bytes length ‖ encoded scalar     hash = first 8 bytes of MD5("Outliers" ‖ encoded scalar)
+    partition    8 bytes hash ‖ 2 bytes length ‖ encoded scalar     hash = first 8 bytes of
+                                                                    MD5("Outliers" ‖ encoded scalar)
     component    the encoded scalar, for S and B with zeros escaped and an end mark; one for each sort key attribute
 
 An encoded scalar is UTF-8 for S, the bytes for B, `numbers.encode_number` for N. If an index has several partition key

@@ -1,4 +1,5 @@
-"""How is the JSON of a large item decoded without blocking other requests? In pieces of 32 to 64 KB, cut between members.
+"""How is the JSON of a large item decoded without blocking other requests?
+In pieces of 32 to 64 KB, cut between members.
 
 One msgspec call decodes a whole value: up to 0.1 s for an item of 400 KB that consists of small values. So a long map
 or list is cut between two members. The cut is a guess: the text before it is decoded as a complete map or list, which

@@ -1,4 +1,5 @@
-"""What is a DynamoDB number? Decimal text of at most 38 significant digits, of magnitude 1E-130 to 9.99…E+125, or zero; also sizes, exact sums, and bytes that sort.
+"""What is a DynamoDB number? Decimal text of at most 38 significant digits, of magnitude 1E-130 to 9.99…E+125, or zero;
+also sizes, exact sums, and bytes that sort.
 
 Canonical text is plain decimal, without exponent, needless zeros or signs: `1.50` → `1.5`, `1E3` → `1000`, `-0` → `0`.
 So two numbers are equal exactly when their canonical texts are. A number in a request is refused with NumberFault, a
@@ -191,7 +192,8 @@ def _out_of_range(text: str, exponent: int, fraction_digits: int, first_exponent
     """The NumberFault of a number out of range.
 
     The older layer's exponents go up to 2^31 - 1. It reports a text whose exponent or scale (fraction digits minus
-    exponent) is larger as not convertible, and an overflow as underflow if only the first digit's exponent reaches 2^31 - 1.
+    exponent) is larger as not convertible, and an overflow as underflow if only the first digit's
+    exponent reaches 2^31 - 1.
     """
     message = NUMBER_OVERFLOW if first_exponent > NUMBER_EXPONENT_MAX else NUMBER_UNDERFLOW
     if not (-_INT32_MAX <= exponent <= _INT32_MAX and fraction_digits - exponent <= _INT32_MAX):
@@ -296,7 +298,9 @@ def encode_number(canonical: str) -> bytes:
 
 
 def decode_number(encoded: bytes) -> tuple[str, int]:
-    """The canonical number that `encode_number` made these bytes of, and how many of them it takes; others may follow."""
+    """The canonical number that `encode_number` made these bytes of, and how many of them it takes;
+    others may follow.
+    """
     if encoded[:1] == _ZERO:
         return "0", 1
     is_negative = encoded[:1] == _NEGATIVE

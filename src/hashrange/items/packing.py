@@ -22,13 +22,40 @@ long; in rows packed by the older store format 7, it replaces escapes of two cha
 """
 _NEVER_IN_UTF8 = (0xC0, 0xC1, *range(0xF5, 0x100))
 _WORDS_OF_FORMAT_7 = (
-    b'{"NULL":true},', b'{"BOOL":true},', b'{"BOOL":false},', b'{"S":""},', b'{"L":[]},', b'{"M":{}},',
-    b'{"N":"', b'{"S":"', b'{"B":"', b'{"L":[', b'{"M":{', b'"},', b'","',
-)  # fmt: skip
+    b'{"NULL":true},',
+    b'{"BOOL":true},',
+    b'{"BOOL":false},',
+    b'{"S":""},',
+    b'{"L":[]},',
+    b'{"M":{}},',
+    b'{"N":"',
+    b'{"S":"',
+    b'{"B":"',
+    b'{"L":[',
+    b'{"M":{',
+    b'"},',
+    b'","',
+)
 _WORDS = (
-    b"0" * 32, b"0" * 8, b"0" * 4, b"0" * 2, b'{"S":""},', b'{"B":""},', b'{"NULL":true}', b'{"BOOL":true}', b'{"BOOL":false}',
-    b'{"N":"', b'{"S":"', b'{"B":"', b'{"L":[', b'{"M":{', b'"}', b'","', b"]}", b"}}",
-)  # fmt: skip
+    b"0" * 32,
+    b"0" * 8,
+    b"0" * 4,
+    b"0" * 2,
+    b'{"S":""},',
+    b'{"B":""},',
+    b'{"NULL":true}',
+    b'{"BOOL":true}',
+    b'{"BOOL":false}',
+    b'{"N":"',
+    b'{"S":"',
+    b'{"B":"',
+    b'{"L":[',
+    b'{"M":{',
+    b'"}',
+    b'","',
+    b"]}",
+    b"}}",
+)
 """Texts that single bytes replace, in the order of replacement: a text comes before the texts that it contains.
 
 The runs of zeros are for numbers like 1E-130: in a list, each counts 3 bytes of an item's size, but has 130 zeros in

@@ -21,5 +21,9 @@ def resolve_path(item: Item, path: Path) -> Value | None:
             value = None if attributes is None else attributes.get(element)
         else:
             elements = value.get("L")
-            value = elements[element] if elements is not None and element < len(elements) else None  # type: ignore[operator]
+            value = (
+                elements[element]
+                if elements is not None and element < len(elements)  # type: ignore[operator]
+                else None
+            )
     return value

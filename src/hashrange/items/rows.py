@@ -1,4 +1,5 @@
-"""How is an item stored? As a row: version, size and JSON, which is packed if it is far longer than the item; which items are packed is decided here.
+"""How is an item stored? As a row: version, size and JSON, which is packed if it is far longer than the item;
+which items are packed is decided here.
 
 The JSON is canonical: attribute names sorted at every level, no blanks, canonical values. So equal items have equal
 JSON, which replies include without decoding it, and equal rows, apart from metadata and the packing of older formats.
@@ -115,7 +116,8 @@ def decode_attributes(row: Row, names: tuple[str, ...]) -> Item:
 
 
 def decode_for(row: Row, names: Iterable[str]) -> Item:
-    """A new copy of the row's item; of a long row perhaps no more than the attributes with these names, in less than half the time.
+    """A new copy of the row's item; of a long row perhaps no more than the attributes with these names,
+    in less than half the time.
 
     Raises StorageFormatUnknown or StorageCorruption.
     """

@@ -1,11 +1,14 @@
-"""How is long work done that several may need at the same time? In pieces, by whoever needs it: while one gives way, others go on with the next piece."""
+"""How is long work done that several may need at the same time? In pieces, by whoever needs it:
+while one gives way, others go on with the next piece.
+"""
 
 from collections.abc import Callable, Iterator
 
 from hashrange.items.steps import look
 
 MakePieces = Callable[[], Iterator[None]]
-"""Begins the work; each step of the iterator does a piece of it, in at most a millisecond, and must not give way itself."""
+"""Begins the work; each step of the iterator does a piece of it, in at most a millisecond,
+and must not give way itself."""
 
 
 class SharedWork:
@@ -31,7 +34,9 @@ class SharedWork:
         self._make = self._pieces = None
 
     def do_some(self) -> bool:
-        """Do the next piece; returns True if there are more. Raises the errors of the work, which is then begun again by the next call."""
+        """Do the next piece; returns True if there are more. Raises the errors of the work,
+        which is then begun again by the next call.
+        """
         pieces = self._pieces
         if pieces is None:
             return False

@@ -1,4 +1,5 @@
-"""What is the DynamoDB size of an item? Names and values in bytes; size limits of items, and capacity units, are based on it.
+"""What is the DynamoDB size of an item? Names and values in bytes; size limits of items,
+and capacity units, are based on it.
 
 Values must be canonical and valid, hence already checked; `items.values` counts while it checks.
 Source: developer guide, item sizes; number sizes as measured in captures to Oct 2026.
@@ -42,8 +43,8 @@ def attribute_size_bytes(name: str, value: Value) -> int:
 def value_change_bytes(old: Value, new: Value) -> int:
     """Bytes by which `new` is larger than `old`, negative if smaller.
 
-    Members of a map or list that are the same object in `old` and `new` are not measured; of lists of different lengths,
-    those at both ends. An update copies no member that it keeps.
+    Members of a map or list that are the same object in `old` and `new` are not measured;
+    of lists of different lengths, those at both ends. An update copies no member that it keeps.
     """
     if old is new:
         return 0

@@ -146,7 +146,9 @@ def gave_way() -> int:
 
 
 def note_way_given() -> None:
-    """Count that work gives way, for `gave_way`; called by the functions given to `install` before other requests run."""
+    """Count that work gives way, for `gave_way`; called by the functions given to `install`
+    before other requests run.
+    """
     global _ways_given
     _ways_given += 1
 

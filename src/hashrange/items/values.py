@@ -268,8 +268,17 @@ def _walk_content(type_name: str, content: Content, level: int) -> tuple[Content
 # --- values with no type, or several ------------------------------------------------------------
 
 _JSON_TYPES = {
-    "S": str, "N": str, "B": str, "SS": list, "NS": list, "BS": list, "BOOL": bool, "NULL": bool, "L": list, "M": dict,
-}  # fmt: skip
+    "S": str,
+    "N": str,
+    "B": str,
+    "SS": list,
+    "NS": list,
+    "BS": list,
+    "BOOL": bool,
+    "NULL": bool,
+    "L": list,
+    "M": dict,
+}
 
 
 def _refuse_type_count(value: dict[str, Any], level: int) -> NoReturn:

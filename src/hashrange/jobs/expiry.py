@@ -1,4 +1,5 @@
-"""Which job deletes expired items (time to live)? `Expiry`, a few of one table at a time, in the order of their expiry times.
+"""Which job deletes expired items (time to live)? `Expiry`, a few of one table at a time,
+in the order of their expiry times.
 
 A table's queue of expiries has a row for each item that expires. The job rests until a row is due; nothing polls.
 """

@@ -1,4 +1,5 @@
-"""Which job makes the entries of an index added to a table? `IndexBackfill`, one index at a time, in the order in which their backfills began.
+"""Which job makes the entries of an index added to a table? `IndexBackfill`, one index at a time,
+in the order in which their backfills began.
 
 It also fills the queue of expiries (a row for each item that expires) of a table whose time to live was turned on. The
 store does each slice in one commit, which records how far the slice came; after a kill, the next slice continues there.

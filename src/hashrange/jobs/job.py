@@ -14,13 +14,16 @@ AT_ONCE = 0.0
 
 
 class NeverRests(HashrangeError):
-    """Raised by a slice while service time is moved: the job's work makes more work without end. The text names the reason."""
+    """Raised by a slice while service time is moved: the job's work makes more work without end.
+    The text names the reason.
+    """
 
 
 class Job(Protocol):
     """One kind of background work. A job needs no memory of earlier slices: it finds unfinished work again.
 
-    Whoever makes work for a job that rests, or work that is due earlier than what the job waits for, has the job woken (`Runner.wake`).
+    Whoever makes work for a job that rests, or work that is due earlier than what the job waits for,
+    has the job woken (`Runner.wake`).
     """
 
     @property
@@ -42,14 +45,18 @@ class Job(Protocol):
 
 
 class Follower(Job, Protocol):
-    """A job that does something about new stream records. Its slice may take long: while it waits, other jobs' slices run."""
+    """A job that does something about new stream records. Its slice may take long:
+    while it waits, other jobs' slices run.
+    """
 
     def on_work(self, wake: Callable[[], None]) -> None:
         """Register `wake`, called when the job has new work, so that a slice is run."""
         ...
 
     def wake(self) -> None:
-        """Look for new work, in the running slice or the next one. To be called after each commit with stream records."""
+        """Look for new work, in the running slice or the next one.
+        To be called after each commit with stream records.
+        """
         ...
 
     async def stop(self) -> None:

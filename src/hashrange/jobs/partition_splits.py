@@ -1,4 +1,6 @@
-"""Which job splits partitions of tables and indexes that have grown? `PartitionSplits`; `store/embedded/upkeep.py` chooses the partition and splits it."""
+"""Which job splits partitions of tables and indexes that have grown? `PartitionSplits`;
+`store/embedded/upkeep.py` chooses the partition and splits it.
+"""
 
 from hashrange.jobs.job import AT_ONCE
 from hashrange.store.interface import Maintenance

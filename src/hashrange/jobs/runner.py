@@ -6,8 +6,9 @@ end the server.
 
 A job rests when it has nothing to do until time passes or `Runner.wake` is called. Virtual service time passes only
 when it is moved, which wakes every job; `until_at_rest` returns when all jobs rest again. While service time is moved
-in steps (`in_order`), a step wakes only the jobs that are due, and whoever moves it runs all slices (`work_in_order`): of jobs that wait
-for service time one at a time, always of the first one of the list that has work. The jobs' own tasks sleep meanwhile.
+in steps (`in_order`), a step wakes only the jobs that are due, and whoever moves it runs all slices (`work_in_order`):
+of jobs that wait for service time one at a time, always of the first one of the list that has work.
+The jobs' own tasks sleep meanwhile.
 """
 
 import asyncio
@@ -61,7 +62,8 @@ class _RunningJob:
         self.failure: Exception | None = None
         """The error of the job's last slice; None if the slice succeeded."""
         self.is_given_up = False
-        """True if the job has failed while jobs run in order. It then rests, whoever wakes it, until they no longer do."""
+        """True if the job has failed while jobs run in order.
+        It then rests, whoever wakes it, until they no longer do."""
         self.slices = 0
         """Number of slices since service time was last moved, or since jobs began to run in order."""
 
@@ -106,7 +108,9 @@ class Runner:
         return bool(self._tasks)
 
     async def stop(self) -> None:
-        """Cancel the tasks of all jobs, between slices or at an `await` in a slice; returns when they have ended. May be called again."""
+        """Cancel the tasks of all jobs, between slices or at an `await` in a slice;
+        returns when they have ended. May be called again.
+        """
         self._stop_listening()
         self._stop_listening = lambda: None
         ending: list[asyncio.Future[Any]] = [
@@ -197,12 +201,15 @@ class Runner:
     # --- order -----------------------------------------------------------------------------------
 
     def is_in_order(self) -> int:
-        """While jobs run in order, because somebody waits until they rest: a number above 0, another one each time. Otherwise 0."""
+        """While jobs run in order, because somebody waits until they rest: a number above 0,
+        another one each time. Otherwise 0.
+        """
         return self._orders if self._is_ordered else 0
 
     @asynccontextmanager
     async def in_order(self) -> AsyncIterator[None]:
-        """Within the context, jobs run in `work_in_order` alone; those that wait for service time and failed last are tried again first.
+        """Within the context, jobs run in `work_in_order` alone; those that wait for service time and
+        failed last are tried again first.
 
         A job that fails there, or that runs SLICES_MAX slices at one time, is not tried again before the end of the
         context. Contexts are entered one after the other, in the order of the calls.
@@ -228,7 +235,8 @@ class Runner:
                         running.wake.set()  # the job's task has slept, and knows no new pause
 
     async def work_in_order(self, *, only_timed: bool = False) -> None:
-        """Run slices, within `in_order`; returns when `all_at_rest` does. Cancelled, it leaves a slice that has begun to its end.
+        """Run slices, within `in_order`; returns when `all_at_rest` does.
+        Cancelled, it leaves a slice that has begun to its end.
 
         `only_timed`: jobs that go by real time are not waited for.
         """
@@ -247,7 +255,9 @@ class Runner:
             turn_seconds = self._monotonic()
 
     def _begin_in_order(self) -> Literal["timed", "other"] | None:
-        """Begin the next slice, and those of all jobs that go by real time; None if nothing may begin now, `other` if only the latter."""
+        """Begin the next slice, and those of all jobs that go by real time;
+        None if nothing may begin now, `other` if only the latter.
+        """
         first: _RunningJob | None = None
         begun: Literal["other"] | None = None
         is_busy = False
@@ -291,7 +301,9 @@ class Runner:
                 self._look(running)
 
     def _real_pause_seconds(self, running: _RunningJob) -> float | None:
-        """Real time after which a resting job looks for work by itself; None: never. If service time is virtual, moving it wakes the job."""
+        """Real time after which a resting job looks for work by itself; None: never.
+        If service time is virtual, moving it wakes the job.
+        """
         if running.failure is not None:
             return RETRY_SECONDS
         if not running.job.waits_for_service_time:

@@ -1,4 +1,6 @@
-"""Which job merges away old versions of rows? `SettleWhenIdle`; `store/embedded/settling.py` detects a pause in the writes, and merges off the event loop."""
+"""Which job merges away old versions of rows? `SettleWhenIdle`; `store/embedded/settling.py` detects a pause in the
+writes, and merges off the event loop.
+"""
 
 from hashrange.store.interface import Maintenance
 

@@ -1,4 +1,6 @@
-"""Which job replaces and deletes shards of streams? `StreamShards`; `store/embedded/streams.py` decides which are due, and does the work."""
+"""Which job replaces and deletes shards of streams? `StreamShards`; `store/embedded/streams.py` decides
+which are due, and does the work.
+"""
 
 from hashrange.store.interface import Maintenance
 

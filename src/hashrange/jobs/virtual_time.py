@@ -1,4 +1,5 @@
-"""How is service time moved? `advance` moves the clock in steps, from one moment at which a job is due to the next, and returns when all is done.
+"""How is service time moved? `advance` moves the clock in steps, from one moment at which a job is due to the
+next, and returns when all is done.
 
 So work is done at the time at which it is due, in the order of these times, and what becomes due because of it is
 counted from there. Jobs that are due at the same moment run one at a time, in the order of the runner's list. Nothing
@@ -12,7 +13,8 @@ from hashrange.jobs.runner import Runner
 from hashrange.messages.admin import TOO_FAR_AHEAD
 
 STOPS_MAX = 20_000
-"""Most times that one advance stops exactly when a job is due. They take some 12 s of real time if an item expires at each."""
+"""Most times that one advance stops exactly when a job is due.
+They take some 12 s of real time if an item expires at each."""
 COARSE_STOPS_MAX = 5_000
 """After STOPS_MAX stops, the remaining time is divided by this: the next stops are at least so far apart."""
 STEP_SECONDS_MIN = 1e-6
@@ -31,9 +33,9 @@ async def advance(clock: VirtualClock | MovableClock, jobs: Runner, seconds: flo
     """Move service time ahead to `seconds` from now. Service time that passes by itself meanwhile counts.
 
     Returns when the jobs have done all work that was due up to the new time, and the work that follows from it.
-    Raises a failed job's error (StorageError, NeverRests, or a bug's exception) once service time is at its end and all other jobs
-    rest; the failed job is not tried again until then. Raises TooFarAhead (nothing done). Ends early if the clock returns to an earlier state, or if it is
-    cancelled: service time is then where it stands.
+    Raises a failed job's error (StorageError, NeverRests, or a bug's exception) once service time is at its end and all
+    other jobs rest; the failed job is not tried again until then. Raises TooFarAhead (nothing done).
+    Ends early if the clock returns to an earlier state, or if it is cancelled: service time is then where it stands.
     """
     async with jobs.in_order():
         returns = clock.returns

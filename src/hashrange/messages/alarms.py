@@ -1,4 +1,5 @@
-"""Which sentences do alarms write and return? Reasons of states are the service's; errors where nothing is published are our own, in its manner.
+"""Which sentences do alarms write and return? Reasons of states are the service's;
+errors where nothing is published are our own, in its manner.
 
 Source: CloudWatch user guide; reports of users.
 """
@@ -7,15 +8,18 @@ Source: CloudWatch user guide; reports of users.
 INITIAL = "Unchecked: Initial alarm creation"
 UNKNOWN_ONE = "Insufficient Data: 1 datapoint was unknown."
 UNKNOWN_MANY = "Insufficient Data: {count} datapoints were unknown."
-NONE_RECEIVED = "Threshold Crossed: no datapoints were received for {count} {periods} and {count} missing {datapoints} treated as [{treated}]."
+NONE_RECEIVED = (
+    "Threshold Crossed: no datapoints were received for {count} {periods} and {count} missing"
+    " {datapoints} treated as [{treated}]."
+)
 CROSSED = (
-    "Threshold Crossed: {count} out of the last {evaluated} datapoints [{shown}] {were} {no}{comparison} the threshold ({threshold})"
-    " (minimum {needed} {datapoints} for {before} -> {state} transition)."
+    "Threshold Crossed: {count} out of the last {evaluated} datapoints [{shown}] {were} {no}{comparison} the threshold"
+    " ({threshold}) (minimum {needed} {datapoints} for {before} -> {state} transition)."
 )
 CROSSED_MANY = (
-    "Threshold Crossed: {count} out of the last {evaluated} datapoints {were} {no}{comparison} the threshold ({threshold})."
-    " The most recent datapoints which {crossed} the threshold: [{shown}]"
-    " (minimum {needed} {datapoints} for {before} -> {state} transition)."
+    "Threshold Crossed: {count} out of the last {evaluated} datapoints {were} {no}{comparison} the threshold"
+    " ({threshold}). The most recent datapoints which {crossed} the threshold: [{shown}] (minimum {needed}"
+    " {datapoints} for {before} -> {state} transition)."
 )
 """From SHOWN_MAX datapoints on. (unconfirmed: what it says of datapoints that did not cross)"""
 

@@ -1,4 +1,5 @@
-"""Which sentences does Application Auto Scaling return? Those of the service where they are known; the others are our own, in its manner.
+"""Which sentences does Application Auto Scaling return? Those of the service where they are known;
+the others are our own, in its manner.
 
 Source: Application Auto Scaling user guide, *Scaling activities*; reports of users.
 """
@@ -31,8 +32,8 @@ NO_POLICY = (
     " policy name: {name}"
 )
 NO_SCHEDULED_ACTION = (
-    "No scheduled action found for service namespace: dynamodb, resource ID: {resource}, scalable dimension: {dimension},"
-    " scheduled action name: {name}"
+    "No scheduled action found for service namespace: dynamodb, resource ID: {resource}, scalable dimension:"
+    " {dimension}, scheduled action name: {name}"
 )
 NO_RESOURCE = "DynamoDB table does not exist: {resource}"
 NULL = "1 validation error detected: Value null at '{path}' failed to satisfy constraint: Member must not be null"

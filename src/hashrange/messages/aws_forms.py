@@ -1,4 +1,6 @@
-"""Which error messages do the protocols of CloudWatch and Application Auto Scaling send, before and besides their operations?"""
+"""Which error messages do the protocols of CloudWatch and Application Auto Scaling send,
+before and besides their operations?
+"""
 
 # Our own wording: the service supports all of its operations.
 NOT_SUPPORTED = "Hashrange does not support {operation} yet."

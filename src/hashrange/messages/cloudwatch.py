@@ -1,9 +1,13 @@
-"""Which sentences does CloudWatch return? Those of the service where they are known; the others are our own, in its manner.
+"""Which sentences does CloudWatch return? Those of the service where they are known;
+the others are our own, in its manner.
 
 Source: reports of users; botocore's service model of CloudWatch, 2010-08-01.
 """
 
-LOG_TOO_MANY_METRICS = "there are %d metrics already; for each new one, the metric that has been recorded longest ago is forgotten, with all its datapoints"
+LOG_TOO_MANY_METRICS = (
+    "there are %d metrics already; for each new one, the metric that has been recorded longest ago is"
+    " forgotten, with all its datapoints"
+)
 LOG_METRICS_NOT_SAVED = "the metrics of the last minutes could not be saved: %s"
 
 # --- members ---

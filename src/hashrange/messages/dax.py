@@ -1,4 +1,6 @@
-"""Which sentences does DAX's API say? Ours: the service's own are not known (unconfirmed), except RESERVED (reports of users) and the messages of deleted groups (examples of the AWS CLI)."""
+"""Which sentences does DAX's API say? Ours: the service's own are not known (unconfirmed), except RESERVED (reports
+of users) and the messages of deleted groups (examples of the AWS CLI).
+"""
 
 NULL = "Value at '{path}' failed to satisfy constraint: Member must not be null"
 MALFORMED = "The request is malformed: {detail}"
@@ -8,7 +10,10 @@ SHARED_CLUSTER = (
     "The cluster {name} belongs to all accounts of this server, so with a credentials file only its settings change it."
 )
 CLUSTER_STATE = "Cluster {name} is {status}; it must be available."
-CLUSTER_NAME = "The parameter ClusterName must be from 1 to 20 letters, digits and hyphens, begin with a letter, and neither end with a hyphen nor contain two in a row: {name}"
+CLUSTER_NAME = (
+    "The parameter ClusterName must be from 1 to 20 letters, digits and hyphens, begin with a letter, and neither end"
+    " with a hyphen nor contain two in a row: {name}"
+)
 NODE_TYPE = "Invalid node type: {node_type}. It must be one of: {types}"
 REPLICATION_FACTOR = "Replication factor must be from 1 to {most}, not {factor}."
 MORE_NODES = "The new replication factor {factor} must be greater than the current one, {current}."

@@ -1,4 +1,6 @@
-"""What do messages about on-failure destinations say to the operator? Our own words: why a table cannot be used, or a delivery failed."""
+"""What do messages about on-failure destinations say to the operator? Our own words:
+why a table cannot be used, or a delivery failed.
+"""
 
 from collections.abc import Sequence
 
@@ -17,7 +19,8 @@ _EXCERPT_CHARACTERS_MAX = 200
 
 NO_DESTINATION_ARN = (
     "It is not the ARN of a queue, topic or bucket that failed batches of streams can go to."
-    " Write arn:aws:sqs:REGION:ACCOUNT:QUEUE or arn:aws:sns:REGION:ACCOUNT:TOPIC, not of FIFO ones, or arn:aws:s3:::BUCKET."
+    " Write arn:aws:sqs:REGION:ACCOUNT:QUEUE or arn:aws:sns:REGION:ACCOUNT:TOPIC, not of FIFO"
+    " ones, or arn:aws:s3:::BUCKET."
 )
 HALF_A_KEY = "Of access_key and secret_key, one is missing. Give both, or neither to sign with test and test."
 UNSIGNABLE = "Its access_key cannot stand in a signature. Choose one of letters and digits."
@@ -65,7 +68,10 @@ def no_folder(path: str) -> str:
 
 def no_parent(path: str, parent: str) -> str:
     """The folder that would hold a file or folder is missing."""
-    return f"{path[:500]!r} cannot be made, because there is no folder {parent[:500]!r}. Make this folder, or name another one."
+    return (
+        f"{path[:500]!r} cannot be made, because there is no folder {parent[:500]!r}."
+        " Make this folder, or name another one."
+    )
 
 
 # --- deliveries ---------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
-"""What do messages of the operations on event source mappings say? Lambda's words where they are known, else marked as ours or unconfirmed.
+"""What do messages of the operations on event source mappings say? Lambda's words where they are known,
+else marked as ours or unconfirmed.
 
 Source: reports of users up to 2026; Lambda's API reference.
 """
@@ -19,7 +20,10 @@ UNRECOGNIZED_SOURCE = "Unrecognized event source."
 INVALID_PATTERN = "Invalid filter pattern definition."
 RECORD_AGE = "MaximumRecordAgeInSeconds must be either -1 (forever) or between 60 and 604800 (inclusive)"
 # (unconfirmed): worded as the service words other constraints.
-NO_STARTING_POSITION = "1 validation error detected: Value null at 'startingPosition' failed to satisfy constraint: Member must not be null."
+NO_STARTING_POSITION = (
+    "1 validation error detected: Value null at 'startingPosition' failed to satisfy constraint:"
+    " Member must not be null."
+)
 # Our own wording from here on.
 TIMESTAMP_WITHOUT_POSITION = "StartingPositionTimestamp is allowed only with the StartingPosition AT_TIMESTAMP."
 WINDOW_AND_PARALLELIZATION = "With a TumblingWindowInSeconds, the ParallelizationFactor must be 1."
@@ -37,10 +41,12 @@ def stream_not_found(arn: str) -> str:
 
 
 def unknown_destination(arn: str) -> str:
-    """The server does not know where messages to this failure destination go; our own, since the service looks it up at AWS."""
+    """The server does not know where messages to this failure destination go;
+    our own, since the service looks it up at AWS.
+    """
     return (
-        f"Hashrange does not know the destination {shown_arn(arn)}: add it to the table [destinations] of the file that "
-        "--triggers names, which says where its messages go"
+        f"Hashrange does not know the destination {shown_arn(arn)}: add it to the table [destinations] of the file "
+        "that --triggers names, which says where its messages go"
     )
 
 

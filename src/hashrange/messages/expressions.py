@@ -1,4 +1,5 @@
-"""Which error messages concern expressions and legacy parameters? The service's, except for one of our own; each is defined once.
+"""Which error messages concern expressions and legacy parameters?
+The service's, except for one of our own; each is defined once.
 
 Source: service behaviour, captures to Oct 2026. Fields in braces are filled in where the error is raised.
 `(unconfirmed)` marks wording that no capture covers.

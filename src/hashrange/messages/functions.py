@@ -1,7 +1,7 @@
 """What do messages about functions and their code say? Lambda's words where it has them.
 
-Source: Lambda's developer guide, *Troubleshoot deployment issues* and *Troubleshoot invocation issues*; reports of users.
-Messages of the API itself are in `messages.functions_api`.
+Source: Lambda's developer guide, *Troubleshoot deployment issues* and *Troubleshoot invocation issues*;
+reports of users. Messages of the API itself are in `messages.functions_api`.
 """
 
 NOT_A_ZIP = "Could not unzip uploaded file. Please check your file, then try to upload again."
@@ -12,8 +12,8 @@ KILLED = "Runtime exited with error: signal: killed"
 CONNECTION_CLOSED_EARLY = "the connection was closed early"
 """Why a request to a URL has no reply. (ours)."""
 TIMED_OUT_BEFORE = (
-    "Task timed out with this event before, while service time is moved. The function was not invoked again; it will be after"
-    " that."
+    "Task timed out with this event before, while service time is moved. The function was not invoked again;"
+    " it will be after that."
 )
 """Why an event was not sent to a URL. (ours)."""
 REMOTE_REPLY_TOO_LARGE = "the reply is too large"
@@ -66,7 +66,9 @@ def exited(reason: str) -> str:
 
 
 def of_request(request_id: str, message: str) -> str:
-    """An error message with the request id of its invocation before it, as Lambda itself words errors that no runtime reports."""
+    """An error message with the request id of its invocation before it, as Lambda itself words
+    errors that no runtime reports.
+    """
     return f"RequestId: {request_id} Error: {message}"
 
 
@@ -77,23 +79,27 @@ def program_missing(program: str, reason: str) -> str:
 
 def node_not_found(version: str) -> str:
     """Why functions of Node.js cannot be run, and the way out. (ours)."""
-    return f"it is not on PATH. Install Node.js {version} (https://nodejs.org), or start the server with a PATH that has it"
+    return (
+        f"it is not on PATH. Install Node.js {version} (https://nodejs.org), or start the"
+        " server with a PATH that has it"
+    )
 
 
 def other_python(runtime: str, own: str) -> str:
     """A warning in the log about a runtime whose Python is not there. (ours)."""
     version = runtime.removeprefix("python")
     return (
-        f"There is no {runtime} on PATH, so functions of this runtime run under {own}. Install Python {version} to run them"
-        " under the version that they name."
+        f"There is no {runtime} on PATH, so functions of this runtime run under {own}."
+        f" Install Python {version} to run them under the version that they name."
     )
 
 
 def other_node(runtime: str, version: int, path: str) -> str:
     """A warning in the log about a runtime whose Node.js is not there. (ours)."""
     return (
-        f"The node on PATH is Node.js {version}, so functions of the runtime {runtime} run under that ({path}). Put Node.js"
-        f" {runtime.removeprefix('nodejs').removesuffix('.x')} on the server's PATH to run them under the version that they name."
+        f"The node on PATH is Node.js {version}, so functions of the runtime {runtime} run under that ({path})."
+        f" Put Node.js {runtime.removeprefix('nodejs').removesuffix('.x')} on the server's PATH to run them under"
+        " the version that they name."
     )
 
 
@@ -113,7 +119,9 @@ def remote_status(url: str, status: int) -> str:
 
 
 def error_again(error_type: str, message: str) -> str:
-    """The line in the log in the place of the trace of an error, if the function has failed with the same trace before. (ours)."""
+    """The line in the log in the place of the trace of an error, if the function has failed with
+    the same trace before. (ours).
+    """
     return f"[ERROR] {error_type}: {message} (the trace is the same as before, and is logged again after a success)"
 
 

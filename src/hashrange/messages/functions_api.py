@@ -1,4 +1,5 @@
-"""What do messages of the operations on functions say? Lambda's words where they are known, else marked as ours or unconfirmed.
+"""What do messages of the operations on functions say? Lambda's words where they are known,
+else marked as ours or unconfirmed.
 
 Source: reports of users up to 2026; Lambda's API reference and developer guide.
 """
@@ -29,8 +30,8 @@ PENDING = "The operation cannot be performed at this time. The function is curre
 # Our own wording: SWITCHED_OFF, API_SWITCHED_OFF, NO_LINKED_CODE.
 SWITCHED_OFF = "Running functions is switched off. Start Hashrange with --functions to run their code on this machine."
 API_SWITCHED_OFF = (
-    "Lambda's API is switched off. Start Hashrange with --functions to serve it, and to run functions' code on this machine; "
-    "or with --triggers FILE to serve it for functions that are URLs."
+    "Lambda's API is switched off. Start Hashrange with --functions to serve it, and to run functions' code on this "
+    "machine; or with --triggers FILE to serve it for functions that are URLs."
 )
 NO_LINKED_CODE = (
     "The link is not valid or has expired, or the function has other code now. Call GetFunction for another one."
@@ -146,9 +147,14 @@ def handler_form(language: Literal["python", "node"]) -> str:
 
 
 def module_in_folder(found: str, folder: str, handler: str | None) -> str:
-    """The way out if the handler's file lies in a folder of the zip. (ours); `handler`: what Handler could be instead."""
+    """The way out if the handler's file lies in a folder of the zip. (ours);
+    `handler`: what Handler could be instead.
+    """
     alternative = "" if handler is None else f", or set Handler to {cut(handler)}"
-    return f"The zip has the file as {cut(found)}: zip the files in the folder {cut(folder)} instead of the folder itself{alternative}."
+    return (
+        f"The zip has the file as {cut(found)}: zip the files in the folder {cut(folder)} instead of the"
+        f" folder itself{alternative}."
+    )
 
 
 def module_not_in_zip(file: str, names: Sequence[str], count: int) -> str:
@@ -169,8 +175,9 @@ def reserved_variables(names: Sequence[str]) -> str:
 def variable_name(name: str) -> str:
     """An environment variable has a wrong name. (unconfirmed)."""
     return (
-        f"1 validation error detected: Value '{{{cut(name)}=…}}' at 'environment.variables' failed to satisfy constraint: "
-        f"Map keys must satisfy constraint: [Member must satisfy regular expression pattern: {VARIABLE_NAME_PATTERN}]"
+        f"1 validation error detected: Value '{{{cut(name)}=…}}' at 'environment.variables' failed to satisfy "
+        "constraint: Map keys must satisfy constraint: [Member must satisfy regular expression pattern: "
+        f"{VARIABLE_NAME_PATTERN}]"
     )
 
 
@@ -223,8 +230,8 @@ def policy_too_long(size_bytes: int, most_bytes: int) -> str:
 def too_much_reserved(least: int) -> str:
     """PutFunctionConcurrency would leave too little for other functions."""
     return (
-        "Specified ReservedConcurrentExecutions for function decreases account's UnreservedConcurrentExecution below its "
-        f"minimum value of [{least}]."
+        "Specified ReservedConcurrentExecutions for function decreases account's UnreservedConcurrentExecution below "
+        f"its minimum value of [{least}]."
     )
 
 

@@ -1,4 +1,6 @@
-"""Which texts does the HTTP front end send? Replies that belong to no operation, and the message of InternalServerError."""
+"""Which texts does the HTTP front end send? Replies that belong to no operation,
+and the message of InternalServerError.
+"""
 
 # HEALTHY and UNKNOWN_OPERATION_BODY: service behaviour, captures to Oct 2026 (operations.md 1.1).
 HEALTHY = "healthy: dynamodb.{region}.amazonaws.com "
@@ -17,12 +19,21 @@ REQUEST_TOO_SLOW = b"Request Timeout\n"
 
 # Our own: /metrics knows nothing of signatures.
 METRICS_UNAUTHORIZED = b"Give an access key and its secret key as user and password (HTTP basic authentication).\n"
-METRICS_NOT_AWAITED = b"The metrics are not made for a client that ends its input before it has read them. Keep the connection open in both directions.\n"
-NO_METRICS_KEY = "--metrics-from names {key}, which is no access key of the credentials file. Name keys of the file with commas between them, or everyone."
+METRICS_NOT_AWAITED = (
+    b"The metrics are not made for a client that ends its input before it has read them."
+    b" Keep the connection open in both directions.\n"
+)
+NO_METRICS_KEY = (
+    "--metrics-from names {key}, which is no access key of the credentials file."
+    " Name keys of the file with commas between them, or everyone."
+)
 
 # Our own: the service has no pages, and no loopback.
-FOREIGN_HOST = "The host {value} is no name of this server. If it leads to this server, start the server with --allowed-hosts and that name."
+FOREIGN_HOST = (
+    "The host {value} is no name of this server. If it leads to this server, start the server with"
+    " --allowed-hosts and that name."
+)
 FOREIGN_PAGE = (
-    "A page of another site may not send this request (origin: {value}). To let a page in, start the server with --allowed-origins and the"
-    " page's origin."
+    "A page of another site may not send this request (origin: {value}). To let a page in, start the server with"
+    " --allowed-origins and the page's origin."
 )

@@ -1,4 +1,5 @@
-"""Which error messages concern keys? The service's, each defined once; none is sent with "1 validation error detected: " before it.
+"""Which error messages concern keys? The service's, each defined once;
+none is sent with "1 validation error detected: " before it.
 
 Source: service behaviour, captures to Oct 2026 (keys), including the missing blank in PARTITION_KEY_TOO_LONG.
 """

@@ -1,4 +1,5 @@
-"""What is said about Kinesis destinations? The service's own words in descriptions of destinations; the rest is said to the operator.
+"""What is said about Kinesis destinations? The service's own words in descriptions of destinations;
+the rest is said to the operator.
 
 Source: service behaviour, captures to October 2026; what is below the line is our own wording.
 """

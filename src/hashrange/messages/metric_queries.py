@@ -1,8 +1,11 @@
-"""Which sentences do queries of metric data return? Ours, in the manner of the service, except where a comment says otherwise."""
+"""Which sentences do queries of metric data return? Ours, in the manner of the service,
+except where a comment says otherwise.
+"""
 
 # --- requests ---
 
-# Service's words, from reports of users: an expression that is not valid, an id, ids given twice, a statistic, a required member, equal times.
+# Service's words, from reports of users: an expression that is not valid, an id, ids given twice,
+# a statistic, a required member, equal times.
 EXPRESSION_WRONG = "Error in expression '{id}': {reason}"
 ID_WRONG = "The value {id} for parameter {path}.Id is not matching the expected pattern ^[a-z][a-zA-Z0-9_]*$."
 ID_TWICE = "The values for parameter id in MetricDataQueries are not unique."
@@ -50,7 +53,8 @@ EXPRESSION_LONG = "It has more than {most:,} characters"
 NOT_INSIGHTS = (
     "Metrics Insights queries are not supported. Instead, MetricStat reads one metric,"
     " SEARCH('{AWS/DynamoDB,TableName} MetricName=\"ConsumedReadCapacityUnits\"', 'Sum', 60) reads all that match,"
-    " SUM, AVG, MIN and MAX combine them, SORT orders and limits them; alarms watch a MetricStat, or an expression over some"
+    " SUM, AVG, MIN and MAX combine them, SORT orders and limits them; alarms watch a MetricStat,"
+    " or an expression over some"
 )
 FUNCTION_REFUSED = "Function '{name}' is not supported, because it needs what is not kept here"
 ARGUMENTS_WRONG = "The number of arguments of function '{name}' must be {counts}"

@@ -1,4 +1,5 @@
-"""Which error messages do operations on backups, insights, streaming and transfers send, and those not supported yet? Each is defined once.
+"""Which error messages do operations on backups, insights, streaming and transfers send,
+and those not supported yet? Each is defined once.
 
 Source: service behaviour, captures to October 2026, unless a comment says "our own".
 """

@@ -1,7 +1,7 @@
 """Which error messages concern PartiQL statements? The service's, except for one of our own; each is defined once.
 
-Source: service behaviour, captures to 23 October 2026; fields in braces are filled in where the error is raised. `{place}` is
-`line:column:length` of a part of the statement. `(unconfirmed)` marks wording that no capture covers.
+Source: service behaviour, captures to 23 October 2026; fields in braces are filled in where the error is raised.
+`{place}` is `line:column:length` of a part of the statement. `(unconfirmed)` marks wording that no capture covers.
 """
 
 # --- statements that cannot be parsed -----------------------------------------------------------
@@ -22,7 +22,8 @@ UNREADABLE = ""
 """The `detail` of NOT_WELL_FORMED for a character that begins no token, an unclosed comment or quote, an exponent
 beyond 32 bits."""
 
-# (unconfirmed) From EXPECTED_MARK to EXPECTED_ROW: no capture shows these; they are worded as PartiQL's reference grammar does.
+# (unconfirmed) From EXPECTED_MARK to EXPECTED_ROW: no capture shows these;
+# they are worded as PartiQL's reference grammar does.
 EXPECTED_MARK = "Expected {mark}"
 EXPECTED_KEYWORD = "Expected {word} keyword"
 EXPECTED_FROM = "Expected FROM after {clause}"

@@ -30,8 +30,8 @@ LEGACY_KEY_CONDITION_COUNT = "Conditions can be of length 1 or 2 only"
 MISSED_KEY_ELEMENT = "Query condition missed key schema element: {name}"
 KEY_CONDITION_NOT_SUPPORTED = "Query key condition not supported"
 SORT_KEYS_LEFT_TO_RIGHT = (
-    "RANGE key attributes {names} must have equality conditions specified in the query because a condition is present on"
-    " key attribute {later}"
+    "RANGE key attributes {names} must have equality conditions specified in the query because a condition is present"
+    " on key attribute {later}"
 )
 KEY_CONDITION_TYPE = INVALID_PARAMETERS + "Condition parameter type does not match schema type"
 FILTER_ON_KEY = "Filter Expression can only contain non-primary key attributes: Primary key attribute: {name}"
@@ -43,8 +43,8 @@ START_KEY_OUTSIDE = "The provided starting key is outside query boundaries based
 START_KEY_PREDICATE = "The provided starting key does not match the range key predicate"
 START_KEY_SINGLE_ROW = "The query can return at most one row and cannot be restarted"
 START_KEY_SEGMENT = (
-    "The provided starting key is invalid: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct Segment."
-    " TotalSegments: {total} Segment: {segment}"
+    "The provided starting key is invalid: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct"
+    " Segment. TotalSegments: {total} Segment: {segment}"
 )
 
 TOTAL_SEGMENTS_MISSING = (

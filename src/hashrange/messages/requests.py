@@ -95,7 +95,8 @@ BATCH_WRITE_EMPTY = "The requestItems parameter is required for BatchWriteItem"
 _TRANSACT_ITEMS = "Value at 'TransactItems' failed to satisfy constraint: Member must have length "
 TRANSACTION_EMPTY = _TRANSACT_ITEMS + "greater than or equal to 1"
 TRANSACTION_TOO_LONG = _TRANSACT_ITEMS + "less than or equal to 100"
-_TOKEN = "Value at 'ClientRequestToken' failed to satisfy constraint: Member must have length "  # noqa: S105 - no secret
+# S105: no secret
+_TOKEN = "Value at 'ClientRequestToken' failed to satisfy constraint: Member must have length "  # noqa: S105
 TOKEN_EMPTY = _TOKEN + "greater than or equal to 1"
 TOKEN_TOO_LONG = _TOKEN + "less than or equal to 36"
 

@@ -1,4 +1,5 @@
-"""Which error messages does Lambda's protocol send, before and besides its operations? Lambda's words where they are known.
+"""Which error messages does Lambda's protocol send, before and besides its operations?
+Lambda's words where they are known.
 
 Messages on types and constraints of members are those of `messages.requests`: both services use the same framework.
 """

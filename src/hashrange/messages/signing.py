@@ -1,4 +1,6 @@
-"""Which error messages concern signatures? The service's. Source: service behaviour, captures to Oct 2026 (signing.md 3)."""
+"""Which error messages concern signatures? The service's.
+Source: service behaviour, captures to Oct 2026 (signing.md 3).
+"""
 
 # --- no authentication, or two forms of it ------------------------------------------------------
 

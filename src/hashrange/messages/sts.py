@@ -1,4 +1,5 @@
-"""Which sentences does the Security Token Service return? Those of the service where they are known; the others are our own, in its manner.
+"""Which sentences does the Security Token Service return? Those of the service where they are known;
+the others are our own, in its manner.
 
 Source: reports of users; service model of STS.
 """

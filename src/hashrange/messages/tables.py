@@ -19,7 +19,8 @@ UNITS_BEING_UPDATED = (
     "Attempt to change a resource which is still in use: Table IOPS are currently being updated. Table: {name}"
 )
 IN_USE = "Attempt to change a resource which is still in use: "
-# From UNITS_DURING_STREAM to DELETION_DURING_STREAM: what a running change refuses, as observed in October 2026; of STREAM_DURING_INDEX the end is not certain.
+# From UNITS_DURING_STREAM to DELETION_DURING_STREAM: what a running change refuses, as observed in October 2026;
+# of STREAM_DURING_INDEX the end is not certain.
 UNITS_DURING_STREAM = IN_USE + "Can't change table IOPS when stream status is being updated. {stream}"
 UNITS_DURING_INDEX = (
     IN_USE + "Can't change table IOPS when an index is being {doing}. Table: {name} Indexes: [{indexes}]"
@@ -75,9 +76,9 @@ TOO_MANY_INDEXED = (
 _LIMITS_OF_GUIDE = " Refer to the Amazon DynamoDB Developer Guide for current limits and how to request higher limits."
 # From TABLE_UNITS to WARM_QUOTA: as observed in October 2026.
 TABLE_UNITS = (
-    "The requested {member}, {units}, is above the per table maximum for the account in {region}. Per table maximum: {limit}."
-    + _LIMITS_OF_GUIDE
-)
+    "The requested {member}, {units}, is above the per table maximum for the account in {region}."
+    " Per table maximum: {limit}."
+) + _LIMITS_OF_GUIDE
 INDEX_UNITS = (
     "The requested {member} for index {index}, {units}, is above the per index maximum for the account in {region}."
     " Per table maximum: {limit}." + _LIMITS_OF_GUIDE
@@ -87,8 +88,8 @@ ACCOUNT_UNITS = (
     " Current {member} reserved by the account: {current}. Limit: {limit}. Requested: {units}." + _LIMITS_OF_GUIDE
 )
 ON_DEMAND_QUOTA = (
-    "Subscriber limit exceeded: Requested {member} for OnDemandThroughput for {subject} exceeds TableMax{kind}CapacityUnits"
-    " of the account in region {region}"
+    "Subscriber limit exceeded: Requested {member} for OnDemandThroughput for {subject} exceeds"
+    " TableMax{kind}CapacityUnits of the account in region {region}"
 )
 WARM_QUOTA = (
     "Subscriber limit exceeded: Requested {member} for WarmThroughput for {subject} exceeds TableMax{kind}CapacityUnits"
@@ -134,7 +135,10 @@ WARM_BELOW_CURRENT = (
 WARM_BELOW_INITIAL = (
     _INVALID
     + "Requested {member} for WarmThroughput for {subject} is lower than initial throughput for OnDemand. See: "
-    + "https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html#on-demand-capacity-mode-initial"
+    + (
+        "https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/"
+        "on-demand-capacity-mode.html#on-demand-capacity-mode-initial"
+    )
 )
 WARM_BELOW_PROVISIONED = (
     _INVALID + "Requested {member} for WarmThroughput for {subject} is lower than {units} of ProvisionedThroughput"
@@ -145,9 +149,9 @@ WARM_THROUGHPUT_RANGE = _INVALID + "Requested {member} for WarmThroughput for {s
 # --- changes ------------------------------------------------------------------------------------
 
 NOTHING_TO_UPDATE = (
-    "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates, SSESpecification, "
-    "ReplicaUpdates, MultiAccountReplicaReady, ReplicaTransitRoleArn, MultiRegionConsistency, DeletionProtectionEnabled, "
-    "OnDemandThroughput, WarmThroughput or TableClass is required"
+    "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates, "
+    "SSESpecification, ReplicaUpdates, MultiAccountReplicaReady, ReplicaTransitRoleArn, MultiRegionConsistency, "
+    "DeletionProtectionEnabled, OnDemandThroughput, WarmThroughput or TableClass is required"
 )
 THROUGHPUT_UNCHANGED = (
     "The provisioned throughput for the {subject} will not change. The requested value equals the current value. "
@@ -219,9 +223,9 @@ TOO_MANY_ENCRYPTION_CHANGES = (
     "{limit} change, each subsequent change in the same window can be performed at most once every {seconds} seconds. "
     "Number of updates today: {count}. Last change at {last}. Next changes can be made at {next}."
 )
-ALREADY_ENCRYPTED = (
-    _INVALID
-    + "Table is already encrypted with given KMSMasterKeyId. Use KMSMasterKeyId parameter if you want to change Master Key"
+ALREADY_ENCRYPTED = _INVALID + (
+    "Table is already encrypted with given KMSMasterKeyId. Use KMSMasterKeyId parameter if you"
+    " want to change Master Key"
 )
 ALREADY_DEFAULT_ENCRYPTED = _INVALID + "Table is already encrypted by default"
 
@@ -272,8 +276,8 @@ TOO_MANY_ADDED_INDEXES = (
 )
 # Our own limit and wording: the service has no such limit.
 INDEX_IDS_USED_UP = (
-    "Subscriber limit exceeded: {limit} indexes have been created on table {table}, and that is as many as Hashrange gives one "
-    "table in its life. Copy its items to a new table."
+    "Subscriber limit exceeded: {limit} indexes have been created on table {table}, and that is as many as Hashrange "
+    "gives one table in its life. Copy its items to a new table."
 )
 # Our own wording: the service's is not captured.
 TOO_MANY_PROJECTED = _INVALID + "Number of NonKeyAttributes over all indexes exceeds per-table limit of {limit}"

@@ -7,7 +7,8 @@ CANCELLED = "Transaction cancelled, please refer cancellation reasons for specif
 CONFLICT = "Transaction is ongoing for the item"
 IN_PROGRESS = "The transaction with the given request token is already in progress."
 """Our own wording: the service's is not known."""
-TOKEN_REUSED = "The request uses the same client token as a previous, but non-identical request."  # noqa: S105 - no secret
+# S105: no secret
+TOKEN_REUSED = "The request uses the same client token as a previous, but non-identical request."  # noqa: S105
 """Our own wording: the service's is not known."""
 
 SAME_ITEM_TWICE = "Transaction request cannot include multiple operations on one item"

@@ -1,4 +1,6 @@
-"""What do event source mappings say: as their LastProcessingResult, and about their filter criteria? Lambda's words where they are known."""
+"""What do event source mappings say: as their LastProcessingResult, and about their filter criteria?
+Lambda's words where they are known.
+"""
 
 from hashrange.limits import TRIGGER_CHAIN_LINKS_MAX, TRIGGER_CHAIN_SECONDS_MAX
 
@@ -23,8 +25,9 @@ INVALID_FILTER_PATTERN = "Invalid filter pattern definition."
 def destination_unknown(arn: str, records: int, function: str, table: str) -> str:
     """A warning in the log."""
     return (
-        f"{records_in_words(records)} of the table {table} {'is' if records == 1 else 'are'} discarded, which the function {function} has not"
-        f" handled: the failure destination {arn} is not in the server's table of destinations."
+        f"{records_in_words(records)} of the table {table} {'is' if records == 1 else 'are'} discarded, which the"
+        f" function {function} has not handled: the failure destination {arn} is not in the"
+        " server's table of destinations."
     )
 
 
@@ -37,44 +40,45 @@ STILL_SILENT = "it has not answered for {seconds:.3g} seconds; it is tried again
 def chain_without_end(function_arn: str, table_name: str) -> str:
     """Why an advance of service time did not wait for the end of deliveries."""
     return (
-        f"The function {function_arn} is triggered by its own writes to the table {table_name}, or by others that never end:"
-        f" it was invoked {TRIGGER_CHAIN_LINKS_MAX:,} times in a row, each time with records written since the time before."
-        " Service time has been moved; the function's invocations go on. Filter criteria can keep a function from its own writes."
+        f"The function {function_arn} is triggered by its own writes to the table {table_name}, or by others that"
+        f" never end: it was invoked {TRIGGER_CHAIN_LINKS_MAX:,} times in a row, each time with records written since"
+        " the time before. Service time has been moved; the function's invocations go on."
+        " Filter criteria can keep a function from its own writes."
     )
 
 
 def deliveries_without_end(table_name: str) -> str:
     """Why an advance of service time did not wait for the end of deliveries."""
     return (
-        f"The table {table_name} is written to all the while, by other clients or by functions that its records trigger: its records"
-        f" were delivered for {TRIGGER_CHAIN_SECONDS_MAX:.0f} s after those that had been written before. Service time has been moved;"
-        " deliveries go on."
+        f"The table {table_name} is written to all the while, by other clients or by functions that its records"
+        f" trigger: its records were delivered for {TRIGGER_CHAIN_SECONDS_MAX:.0f} s after those that had been written"
+        " before. Service time has been moved; deliveries go on."
     )
 
 
 def events_chain_without_end(function_arn: str) -> str:
     """Why an advance of service time did not wait for the end of asynchronous invocations."""
     return (
-        f"The function {function_arn} invokes itself asynchronously, or is invoked so by others, without end: it was invoked"
-        f" {TRIGGER_CHAIN_LINKS_MAX:,} times in a row, each time by an invocation (InvocationType Event) that was queued since the time"
-        " before. Service time has been moved; the function's invocations go on."
+        f"The function {function_arn} invokes itself asynchronously, or is invoked so by others, without end:"
+        f" it was invoked {TRIGGER_CHAIN_LINKS_MAX:,} times in a row, each time by an invocation (InvocationType"
+        " Event) that was queued since the time before. Service time has been moved; the function's invocations go on."
     )
 
 
 def events_without_end(function_arn: str) -> str:
     """Why an advance of service time did not wait for the end of asynchronous invocations."""
     return (
-        f"The function {function_arn} is invoked asynchronously all the while, by other clients or by functions: invocations ran"
-        f" for {TRIGGER_CHAIN_SECONDS_MAX:.0f} s after those that had been queued before. Service time has been moved; invocations"
-        " go on."
+        f"The function {function_arn} is invoked asynchronously all the while, by other clients or by functions:"
+        f" invocations ran for {TRIGGER_CHAIN_SECONDS_MAX:.0f} s after those that had been queued before."
+        " Service time has been moved; invocations go on."
     )
 
 
 def message_refused(arn: str, function: str, table: str, reason: str) -> str:
     """A warning in the log."""
     return (
-        f"The failure destination {arn} did not accept a message about records of the table {table}, which the function {function} has"
-        f" not handled. It is sent again: {reason}"
+        f"The failure destination {arn} did not accept a message about records of the table {table}, which the"
+        f" function {function} has not handled. It is sent again: {reason}"
     )
 
 
@@ -84,8 +88,8 @@ FILTERS_ARE_INVALID = "its filter criteria are invalid"
 def mapping_unusable(mapping_uuid: str, reason: str) -> str:
     """An error in the log."""
     return (
-        f"The event source mapping {mapping_uuid} cannot be used, and delivers nothing: {reason}. Change it, or delete it and create"
-        " another one. Other mappings are not affected."
+        f"The event source mapping {mapping_uuid} cannot be used, and delivers nothing: {reason}."
+        " Change it, or delete it and create another one. Other mappings are not affected."
     )
 
 
@@ -112,19 +116,25 @@ def function_failing(function: str, table: str, error: str) -> str:
     shown = "".join(one if one.isprintable() else " " for one in error[:_SHOWN_CHARACTERS_MAX]).rstrip(".")
     if len(error) > _SHOWN_CHARACTERS_MAX:
         shown += "…"
-    return f"The function {function} fails with records of the table {table}, and is retried as its mapping says: {shown}. {_ONCE}"
+    return (
+        f"The function {function} fails with records of the table {table}, and is retried as its mapping says:"
+        f" {shown}. {_ONCE}"
+    )
 
 
 def failures_reported(function: str, table: str, reported: int, records: int, follows: str) -> str:
     """A warning in the log. `reported`: how many of the `records` of a batch the function has named as failed."""
-    return f"The function {function} reported {reported} of {records} records of the table {table} as failed; {follows}. {_ONCE}"
+    return (
+        f"The function {function} reported {reported} of {records} records of the table {table} as failed; {follows}."
+        f" {_ONCE}"
+    )
 
 
 def reply_unusable(function: str, table: str, fault: str, follows: str) -> str:
     """A warning in the log."""
     return (
-        f"The function {function} succeeded, but its reply about records of the table {table} says nothing of which were handled:"
-        f" {fault}; {follows}. {_ONCE}"
+        f"The function {function} succeeded, but its reply about records of the table {table} says nothing of which"
+        f" were handled: {fault}; {follows}. {_ONCE}"
     )
 
 
@@ -149,8 +159,9 @@ def _which(records: int, batch_records: int) -> str:
 def records_discarded(function: str, table: str, records: int, condition: str) -> str:
     """A warning in the log. `condition`: why, in Lambda's words."""
     return (
-        f"{records_in_words(records)} of the table {table} {'is' if records == 1 else 'are'} discarded ({condition}): the function {function} has"
-        " not handled them, and the mapping has no failure destination. Further ones are not logged before a success."
+        f"{records_in_words(records)} of the table {table} {'is' if records == 1 else 'are'} discarded ({condition}):"
+        f" the function {function} has not handled them, and the mapping has no failure destination."
+        " Further ones are not logged before a success."
     )
 
 

@@ -1,4 +1,6 @@
-"""May a table be changed now? Only while it is ACTIVE, its tags also while it is UPDATING; otherwise ResourceInUseException. (Policies: `policies/resource.py`.)"""
+"""May a table be changed now? Only while it is ACTIVE, its tags also while it is UPDATING;
+otherwise ResourceInUseException. (Policies: `policies/resource.py`.)
+"""
 
 from hashrange.errors import ResourceInUseException
 from hashrange.messages import tables as say

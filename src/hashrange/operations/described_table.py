@@ -1,4 +1,6 @@
-"""How does a control-plane operation find its table? A request struct names it; the lookup raises ResourceNotFoundException if it is missing."""
+"""How does a control-plane operation find its table? A request struct names it;
+the lookup raises ResourceNotFoundException if it is missing.
+"""
 
 from typing import Annotated
 

@@ -1,4 +1,6 @@
-"""Which NextToken is valid for a List operation whose list is always empty? None: no reply ever contains a NextToken."""
+"""Which NextToken is valid for a List operation whose list is always empty?
+None: no reply ever contains a NextToken.
+"""
 
 from hashrange.errors import ValidationException
 from hashrange.messages import other_services as say

@@ -1,4 +1,5 @@
-"""How much capacity has a request consumed? Each operation records the units once, whether or not the client requested ConsumedCapacity.
+"""How much capacity has a request consumed? Each operation records the units once, whether or not the
+client requested ConsumedCapacity.
 
 The meter is read for replies (`consumed`) and for the access log. Units are those of `tables.capacity` and
 `tables.transaction_capacity`; source: service behaviour, captures to Oct 2026.
@@ -45,7 +46,9 @@ class Usage(msgspec.Struct, frozen=True, gc=False):
 
 
 class PageUsage(Usage, frozen=True, gc=False):
-    """Usage of a page of a Query, Scan or SELECT, known when the page has ended. Items fetched for a local index are in `table_units`."""
+    """Usage of a page of a Query, Scan or SELECT, known when the page has ended.
+    Items fetched for a local index are in `table_units`.
+    """
 
 
 class TransactedReadUsage(Usage, frozen=True, gc=False):

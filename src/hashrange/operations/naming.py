@@ -1,4 +1,6 @@
-"""How does a request name its tables? Functions and rules for operation records (`Operation`): TableName, TableArn, ResourceArn or StreamArn holds the name."""
+"""How does a request name its tables? Functions and rules for operation records (`Operation`): TableName, TableArn,
+ResourceArn or StreamArn holds the name.
+"""
 
 from collections.abc import Iterable
 from typing import Protocol

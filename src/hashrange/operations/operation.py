@@ -58,7 +58,8 @@ class Scope:
         self.settings = settings
         self.tables = store.catalog.tables(account, region)
         self.state_delay: Callable[[str], float] = lambda name: settings.table_state_delay_seconds
-        """Table name → seconds of service time for which a table that is changed now stays CREATING, UPDATING or DELETING."""
+        """Table name → seconds of service time for which a table that is changed now stays CREATING,
+        UPDATING or DELETING."""
 
 
 Run = Callable[..., Soon[Any]]
@@ -78,8 +79,9 @@ class Operation(msgspec.Struct, frozen=True):
     tables: Callable[[Any], Iterable[str]] = by_no_table
     """`tables(request)`: names or ARNs of the tables in the request, in the request's order, possibly repeated."""
     items: Callable[[Any], Iterable[tuple[str, shapes.AttributeMap]]] | None = None
-    """`items(request)`: the items that a request writes one after the other, in this order: name or ARN of the table, and an
-    item or a key map. None: the operation writes at most one item, or all at once, or each is a request by itself."""
+    """`items(request)`: the items that a request writes one after the other, in this order:
+    name or ARN of the table, and an item or a key map. None: the operation writes at most one item,
+    or all at once, or each is a request by itself."""
     writes: bool = False
     """True if requests may change what other requests read, or will once that is implemented; False in `pending.py`."""
     is_read: Callable[[Any], bool] | None = None

@@ -1,4 +1,5 @@
-"""Which table states must end when a server starts? Those whose deadline is too far ahead (`tables/states.py`); the changed tables are stored.
+"""Which table states must end when a server starts? Those whose deadline is too far ahead (`tables/states.py`);
+the changed tables are stored.
 
 A table's deadlines are service times. If the machine's clock was set back by hours between two processes, a table would
 stay CREATING, and absent for the data plane, until the clock had caught up.

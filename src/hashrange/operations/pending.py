@@ -1,4 +1,5 @@
-"""Which operations of the API are not implemented yet? `PENDING_NAMES`: their requests get UnsupportedOperationException.
+"""Which operations of the API are not implemented yet?
+`PENDING_NAMES`: their requests get UnsupportedOperationException.
 
 Each name has an operation record, so that JSON, target and signature of its requests are checked as for every
 operation; their members are not. The error is `UnsupportedOperationException`, and not a code of the service's own,

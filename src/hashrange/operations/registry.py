@@ -1,4 +1,6 @@
-"""Which operations exist? `OPERATIONS` holds the records of the implemented ones by name, `ALL_OPERATIONS` those of the whole API."""
+"""Which operations exist? `OPERATIONS` holds the records of the implemented ones by name,
+`ALL_OPERATIONS` those of the whole API.
+"""
 
 from hashrange.operations.backups import describe_continuous_backups, list_backups, update_continuous_backups
 from hashrange.operations.global_tables import describe_table_replica_auto_scaling, list_global_tables

@@ -1,7 +1,8 @@
-"""What does an operation return? The members of its output, in which a stored row may stand for an item; protocols encode them.
+"""What does an operation return? The members of its output, in which a stored row may stand for an item;
+protocols encode them.
 
-A value of a reply is plain (text, number, boolean, list or dict of these, including decoded items) or one of these kinds
-that hold rows. `bytes` are always a row: blobs of items are base64 text, as in the API.
+A value of a reply is plain (text, number, boolean, list or dict of these, including decoded items) or one of these
+kinds that hold rows. `bytes` are always a row: blobs of items are base64 text, as in the API.
 
     Row         an item as it is stored, or a part of one in the same form
     Rows        a list of rows; HashOrderedRows, with number sets in another order

@@ -1,4 +1,5 @@
-"""How are connections accepted while turns of the loop are long? Many at a time: the loop's library accepts one per turn.
+"""How are connections accepted while turns of the loop are long? Many at a time:
+the loop's library accepts one per turn.
 
 The library is uvloop. In the turn after a connection was accepted, the acceptor accepts up to 16 more from each
 listening socket. With turns of 5 ms, 300 clients that connect together are accepted in 22 turns instead of 300. With
@@ -15,7 +16,9 @@ ACCEPTED_TOGETHER = 16
 
 
 class Acceptor:
-    """Makes the protocol of each connection that uvloop accepts, and in the next turn accepts those that wait behind it."""
+    """Makes the protocol of each connection that uvloop accepts, and in the next turn accepts
+    those that wait behind it.
+    """
 
     def __init__(self, make_protocol: Callable[[], asyncio.BaseProtocol], loop: asyncio.AbstractEventLoop) -> None:
         self._make_protocol = make_protocol
@@ -43,7 +46,9 @@ class Acceptor:
         return self._make_protocol()
 
     def _accept(self) -> None:
-        """Accept up to ACCEPTED_TOGETHER connections per socket; ignores OSError, which the loop, accepting too, meets."""
+        """Accept up to ACCEPTED_TOGETHER connections per socket; ignores OSError,
+        which the loop, accepting too, meets.
+        """
         self._is_due = False
         for listening in self._listening:
             with contextlib.suppress(OSError):  # no connection waits, or no descriptor is left

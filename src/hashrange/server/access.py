@@ -1,9 +1,10 @@
-"""How is a request authenticated? By its signature. The account of its access key, and its Region, give the Scope. What a client's requests share is cached.
+"""How is a request authenticated? By its signature. The account of its access key, and its Region, give the Scope.
+What a client's requests share is cached.
 
 Without a credentials file, the syntax, date and credential scope of a signature are checked, but not the signature
-itself, and the account is that of the access key (`account_of_key`). With one, these are checked next, in this order: access
-key, Regions of the key, signature, signatures of the body's chunks, session token, expiry (signing.md 2, steps 9 to 11). The
-Region is that of the credential scope.
+itself, and the account is that of the access key (`account_of_key`). With one, these are checked next, in this order:
+access key, Regions of the key, signature, signatures of the body's chunks, session token, expiry (signing.md 2,
+steps 9 to 11). The Region is that of the credential scope.
 """
 
 from collections.abc import Callable, Mapping
@@ -46,7 +47,8 @@ class Access:
         )
         """Those access keys and the ones of their sessions; None: all are let in."""
         self._signers: dict[bytes, tuple[KnownSigner, str, Scope, bytes | None, KnownKey | None]] = {}
-        """Authorization header without signature → checker of its signatures, signing name, Scope, session token, and the key if it expires."""
+        """Authorization header without signature → checker of its signatures, signing name, Scope,
+        session token, and the key if it expires."""
         self._keys: dict[tuple[str, str, str, str], bytes] = {}
         """Secret key, day, Region and signing name → signing key. Two sessions may have the same access key."""
         self._dates: dict[bytes, int] = {}

@@ -1,4 +1,6 @@
-"""How is a request logged? By one line in the access log, which is off by default: a line costs as much as a small request."""
+"""How is a request logged? By one line in the access log, which is off by default:
+a line costs as much as a small request.
+"""
 
 import logging
 import re
@@ -35,9 +37,17 @@ def log_access(request: HttpRequest | None, status: int, body: bytes, peer: Peer
     target = request.header(b"x-amz-target") or b"-"
     found = _exception(body) if status != 200 else None
     _log.info(
-        "%s %s %s %s %d %d %s %s%s", host, request.method.decode("latin-1"), printable(request.url), printable(target), status,
-        len(body), request_id_of(request.number).decode(), used, "" if found is None else " " + found[1].decode(),
-    )  # fmt: skip
+        "%s %s %s %s %d %d %s %s%s",
+        host,
+        request.method.decode("latin-1"),
+        printable(request.url),
+        printable(target),
+        status,
+        len(body),
+        request_id_of(request.number).decode(),
+        used,
+        "" if found is None else " " + found[1].decode(),
+    )
 
 
 def printable(sent: bytes) -> str:

@@ -1,4 +1,5 @@
-"""How are store, service and server put together? The composition root: it opens them from settings, runs and closes them.
+"""How are store, service and server put together? The composition root:
+it opens them from settings, runs and closes them.
 
 Only this file connects a service with a server. It prints nothing: it passes the endpoint's URL to `on_ready`.
 """

@@ -1,8 +1,9 @@
 """How does a connection handle its client? Bytes in, requests to the front one at a time, replies out in order.
 
-One `Connection` per socket, without a task; `incoming.py` calls it. `connection_states.py` decides what is done next, this file does it.
-`reading.py` parses requests, `deadlines.py` ends slow connections. While complete requests, or part of a long read (at least `PIECE_BYTES`), wait
-behind the request being answered, the client is not read. This file must not know what a request means. Source of limits: operations.md 1.1.
+One `Connection` per socket, without a task; `incoming.py` calls it. `connection_states.py` decides what is done next,
+this file does it. `reading.py` parses requests, `deadlines.py` ends slow connections. While complete requests,
+or part of a long read (at least `PIECE_BYTES`), wait behind the request being answered, the client is not read.
+This file must not know what a request means. Source of limits: operations.md 1.1.
 """
 
 import asyncio
@@ -30,9 +31,25 @@ class Connection(asyncio.Protocol):
     """One client's connection."""
 
     __slots__ = (
-        "active_at_seconds", "answering", "connections", "input", "is_held", "last_reply", "reading", "ready", "receiving", "refusal", "reply_bytes",
-        "request", "sending", "share", "since_seconds", "socket_transport", "transport", "unparsed_bytes",
-    )  # fmt: skip
+        "active_at_seconds",
+        "answering",
+        "connections",
+        "input",
+        "is_held",
+        "last_reply",
+        "reading",
+        "ready",
+        "receiving",
+        "refusal",
+        "reply_bytes",
+        "request",
+        "sending",
+        "share",
+        "since_seconds",
+        "socket_transport",
+        "transport",
+        "unparsed_bytes",
+    )
 
     def __init__(self, connections: Connections) -> None:
         self.connections = connections
@@ -300,8 +317,14 @@ class Connection(asyncio.Protocol):
             self.look_inside()  # the unfinished request began behind complete ones, which have all been taken
         reading = self.reading
         step = states.next_step(
-            self.receiving, self.answering, self.sending, self.input, bool(self.ready), bool(reading.rest), reading.wants_continue
-        )  # fmt: skip
+            self.receiving,
+            self.answering,
+            self.sending,
+            self.input,
+            bool(self.ready),
+            bool(reading.rest),
+            reading.wants_continue,
+        )
         if step is states.ASK_FOR_TURN:
             self.connections.incoming.add(self, b"", is_long=not self.ready)
             return

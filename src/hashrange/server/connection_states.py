@@ -142,7 +142,8 @@ class ConnectionStep(StrEnum):
     NOTHING = auto()
     """Wait for an event."""
     ASK_FOR_TURN = auto()
-    """Queue the connection in `incoming.py`, which then takes the next request, or parses more of the received bytes."""
+    """Queue the connection in `incoming.py`, which then takes the next request,
+    or parses more of the received bytes."""
     SEND_REFUSAL = auto()
     """Send the refusal: no reply is due before it."""
     FINISH = auto()

@@ -1,4 +1,5 @@
-"""What do all connections share, and how are slow ones ended? The set of open connections, their shared objects, the sweep.
+"""What do all connections share, and how are slow ones ended?
+The set of open connections, their shared objects, the sweep.
 
 This file must not know how a connection handles its client (`connection.py`).
 """
@@ -53,7 +54,8 @@ class Connections:
         """Buffer that all these connections share for their first reads; the bytes read are copied at once."""
         self.open: set[OpenConnection] = set()
         self.turned_away: set[OpenConnection] = set()
-        """Connections refused when they were made, because too many were open or the server is stopping, and not lost yet."""
+        """Connections refused when they were made, because too many were open or the server is
+        stopping, and not lost yet."""
         self.incoming = Incoming(handle, self.outgoing, clock.monotonic, self.open)
         self.connections_max = connections_max
         self.access_log = access_log

@@ -1,4 +1,5 @@
-"""Which access keys are accepted? Those in the credentials file (TOML or JSON), which this file reads and checks; without one, every key.
+"""Which access keys are accepted? Those in the credentials file (TOML or JSON), which this file reads
+and checks; without one, every key.
 
     [[credential]]
     access_key = "AKIDEXAMPLE"
@@ -61,7 +62,9 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def account_of_key(access_key: str) -> str:
-    """The account of an access key if there is no credentials file: the key itself if it is 12 digits, that of the session that it is of, else ACCOUNT."""
+    """The account of an access key if there is no credentials file: the key itself if it is 12 digits,
+    that of the session that it is of, else ACCOUNT.
+    """
     if _is_account(access_key):
         return access_key
     return account_of_session_key(access_key) or ACCOUNT
@@ -76,8 +79,8 @@ def read_credentials(path: str) -> dict[str, Credential]:
         file = msgspec.convert(data, _File)
     except (OSError, ValueError, msgspec.MsgspecError, RecursionError) as error:
         raise CredentialsFileError(
-            f"the credentials file {path} cannot be used: {_reason_of(error, data, text)} It needs one [[credential]] with access_key and"
-            " secret_key per key."
+            f"the credentials file {path} cannot be used: {_reason_of(error, data, text)} It needs one [[credential]]"
+            " with access_key and secret_key per key."
         ) from error
     if not file.credential:
         raise CredentialsFileError(f"the credentials file {path} names no credential, so nobody could be let in.")
@@ -106,13 +109,13 @@ def _check_use(path: str, credential: Credential) -> None:
     """Raise CredentialsFileError for an access key or Region that no signature can have, or an empty `regions`."""
     if not _is_signable(credential.access_key):
         raise CredentialsFileError(
-            f'the credentials file {path} has the access key "{credential.access_key}", which cannot stand in a signature.'
-            " Choose one of letters and digits."
+            f'the credentials file {path} has the access key "{credential.access_key}", which cannot stand in a'
+            " signature. Choose one of letters and digits."
         )
     if credential.regions == ():
         raise CredentialsFileError(
-            f"the credentials file {path} lets {credential.access_key} into no Region. Name some in regions, or leave it"
-            " out to let the key into every one."
+            f"the credentials file {path} lets {credential.access_key} into no Region."
+            " Name some in regions, or leave it out to let the key into every one."
         )
     for region in credential.regions or ():
         if not _is_region(region):

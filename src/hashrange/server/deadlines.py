@@ -1,4 +1,5 @@
-"""Which connections have missed a deadline, and how are they ended? Most states have a limit, a constant of `slow_clients.py`.
+"""Which connections have missed a deadline, and how are they ended?
+Most states have a limit, a constant of `slow_clients.py`.
 
 The first row that fits the connection's states applies. The time of the last received bytes is `active_at_seconds`.
 

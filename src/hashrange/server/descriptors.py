@@ -1,4 +1,5 @@
-"""How many connections may be open at a time? So many that the storage engine and the process keep enough file descriptors.
+"""How many connections may be open at a time?
+So many that the storage engine and the process keep enough file descriptors.
 
 Idle connections cost little but descriptors, and could use all of them; then the engine could open no file, and the
 requests of all clients would fail.
@@ -61,9 +62,12 @@ def take_descriptors(connections_max: int) -> int:
     if connections < connections_max:
         _log.log(
             logging.WARNING if connections < FEW_CONNECTIONS else logging.INFO,
-            "this process may open %s files, so %d connections are served at a time instead of %d; the other files are kept for the data",
-            descriptors, connections, connections_max,
-        )  # fmt: skip
+            "this process may open %s files, so %d connections are served at a time instead of %d;"
+            " the other files are kept for the data",
+            descriptors,
+            connections,
+            connections_max,
+        )
     return connections
 
 

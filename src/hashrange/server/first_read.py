@@ -1,4 +1,5 @@
-"""How much of a new client's data does the first read take? At most 8 KB, a piece; later reads go directly to its `Connection`.
+"""How much of a new client's data does the first read take? At most 8 KB, a piece;
+later reads go directly to its `Connection`.
 
 The event loop's library reads up to 256 KB of each readable connection in one pass: 300 new clients that send 400 KB
 each would hold the loop for 80 ms. Reading a piece of each takes 1 ms, and shows which clients send long requests

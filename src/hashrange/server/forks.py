@@ -1,4 +1,6 @@
-"""Which forks does a server have? Databases that began with a copy of its content, each with a port of its own on the loopback."""
+"""Which forks does a server have? Databases that began with a copy of its content,
+each with a port of its own on the loopback.
+"""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,5 @@
-"""Which protocol handles a request, and when does the request begin? Requests in, calls of the service out, in groups as received.
+"""Which protocol handles a request, and when does the request begin?
+Requests in, calls of the service out, in groups as received.
 
 A protocol is a class below `protocols` that implements `WireProtocol`. A request goes to the protocol that names its
 target (X-Amz-Target). If none does, the protocols are asked in order, and the last claims everything. Each listener has
@@ -65,8 +66,8 @@ class WireProtocol(Protocol):
     def prepare(self, request: HttpRequest, respond: Respond) -> Call | None:
         """Return the call that a request of this protocol becomes; None if it is answered without a call, now or later.
 
-        May give way. Raises only if code that it loads when it is first needed cannot be loaded, StillLoading, or Abandoned; the request is not
-        answered then.
+        May give way. Raises only if code that it loads when it is first needed cannot be loaded, StillLoading,
+        or Abandoned; the request is not answered then.
         """
 
 
@@ -75,7 +76,9 @@ Arrived = tuple[Prepare, HttpRequest, Respond]
 
 
 def refuse_unserved(request: HttpRequest, respond: Respond, error: Exception) -> None:
-    """Answer a request that no code could be loaded for. The reply has no body: clients of every form take it for an internal error."""
+    """Answer a request that no code could be loaded for. The reply has no body:
+    clients of every form take it for an internal error.
+    """
     request_id = request_id_of(request.number).decode()
     _log.error("request %s met an error of ours; please report it", request_id, exc_info=error)
     respond(500, b"")
@@ -186,8 +189,8 @@ class Front:
     def _choose(self, request: HttpRequest, target: _Target | None) -> Prepare:
         """Return `prepare` of `target` or, if that is None, of the first protocol that claims the request.
 
-        If the gate refuses the request, return a function that tells so. If a protocol cannot load what it needs to tell, return
-        a function that raises its error.
+        If the gate refuses the request, return a function that tells so.
+        If a protocol cannot load what it needs to tell, return a function that raises its error.
         """
         chosen: _Target | WireProtocol
         try:

@@ -1,7 +1,9 @@
-"""Which requests are refused before a protocol reads them? Those that a page of another site has a browser send, and those for a name that is not this server's.
+"""Which requests are refused before a protocol reads them? Those that a page of another site has a browser send,
+and those for a name that is not this server's.
 
-A browser sends requests for any page that its user visits, also to servers on the user's own machine, which no other site could reach. So
-whatever acts on a request is only for pages of the server itself, and of the setting `allowed_origins`. The exception is DynamoDB's own
+A browser sends requests for any page that its user visits, also to servers on the user's own machine,
+which no other site could reach. So whatever acts on a request is only for pages of the server itself,
+and of the setting `allowed_origins`. The exception is DynamoDB's own
 JSON: a browser asks first whether it may send its headers, and the answer is yes, as the service's is.
 Sources: the Fetch standard (Origin, CORS); W3C, Fetch Metadata Request Headers; docs/security.md.
 """
@@ -77,7 +79,9 @@ class Gate:
         return ServiceRefusal(REFUSED_STATUS, REFUSED_CODE, sentences.FOREIGN_PAGE.format(value=_shown(origin)))
 
     def _is_of_other_site(self, request: HttpRequest, origin: bytes | None) -> bool:
-        """True if a browser says that a page of another origin sends the request, unless it only opens what is read at its URL."""
+        """True if a browser says that a page of another origin sends the request,
+        unless it only opens what is read at its URL.
+        """
         if origin is not None:
             return origin.lower() != self._own_origin(request)
         site = request.header(b"sec-fetch-site")

@@ -1,4 +1,6 @@
-"""What do the handlers of functions sign their requests with? If there is a credentials file, with a key of their account that their Region accepts."""
+"""What do the handlers of functions sign their requests with? If there is a credentials file, with a key of their
+account that their Region accepts.
+"""
 
 from collections.abc import Callable, Mapping
 
@@ -10,8 +12,8 @@ from hashrange.server.credentials import Credential
 def handler_credentials(credentials: Mapping[str, Credential] | None) -> Callable[[Caller], HandlerCredentials] | None:
     """Account and Region → what handlers sign with there; None without a credentials file.
 
-    Of several keys, it is the first that never expires, or else the one that expires last. The handlers of an account without a
-    key for their Region get one that is not let in.
+    Of several keys, it is the first that never expires, or else the one that expires last.
+    The handlers of an account without a key for their Region get one that is not let in.
     """
     if credentials is None:
         return None

@@ -1,4 +1,5 @@
-"""How do TLS handshakes not delay other connections? The TLS records of all handshakes wait in queues, passed on a few at a time.
+"""How do TLS handshakes not delay other connections? The TLS records of all handshakes wait in queues,
+passed on a few at a time.
 
 The signature of a handshake takes 1 to 6 ms of CPU, cannot be interrupted, and costs a client nothing. So until its
 handshake is done, a connection's input is kept here, and passed to TLS one record at a time, for a limited time in each

@@ -1,7 +1,8 @@
-"""At which names may a server be asked? A page of the web may let its own name lead to 127.0.0.1, and so reach a server that listens on the loopback only.
+"""At which names may a server be asked? A page of the web may let its own name lead to 127.0.0.1,
+and so reach a server that listens on the loopback only.
 
-A browser sends the page's name as Host, so a server on the loopback accepts only names that lead to its own machine for everybody,
-and those of the setting `allowed_hosts`.
+A browser sends the page's name as Host, so a server on the loopback accepts only names that lead to its own machine for
+everybody, and those of the setting `allowed_hosts`.
 """
 
 import re
@@ -16,8 +17,8 @@ KNOWN_MAX = 256
 """Values of Host that are remembered as accepted."""
 LOCAL_NAMES = frozenset({"localhost", "host.docker.internal", "host.testcontainers.internal"})
 LOCAL_SUFFIXES = (".localhost", *AWS_ENDINGS)
-"""Names below localhost are the machine's own by RFC 6761. Those of the services, such as `ACCOUNT.streams-ddb.us-east-1.amazonaws.com`,
-reach this server only if its client was told so."""
+"""Names below localhost are the machine's own by RFC 6761. Those of the services,
+such as `ACCOUNT.streams-ddb.us-east-1.amazonaws.com`, reach this server only if its client was told so."""
 
 _host_and_port = re.compile(r"(\[[0-9a-f:.]*\]|[a-z0-9._-]*)(?::[0-9]*)?").fullmatch
 _is_pattern = re.compile(r"(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|[0-9a-f:]+").fullmatch
@@ -27,7 +28,9 @@ class HostNames:
     """The names at which one listener may be asked; all of them until `require_known` is called."""
 
     def __init__(self, allowed: str | None, listening: str) -> None:
-        """`allowed`: the setting; `listening`: the name or address that the server listens on. Raises SettingUnusable."""
+        """`allowed`: the setting; `listening`: the name or address that the server listens on.
+        Raises SettingUnusable.
+        """
         patterns = _patterns(allowed)
         self._names = (
             LOCAL_NAMES | _names_of_machine() | {listening.lower()} | {name for name in patterns if name[0] != "*"}
@@ -80,7 +83,9 @@ def is_loopback(text: str | None) -> bool:
 
 
 def _names_of_machine() -> set[str]:
-    """The machine's name, as it is and as other programs on it may write it. No resolver is asked, which may take seconds."""
+    """The machine's name, as it is and as other programs on it may write it.
+    No resolver is asked, which may take seconds.
+    """
     name = socket.gethostname().lower()
     first = name.partition(".")[0]
     return {name, first, f"{first}.local"} - {"", ".local"}
@@ -91,7 +96,7 @@ def _patterns(allowed: str | None) -> list[str]:
     for pattern in patterns:
         if _is_pattern(pattern) is None:
             raise SettingUnusable(
-                f'--allowed-hosts names "{pattern}". It must be names of hosts without a port, such as db.test or *.example.com,'
-                " with commas between them."
+                f'--allowed-hosts names "{pattern}". It must be names of hosts without a port, such as db.test or'
+                " *.example.com, with commas between them."
             )
     return patterns

@@ -1,4 +1,5 @@
-"""When are requests answered? Once per turn of the event loop, the requests of many connections together, stage by stage.
+"""When are requests answered? Once per turn of the event loop, the requests of many connections
+together, stage by stage.
 
 The input that one pass over the sockets brings is divided into groups of up to 16 reads. A group is parsed, then
 authenticated and decoded, then run, then answered. Each stage finds its code in the processor's caches from the request
@@ -192,8 +193,8 @@ class Incoming:
                 break
 
     def _read_group(self, group: list[tuple[AnsweredConnection, bytes | None]]) -> None:
-        """Parse the input of a group of connections. Answer requests of those whose last reply was small; queue the other
-        requests in `_new` or `_dear`.
+        """Parse the input of a group of connections. Answer requests of those whose last reply was small;
+        queue the other requests in `_new` or `_dear`.
         """
         for connection, data in group:
             if data:

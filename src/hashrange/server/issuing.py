@@ -1,4 +1,6 @@
-"""For which access keys does STS make sessions? For those of the credentials file or, without one, for every access key."""
+"""For which access keys does STS make sessions? For those of the credentials file or,
+without one, for every access key.
+"""
 
 from hashrange.clock import Clock
 from hashrange.server.access import Access

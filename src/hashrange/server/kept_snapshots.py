@@ -1,4 +1,6 @@
-"""Which snapshots does a server keep for clients of its admin API? Those that they have taken and not released, by number."""
+"""Which snapshots does a server keep for clients of its admin API?
+Those that they have taken and not released, by number.
+"""
 
 from hashrange.service.snapshots import ServiceSnapshot
 

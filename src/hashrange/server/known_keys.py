@@ -1,7 +1,8 @@
-"""Which access keys are known if there is a credentials file? Those of the file, and those of sessions that STS has made for them, until either expires.
+"""Which access keys are known if there is a credentials file? Those of the file, and those of sessions that STS has
+made for them, until either expires.
 
-A session is known by its token (`sts/session.py`): nothing is kept of it. It has the account and the Regions of the key that it began
-with, and ends with that key: when the key expires, or is taken out of the file.
+A session is known by its token (`sts/session.py`): nothing is kept of it. It has the account and the Regions of the key
+that it began with, and ends with that key: when the key expires, or is taken out of the file.
 """
 
 from collections.abc import Callable, Mapping
@@ -39,7 +40,9 @@ class KnownKeys:
         self._wall_time = wall_time
 
     def find(self, access_key: str, session_token: str | None) -> KnownKey | None:
-        """The access key, whose session token, if it needs one, may still be wrong; None if it is not known. About 10 µs for a session's."""
+        """The access key, whose session token, if it needs one, may still be wrong;
+        None if it is not known. About 10 µs for a session's.
+        """
         own = self._credentials.get(access_key)
         if own is not None:
             return KnownKey(own, None)

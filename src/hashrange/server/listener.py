@@ -1,4 +1,6 @@
-"""How does a server start and stop? It listens and sweeps its connections regularly; when told to stop, it gives open requests at most 10 s."""
+"""How does a server start and stop? It listens and sweeps its connections regularly;
+when told to stop, it gives open requests at most 10 s.
+"""
 
 import asyncio
 import errno
@@ -263,7 +265,9 @@ class Server:
             await self._otlp.stop()
 
     def take_apart(self) -> None:
-        """Free the server and its service, which have ended, at once. Replies that are late find their connections closed."""
+        """Free the server and its service, which have ended, at once.
+        Replies that are late find their connections closed.
+        """
         take_apart(self, self.service, but=self.connections)
 
     def _turn(self) -> None:
@@ -295,7 +299,9 @@ def bound_receive_buffer(descriptor: int) -> None:
 def listen_failure(
     settings: Settings, error: OSError | UnicodeError, port: int | None = None, option: str = "--port"
 ) -> str:
-    """Message of a ListenError: why the server could not listen, and the remedy. `port`: that of `option`; None: the setting."""
+    """Message of a ListenError: why the server could not listen, and the remedy.
+    `port`: that of `option`; None: the setting.
+    """
     address = f"{settings.host}:{settings.port if port is None else port}"
     if isinstance(error, UnicodeError):
         return f"the server cannot listen on {address}: that is no name of a host. Mend --host."

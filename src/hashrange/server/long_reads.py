@@ -1,10 +1,12 @@
-"""How much of long requests is read in one turn? About 2 MB over all connections; the rest stays in the sockets for later turns.
+"""How much of long requests is read in one turn? About 2 MB over all connections;
+the rest stays in the sockets for later turns.
 
 One pass over the sockets reads up to 256 KB of each readable one: 300 clients that send 400 KB each hold the loop
 80 ms, mostly to allocate memory. So this file remembers connections that have ever sent a long read (at least
-`incoming.PIECE_BYTES`). Once one pass has read 2 MB from them, all of them are held: the server stops reading from them,
-and in each later turn releases eight, in the order of their last long reads. Other connections are read meanwhile. The
-first read of a new connection takes at most 8 KB (`first_read.py`). This file must not know sockets or requests.
+`incoming.PIECE_BYTES`). Once one pass has read 2 MB from them, all of them are held: the server stops reading from
+them, and in each later turn releases eight, in the order of their last long reads.
+Other connections are read meanwhile. The first read of a new connection takes at most 8 KB (`first_read.py`).
+This file must not know sockets or requests.
 """
 
 from collections.abc import Callable
@@ -47,8 +49,8 @@ class LongReads:
         self._call_soon = call_soon
 
     def note(self, sender: Sender, size_bytes: int) -> None:
-        """Count a long read of `sender`. If this turn's long reads reach the limit, read nothing more from all connections
-        that have sent a long read, until `_turn` releases them.
+        """Count a long read of `sender`. If this turn's long reads reach the limit, read nothing more from all
+        connections that have sent a long read, until `_turn` releases them.
         """
         if self._call_soon is None:
             return

@@ -37,9 +37,11 @@ class OtherServiceHint:
             return
         self._given.add(service)
         _log.warning(
-            "a request signed for the service %s was refused, because that service is not served here; its client may be pointed here by "
-            "AWS_ENDPOINT_URL, where AWS_ENDPOINT_URL_DYNAMODB would leave other services alone", service,
-        )  # fmt: skip
+            "a request signed for the service %s was refused, because that service is not served here; "
+            "its client may be pointed here by AWS_ENDPOINT_URL, where AWS_ENDPOINT_URL_DYNAMODB would "
+            "leave other services alone",
+            service,
+        )
 
 
 class HttpsHint:

@@ -1,4 +1,6 @@
-"""Which event loop runs a server, which signals stop it, and who may read its files? The fastest one available; SIGTERM and SIGINT; its user."""
+"""Which event loop runs a server, which signals stop it, and who may read its files?
+The fastest one available; SIGTERM and SIGINT; its user.
+"""
 
 import asyncio
 import contextlib
@@ -20,7 +22,9 @@ def run_on_best_loop(main: Coroutine[Any, Any, None]) -> None:
 
 @contextlib.contextmanager
 def private_files() -> Iterator[None]:
-    """Inside this `with` block the process, on all its threads, makes files and folders that only its user may read or enter."""
+    """Inside this `with` block the process, on all its threads, makes files and folders that only
+    its user may read or enter.
+    """
     former = os.umask(0o077)
     try:
         yield

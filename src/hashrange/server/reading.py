@@ -55,9 +55,22 @@ class Reading:
     """A connection's message being received, and its complete requests. The parser calls the methods `on_…`."""
 
     __slots__ = (
-        "body", "body_limit", "framing", "head_names", "head_values", "layout", "message_bytes", "on_header", "parser", "ready", "refusal",
-        "refuse_body", "rest", "url", "wants_continue",
-    )  # fmt: skip
+        "body",
+        "body_limit",
+        "framing",
+        "head_names",
+        "head_values",
+        "layout",
+        "message_bytes",
+        "on_header",
+        "parser",
+        "ready",
+        "refusal",
+        "refuse_body",
+        "rest",
+        "url",
+        "wants_continue",
+    )
 
     def __init__(self, body_limit: BodyLimit = usual_body_limit, refuse_body: RefuseBody = refuse_plainly) -> None:
         self.body_limit = body_limit
@@ -78,7 +91,8 @@ class Reading:
         self.framing: Framing | None = None
         """Counts the framing bytes of a chunked body (sizes, extensions, trailers); None for other bodies."""
         self.body: bytes | GrowingBytes = b""
-        """The parts of the body so far. It gives them back as bytes without copying them: 70 MB would take 40 ms or more."""
+        """The parts of the body so far. It gives them back as bytes without copying them:
+        70 MB would take 40 ms or more."""
         self.ready: deque[HttpRequest] = deque()
         self.rest: bytes | memoryview = b""
         """Received bytes that are not parsed yet, usually of a long read."""
@@ -103,8 +117,8 @@ class Reading:
     def feed(self, data: bytes | memoryview) -> Refusal | Stop | None:
         """Parse bytes into requests. Returns None if all are parsed, and a Refusal after a fault.
 
-        At a request that offers an upgrade, it returns OFFER: `rest` now begins with this request, the offer cut out, and is
-        to be parsed next.
+        At a request that offers an upgrade, it returns OFFER: `rest` now begins with this request,
+        the offer cut out, and is to be parsed next.
         """
         self.message_bytes += len(data)
         try:

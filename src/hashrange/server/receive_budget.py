@@ -1,10 +1,10 @@
 """How much received data may wait in memory, over all connections? Large bodies reserve memory; other input is counted.
 
 A large body is read once memory for all of it is reserved. Until then its connection waits, in order of arrival, and is
-not read. A body above `HUGE_BYTES`, which only a function's zip may have, may be overtaken: one that waits holds nobody up. So every body that is being read can be finished, and a waiting connection holds little more than one read of
-its socket. A body of unknown length reserves the largest size once more than `SMALL_BYTES` have come. Small bodies
-never wait. All other unfinished or unparsed input is counted; above a sum that no ordinary load approaches, more is
-refused.
+not read. A body above `HUGE_BYTES`, which only a function's zip may have, may be overtaken: one that waits holds nobody
+up. So every body that is being read can be finished, and a waiting connection holds little more than one read of its
+socket. A body of unknown length reserves the largest size once more than `SMALL_BYTES` have come. Small bodies never
+wait. All other unfinished or unparsed input is counted; above a sum that no ordinary load approaches, more is refused.
 This file must not know sockets or requests.
 """
 
@@ -16,7 +16,8 @@ RECEIVE_BYTES_MAX = 128 * MIB
 SMALL_BYTES = 64 * 1024
 """Longest body that is small: it reserves no memory, and never waits for any."""
 HUGE_BYTES = 16 * MIB
-"""Longest body that is not overtaken while it waits: the largest of DynamoDB's. Of the huge ones, one has room at a time."""
+"""Longest body that is not overtaken while it waits: the largest of DynamoDB's.
+Of the huge ones, one has room at a time."""
 BEGINNINGS_BYTES_MAX = 128 * MIB
 """Limit for the sum of unparsed long reads, and of unfinished requests and TLS handshakes without a reservation: 500 of
 the longest reads."""

@@ -1,4 +1,5 @@
-"""How slowly may a client send, and read its replies, and how much framing may a chunked body have? Limits, and checks without clock or sockets.
+"""How slowly may a client send, and read its replies, and how much framing may a chunked body have?
+Limits, and checks without clock or sockets.
 
 Source of limits: operations.md 1.1.
 """
@@ -13,8 +14,9 @@ BODY_SECONDS_FREE = 20.0
 """A request with a complete head may take this long, plus its bytes so far divided by `BODY_BYTES_PER_SECOND_MIN`."""
 BODY_BYTES_PER_SECOND_MIN = 16 * 1024
 IN_THE_WAY_SECONDS_FREE, BODY_BYTES_PER_SECOND_WANTED = 2.0, 1024 * 1024
-"""They replace `BODY_SECONDS_FREE` and `BODY_BYTES_PER_SECOND_MIN` for a large body while others wait for the memory that it reserves. Those
-wait for `MEMORY_WAIT_SECONDS_MAX`, so nobody keeps them from their turn by sending a little at a time.
+"""They replace `BODY_SECONDS_FREE` and `BODY_BYTES_PER_SECOND_MIN` for a large body while others wait for
+the memory that it reserves. Those wait for `MEMORY_WAIT_SECONDS_MAX`, so nobody keeps them from their
+turn by sending a little at a time.
 """
 STALL_SECONDS_MAX = 2.0
 """Longest time without new bytes of a large body while other bodies wait for the memory that it reserves."""

@@ -1,4 +1,6 @@
-"""With which certificate and private key does the server listen? Those of the files in the settings; the TLS versions are Python's defaults."""
+"""With which certificate and private key does the server listen? Those of the files in the settings;
+the TLS versions are Python's defaults.
+"""
 
 import ssl
 

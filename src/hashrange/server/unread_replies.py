@@ -1,4 +1,5 @@
-"""How much memory may unread replies take, over all connections? Above a limit, the connections blocked for longest are aborted.
+"""How much memory may unread replies take, over all connections?
+Above a limit, the connections blocked for longest are aborted.
 
 One connection holds at most one large reply and some small ones, because no request is answered while its client does
 not read. But there may be thousands of connections, and a reply may have 16 MB.

@@ -1,4 +1,5 @@
-"""Whose UserErrors grow if a request is refused before it becomes a call? Those of the account and Region in its Authorization header, whether or not its signature is right.
+"""Whose UserErrors grow if a request is refused before it becomes a call?
+Those of the account and Region in its Authorization header, whether or not its signature is right.
 
 The service counts incorrect signatures too. A request that names no access key that is known counts for nobody.
 Source: developer guide, metrics and dimensions, *UserErrors*.

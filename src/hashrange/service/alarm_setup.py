@@ -1,7 +1,8 @@
-"""What do alarms and scaling consist of in one service? One of each, who executes actions, the jobs, and the APIs of both services.
+"""What do alarms and scaling consist of in one service? One of each, who executes actions,
+the jobs, and the APIs of both services.
 
-Loaded when a client first asks for one of these APIs, or if there are alarms, targets or schedules already: most servers have none of these,
-and start time counts.
+Loaded when a client first asks for one of these APIs, or if there are alarms, targets or schedules already:
+most servers have none of these, and start time counts.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,6 @@
-"""Which jobs does a server run, and who wakes them? One of each kind over its store; those that its settings ask for follow stream records too."""
+"""Which jobs does a server run, and who wakes them? One of each kind over its store;
+those that its settings ask for follow stream records too.
+"""
 
 import asyncio
 import logging
@@ -113,7 +115,9 @@ class Background:
             one.wake()
 
     async def stop(self) -> None:
-        """Stop the jobs, wait for their end, and end all that functions run; save metrics if their content is kept. May be called again."""
+        """Stop the jobs, wait for their end, and end all that functions run;
+        save metrics if their content is kept. May be called again.
+        """
         if self._trial is not None:
             self._trial.cancel()
             await asyncio.wait({self._trial})
@@ -133,7 +137,9 @@ class Background:
             _metrics_log.error(LOG_METRICS_NOT_SAVED, error)
 
     def reach(self, endpoint: str, credentials_of: "CredentialsOf | None") -> None:
-        """Let handlers find the server at this endpoint. The code of declared functions is tried then; nothing waits for that."""
+        """Let handlers find the server at this endpoint.
+        The code of declared functions is tried then; nothing waits for that.
+        """
         if self.triggers is not None:
             self.triggers.reach(endpoint, credentials_of)
             self._trial = asyncio.get_running_loop().create_task(self.triggers.start())

@@ -1,4 +1,5 @@
-"""How does the service represent a request? As a call: scope, operation, members, and the methods that get reply or error.
+"""How does the service represent a request? As a call: scope, operation, members,
+and the methods that get reply or error.
 
 Each protocol has its own subclass. In the turn in which the operation ends, the service calls `done` or `refuse`, which
 write the reply. Once the commits that the reply waits for are durable, it calls `send`, which sends the reply. After an
@@ -73,7 +74,9 @@ class Call(_Begun, gc=False, eq=False):
         raise NotImplementedError
 
     def cut_reply(self, share: float) -> None:
-        """Send only this share of the reply's body, from 0 (nothing at all) to 1, and end the connection. Called instead of `send`."""
+        """Send only this share of the reply's body, from 0 (nothing at all) to 1, and end the connection.
+        Called instead of `send`.
+        """
         raise NotImplementedError
 
     def fail(self, error: BaseException) -> None:
@@ -98,6 +101,8 @@ class CallRecording(Protocol):
 
 
 def is_packed_item(call: Call, reply: Reply | None) -> bool:
-    """True if a read returned one item whose JSON is much longer than its row: `Service` may drop the reply and read again."""
+    """True if a read returned one item whose JSON is much longer than its row:
+    `Service` may drop the reply and read again.
+    """
     item = None if reply is None else reply.get("Item")
     return item.__class__ is bytes and call.operation.is_eventual is not None and is_packed(cast("Row", item))

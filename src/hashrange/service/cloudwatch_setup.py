@@ -1,4 +1,6 @@
-"""What do metrics, alarms and scaling consist of in one service? Metrics over its store, and all else once somebody needs it."""
+"""What do metrics, alarms and scaling consist of in one service?
+Metrics over its store, and all else once somebody needs it.
+"""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -100,7 +102,9 @@ class CloudWatchSetup:
         return self.set_up().apis
 
     async def save(self) -> None:
-        """Keep what has been recorded so far: before a copy of the content is made, and at the end. Raises StorageError."""
+        """Keep what has been recorded so far: before a copy of the content is made,
+        and at the end. Raises StorageError.
+        """
         await self.metrics.save()
         await self._insights.save()
 

@@ -1,4 +1,5 @@
-"""When does the garbage collector run? Often, over few objects: a run cannot be interrupted, and takes 0.1 ms per thousand.
+"""When does the garbage collector run? Often, over few objects: a run cannot be interrupted,
+and takes 0.1 ms per thousand.
 
 Requests leave no cycles (`tests/unit/operations/test_garbage.py`), so the collector frees hardly anything, and objects
 that survive a run live long: opened tables, connections, compiled statements. In a server's own process (`settle`) the
@@ -79,7 +80,8 @@ def look_at_all() -> None:
     """In a server's own process, collect garbage among all objects, if since the last time at least `LOOKS_UNTIL_ALL`
     runs have frozen objects.
 
-    Called often by each server of the process; does nothing while one of them has clients, because it takes 0.1 s per million objects.
+    Called often by each server of the process; does nothing while one of them has clients,
+    because it takes 0.1 s per million objects.
     """
     global _looks
     if _is_ours and _looks >= LOOKS_UNTIL_ALL and not any(count() for count in _counters):

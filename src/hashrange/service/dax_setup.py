@@ -1,4 +1,6 @@
-"""What do DAX's clusters consist of in one service? Records, the job that ends what is under way in them, and their API, once somebody needs them."""
+"""What do DAX's clusters consist of in one service? Records, the job that ends what is under way in them,
+and their API, once somebody needs them.
+"""
 
 from collections.abc import Callable, Sequence
 from functools import partial

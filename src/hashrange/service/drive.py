@@ -1,4 +1,5 @@
-"""How does a coroutine run without a task? It is run until it suspends, and again whenever the future it awaits is done.
+"""How does a coroutine run without a task?
+It is run until it suspends, and again whenever the future it awaits is done.
 
 On the embedded store an operation rarely suspends. A suspended operation yields None (to continue in a later turn of
 the loop) or a future (to continue when that is done). A `Driver` then continues it, still without a task, so
@@ -79,8 +80,8 @@ class Driver:
 def in_turns(coroutine: Coroutine[Any, Any, T], workers: Workers, *, begins_now: bool = False) -> "asyncio.Future[T]":
     """Run a coroutine like an operation, in later turns, so that long work gives way. Returns a future of its result.
 
-    `begins_now`: begin in this turn; what neither suspends nor gives way has ended when this returns. Cancelling the future
-    does not stop the coroutine.
+    `begins_now`: begin in this turn; what neither suspends nor gives way has ended when this returns.
+    Cancelling the future does not stop the coroutine.
     """
     future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 

@@ -1,4 +1,6 @@
-"""Which replies need not wait until the last commit is durable? Those that could not tell of a commit that a power cut would undo."""
+"""Which replies need not wait until the last commit is durable?
+Those that could not tell of a commit that a power cut would undo.
+"""
 
 from hashrange.service.call import Call
 from hashrange.store.interface import Durability

@@ -1,4 +1,6 @@
-"""What changes while there are faults? The store of every Scope, the delay of index entries, and how long states of tables last."""
+"""What changes while there are faults? The store of every Scope, the delay of index entries,
+and how long states of tables last.
+"""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
@@ -58,8 +60,8 @@ def prepared_faults(
         if others and not _may_meet_services(fault):
             kinds = ", ".join(sorted(SERVICE_KINDS))
             raise FaultsError(
-                f"fault {number}: requests of {min(others)} meet faults of the kinds {kinds}, without the members table, index, key,"
-                " exception and reason."
+                f"fault {number}: requests of {min(others)} meet faults of the kinds {kinds}, without the members"
+                " table, index, key, exception and reason."
             )
     base_seconds = settings.index_delay_seconds
     base_delay = (lambda changes: base_seconds) if base_seconds else None

@@ -1,6 +1,8 @@
-"""Which faults does a call meet as a whole? An error instead of its reply, a late reply, half a reply, or none at all (docs/testing/faults.md).
+"""Which faults does a call meet as a whole? An error instead of its reply, a late reply, half a reply,
+or none at all (docs/testing/faults.md).
 
-Faults that come before a call are drawn when it begins. Those that come after it are drawn when its reply is sent, unless it was refused.
+Faults that come before a call are drawn when it begins.
+Those that come after it are drawn when its reply is sent, unless it was refused.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -56,12 +58,16 @@ class FaultedCalls:
         return running.operation.name if isinstance(running, Call) else None
 
     def identity(self) -> object:
-        """The meter of the call that runs now. No other call has the same one, and it takes little memory while somebody keeps it."""
+        """The meter of the call that runs now. No other call has the same one, and it takes little
+        memory while somebody keeps it.
+        """
         running = self._workers.running
         return running.meter if isinstance(running, Call) else None
 
     def writes(self) -> Iterator[tuple[OpenTable, Key]]:
-        """Tables and keys of all items that the call writes one after the other; nothing if it writes at most one, or all at once."""
+        """Tables and keys of all items that the call writes one after the other;
+        nothing if it writes at most one, or all at once.
+        """
         running = self._workers.running
         if not isinstance(running, Call) or running.operation.items is None:
             return

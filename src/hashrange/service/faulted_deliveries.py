@@ -1,4 +1,6 @@
-"""Which faults does a batch of stream records meet on its way to a function? It is late, comes twice, or is small (docs/testing/faults.md)."""
+"""Which faults does a batch of stream records meet on its way to a function?
+It is late, comes twice, or is small (docs/testing/faults.md).
+"""
 
 from collections.abc import Callable
 

@@ -1,4 +1,5 @@
-"""How does the operator learn why requests were refused, such as for a table of another Region? By hints in the log, each given once.
+"""How does the operator learn why requests were refused, such as for a table of another Region?
+By hints in the log, each given once.
 
 Clients see only their own account and Region; a Region configured by mistake is the commonest reason for a missing
 table.
@@ -39,10 +40,13 @@ class Hints:
                 continue
             self._given.add(asked)
             _log.warning(
-                "table %s does not exist in account %s, Region %s, but in %s; a request's Region is the one that its client signs "
-                "for (--shared-db puts all data into one)", name, scope.account, scope.region,
+                "table %s does not exist in account %s, Region %s, but in %s; a request's Region is the one that its "
+                "client signs for (--shared-db puts all data into one)",
+                name,
+                scope.account,
+                scope.region,
                 "; ".join(f"account {account}, Region {region}" for account, region in others),
-            )  # fmt: skip
+            )
 
     def not_supported(self, operation_name: str) -> None:
         """Log that an operation refused a request as unsupported: libraries often hide the error from users."""
@@ -51,5 +55,6 @@ class Hints:
         self._given.add((operation_name, _NOT_SUPPORTED))
         _log.warning(
             "%s was refused with UnsupportedOperationException, because Hashrange does not support it yet; "
-            "docs/compatibility.md lists what it serves", operation_name,
-        )  # fmt: skip
+            "docs/compatibility.md lists what it serves",
+            operation_name,
+        )

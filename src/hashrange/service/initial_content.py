@@ -1,8 +1,9 @@
-"""With which content does a service begin, or begin anew? With that of its init folder, if the settings name one, all of it or nothing.
+"""With which content does a service begin, or begin anew? With that of its init folder,
+if the settings name one, all of it or nothing.
 
-The folder is applied to a copy of the content, which then takes the place of the content. So a file that cannot be applied
-and a server that is killed meanwhile change nothing, and requests never see half of it.
-See docs/adr/0052-init-folder.md.
+The folder is applied to a copy of the content, which then takes the place of the content.
+So a file that cannot be applied and a server that is killed meanwhile change nothing, and requests never see half
+of it. See docs/adr/0052-init-folder.md.
 """
 
 import asyncio
@@ -63,8 +64,8 @@ async def begin_with_folder(
 async def reset_service(service: Service) -> None:
     """Replace all content by that of the init folder, or by nothing if the settings name none; see `return_to`.
 
-    Requests find the former content until then. Raises SettingUnusable if the folder cannot be applied, and StorageError;
-    nothing is changed then.
+    Requests find the former content until then. Raises SettingUnusable if the folder cannot be applied,
+    and StorageError; nothing is changed then.
     """
     settings = service.settings
     if settings.init is None:

@@ -1,4 +1,6 @@
-"""What changes while Contributor Insights watches a table? Requests go through a store that counts their keys, and their meters are counted."""
+"""What changes while Contributor Insights watches a table?
+Requests go through a store that counts their keys, and their meters are counted.
+"""
 
 from collections.abc import Callable
 from functools import cached_property

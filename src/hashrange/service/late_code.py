@@ -1,8 +1,10 @@
-"""How is code loaded that few requests need? When a request first needs it: on a thread, while that request waits and all others go on.
+"""How is code loaded that few requests need? When a request first needs it:
+on a thread, while that request waits and all others go on.
 
-Start time counts, so a server does not load what most are never asked for. Loading takes 0.1 to 0.3 s, which held up all clients. While a thread
-loads, threads switch ten times as often as usual, so that the event loop waits for it for half a millisecond at a time instead of five.
-In another program's process, and wherever there is no event loop, code is loaded at once.
+Start time counts, so a server does not load what most are never asked for.
+Loading takes 0.1 to 0.3 s, which held up all clients. While a thread loads, threads switch ten times as often as usual,
+so that the event loop waits for it for half a millisecond at a time instead of five. In another program's process,
+and wherever there is no event loop, code is loaded at once.
 """
 
 import asyncio
@@ -43,7 +45,9 @@ class LateCode:
         self._loading: asyncio.Future[None] | None = None
 
     def load(self) -> None:
-        """Return once all modules are loaded. Raises StillLoading while a thread loads them, and whatever their import raises."""
+        """Return once all modules are loaded. Raises StillLoading while a thread loads them,
+        and whatever their import raises.
+        """
         if self._is_loaded:
             return
         loading = self._loading

@@ -1,7 +1,7 @@
 """In which metrics does a call count that has ended, and with which values? The counting rules of the service.
 
-Units are those of the meter, so they agree with ConsumedCapacity; the value of a request is what it consumed of one table or index.
-Source: global-tables-backup.md 9, counting rules; developer guide, metrics and dimensions.
+Units are those of the meter, so they agree with ConsumedCapacity; the value of a request is what it consumed of one
+table or index. Source: global-tables-backup.md 9, counting rules; developer guide, metrics and dimensions.
 """
 
 from collections import Counter
@@ -119,7 +119,9 @@ def count_throttle_event(counts: Counts, event: ThrottleEvent) -> None:
 
 
 def count_units(counts: Counts, meter: Meter) -> None:
-    """Count what a request consumed of each table and global index: one value for each. Local indexes use their table's units."""
+    """Count what a request consumed of each table and global index: one value for each.
+    Local indexes use their table's units.
+    """
     sums: dict[tuple[OpenTable, str | None, bool], float] = {}
     for usage in meter:
         table, is_write = usage.table, usage.is_write
@@ -145,7 +147,9 @@ def _place(call: Call) -> Place:
 
 
 def _tables(call: Call) -> Sequence[str]:
-    """Names of the tables in the request, each once. Only those that exist, so that no client makes metrics of invented names."""
+    """Names of the tables in the request, each once.
+    Only those that exist, so that no client makes metrics of invented names.
+    """
     names = dict.fromkeys([bare_name(name) for name in call.operation.tables(call.request)])
     if call.operation.name == "GetRecords":
         return list(names)  # a stream outlives its table
@@ -173,7 +177,9 @@ def _metrics(call: Call, metric_name: str, tables: Iterable[str]) -> list[Metric
 
 
 def _verb(statement: Any) -> str:
-    """The first word of a statement; empty if it has faults. One that begins with a comment is compiled, which is cached."""
+    """The first word of a statement; empty if it has faults.
+    One that begins with a comment is compiled, which is cached.
+    """
     word: str = statement.Statement.lstrip()[:6].upper()
     if word in _VERBS:
         return word
@@ -193,7 +199,9 @@ def _count_of_tables(counts: Counts, call: Call, name: str, tables: Iterable[str
 
 
 def _count_conflicts(counts: Counts, call: Call, tables: Iterable[str]) -> None:
-    """Count the conflicts of one request, given the table of each item in conflict: one value for each table, the number of its items."""
+    """Count the conflicts of one request, given the table of each item in conflict:
+    one value for each table, the number of its items.
+    """
     place = _place(call)
     for table, items in Counter(tables).items():
         counts.add(table_metric(place, "TransactionConflict", table), float(items))

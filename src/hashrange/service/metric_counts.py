@@ -1,6 +1,8 @@
-"""How are the calls of one minute counted until they become metrics? By how often each value was observed. Nothing here reads a clock.
+"""How are the calls of one minute counted until they become metrics?
+By how often each value was observed. Nothing here reads a clock.
 
-Operations on one item, and pages, are counted apart, because that takes the least time: their values are appended to arrays, which `fold` counts.
+Operations on one item, and pages, are counted apart, because that takes the least time:
+their values are appended to arrays, which `fold` counts.
 """
 
 from array import array
@@ -43,7 +45,8 @@ class Counts:
         self.of_items: dict[str, dict[OpenTable, ValueArray]] = {name: {} for name in ITEM_OPERATIONS}
         """Name of the operation → table → units and seconds of each of its calls, in turns."""
         self.of_pages: dict[str, dict[tuple[OpenTable, str | None], ValueArray]] = {"Query": {}, "Scan": {}}
-        """Name of the operation → table and global index that was read → units, seconds and items of each page, in turns."""
+        """Name of the operation → table and global index that was read → units,
+        seconds and items of each page, in turns."""
         self.of_entries: dict[bytes, ValueArray] = {}
         """Source id of a global index → units of each change of an entry."""
         self._indexes: dict[bytes, tuple[OpenTable, str]] = {}

@@ -1,8 +1,9 @@
 """In which metrics do changes count that are sent to Kinesis? Those with the dimension DelegatedOperation.
 
-ConsumedChangeDataCaptureUnits has a value for each accepted change, ThrottledPutRecordCount one for each request of which records were throttled,
-AgeOfOldestUnreplicatedRecord one for each request that has ended. Which values the service takes is not documented (unconfirmed).
-Source: global-tables-backup.md 9; developer guide, metrics and dimensions.
+ConsumedChangeDataCaptureUnits has a value for each accepted change, ThrottledPutRecordCount one for each request
+of which records were throttled, AgeOfOldestUnreplicatedRecord one for each request that has ended.
+Which values the service takes is not documented (unconfirmed). Source: global-tables-backup.md 9;
+developer guide, metrics and dimensions.
 """
 
 from typing import TYPE_CHECKING

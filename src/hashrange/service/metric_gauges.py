@@ -1,7 +1,9 @@
-"""What do metrics show of tables that nobody uses? Gauges every five minutes, and zeros for each minute in which no units were consumed.
+"""What do metrics show of tables that nobody uses? Gauges every five minutes, and zeros for each minute
+in which no units were consumed.
 
-Both are recorded for whole spans of time, when somebody reads, so that a year without requests costs little. What changes is noted at once, and settled
-in pieces when somebody reads: with thousands of tables, all of it takes a tenth of a second and more.
+Both are recorded for whole spans of time, when somebody reads, so that a year without requests costs little.
+What changes is noted at once, and settled in pieces when somebody reads: with thousands of tables,
+all of it takes a tenth of a second and more.
 """
 
 from collections import deque
@@ -99,7 +101,9 @@ class MetricGauges:
         self.look(now_seconds)
 
     def look(self, changed_seconds: float) -> None:
-        """Note which tables have changed since the last look: at this moment. If many changes wait, some pieces of them are settled."""
+        """Note which tables have changed since the last look: at this moment.
+        If many changes wait, some pieces of them are settled.
+        """
         tables, seen = self._catalog.all_tables(), self._seen
         changed = [table for table in tables if seen.get(table.table_id) is not table]
         gone: set[int] = seen.keys() - {table.table_id for table in tables} if seen else set()
@@ -116,7 +120,9 @@ class MetricGauges:
             self._settle_some(changed_seconds)
 
     def settle(self, now_seconds: float) -> Iterator[None]:
-        """Record what has changed up to this moment, former values up to the change and new ones from it on; then what gauges show now. In pieces."""
+        """Record what has changed up to this moment, former values up to the change and new ones from it on;
+        then what gauges show now. In pieces.
+        """
         while self._settle_some(now_seconds):
             yield
         yield from self._record_gauges(now_seconds)
@@ -132,7 +138,9 @@ class MetricGauges:
         return True
 
     def _next_change(self, now_seconds: float) -> _Change:
-        """The next change that has been noted, unless a table's units become others before it, and before now: then that one."""
+        """The next change that has been noted, unless a table's units become others before it,
+        and before now: then that one.
+        """
         end_seconds = min(self._changing.values(), default=inf)
         if self._changes and not end_seconds <= min(now_seconds, self._changes[0].at_seconds):
             return self._changes.popleft()

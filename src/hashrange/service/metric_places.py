@@ -1,7 +1,9 @@
-"""Of which accounts and Regions are metrics of DynamoDB kept? Of all that have tables, and of some that have none, so that nobody fills memory with invented ones.
+"""Of which accounts and Regions are metrics of DynamoDB kept? Of all that have tables, and of some that have none,
+so that nobody fills memory with invented ones.
 
-Places without tables are of two kinds, each with a bound of its own: those whose last table has been deleted, and those of which only refused
-requests are known. What the first have recorded stays readable until METRIC_PLACES_LEFT_MAX others have come after them.
+Places without tables are of two kinds, each with a bound of its own: those whose last table has been deleted, and those
+of which only refused requests are known. What the first have recorded stays readable until METRIC_PLACES_LEFT_MAX
+others have come after them.
 """
 
 from collections import Counter, OrderedDict
@@ -29,13 +31,16 @@ class MetricPlaces:
         self._tables: Counter[Place] = Counter()
         """How many tables there are, as of the last look into the catalog."""
         self._units: dict[Place, dict[int, ProvisionedUnits]] = {}
-        """What the tables of a place take, by table id, as of the last change that has been settled; a place without tables is not in it."""
+        """What the tables of a place take, by table id, as of the last change that has been settled;
+        a place without tables is not in it."""
         self.shown: dict[Place, ShownGauges] = {}
         """What is shown of places with tables, and for some time of those whose last table has been deleted."""
         self._left: OrderedDict[Place, float] = OrderedDict()
-        """Places whose last table has been deleted, the first one first → service time until which their gauges are shown."""
+        """Places whose last table has been deleted, the first one first → service time until
+        which their gauges are shown."""
         self._refused: OrderedDict[Place, bool] = OrderedDict()
-        """Places of which only refused requests are known, the last one last → True if something has been recorded of them."""
+        """Places of which only refused requests are known, the last one last → True if something
+        has been recorded of them."""
         self._gone: dict[Place, None] = {}
         """Places whose metrics are still to be forgotten."""
         self._has_seen_kept = False
@@ -93,7 +98,9 @@ class MetricPlaces:
         self._bound()
 
     def record(self, place: Place, shown: ShownGauges, now_seconds: float) -> None:
-        """Record the gauges of a place that have become due by now; those of a place that has had no tables for some time end."""
+        """Record the gauges of a place that have become due by now;
+        those of a place that has had no tables for some time end.
+        """
         until_seconds = self._left.get(place)
         if until_seconds is None or now_seconds < until_seconds:
             shown.record(self._metrics, now_seconds)
@@ -105,7 +112,9 @@ class MetricPlaces:
     # --- refused requests ------------------------------------------------------------------------
 
     def note_refused(self, place: Place) -> Place | None:
-        """Note that a request of this place was refused. Returns the place whose errors are not kept any more, because there are too many others."""
+        """Note that a request of this place was refused. Returns the place whose errors are not kept any more,
+        because there are too many others.
+        """
         if place in self._tables or place in self._left:
             return None
         refused = self._refused
@@ -127,7 +136,9 @@ class MetricPlaces:
         return place in self._tables or place in self._units or place in self._left or place in self._refused
 
     def _bound(self) -> Place | None:
-        """Keep no more places than there may be; returns the last one of which only refused requests were known, if any, that is not kept any more."""
+        """Keep no more places than there may be; returns the last one of which only refused requests were known,
+        if any, that is not kept any more.
+        """
         while len(self._left) > METRIC_PLACES_LEFT_MAX:
             oldest, _ = self._left.popitem(last=False)
             if oldest not in self._tables:
@@ -153,7 +164,9 @@ class MetricPlaces:
                 yield
 
     def _see_kept(self, counts: Sequence[tuple[tuple[str, str], int]]) -> Iterator[None]:
-        """Take in the places of metrics that were there at the begin, before those that have come since. Whoever had a table has several metrics."""
+        """Take in the places of metrics that were there at the begin, before those that have come since.
+        Whoever had a table has several metrics.
+        """
         for number, (one, count) in enumerate(reversed(counts), 1):
             place = Place(*one)
             if place in self._refused:

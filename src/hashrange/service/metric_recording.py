@@ -1,7 +1,9 @@
-"""How do calls that have ended become metrics? They are counted as they end, and recorded when the minute of service time is over, or somebody reads.
+"""How do calls that have ended become metrics? They are counted as they end, and recorded when the minute of service
+time is over, or somebody reads.
 
-While metrics are recorded, an operation on one item takes 0.5 µs longer (benchmarks/metrics.py); without, calls are not looked at.
-An observation belongs to the minute in which its call ended: whatever moves the clock, what was counted before is recorded for the minute before.
+While metrics are recorded, an operation on one item takes 0.5 µs longer (benchmarks/metrics.py); without,
+calls are not looked at. An observation belongs to the minute in which its call ended: whatever moves the clock,
+what was counted before is recorded for the minute before.
 """
 
 from array import array
@@ -94,7 +96,8 @@ class MetricRecording:
         self._looked_seconds = 0.0
         """Monotonic time of the last look at the clock."""
         self._turn_seconds = 0.0
-        """Monotonic time of the next look at the clock, unless the clock is moved: the minute is over then, or LOOK_SECONDS."""
+        """Monotonic time of the next look at the clock, unless the clock is moved:
+        the minute is over then, or LOOK_SECONDS."""
         self._was_virtual = False
         self._generation = 0
 
@@ -200,7 +203,9 @@ class MetricRecording:
         self._count_user_error(Place(account, region))
 
     def _count_user_error(self, place: Place) -> None:
-        """Count a request that was its client's fault, and forget those of the place whose turn it is if there are too many."""
+        """Count a request that was its client's fault, and forget those of the place whose turn
+        it is if there are too many.
+        """
         forgotten = self._places.note_refused(place)
         if forgotten is not None:
             self._counts.forget_value(user_errors(forgotten))
@@ -289,7 +294,9 @@ class MetricRecording:
         self._counts.fold()
 
     def record(self, now_seconds: float) -> Iterator[None]:
-        """Record what has been counted, and what gauges have shown, up to this service time, in pieces. A `RecordCounts`."""
+        """Record what has been counted, and what gauges have shown, up to this service time,
+        in pieces. A `RecordCounts`.
+        """
         if not self._is_recording:
             return
         self._turn()

@@ -1,4 +1,6 @@
-"""How is a service opened from its settings? The store is opened; table states that would last longer than the configured delay are ended."""
+"""How is a service opened from its settings? The store is opened; table states that would last longer than
+the configured delay are ended.
+"""
 
 from collections.abc import Mapping
 
@@ -29,7 +31,8 @@ async def open_service(
 ) -> Service:
     """Open a service over the store of these settings, on the running loop; jobs do not run yet.
 
-    Raises StorageError, SnapshotFileError for `settings.snapshot`, FaultsError for `settings.faults`, and SettingUnusable.
+    Raises StorageError, SnapshotFileError for `settings.snapshot`, FaultsError for `settings.faults`,
+    and SettingUnusable.
 
     `checkpoint`: serve a fork that begins with this content, instead of the settings' `data_dir`. `lag_seconds`: the
     longest delay of the index entries that wait in this content.
@@ -67,10 +70,11 @@ async def open_service(
 async def open_fork(
     settings: Settings, snapshot: ServiceSnapshot, operations: Mapping[str, Operation] = ALL_OPERATIONS
 ) -> Service:
-    """Open a service that begins with the state of `snapshot`: content, service time, throughput's terms, and faults drawn anew.
+    """Open a service that begins with the state of `snapshot`: content, service time,
+    throughput's terms, and faults drawn anew.
 
-    The `data_dir`, `snapshot`, `faults` and `kinesis_endpoint` of the settings are not used: what a fork sent to Kinesis
-    could not be told from what its original sends. Raises StorageError.
+    The `data_dir`, `snapshot`, `faults` and `kinesis_endpoint` of the settings are not used:
+    what a fork sent to Kinesis could not be told from what its original sends. Raises StorageError.
     """
     settings = msgspec.structs.replace(settings, snapshot=None, faults=None, kinesis_endpoint=None)
     clock = MovableClock(SystemClock(), snapshot.time_state)
@@ -92,13 +96,15 @@ def use_faults_of(service: Service, path: str) -> None:
 
 
 def begin_in_past(store: WholeStore, clock: Clock, settings: Settings) -> None:
-    """Set service time as far behind the machine's as the settings say. Raises SettingUnusable if the store has tables."""
+    """Set service time as far behind the machine's as the settings say.
+    Raises SettingUnusable if the store has tables.
+    """
     if not settings.clock_behind_seconds:
         return
     if store.catalog.all_tables():
         raise SettingUnusable(
-            "--clock-behind is set, but the data folder holds tables already, and their time does not go back. Start without"
-            " --clock-behind to go on with them, or with another --data-dir."
+            "--clock-behind is set, but the data folder holds tables already, and their time does not go back."
+            " Start without --clock-behind to go on with them, or with another --data-dir."
         )
     assert isinstance(clock, MovableClock), "a service whose time begins in the past has a clock that can be moved"
     clock.go_to(initial_time(settings))
@@ -111,8 +117,8 @@ def begin_with(store: WholeStore, clock: Clock, path: str) -> None:
     """
     if store.catalog.all_tables():
         raise SettingUnusable(
-            f"--snapshot is {path}, but the data folder holds tables already. Start without --snapshot to go on with them,"
-            " or with another --data-dir to begin with the snapshot."
+            f"--snapshot is {path}, but the data folder holds tables already. Start without --snapshot to go on with"
+            " them, or with another --data-dir to begin with the snapshot."
         )
     assert isinstance(clock, MovableClock), "a service that begins with a snapshot has a clock that can be moved"
     with opened_snapshot(path) as reader:

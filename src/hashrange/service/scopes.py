@@ -1,4 +1,6 @@
-"""Which data does a request see? That of its Scope: one account and Region, or the same for all requests with `--shared-db`."""
+"""Which data does a request see? That of its Scope: one account and Region,
+or the same for all requests with `--shared-db`.
+"""
 
 from collections.abc import Callable
 from weakref import WeakSet

@@ -1,4 +1,5 @@
-"""Does a table that was not found exist after all? If other servers may have created it, look its name up and run the operation again.
+"""Does a table that was not found exist after all? If other servers may have created it,
+look its name up and run the operation again.
 
 If no other server creates tables (`Catalog.is_late` is False), operations run unchanged.
 """
@@ -29,8 +30,9 @@ def with_second_look(operations: Mapping[str, Operation], catalog: Catalog) -> M
 def _looking_again(operation: Operation, catalog: Catalog) -> Run:
     """Return an `Operation.run` that runs the operation again if it did not find a table that the catalog then finds.
 
-    For an operation that reports missing tables in its reply, unknown tables are looked up before the first run. Running
-    twice is safe: an operation that lacked a table has done nothing, or has put and deleted whole items of a batch.
+    For an operation that reports missing tables in its reply, unknown tables are looked up before
+    the first run. Running twice is safe: an operation that lacked a table has done nothing,
+    or has put and deleted whole items of a batch.
     """
     run = operation.run
 

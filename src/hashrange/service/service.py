@@ -1,4 +1,5 @@
-"""How does a call become a reply? The service behind every protocol owns store, clock, settings and jobs, and knows no wire format.
+"""How does a call become a reply? The service behind every protocol owns store, clock,
+settings and jobs, and knows no wire format.
 
 Calls come in groups and run one after the other; their replies are sent at the end of the group, in a long group every
 0.5 ms. A reply that may depend on commits that a power cut would undo is held until all commits so far are durable; all
@@ -81,7 +82,8 @@ class Service:
         self.recording: CallRecording | None = None
         """Counts the calls that have ended, for metrics; None: nobody does."""
         self.front = store
-        """The store that requests use, unless they meet faults: `store`, or one in front of it that enforces throughput, or counts keys."""
+        """The store that requests use, unless they meet faults: `store`, or one in front of it that
+        enforces throughput, or counts keys."""
         self._admitting = store
         """`store`, or the one in front of it that enforces throughput."""
         self._scopes.see_watches = self.insights.look_again = self.see_watches
@@ -146,7 +148,9 @@ class Service:
         return self._throughput
 
     def enforce_throughput(self) -> None:
-        """From now on, throttle requests to tables whose terms say so. Faults are drawn anew if the first table is enforced, or the last one is not any more."""
+        """From now on, throttle requests to tables whose terms say so.
+        Faults are drawn anew if the first table is enforced, or the last one is not any more.
+        """
         setup = self.throughput
         before, self._admitting = self._admitting, setup.put_in_place()
         if before is not self._admitting:
@@ -155,7 +159,9 @@ class Service:
             self._put_in_place()
 
     def see_watches(self) -> None:
-        """From now on, count the keys of tables that Contributor Insights watches, and of no others. Raises StorageError."""
+        """From now on, count the keys of tables that Contributor Insights watches,
+        and of no others. Raises StorageError.
+        """
         self.insights.look()
         self._put_in_place()
 

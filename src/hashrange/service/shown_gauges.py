@@ -1,4 +1,6 @@
-"""What has one table, or one account in its Region, shown, and until when has it been recorded? Observations are recorded later, for whole spans of time."""
+"""What has one table, or one account in its Region, shown, and until when has it been recorded?
+Observations are recorded later, for whole spans of time.
+"""
 
 from hashrange.cloudwatch.dynamodb.gauges import unit_of
 from hashrange.cloudwatch.limits import METRIC_GAUGE_SECONDS
@@ -30,7 +32,9 @@ class ShownGauges:
             )
 
     def change(self, metrics: Metrics, gauges: dict[MetricId, float], at_seconds: float) -> None:
-        """Record what was shown up to this moment, and show these gauges from it on; values that are new are recorded at once."""
+        """Record what was shown up to this moment, and show these gauges from it on;
+        values that are new are recorded at once.
+        """
         self.record(metrics, at_seconds)
         before, self.gauges = self.gauges, gauges
         for metric, value in gauges.items():

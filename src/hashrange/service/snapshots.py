@@ -1,4 +1,6 @@
-"""How is a running service copied, saved, and returned to an earlier state? Its content by checkpoints of its store, together with its service time."""
+"""How is a running service copied, saved, and returned to an earlier state?
+Its content by checkpoints of its store, together with its service time.
+"""
 
 import asyncio
 from collections.abc import Iterator
@@ -22,7 +24,8 @@ PIECE_BYTES = 256 * 1024
 """Length of the keys and values that are read at once from a checkpoint, in some 0.3 ms."""
 
 SAVES_MAX = 10
-"""How often metrics are saved again before a copy because others came meanwhile. After the last time the copy may lack some of these."""
+"""How often metrics are saved again before a copy because others came meanwhile.
+After the last time the copy may lack some of these."""
 NO_FAULTS = Faults()
 
 
@@ -34,13 +37,16 @@ class ServiceSnapshot(NamedTuple):
     service_seconds: float
     """Service time at that moment."""
     faults: Faults = NO_FAULTS
-    """The faults that requests met at that moment. A service that returns to the snapshot, or begins with it, draws them anew."""
+    """The faults that requests met at that moment. A service that returns to the snapshot,
+    or begins with it, draws them anew."""
     throughput_terms: "OwnTerms" = MappingProxyType({})
     """How the throughput of tables with terms of their own was enforced at that moment."""
 
 
 async def take_snapshot(service: Service) -> ServiceSnapshot:
-    """Copy the state of a service at one moment, which comes when all metrics are saved; until then, requests go on. Raises StorageError."""
+    """Copy the state of a service at one moment, which comes when all metrics are saved;
+    until then, requests go on. Raises StorageError.
+    """
     return await in_turns(_take_snapshot(service), service.workers, begins_now=True)
 
 
@@ -71,7 +77,8 @@ async def return_in_turns(service: Service, snapshot: ServiceSnapshot) -> None:
 
 
 def return_to(service: Service, snapshot: ServiceSnapshot | None, opened: Opened | None = None) -> None:
-    """Return a service to the state of `snapshot`. None: no content, the service time with which it began, no faults, and the settings' throughput.
+    """Return a service to the state of `snapshot`. None: no content, the service time with which it began,
+    no faults, and the settings' throughput.
 
     If the snapshot's service time was frozen, service time returns to that; else it differs from the machine's as it
     did then. `snapshot`: taken of this service, of a fork of it, or of one that it was forked from, or read for one of
@@ -136,8 +143,8 @@ def write_snapshot(file: BinaryIO, snapshot: ServiceSnapshot) -> None:
 def read_snapshot(store: WholeStore, clock: MovableClock, reader: SnapshotReader) -> ServiceSnapshot:
     """Read a snapshot file, for a restore of `store`.
 
-    If the snapshot was taken at a later service time than the clock's, the restored service begins at that time. Raises SnapshotFileError and
-    StorageError.
+    If the snapshot was taken at a later service time than the clock's, the restored service begins at that time.
+    Raises SnapshotFileError and StorageError.
     """
     ahead_seconds = max(0.0, reader.header.service_time - clock.service_time())
     state = clock.state

@@ -1,4 +1,6 @@
-"""How is a store opened from settings? With the limits, delays and sizes that they name; for a service, or for a copy of its content."""
+"""How is a store opened from settings? With the limits, delays and sizes that they name;
+for a service, or for a copy of its content.
+"""
 
 import asyncio
 
@@ -20,7 +22,8 @@ def open_store_of(settings: Settings, clock: Clock) -> WholeStore:
 async def open_copy_of(
     settings: Settings, clock: Clock, checkpoint: Checkpoint, lag_seconds: float = 0.0
 ) -> WholeStore:
-    """Open a store with the options of these settings that begins with the content of a checkpoint, and is removed when it is closed.
+    """Open a store with the options of these settings that begins with the content of a checkpoint,
+    and is removed when it is closed.
 
     What takes long is done on another thread. `lag_seconds`: the longest delay of the index entries that wait in this
     content. Raises StorageError.
@@ -41,6 +44,8 @@ def _options(settings: Settings, lag_seconds: float = 0.0) -> Options:
 
 
 def _initial_partitions(settings: Settings) -> CountInitialPartitions:
-    """How many partitions a new table or index begins with. Enforced throughput of fewer partitions than the service's would be too low."""
+    """How many partitions a new table or index begins with.
+    Enforced throughput of fewer partitions than the service's would be too low.
+    """
     is_service = settings.initial_partitions == "service" or settings.throughput == "enforced"
     return partitions_of_service if is_service else one_partition

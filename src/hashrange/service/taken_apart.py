@@ -1,4 +1,5 @@
-"""How is what has ended freed at once? It is taken apart: its objects let go of each other, so that reference counts free them.
+"""How is what has ended freed at once? It is taken apart: its objects let go of each other,
+so that reference counts free them.
 
 The parts of a service call each other back, so they are in cycles, which only the garbage collector would free. In a
 server's own process that happens while no client is connected (`collector.py`), which may be never; elsewhere it
@@ -42,7 +43,8 @@ def take_apart(*ended: object, but: object = None) -> None:
 def parts_of(*roots: object, but: object = None) -> list[object]:
     """`roots`, and the objects of OURS that they lead to, except those that a module or class holds, and `but`.
 
-    Objects lead to others by attributes, lists, tuples, bound methods, partial functions and closures. What is in dictionaries is content.
+    Objects lead to others by attributes, lists, tuples, bound methods, partial functions and closures.
+    What is in dictionaries is content.
     """
     seen: dict[int, object] = {id(but): None}
     parts: list[object] = []

@@ -1,4 +1,6 @@
-"""What changes while throughput is enforced? Requests go through a store that admits them, and their meters are counted."""
+"""What changes while throughput is enforced? Requests go through a store that admits them,
+and their meters are counted.
+"""
 
 from hashrange.clock import Clock, SystemClock
 from hashrange.service.faulted_calls import FaultedCalls
@@ -33,10 +35,11 @@ class ThroughputSetup:
 
 
 class SmallTimes:
-    """A clock that passes as service time does, and shows small numbers: at seconds since 1970, a float is exact to 0.2 µs only.
+    """A clock that passes as service time does, and shows small numbers: at seconds since 1970,
+    a float is exact to 0.2 µs only.
 
-    The machine's service time passes as its monotonic time does, which is cheaper to read. So a clock that can be moved is looked at when
-    it has been moved, frozen, or let run again, and not each time.
+    The machine's service time passes as its monotonic time does, which is cheaper to read. So a clock that can be moved
+    is looked at when it has been moved, frozen, or let run again, and not each time.
     """
 
     def __init__(self, clock: Clock) -> None:

@@ -1,4 +1,6 @@
-"""How are functions and triggers opened from settings? The file of triggers is read, its functions are declared, its mappings become a job."""
+"""How are functions and triggers opened from settings? The file of triggers is read, its functions are
+declared, its mappings become a job.
+"""
 
 import logging
 from collections.abc import Callable
@@ -35,8 +37,8 @@ class TriggerSetup:
         for name, declaration in configuration.functions.items():
             if declaration.code is not None and not settings.functions:
                 raise ConfigurationError(
-                    f"the file of triggers {settings.triggers} cannot be used: the function {name} has code, which runs only if"
-                    " --functions is given too."
+                    f"the file of triggers {settings.triggers} cannot be used: the function {name} has code, which"
+                    " runs only if --functions is given too."
                 )
             functions.declare(name, declaration)
         _warn_of_missing_functions(store, configuration)

@@ -1,4 +1,5 @@
-"""How does long work give way to other requests? It runs in a worker, a greenlet that can stop anywhere and continue later.
+"""How does long work give way to other requests?
+It runs in a worker, a greenlet that can stop anywhere and continue later.
 
 Requested work runs in a worker, usually to its end at once. When a walk finds that its time slice is over
 (`hashrange.items.steps`), the worker gives way: it stops there, the event loop continues, and the worker continues in a
@@ -115,7 +116,9 @@ class Workers:
         return self._enter(self._idle.pop() if self._idle else Worker(self), work, arguments)
 
     def run_in_turn(self, work: Callable[..., None], *arguments: Any) -> None:
-        """Like `run`, but in a later turn if this turn's slice is over. For input that comes one by one: the first of a turn begins the slice."""
+        """Like `run`, but in a later turn if this turn's slice is over.
+        For input that comes one by one: the first of a turn begins the slice.
+        """
         if self._loop is None or getcurrent() is not self.hub:
             work(*arguments)
             return
@@ -153,7 +156,9 @@ class Workers:
         return self._loop is not None and now_seconds >= self._ends_seconds
 
     def abandon(self) -> None:
-        """End all workers, those that have given way where they did: no client waits for their work. Nothing gives way any more."""
+        """End all workers, those that have given way where they did: no client waits for their work.
+        Nothing gives way any more.
+        """
         self._is_abandoned = True
         workers = [one for line in (self._left, self._queued, self._idle) for one in line if isinstance(one, Worker)]
         for line in (self._left, self._queued, self._idle, self._next):

@@ -1,4 +1,6 @@
-"""How is a store copied, restored or emptied as a whole? By checkpoints: the part of a store's interface that test suites use."""
+"""How is a store copied, restored or emptied as a whole? By checkpoints:
+the part of a store's interface that test suites use.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
@@ -7,7 +9,8 @@ from hashrange.store.snapshot_file import StoredRow
 from hashrange.tables.change import Change
 
 DelayOf = Callable[[Sequence[Change]], float]
-"""Returns the delay of the entries of global indexes that follow from the changes of one commit, in seconds of service time."""
+"""Returns the delay of the entries of global indexes that follow from the changes of one commit,
+in seconds of service time."""
 
 
 class Checkpoint(Protocol):
@@ -36,7 +39,9 @@ class Opened(Protocol):
     """A checkpoint's content that has been made ready for one restore, until `release`."""
 
     def release(self) -> None:
-        """Free what no store has taken, and what takes long to free of the content that it has replaced; on any thread."""
+        """Free what no store has taken, and what takes long to free of the content that it
+        has replaced; on any thread.
+        """
         ...
 
 
@@ -49,7 +54,9 @@ class Copying(Protocol):
         ...
 
     async def prepare_checkpoint(self) -> None:
-        """Do what takes long of the next `checkpoint`. If few bytes are written meanwhile, that one does not suspend. Raises StorageError."""
+        """Do what takes long of the next `checkpoint`. If few bytes are written meanwhile,
+        that one does not suspend. Raises StorageError.
+        """
         ...
 
     async def checkpoint(self) -> Checkpoint:
@@ -66,7 +73,8 @@ class Copying(Protocol):
     def delay_index_entries(self, draw: DelayOf | None, most_seconds: float) -> None:
         """From now on, `draw` returns the delay of each commit's entries of global indexes.
 
-        It returns `most_seconds` at most. If `draw` is None, there is no delay, and entries that wait are written at once.
+        It returns `most_seconds` at most. If `draw` is None, there is no delay,
+        and entries that wait are written at once.
         """
         ...
 
@@ -77,8 +85,8 @@ class Copying(Protocol):
     def restore(self, checkpoint: Checkpoint | Opened | None) -> None:
         """Replace the whole content by that of `checkpoint`; None: by nothing.
 
-        `checkpoint`: made by the method `checkpoint` or `checkpoint_of` of this store, of a fork of it, or of a store that
-        it was forked from; or `Opened` of one of these.
+        `checkpoint`: made by the method `checkpoint` or `checkpoint_of` of this store, of a fork of it,
+        or of a store that it was forked from; or `Opened` of one of these.
 
         Positions go on; all else is as it was in the store whose content or rows the checkpoint holds, when they were
         copied. Calls that are suspended meanwhile may raise StorageError, and may then be repeated.

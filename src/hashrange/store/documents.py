@@ -1,4 +1,5 @@
-"""Where does a feature keep what is no item, such as functions and checkpoints? In documents: named values, written several at a time.
+"""Where does a feature keep what is no item, such as functions and checkpoints? In documents:
+named values, written several at a time.
 
 Documents are part of the store's content: restarts, checkpoints of the whole content, forks and resets include them.
 A name is text with `/` between its parts, such as `function/000000000000/us-east-1/resize`.
@@ -13,7 +14,9 @@ class Documents(Protocol):
 
     @property
     def generation(self) -> int:
-        """Grows when the store's whole content is replaced, as by a restore: whatever was read before is out of date."""
+        """Grows when the store's whole content is replaced, as by a restore:
+        whatever was read before is out of date.
+        """
         ...
 
     def get(self, name: str) -> bytes | None:
@@ -31,14 +34,17 @@ class Documents(Protocol):
         ...
 
     def some_below(self, prefix: str, after: str | None, count: int) -> Sequence[tuple[str, bytes]]:
-        """As `below`, but at most `count` of them: those that follow the name `after`; None: the first ones. Raises StorageError."""
+        """As `below`, but at most `count` of them: those that follow the name `after`;
+        None: the first ones. Raises StorageError.
+        """
         ...
 
     async def write(self, changes: Mapping[str, bytes | None], generation: int | None = None) -> bool:
         """Put documents, or delete those whose value is None, all in one commit, which has taken place on return.
 
-        Returns False (nothing done) if `generation` is given and out of date. Gives way while long documents are written, which
-        nobody sees before the commit. The commit is durable once `Durability.durable_position()` has reached the `position()` read after that. Raises StorageError.
+        Returns False (nothing done) if `generation` is given and out of date.
+        Gives way while long documents are written, which nobody sees before the commit. The commit is durable once
+        `Durability.durable_position()` has reached the `position()` read after that. Raises StorageError.
         """
         ...
 
@@ -53,5 +59,7 @@ class SlowDocuments(Protocol):
 
 
 async def read_giving_way(documents: Documents, name: str) -> bytes | None:
-    """As `documents.get`, but suspends in between if the document is long and its store can do so. Raises StorageError."""
+    """As `documents.get`, but suspends in between if the document is long and its store can do so.
+    Raises StorageError.
+    """
     return await documents.read(name) if isinstance(documents, SlowDocuments) else documents.get(name)

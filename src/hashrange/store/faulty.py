@@ -1,4 +1,5 @@
-"""How do operations handle a store's errors? For tests: a wrapper of a store whose calls fail by a seed, or on request, before they do anything.
+"""How do operations handle a store's errors? For tests: a wrapper of a store whose calls fail by a seed,
+or on request, before they do anything.
 
 Failures in the middle of a call are tested with engines that fail, below the store's interface.
 """

@@ -1,7 +1,7 @@
 """What does a store promise? This interface, the same on one machine and on many.
 
-`Store` is for operations, with `Streams` (`streams.py`); `Durability` for the code that sends replies, `Maintenance` for
-jobs, `Copying` for checkpoints of the whole store (`copying.py`), `Documents` for what is no item (`documents.py`).
+`Store` is for operations, with `Streams` (`streams.py`); `Durability` for the code that sends replies, `Maintenance`
+for jobs, `Copying` for checkpoints of the whole store (`copying.py`), `Documents` for what is no item (`documents.py`).
 
 Ordering: rows of one source are ordered by the bytes of their keys. Durability: a change is committed, whole, when
 `mutate` or `transact` returns, and is durable once `durable_position()` has reached the `position()` read after that; a
@@ -207,7 +207,9 @@ class Store(Protocol):
         ...
 
     def unread(self, source_id: bytes, key: Key, units: float) -> None:
-        """Take back that `get` has read a row, of so many units, because it is not returned. A store that counts no units does nothing."""
+        """Take back that `get` has read a row, of so many units, because it is not returned.
+        A store that counts no units does nothing.
+        """
         ...
 
     def page(self, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Soon[Page]:
@@ -347,7 +349,9 @@ class Maintenance(Protocol):
         ...
 
     def want_partitions(self, source_id: bytes, count: int) -> None:
-        """Let `split_partitions` split this source's partitions until there are so many. Forgotten when the store is closed."""
+        """Let `split_partitions` split this source's partitions until there are so many.
+        Forgotten when the store is closed.
+        """
         ...
 
     async def split_partition(self, lease: Lease, partition: Partition) -> bool:
@@ -362,7 +366,8 @@ class Maintenance(Protocol):
         ...
 
     def on_changes(self, see: SeeChanges | None) -> None:
-        """From now on, call `see` with the changes of items of each commit, whoever has written them; None: call nobody.
+        """From now on, call `see` with the changes of items of each commit,
+        whoever has written them; None: call nobody.
 
         `see` must be quick and must not raise. Only the last registered one is called, for commits of this server.
         """
@@ -371,7 +376,8 @@ class Maintenance(Protocol):
     def on_expired(self, see: SeeChanges | None) -> None:
         """From now on, call `see` with the changes of each commit that deletes expired items; None: call nobody.
 
-        A change with `old == new` deleted nothing. `see` must be quick and must not raise. Only the last registered one is called.
+        A change with `old == new` deleted nothing. `see` must be quick and must not raise.
+        Only the last registered one is called.
         """
         ...
 

@@ -1,4 +1,5 @@
-"""What if other servers change tables? For tests: a wrapper of a store whose catalog learns late of changes made through other wrappers.
+"""What if other servers change tables? For tests: a wrapper of a store whose catalog learns late of changes
+made through other wrappers.
 
 Several wrappers of one store stand for several servers, each with its own view of the catalog. A view has the changes
 made through its own wrapper at once, other changes with some later call, drawn from a seed, or after a look-up. Rows

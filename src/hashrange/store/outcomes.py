@@ -1,4 +1,5 @@
-"""What became of a commit whose reply was lost? Its outcome is looked for by the commit's request id, until it is known or too many looks failed.
+"""What became of a commit whose reply was lost? Its outcome is looked for by the commit's request id,
+until it is known or too many looks failed.
 
 For stores whose commits happen on other servers; for tests, a seed decides which requests to commit, and which replies
 to them, are lost. A commit that took place is found by a *look*, and its outcome (`Change` or `Transacted`) returned

@@ -1,4 +1,5 @@
-"""How does a coroutine hand the event loop back, and after how much work? By `await PAUSE`; after longer slices while no other work waits.
+"""How does a coroutine hand the event loop back, and after how much work? By `await PAUSE`;
+after longer slices while no other work waits.
 
 The server steps an operation's coroutine once, without a task, and usually has the reply. A coroutine that must suspend
 yields None (continue in a later turn) or a future (continue when it is done); `service/drive.py` steps it again, still

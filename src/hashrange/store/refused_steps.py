@@ -1,4 +1,6 @@
-"""How are steps of a transaction refused in front of a store? Their plans raise the errors, once the store knows that the transaction is no replay."""
+"""How are steps of a transaction refused in front of a store? Their plans raise the errors, once the store knows
+that the transaction is no replay.
+"""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -10,7 +12,8 @@ from hashrange.store.interface import TransactionStep
 from hashrange.tables.change import Plan, Planned
 
 RefuseSteps = Callable[[], list[ApiError | None]]
-"""Returns the error that refuses each step, or None. Raises InternalServerError if the transaction is not to be carried out."""
+"""Returns the error that refuses each step, or None.
+Raises InternalServerError if the transaction is not to be carried out."""
 
 
 class RefusedSteps:
@@ -20,7 +23,8 @@ class RefusedSteps:
         self._find = find
         self._reasons: list[ApiError | None] | None = None
         self.error: ApiError | None = None
-        """The error to raise instead of carrying out the transaction; None if there is none, or nothing has been found yet."""
+        """The error to raise instead of carrying out the transaction; None if there is none,
+        or nothing has been found yet."""
 
     @property
     def is_found(self) -> bool:
@@ -28,7 +32,9 @@ class RefusedSteps:
         return self._reasons is not None or self.error is not None
 
     def wrapped(self, steps: Sequence[TransactionStep]) -> list[TransactionStep]:
-        """The steps with other plans, which raise the step's refusal, if there is one, before they call the former plan."""
+        """The steps with other plans, which raise the step's refusal, if there is one,
+        before they call the former plan.
+        """
         return [step._replace(plan=partial(self._plan, place, step.plan)) for place, step in enumerate(steps)]
 
     def _plan(self, place: int, plan: Plan, old: Row | None) -> Planned | Row | None:

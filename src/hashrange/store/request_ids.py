@@ -1,4 +1,5 @@
-"""How does a store recognise a write whose reply was lost? By a request id that no server assigns twice, even across restarts.
+"""How does a store recognise a write whose reply was lost?
+By a request id that no server assigns twice, even across restarts.
 
 An id is a random prefix per process and a counter, so it costs 0.1 µs, and the ids of one process sort by age. It is
 not the id that clients receive (`wire/identifiers.py`), of which a batch has one, while each of its writes has its own

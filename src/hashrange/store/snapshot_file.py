@@ -23,7 +23,8 @@ COMPRESSION_LEVEL = 9
 """The best compression of zlib, because a snapshot is written once, and kept in a repository."""
 READ_BYTES = 1024 * 1024
 SERVICE_SECONDS_MAX = 1e10
-"""Service time is less than this, so that milliseconds since the epoch have at most thirteen digits: until the year 2286."""
+"""Service time is less than this, so that milliseconds since the epoch have at most thirteen digits:
+until the year 2286."""
 
 _lengths = Struct(">II")
 """Before each row: the length of its key and of its value, in bytes."""
@@ -170,7 +171,9 @@ def opened_snapshot(path: FilePath) -> Iterator[SnapshotReader]:
 
 @contextmanager
 def replaced_file(path: FilePath) -> Iterator[BinaryIO]:
-    """Yield a new file, for this user only, that takes the place of `path` if the block ends without an error. Raises OSError."""
+    """Yield a new file, for this user only, that takes the place of `path` if the block ends
+    without an error. Raises OSError.
+    """
     path = os.fspath(path)
     descriptor, draft = tempfile.mkstemp(dir=os.path.dirname(path) or ".", prefix=os.path.basename(path) + ".")
     try:

@@ -1,4 +1,5 @@
-"""What if an eventually consistent read is stale? For tests: a wrapper of a store whose reads sometimes return the row before its last change.
+"""What if an eventually consistent read is stale? For tests: a wrapper of a store whose reads sometimes return
+the row before its last change.
 
 A seed decides which reads are stale. Only reads of single rows can be stale; pages and snapshots are read from the
 inner store.
@@ -20,7 +21,9 @@ REMEMBERED_CHANGES_MAX = 64
 
 
 class StaleReads(WrappedStore):
-    """A store whose eventually consistent reads may return old rows; all writes to the inner store must go through it."""
+    """A store whose eventually consistent reads may return old rows;
+    all writes to the inner store must go through it.
+    """
 
     def __init__(self, inner: WholeStore, seed: int) -> None:
         super().__init__(inner)

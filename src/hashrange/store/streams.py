@@ -43,9 +43,11 @@ class Streams(Protocol):
         ...
 
     def changed_shards(self, stream: Stream, since: SequenceNumber) -> Sequence[Shard]:
-        """The shards that have begun, ended or got records behind this sequence number, and are not deleted yet, in any order.
+        """The shards that have begun, ended or got records behind this sequence number,
+        and are not deleted yet, in any order.
 
-        Takes time for these alone. May give way; what changes meanwhile may be missing, and is behind `last_of` before the call.
+        Takes time for these alone. May give way; what changes meanwhile may be missing,
+        and is behind `last_of` before the call.
         """
         ...
 
@@ -56,13 +58,15 @@ class Streams(Protocol):
     def last_of(self, stream: Stream) -> SequenceNumber:
         """No record of the stream has a greater sequence number, and no shard of it has begun or ended later.
 
-        It is 0 for a deleted stream, and grows with each commit that changes the stream or writes records of it. So whoever has
-        read up to it need not look again before it has grown.
+        It is 0 for a deleted stream, and grows with each commit that changes the stream or writes records of it.
+        So whoever has read up to it need not look again before it has grown.
         """
         ...
 
     def last_of_shard(self, shard: Shard) -> SequenceNumber:
-        """No record of the shard has a greater sequence number, and it has not begun or ended later; 0 if it has been deleted."""
+        """No record of the shard has a greater sequence number, and it has not begun or ended later;
+        0 if it has been deleted.
+        """
         ...
 
     async def records(self, shard: Shard, first: SequenceNumber, limit_records: int, limit_bytes: int) -> RecordPage:

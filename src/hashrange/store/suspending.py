@@ -1,4 +1,5 @@
-"""How would a distributed store behave? For tests of everything above the store: a wrapper that suspends at every awaited call except `close`.
+"""How would a distributed store behave? For tests of everything above the store:
+a wrapper that suspends at every awaited call except `close`.
 
 A seed decides how concurrent requests overtake each other. Sometimes a commit *loses its race*, as if another write had
 come first, so that its plan is called again; sometimes the reply to it is lost, and the store looks whether it took
@@ -139,7 +140,8 @@ class SuspendingStore:
         self.want_partitions, self.open_checkpoint = inner.want_partitions, inner.open_checkpoint
         self._time = time
         self._random = random.Random(seed)  # noqa: S311 - reproducible, not secret
-        self._outcomes = Outcomes(random.Random(seed), self.suspend, look_limit)  # noqa: S311 - reproducible, not secret
+        # S311: reproducible, not secret
+        self._outcomes = Outcomes(random.Random(seed), self.suspend, look_limit)  # noqa: S311
         self._ongoing: set[RowPlace] = set()
         """Rows that running transactions will write or check."""
         self._writing: Counter[RowPlace] = Counter()

@@ -1,4 +1,5 @@
-"""How late are entries of global indexes written in a store that suspends? After a random virtual time, drawn for each commit by a seed.
+"""How late are entries of global indexes written in a store that suspends?
+After a random virtual time, drawn for each commit by a seed.
 
 Virtual time advances only while the store suspends, or by `advance`, so no code sleeps, and each run of a test with
 the same seed and calls sees the same entries at the same call. Listeners of the clock are not called when time

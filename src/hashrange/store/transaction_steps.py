@@ -1,4 +1,6 @@
-"""What do the steps of a transaction change, or why is it refused? All changes, or all refusals, or too many bytes. Pure; used by every store."""
+"""What do the steps of a transaction change, or why is it refused? All changes, or all refusals,
+or too many bytes. Pure; used by every store.
+"""
 
 from collections.abc import Iterable, Sequence
 

@@ -18,6 +18,7 @@ PACKED_BYTES_MAX = 2_048
 SESSION_TAGS_MAX = 50
 CONTEXTS_MAX = 5
 TOKEN_BYTES_MAX = 8_192
-"""Bytes of a session token that are read: our own bound. Ours have less than 1,000, or `MinimumSessionTokenSize`, at most 4,096."""
+"""Bytes of a session token that are read: our own bound.
+Ours have less than 1,000, or `MinimumSessionTokenSize`, at most 4,096."""
 TOKEN_SIZE_MAX = 4_096
 """Greatest `MinimumSessionTokenSize`, in bytes."""

@@ -1,8 +1,10 @@
-"""What is a session, and how does its token say so? The token carries the session and a signature by the access key that asked for it; nothing is kept.
+"""What is a session, and how does its token say so? The token carries the session and a signature by the access
+key that asked for it; nothing is kept.
 
-Token: URL-safe base64 without padding of 16 bytes of HMAC-SHA256 and the session as a JSON array. The session's secret key is
-another HMAC of the same bytes, so who can read the token does not know it. Both are made with the secret key of the access key
-whose request began the chain of sessions, or with the empty secret if there is no credentials file (docs/adr/0054-sts.md).
+Token: URL-safe base64 without padding of 16 bytes of HMAC-SHA256 and the session as a JSON array.
+The session's secret key is another HMAC of the same bytes, so who can read the token does not know it.
+Both are made with the secret key of the access key whose request began the chain of sessions, or with the empty secret
+if there is no credentials file (docs/adr/0054-sts.md).
 """
 
 import base64
@@ -65,7 +67,9 @@ class ReadToken(NamedTuple):
 
 
 def session_access_key(account: str) -> str:
-    """A new access key for sessions of this account: 20 characters, as those of the service. Two sessions may have the same one."""
+    """A new access key for sessions of this account: 20 characters, as those of the service.
+    Two sessions may have the same one.
+    """
     return f"ASIA{account}{''.join(secrets.choice(_RANDOM_CHARACTERS) for _ in range(4))}"
 
 

@@ -1,6 +1,8 @@
-"""Who asks, and which sessions may be had? Everybody's identity follows from access key and session token; whether roles of other accounts are assumed, from the credentials file.
+"""Who asks, and which sessions may be had? Everybody's identity follows from access key and session token;
+whether roles of other accounts are assumed, from the credentials file.
 
-Without a credentials file every role can be assumed, because every access key is let in. With one, a key reaches only its own account.
+Without a credentials file every role can be assumed, because every access key is let in.
+With one, a key reaches only its own account.
 """
 
 from collections.abc import Callable, Mapping
@@ -53,7 +55,9 @@ class Sessions:
         service_time: Callable[[], float],
         wall_time: Callable[[], float],
     ) -> None:
-        """`keys`: those of the credentials file; None: there is none. `account_of_key`: the account of any access key without a file."""
+        """`keys`: those of the credentials file; None: there is none.
+        `account_of_key`: the account of any access key without a file.
+        """
         self._keys = keys
         self._account_of_key = account_of_key
         self.service_time = service_time
@@ -86,7 +90,9 @@ class Sessions:
         return CallerIdentity(caller.account, *_assumed(session.role, caller.account))
 
     def account_of(self, access_key: str) -> str | None:
-        """The account of an access key; None if it is none of the credentials file, and none of a session of its accounts."""
+        """The account of an access key; None if it is none of the credentials file,
+        and none of a session of its accounts.
+        """
         if self._keys is None:
             return self._account_of_key(access_key)
         if access_key in self._keys:
@@ -95,7 +101,9 @@ class Sessions:
         return account if any(key.account == account for key in self._keys.values()) else None
 
     def own_account(self, caller: SignedCaller) -> str:
-        """The account of the key that a caller has. With --shared-db, the caller's requests see the tables of another one."""
+        """The account of the key that a caller has.
+        With --shared-db, the caller's requests see the tables of another one.
+        """
         session = self.session_of(caller)
         if session is not None:
             return session.account
@@ -107,7 +115,9 @@ class Sessions:
     def make(
         self, caller: SignedCaller, account: str, seconds: int, role: AssumedRole | None, token_bytes_min: int
     ) -> MadeSession:
-        """A session in this account. It is signed by the key that the caller has, or that the caller's own session began with."""
+        """A session in this account. It is signed by the key that the caller has,
+        or that the caller's own session began with.
+        """
         session = self.session_of(caller)
         signer = caller.signer
         issuer = ""

@@ -1,9 +1,11 @@
-"""How often may throughput decrease, a table switch to on-demand, and its class or encryption change? Pure functions of the earlier changes and the time.
+"""How often may throughput decrease, a table switch to on-demand, and its class or encryption change?
+Pure functions of the earlier changes and the time.
 
-Decreases are counted separately for a table and each global index: four on a UTC day, then one more an hour after the last one, so at
-most 27 a day. A table is switched to on-demand at most four times within 24 hours, and its class changes at most twice within 30 days.
-Changes that seem to be in the future count for nothing: they were made before the clock was set back. Source: service behaviour, captures
-to October 2026 (decreases, class); developer guide, quotas page of 2026 (switches).
+Decreases are counted separately for a table and each global index: four on a UTC day, then one more an hour after
+the last one, so at most 27 a day. A table is switched to on-demand at most four times within 24 hours,
+and its class changes at most twice within 30 days. Changes that seem to be in the future count for nothing:
+they were made before the clock was set back. Source: service behaviour, captures to October 2026 (decreases, class);
+developer guide, quotas page of 2026 (switches).
 """
 
 from hashrange.limits import (
@@ -58,7 +60,9 @@ def recent_class_changes(table: Table, now_seconds: float) -> tuple[float, ...]:
 
 
 def may_set_class(recent: tuple[float, ...]) -> bool:
-    """True if a request may set the table's class, even to what it is; `recent` as `recent_class_changes` returns it."""
+    """True if a request may set the table's class, even to what it is;
+    `recent` as `recent_class_changes` returns it.
+    """
     return len(recent) < TABLE_CLASS_CHANGES_MAX
 
 

@@ -94,7 +94,9 @@ def warm_units(table: Table, index: Index | None = None, now_seconds: float | No
 
 
 def _at_least(floor: Throughput, subject: Table | Index, now_seconds: float | None) -> Throughput:
-    """The requested warm throughput, or before a change that runs at `now_seconds` the former one, but at least `floor`."""
+    """The requested warm throughput, or before a change that runs at `now_seconds` the former one,
+    but at least `floor`.
+    """
     asked = Throughput(subject.warm_read_units or 0, subject.warm_write_units or 0)
     if now_seconds is not None and subject.warm_updating_until_seconds > now_seconds:
         asked = subject.former_warm or asked

@@ -1,4 +1,5 @@
-"""Which index entries does a write change? A function of the row before and the row after, the same for every kind of write.
+"""Which index entries does a write change? A function of the row before and the row after,
+the same for every kind of write.
 
 An entry is a row of its own: the key attributes of table and index, and others that the index projects. An index is
 sparse: an item without one of the index's key attributes has no entry. Unchanged entries are not written. This module

@@ -48,7 +48,8 @@ def _one_attribute(keys: KeySchema) -> EntryKey:
         except KeyError:
             return None
         if 0 < len(scalar) <= _SURELY_SHORT:
-            return encode_partition_key(key_type, scalar) + item_key  # type: ignore[return-value]  # Key() would cost a call
+            # Key() would cost a call
+            return encode_partition_key(key_type, scalar) + item_key  # type: ignore[return-value]
         return _general_key(keys, item, item_key)
 
     return entry_key
@@ -67,7 +68,11 @@ def _two_attributes(keys: KeySchema) -> EntryKey:
             return None
         if 0 < len(scalar) <= _SURELY_SHORT and 0 < len(sort_scalar) <= _SURELY_SHORT:
             # The bytes are not wrapped in Key(), which would cost a call.
-            return encode_partition_key(key_type, scalar) + encode_component(sort_type, sort_scalar) + item_key  # type: ignore[return-value]
+            return (
+                encode_partition_key(key_type, scalar)  # type: ignore[return-value]
+                + encode_component(sort_type, sort_scalar)
+                + item_key
+            )
         return _general_key(keys, item, item_key)
 
     return entry_key

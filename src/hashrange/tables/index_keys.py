@@ -1,4 +1,5 @@
-"""Does an item fit the keys of its table's secondary indexes? A key attribute may be absent; if present it must be valid.
+"""Does an item fit the keys of its table's secondary indexes?
+A key attribute may be absent; if present it must be valid.
 
 An item that lacks an index's key attribute has no entry in that index. `items.values` has already checked the values;
 this module reads no index. If several indexes share an attribute, messages name the alphabetically first, global or
@@ -87,7 +88,8 @@ def check_updated_index_keys(table: OpenTable, item: Item, changed_names: frozen
 
 
 def check_scan_start_types(table: OpenTable, source: ReadSource, start_item: Item) -> None:
-    """Raise ValidationException if a key attribute in a Scan's ExclusiveStartKey has a wrong type and the table has indexes.
+    """Raise ValidationException if a key attribute in a Scan's ExclusiveStartKey has a wrong
+    type and the table has indexes.
 
     The message names the index that is read; for the table's rows the first index with that key attribute, or else the
     first of all. Source: service behaviour, captures to 23 October 2026 (observed-2026-11.md 5).

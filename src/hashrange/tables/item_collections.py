@@ -1,4 +1,5 @@
-"""By how many bytes does a write change the size of its item collection? By those of its item and of entries in local indexes.
+"""By how many bytes does a write change the size of its item collection?
+By those of its item and of entries in local indexes.
 
 Only tables with local indexes have item collections (`Table.has_item_collections`). A local index has the table's
 partition key, so the keys of a collection's items and entries begin with the same bytes. Entries of global indexes do

@@ -1,4 +1,5 @@
-"""At which key is an item stored? Key maps and items become Keys, or are refused in the service's words, without "1 validation error detected: ".
+"""At which key is an item stored? Key maps and items become Keys, or are refused in the service's words,
+without "1 validation error detected: ".
 
 A table's key functions are made once, when it is opened, because they run with every request. `items.values` has
 checked the values before, except those passed to the function `usual`, which handles the usual case in one step.
@@ -28,7 +29,8 @@ from hashrange.messages.keys import (
 from hashrange.tables.schema import KeySchema, KeyType
 
 KEY_SCHEMAS_KEPT = 256
-"""Key schemas whose functions are kept for the next table: making them takes a quarter of the time of opening a table."""
+"""Key schemas whose functions are kept for the next table:
+making them takes a quarter of the time of opening a table."""
 _PARTITION_SURELY_SHORT = PARTITION_KEY_MAX_BYTES // 4
 """A partition key of at most this many characters is never longer than PARTITION_KEY_MAX_BYTES."""
 _SORT_SURELY_SHORT = SORT_KEY_MAX_BYTES // 4
@@ -92,7 +94,8 @@ def _one_attribute(keys: KeySchema) -> KeyFunctions:
             )
         except (KeyError, TypeError, AttributeError):  # a member is missing, or has another JSON type
             return None
-        return encode_partition_key("S", scalar) if is_usual else None  # type: ignore[return-value]  # Key() would cost a call
+        # Key() would cost a call
+        return encode_partition_key("S", scalar) if is_usual else None  # type: ignore[return-value]
 
     def lookup(key_map: Item) -> Key:
         try:
@@ -137,7 +140,8 @@ def _two_attributes(keys: KeySchema) -> KeyFunctions:
             )
         except (KeyError, TypeError, AttributeError):  # a member is missing, or has another JSON type
             return None
-        return encode_texts(scalar, sort_scalar) if is_usual else None  # type: ignore[return-value]  # Key() would cost a call
+        # Key() would cost a call
+        return encode_texts(scalar, sort_scalar) if is_usual else None  # type: ignore[return-value]
 
     def lookup(key_map: Item) -> Key:
         try:
@@ -163,7 +167,10 @@ def _two_attributes(keys: KeySchema) -> KeyFunctions:
         if are_texts:
             return encode_texts(scalar, sort_scalar)  # type: ignore[return-value]  # Key() would cost a call
         # The bytes are not wrapped in Key(), which would cost a call.
-        return encode_partition_key(key_type, scalar) + encode_component(sort_type, sort_scalar)  # type: ignore[return-value]
+        return (
+            encode_partition_key(key_type, scalar)  # type: ignore[return-value]
+            + encode_component(sort_type, sort_scalar)
+        )
 
     return KeyFunctions(usual if are_texts else _nothing_usual, lookup, item_key)
 

@@ -1,4 +1,5 @@
-"""Which Kinesis data stream do a table's changes go to, in which status is it shown, and where do the changes of a feed go?
+"""Which Kinesis data stream do a table's changes go to, in which status is it shown,
+and where do the changes of a feed go?
 
 At most one destination of a table is *live*: ENABLING, ACTIVE, UPDATING or DISABLING. Ended ones are shown for a day.
 Source: service behaviour, captures to October 2026; developer guide, *Using Kinesis Data Streams to capture changes to

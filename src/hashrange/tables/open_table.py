@@ -1,4 +1,5 @@
-"""What is a table for code that reads and writes items? An opened schema: key functions and sources are derived from it once.
+"""What is a table for code that reads and writes items? An opened schema:
+key functions and sources are derived from it once.
 
 A catalog opens a table when it is created, changed or found in the data folder, and returns the opened table. Code that
 describes or changes a table uses its schema. This module must not know rows.
@@ -84,7 +85,8 @@ class OpenTable:
         names = keys.partition_names + keys.sort_names
         time_to_live = () if schema.time_to_live is None else (schema.time_to_live.attribute,)
         self.followed_names = tuple(dict.fromkeys(names + time_to_live))
-        """Names of the attributes that participants use of a Change's items: of the table's own key and of time to live."""
+        """Names of the attributes that participants use of a Change's items:
+        of the table's own key and of time to live."""
         self.table_source = ReadSource(self.source_id, None, keys, names, names, None)
         self.indexes = tuple([self._index_source(index) for index in schema.indexes if index.state != "DELETING"])
         """Sources of the indexes, in the schema's order, except those being deleted."""

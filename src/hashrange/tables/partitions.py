@@ -1,4 +1,5 @@
-"""What is a partition? A range of hashes of partition keys: a part of the rows of a table, or of the entries of an index.
+"""What is a partition? A range of hashes of partition keys: a part of the rows of a table,
+or of the entries of an index.
 
 A source's partitions cover each hash exactly once. The store keeps a row for each partition (docs/formats/store.md).
 """
@@ -41,7 +42,8 @@ class Partition(NamedTuple):
 
 
 CountInitialPartitions = Callable[[Table, SourceId], int]
-"""Returns how many partitions a source of a table begins with; one that has fewer, because its throughput was raised, is split."""
+"""Returns how many partitions a source of a table begins with; one that has fewer,
+because its throughput was raised, is split."""
 
 
 def one_partition(table: Table, source_id: SourceId) -> int:
@@ -53,9 +55,9 @@ def one_partition(table: Table, source_id: SourceId) -> int:
 def partitions_of_service(table: Table, source_id: SourceId) -> int:
     """Return as many partitions as the service gives a new source: by provisioned or warm throughput.
 
-    The greater number counts: on demand, at least `ON_DEMAND_PARTITIONS`; at most `PARTITIONS_MAX`. A partition serves warm
-    reads and writes each by itself, as the four of a new on-demand table serve 12,000 and 4,000. Source: developer guide,
-    warm throughput of 2026.
+    The greater number counts: on demand, at least `ON_DEMAND_PARTITIONS`; at most `PARTITIONS_MAX`. A partition serves
+    warm reads and writes each by itself, as the four of a new on-demand table serve 12,000 and 4,000. Source:
+    developer guide, warm throughput of 2026.
     """
     index = next((one for one in table.indexes if source_id.endswith(one.index_id.to_bytes(2, "big"))), None)
     subject = table if index is None else index
@@ -95,7 +97,8 @@ def split_partition(partition: Partition, next_number: int) -> list[Partition]:
 def next_to_split(
     partitions: Sequence[Partition], size_bytes: int, size_max_bytes: int, least_count: int = 1
 ) -> Partition | None:
-    """The partition of a source to split if its partitions hold more than `size_max_bytes` on average, or are fewer than `least_count`; otherwise None.
+    """The partition of a source to split if its partitions hold more than `size_max_bytes` on average,
+    or are fewer than `least_count`; otherwise None.
 
     It is the first of the partitions with the most hashes, which hold the most bytes if there are many keys. None also
     if that partition has only one hash, or there are PARTITIONS_MAX partitions.

@@ -1,4 +1,5 @@
-"""Which keys does a Query or Scan read? A span of keys, made from key conditions or a segment; a start key narrows the span, or is refused if outside it.
+"""Which keys does a Query or Scan read? A span of keys, made from key conditions or a segment;
+a start key narrows the span, or is refused if outside it.
 
 Pure functions from checked values and a source to a half-open range. The encoding of a sort key value marks its own
 end, so keys that agree in the partition key and the first sort key attributes share a prefix. Each bound that key
@@ -152,8 +153,8 @@ def start_key(table: OpenTable, source: ReadSource, start_item: Item) -> Key:
 def scan_start_key(table: OpenTable, source: ReadSource, start_item: Item) -> Key:
     """The key of a Scan's ExclusiveStartKey, as `start_key` makes it.
 
-    A wrong type has a message of its own if the table has indexes. For a value that is empty or too long, the message has
-    the prefix START_KEY_VALUE.
+    A wrong type has a message of its own if the table has indexes. For a value that is empty or too long,
+    the message has the prefix START_KEY_VALUE.
     """
     if not _is_start_key(table, source, start_item):
         check_scan_start_types(table, source, start_item)

@@ -86,7 +86,9 @@ TimePrecision = Literal["MILLISECOND", "MICROSECOND"]
 
 
 class KinesisDestination(msgspec.Struct, frozen=True):
-    """A Kinesis data stream that the table's changes go to, or went to at most a day ago (`kinesis_destinations.py`)."""
+    """A Kinesis data stream that the table's changes go to, or went to at most a day ago
+    (`kinesis_destinations.py`).
+    """
 
     stream_arn: str
     """ARN of the Kinesis data stream."""
@@ -97,7 +99,8 @@ class KinesisDestination(msgspec.Struct, frozen=True):
     changed_at_seconds: float
     """Service time at which the state or the precision changed."""
     changing_until_seconds: float = 0.0
-    """Until this time, ACTIVE is shown as ENABLING or UPDATING, ENABLE_FAILED as ENABLING, and DISABLED as DISABLING."""
+    """Until this time, ACTIVE is shown as ENABLING or UPDATING, ENABLE_FAILED as ENABLING,
+    and DISABLED as DISABLING."""
     is_updating: bool = False
     """True if the last change was one of the precision."""
     precision: TimePrecision | None = None
@@ -116,7 +119,8 @@ class ResourcePolicy(msgspec.Struct, frozen=True):
 
 
 RunningChange = Literal["units", "mode", "class", "stream", "index"]
-"""What a table is UPDATING for: its units, its billing mode, its class, its stream, or an index that is created or deleted."""
+"""What a table is UPDATING for: its units, its billing mode, its class, its stream,
+or an index that is created or deleted."""
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -163,7 +167,8 @@ class Table(msgspec.Struct, frozen=True):
     warm_updating_until_seconds: float = 0.0
     """The table's warm throughput is UPDATING until this time, and so is that of an index by its own."""
     switched_to_on_demand_at_seconds: float | None = None
-    """When the table has become ACTIVE after its latest switch to on-demand, or will be; None if it was never on demand."""
+    """When the table has become ACTIVE after its latest switch to on-demand, or will be;
+    None if it was never on demand."""
     throughput_increased_at_seconds: float | None = None
     throughput_decreased_at_seconds: float | None = None
     decreases_today: int = 0

@@ -1,4 +1,5 @@
-"""In which state are a table, its indexes and its time to live, and which of them are gone? Pure functions of the stored table and service time.
+"""In which state are a table, its indexes and its time to live, and which of them are gone?
+Pure functions of the stored table and service time.
 
 No job makes a CREATING table ACTIVE: its state follows from its deadlines and the current time. With a delay of zero
 the deadline is the time of the call itself, so the next call already sees the new state. Service time never
@@ -59,25 +60,33 @@ def time_to_live_status(time_to_live: TimeToLive | None, now_seconds: float) -> 
 
 
 def former_units(subject: Table | Index, now_seconds: float) -> Throughput | None:
-    """The units that a table or index had before the change of units, or switch to on-demand, that it is UPDATING for; None if there is none."""
+    """The units that a table or index had before the change of units, or switch to on-demand,
+    that it is UPDATING for; None if there is none.
+    """
     return subject.former_throughput if subject.updating_until_seconds > now_seconds else None
 
 
 def changing_until_seconds(table: Table, index: Index | None) -> float:
-    """Service time until which a table, or one of its global indexes, has the throughput from before its last change, if that still lies ahead."""
+    """Service time until which a table, or one of its global indexes, has the throughput from before its last
+    change, if that still lies ahead.
+    """
     until_seconds = table.updating_until_seconds
     return until_seconds if index is None else max(until_seconds, index.updating_until_seconds)
 
 
 def shown_throughput(subject: Table | Index, now_seconds: float) -> Throughput | None:
-    """The provisioned units of a table or index as descriptions show them: those before the change while they change, but 0 after a switch to on-demand."""
+    """The provisioned units of a table or index as descriptions show them: those before the change while they change,
+    but 0 after a switch to on-demand.
+    """
     former = former_units(subject, now_seconds)
     is_on_demand = isinstance(subject, Table) and subject.billing_mode == "PAY_PER_REQUEST"
     return subject.throughput if former is None or is_on_demand else former
 
 
 def shown_table(table: Table, now_seconds: float) -> tuple[Table, float | None]:
-    """The table with the provisioned units that are shown of it and its indexes, and the first moment at which they are others; None if they stay."""
+    """The table with the provisioned units that are shown of it and its indexes, and the first moment at which
+    they are others; None if they stay.
+    """
     subjects: tuple[Table | Index, ...] = (table, *table.indexes)
     ends_seconds = [one.updating_until_seconds for one in subjects if former_units(one, now_seconds) is not None]
     if not ends_seconds or table.billing_mode != "PROVISIONED":

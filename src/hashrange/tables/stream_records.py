@@ -1,6 +1,8 @@
-"""What does a stream record hold, and how do replies show it? Event, author and keys of a write, images by the view type, and their size.
+"""What does a stream record hold, and how do replies show it? Event, author and keys of a write,
+images by the view type, and their size.
 
-    version 2 (1) ‖ event (1) ‖ by whom (1) ‖ length of the keys (4) ‖ length of the old row (4) ‖ size (4) ‖ keys ‖ old row ‖ new row
+    version 2 (1) ‖ event (1) ‖ by whom (1) ‖ length of the keys (4) ‖ length of the old row (4) ‖ size
+      (4) ‖ keys ‖ old row ‖ new row
 
 Numbers are big-endian; *by whom* means a client or time to live; the keys are JSON; the size is the one reported to
 clients; rows are copies of the table's (docs/formats/streams.md). The time of the write is in the sequence number, not
@@ -277,9 +279,17 @@ def record_json(faces: RecordTemplate, sequence: Sequence, record: bytes) -> byt
     event, by, keys_end, old_end, size_bytes = _ends_of(record)
     milliseconds, counter = sequence >> SEQUENCE_COUNTER_BITS, sequence & SEQUENCE_COUNTER_MAX
     return b'%b%024x%b%d,"Keys":%b%b,"SequenceNumber":"%013d%010d","SizeBytes":%d%b' % (
-        faces.start, sequence, faces.events[event][by == _BY_TIME_TO_LIVE], milliseconds // 1000,
-        record[_HEADER_BYTES:keys_end], _images_json(record, keys_end, old_end), milliseconds, counter, size_bytes, faces.end,
-    )  # fmt: skip
+        faces.start,
+        sequence,
+        faces.events[event][by == _BY_TIME_TO_LIVE],
+        milliseconds // 1000,
+        record[_HEADER_BYTES:keys_end],
+        _images_json(record, keys_end, old_end),
+        milliseconds,
+        counter,
+        size_bytes,
+        faces.end,
+    )
 
 
 def record_parts(record: bytes, key_names: tuple[str, ...]) -> RecordParts:
@@ -296,7 +306,9 @@ def record_parts(record: bytes, key_names: tuple[str, ...]) -> RecordParts:
 
 
 def largest_image_bytes(record: bytes, key_names: tuple[str, ...]) -> int:
-    """DynamoDB size of the larger of a record's images; 0 if it has none. 1 µs. Raises StorageCorruption, StorageFormatUnknown."""
+    """DynamoDB size of the larger of a record's images; 0 if it has none. 1 µs.
+    Raises StorageCorruption, StorageFormatUnknown.
+    """
     record = current_record(record, key_names)
     _, _, keys_end, old_end, _ = _ends_of(record)
     return max([row_size_bytes(Row(row)) for row in (record[keys_end:old_end], record[old_end:]) if row], default=0)

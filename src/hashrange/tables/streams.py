@@ -63,7 +63,9 @@ def sequence_text(sequence: Sequence) -> str:
 
 
 def parse_sequence(text: str) -> Sequence:
-    """The sequence number for a text of digits, issued or not; a counter or number above the maximum becomes the maximum."""
+    """The sequence number for a text of digits, issued or not;
+    a counter or number above the maximum becomes the maximum.
+    """
     milliseconds, counter = divmod(int(text), 10**_COUNTER_DIGITS)
     sequence: Sequence = (milliseconds << SEQUENCE_COUNTER_BITS) + min(counter, SEQUENCE_COUNTER_MAX)
     return min(sequence, SEQUENCE_MAX)

@@ -1,4 +1,5 @@
-"""Which error does a request get for which a table, or one of its indexes, has no capacity left? The exception, reason and resource of the service.
+"""Which error does a request get for which a table, or one of its indexes, has no capacity left?
+The exception, reason and resource of the service.
 
 Also who is told of it: `ThrottleEvents`. Source: errors.md 9; API reference, *ThrottlingReason*.
 """
@@ -40,7 +41,8 @@ class ThrottleEvent(NamedTuple):
     limit: ThroughputLimit
     is_write: bool
     key: Key | None
-    """Key of the table's item, or of the index's entry; of a page, the key that it begins at, which need not be that of an item.
+    """Key of the table's item, or of the index's entry; of a page, the key that it begins at,
+    which need not be that of an item.
 
     None: it concerns no certain one, or its key is not known.
     """

@@ -1,4 +1,5 @@
-"""How many capacity units does a transaction consume? For a table itself, twice those of single strongly consistent operations.
+"""How many capacity units does a transaction consume?
+For a table itself, twice those of single strongly consistent operations.
 
 Transactions also report their units as read or write units. Source: developer guide and captures to Oct 2026.
 """
@@ -37,7 +38,8 @@ def transaction_change_units(change: Change) -> float:
 
 
 def refused_action_units(refusal: ApiError | None) -> float:
-    """Units that an action of a cancelled transaction consumes of its table: those of its item if the item refused it, else none (unconfirmed).
+    """Units that an action of a cancelled transaction consumes of its table:
+    those of its item if the item refused it, else none (unconfirmed).
 
     `refusal`: the error that refuses the action, or None.
     """

@@ -1,4 +1,5 @@
-"""What does a test suite import? `server`, which yields a `Database`, `mock_dynamodb`, which lets a `Database` answer unmodified boto3 clients, and `Fault`.
+"""What does a test suite import? `server`, which yields a `Database`, `mock_dynamodb`, which lets a `Database` answer
+unmodified boto3 clients, and `Fault`.
 
 They are loaded when first used, so that pytest starts quickly.
 """

@@ -1,8 +1,9 @@
-"""Which of several open blocks is around the running code? The innermost that was entered in its context; if there is none, the newest.
+"""Which of several open blocks is around the running code?
+The innermost that was entered in its context; if there is none, the newest.
 
-A block is entered on a thread and perhaps in an asyncio task, so blocks on several threads and tasks may overlap. A task
-inherits the blocks of the code that made it. A thread does not, so code on threads that entered no block is taken to be in
-the newest.
+A block is entered on a thread and perhaps in an asyncio task, so blocks on several threads and tasks may overlap.
+A task inherits the blocks of the code that made it. A thread does not, so code on threads that entered no
+block is taken to be in the newest.
 """
 
 import asyncio
@@ -30,8 +31,8 @@ class Block(Generic[T]):
     def is_around(self) -> bool:
         """True if the running code is in this block.
 
-        So it is in the block's context, and also elsewhere on the thread unless the block's task still runs: a task that
-        has ended, of an asynchronous fixture for example, has left the block to the code after it.
+        So it is in the block's context, and also elsewhere on the thread unless the block's task still runs:
+        a task that has ended, of an asynchronous fixture for example, has left the block to the code after it.
         """
         if self in _blocks.get():
             return True
@@ -40,7 +41,8 @@ class Block(Generic[T]):
 
 
 _blocks: ContextVar[tuple[Block[Any], ...]] = ContextVar("hashrange_blocks", default=())
-"""The blocks that were entered in this context, the newest last. Those that were left in another one may still be here."""
+"""The blocks that were entered in this context, the newest last.
+Those that were left in another one may still be here."""
 
 
 def _not_left(blocks: tuple[Block[T], ...]) -> tuple[Block[T], ...]:
@@ -119,7 +121,9 @@ class HeldBlocks(Generic[T]):
         self._taken().close()
 
     async def enter_later(self, held: Held[T]) -> T:
-        """Do as `enter` does, but on another thread, so that the event loop goes on. If the task is cancelled, the block is ended."""
+        """Do as `enter` does, but on another thread, so that the event loop goes on.
+        If the task is cancelled, the block is ended.
+        """
         block = Block(held)
         try:
             self._open.add(block)
@@ -130,7 +134,9 @@ class HeldBlocks(Generic[T]):
             raise
 
     async def leave_later(self) -> None:
-        """Do as `leave` does, but on another thread. A cancellation of the task takes effect once the block has ended."""
+        """Do as `leave` does, but on another thread.
+        A cancellation of the task takes effect once the block has ended.
+        """
         await to_its_end(self._taken().close)
 
     def _taken(self) -> Held[T]:

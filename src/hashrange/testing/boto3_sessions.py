@@ -1,4 +1,6 @@
-"""How are boto3 sessions made in milliseconds? With one loader of service models for all; reading the models takes a session of its own 80 ms."""
+"""How are boto3 sessions made in milliseconds? With one loader of service models for all;
+reading the models takes a session of its own 80 ms.
+"""
 
 from functools import cache
 from typing import Any

@@ -19,7 +19,8 @@ from hashrange.testing.in_process import InProcess
 SERVICES = ("dynamodb", "dynamodb-streams")
 """Ids, as in botocore's event names, of the services whose requests are answered."""
 OWN_SERVICES = (*SERVICES, "lambda", "cloudwatch", "application-auto-scaling", "dax", "sts")
-"""Those of a database's own clients. Clients that know nothing of Hashrange may have the others elsewhere (`other_services.py`)."""
+"""Those of a database's own clients. Clients that know nothing of Hashrange may have the others
+elsewhere (`other_services.py`)."""
 
 
 class Transport:

@@ -1,4 +1,6 @@
-"""Which database does a test get? A `Database` in the test's process: boto3 clients without sockets, and content that can be copied, restored or emptied."""
+"""Which database does a test get? A `Database` in the test's process: boto3 clients without sockets,
+and content that can be copied, restored or emptied.
+"""
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -38,12 +40,12 @@ CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "re
 CLIENTS = ("dynamodb", "dynamodbstreams", "lambda", "cloudwatch", "application-autoscaling", "dax", "sts")
 """Services, as boto3 names them, whose clients a database has."""
 KEPT_OPEN = (
-    "This database belongs to the fixture hashrange_database, and later tests use it too. Use it without `with`, and do not"
-    " close it. A test that needs a database of its own uses server()."
+    "This database belongs to the fixture hashrange_database, and later tests use it too."
+    " Use it without `with`, and do not close it. A test that needs a database of its own uses server()."
 )
 WITHOUT_SECRETS = (
-    "Settings({name}=…) has no effect here: a database inside a program lets every access key in, and its port speaks HTTP. Start"
-    " `hashrange serve` for a test of keys or certificates."
+    "Settings({name}=…) has no effect here: a database inside a program lets every access key in, and its port speaks"
+    " HTTP. Start `hashrange serve` for a test of keys or certificates."
 )
 
 
@@ -144,9 +146,10 @@ class Database:
     ) -> dict[str, Any]:
         """Call an operation without a client, in a fifth of a client's time; returns the members of the output.
 
-        `members`: the input, as the low-level client takes it; bytes come back as base64 text. `service`: `dynamodb`, `cloudwatch`,
-        `application-autoscaling` or `dax`; else ValueError. Nothing is retried. Raises StorageError, and the error of a refusal, whose
-        `code` and `message` are the service's: `hashrange.errors.ApiError` or, of the other services, ServiceError.
+        `members`: the input, as the low-level client takes it; bytes come back as base64 text. `service`: `dynamodb`,
+        `cloudwatch`, `application-autoscaling` or `dax`; else ValueError. Nothing is retried.
+        Raises StorageError, and the error of a refusal, whose `code` and `message` are the service's:
+        `hashrange.errors.ApiError` or, of the other services, ServiceError.
         """
         if service == "dynamodb":
             return self._process.call(SHARED_ACCOUNT, region, operation, members)
@@ -156,11 +159,12 @@ class Database:
     def run(
         self, program: Callable[Concatenate[Inside, P], Awaitable[T]], *arguments: P.args, **options: P.kwargs
     ) -> T:
-        """Run a coroutine function on the database's own thread, as `program(inside, *arguments)`; returns or raises as it does.
+        """Run a coroutine function on the database's own thread, as `program(inside, *arguments)`;
+        returns or raises as it does.
 
-        The calls of `inside` change no threads, which takes most of a call's time. Meanwhile the database answers other requests when the
-        program awaits something. If this wait is interrupted, by Ctrl-C for example, or the database is closed, the program is cancelled.
-        Raises TypeError for any other function.
+        The calls of `inside` change no threads, which takes most of a call's time. Meanwhile the database answers other
+        requests when the program awaits something. If this wait is interrupted, by Ctrl-C for example, or the database
+        is closed, the program is cancelled. Raises TypeError for any other function.
         """
         if not iscoroutinefunction(program):
             raise TypeError(f"run takes a coroutine function, as in `async def program(inside): …`, not {program!r}.")
@@ -174,7 +178,8 @@ class Database:
         return Inside(self._process.service)
 
     def reset(self) -> None:
-        """Return to the initial content: nothing, or that of `Settings(init=…)`; service time runs again as the machine's does, and there are no faults.
+        """Return to the initial content: nothing, or that of `Settings(init=…)`;
+        service time runs again as the machine's does, and there are no faults.
 
         Raises SettingUnusable if the init folder cannot be applied; nothing is changed then.
         """
@@ -187,7 +192,8 @@ class Database:
     def restore(self, snapshot: Snapshot) -> None:
         """Replace the whole content by that of a snapshot: of this database, of a fork, or of one it was forked from.
 
-        If service time was frozen at the snapshot, it is frozen again at that moment; else it differs from the machine's as it did then.
+        If service time was frozen at the snapshot, it is frozen again at that moment;
+        else it differs from the machine's as it did then.
         """
         if not isinstance(snapshot, Snapshot):
             raise TypeError(
@@ -221,7 +227,8 @@ class Database:
 
     @property
     def dax_endpoint(self) -> str | None:
-        """URL of the DAX cluster `default`, such as `dax://127.0.0.1:40001`; None without `Settings(dax_port=…)`. Listens when first asked.
+        """URL of the DAX cluster `default`, such as `dax://127.0.0.1:40001`;
+        None without `Settings(dax_port=…)`. Listens when first asked.
 
         Raises ListenError.
         """
@@ -308,8 +315,9 @@ class StartingDatabase:
     ) -> "StartingDatabase":
         """A database for a `with` or `async with` block; in memory unless `settings` is given and has a `data_dir`.
 
-        `snapshot`: the file to begin with (`Snapshot.save`, `hashrange snapshot`). `port`: that of `Database.endpoint`; 0
-        takes a free one. Raises ValueError for settings of keys and certificates. The block's beginning raises StorageError, SettingUnusable or SnapshotFileError.
+        `snapshot`: the file to begin with (`Snapshot.save`, `hashrange snapshot`). `port`: that of `Database.endpoint`;
+        0 takes a free one. Raises ValueError for settings of keys and certificates.
+        The block's beginning raises StorageError, SettingUnusable or SnapshotFileError.
         """
         if not isinstance(settings, Settings | None):
             raise TypeError(f"server takes Settings, as in server(Settings(data_dir=…)), not {settings!r}.")

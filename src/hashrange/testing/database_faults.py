@@ -1,4 +1,6 @@
-"""Which faults does a test's database have? `DatabaseFaults`: the faults that its requests meet, and what they have met so far."""
+"""Which faults does a test's database have? `DatabaseFaults`: the faults that its requests meet,
+and what they have met so far.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -90,8 +92,8 @@ class DatabaseFaults:
         return block
 
     def _end_block(self, block: BlockFaults) -> None:
-        """Put the former faults in place, unless others have taken the place of the block's: those of a block that began
-        later, on another thread, or of a restored snapshot.
+        """Put the former faults in place, unless others have taken the place of the block's:
+        those of a block that began later, on another thread, or of a restored snapshot.
         """
         service = self._process.service
         self._blocks.remove(block)

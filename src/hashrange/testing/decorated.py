@@ -1,4 +1,5 @@
-"""What does a decorator do to a function or a test class, so that each call is within a block? It keeps the kind of each function, and refuses what it cannot cover.
+"""What does a decorator do to a function or a test class, so that each call is within a block?
+It keeps the kind of each function, and refuses what it cannot cover.
 
 It knows nothing of databases: a block is a generator that yields once, and ends when it is closed (`blocks.py`).
 """
@@ -23,7 +24,8 @@ Hold = Callable[[], Held[Any]]
 TEST_PREFIX, TEST_CLASS_PREFIX = "test", "Test"
 """How the names of a class's test methods, and of test classes in it, begin."""
 NOT_REACHED = ("setup_method", "teardown_method", "setup_class", "teardown_class", "setup", "teardown")
-"""Methods of a class that a decorator of the class cannot cover: pytest calls them around test methods, or did before pytest 8."""
+"""Methods of a class that a decorator of the class cannot cover:
+pytest calls them around test methods, or did before pytest 8."""
 NOT_REACHED_IN_TEST_CASE = ("setUpClass", "tearDownClass")
 """Methods that unittest calls before or after all tests of a class."""
 RUNS = ("run", "debug")
@@ -32,7 +34,8 @@ LIBRARY_FOLDERS = {"site-packages", "dist-packages"}
 
 
 def decorated(target: Any, hold: Hold) -> Any:
-    """The function, so that each call is within a block; or the class, whose test methods are replaced by such functions.
+    """The function, so that each call is within a block; or the class, whose test methods are
+    replaced by such functions.
 
     Raises TypeError for anything else, and for a class that would not be covered.
     """
@@ -86,8 +89,8 @@ def _decorate_tests(target: type[Any], hold: Hold) -> int:
         member = inspect.getattr_static(target, name)
         if _is_autouse_fixture(member):
             raise TypeError(
-                f"mock_dynamodb does not reach the fixture {target.__name__}.{name}, which runs outside the test methods."
-                f" Make it {remedy}"
+                f"mock_dynamodb does not reach the fixture {target.__name__}.{name}, which runs outside the test"
+                f" methods. Make it {remedy}"
             )
         if name.startswith(TEST_PREFIX) and isinstance(member, FunctionType | staticmethod | classmethod):
             setattr(target, name, decorated(member, hold))
@@ -113,7 +116,9 @@ def _is_of_library(target: type[Any]) -> bool:
 
 
 def _is_autouse_fixture(member: Any) -> bool:
-    """True for a fixture of pytest that tests need not name. The first attribute is that of pytest 8.4, the other of earlier ones."""
+    """True for a fixture of pytest that tests need not name.
+    The first attribute is that of pytest 8.4, the other of earlier ones.
+    """
     marker = getattr(member, "_fixture_function_marker", None) or getattr(member, "_pytestfixturefunction", None)
     return getattr(marker, "autouse", False) is True
 
@@ -151,8 +156,8 @@ def _decorated_function(function: Callable[..., Any], hold: Hold) -> Callable[..
 def _rest(result: Any, block: Held[Any]) -> Any:
     """What a call has returned but not yet done, such as a coroutine, within the block; None if all is done.
 
-    The function may be an object, or may be decorated, so that its own kind does not tell. If nobody begins what is left
-    to do, the block ends when the returned object is freed.
+    The function may be an object, or may be decorated, so that its own kind does not tell.
+    If nobody begins what is left to do, the block ends when the returned object is freed.
     """
     if asyncio.isfuture(result):
         result.add_done_callback(lambda _: block.close())

@@ -1,12 +1,14 @@
 """How do clients reach a database that they know nothing of? botocore's endpoints ask it instead of the network.
 
-Every client calls `Endpoint.make_request` for each request; aiobotocore's endpoints inherit that method. While a database
-is to answer, the method is replaced: requests are made by a copy of the endpoint whose `_send` asks the database, or refuses
-those of services that are not served. Requests to other services that may leave (`other_services.py`) are made as ever.
-Parameter checks, events, signatures, retries and the parsing of replies are still botocore's.
+Every client calls `Endpoint.make_request` for each request; aiobotocore's endpoints inherit that method.
+While a database is to answer, the method is replaced: requests are made by a copy of the endpoint whose `_send`
+asks the database, or refuses those of services that are not served.
+Requests to other services that may leave (`other_services.py`) are made as ever. Parameter checks, events, signatures,
+retries and the parsing of replies are still botocore's.
 
-A `before-send` handler that answers a request is heard first: so do the clients of a `Database` reach their own database.
-Only moto's handler is not called for DynamoDB and DynamoDB Streams. Blocks on several threads and tasks may overlap: `blocks.py` says which one answers.
+A `before-send` handler that answers a request is heard first: so do the clients of a `Database` reach their own
+database. Only moto's handler is not called for DynamoDB and DynamoDB Streams.
+Blocks on several threads and tasks may overlap: `blocks.py` says which one answers.
 """
 
 import asyncio
@@ -33,7 +35,8 @@ MakeRequest = Callable[[Any, Any, dict[str, Any]], Any]
 _Answer = Callable[[AWSPreparedRequest], AWSResponse | None]
 
 MOTO_REGISTRATIONS_MAX = 2
-"""Most times that moto registers its handler with a client: with all clients once, and again if it is told to patch a client."""
+"""Most times that moto registers its handler with a client: with all clients once,
+and again if it is told to patch a client."""
 
 
 class BlockAnswers(NamedTuple):
@@ -59,7 +62,8 @@ _replacement: MakeRequest | None = None
 def answered_by(answers: BlockAnswers) -> Iterator[None]:
     """While the block runs, its database answers the requests of all clients in all threads.
 
-    If blocks overlap, each answers the requests of the thread or asyncio task that began it; an inner block comes first.
+    If blocks overlap, each answers the requests of the thread or asyncio task that began it;
+    an inner block comes first.
     """
     block = Block(answers)
     try:
@@ -70,7 +74,9 @@ def answered_by(answers: BlockAnswers) -> Iterator[None]:
 
 
 def surrounding_answer() -> BlockAnswers | None:
-    """What the innermost block around the running code answers; None outside of all blocks, also while other threads are in some."""
+    """What the innermost block around the running code answers; None outside of all blocks,
+    also while other threads are in some.
+    """
     block = _blocks.surrounding()
     return None if block is None else block.value
 
@@ -93,7 +99,9 @@ def _end(block: Block[BlockAnswers]) -> None:
 
 
 def _asking(original: MakeRequest) -> MakeRequest:
-    """`Endpoint.make_request` that asks the database of the block around it, if there is one and the request is for it."""
+    """`Endpoint.make_request` that asks the database of the block around it,
+    if there is one and the request is for it.
+    """
 
     @wraps(original)
     def make_request(endpoint: Any, operation_model: Any, request_dict: dict[str, Any]) -> Any:
@@ -120,7 +128,9 @@ def _asking(original: MakeRequest) -> MakeRequest:
 def _answer_to(
     answers: BlockAnswers, endpoint: Any, operation_model: Any, request_dict: dict[str, Any]
 ) -> tuple[_Answer | None, Any]:
-    """What answers a request in place of the network, None if the request may leave; and the event system that is told of it."""
+    """What answers a request in place of the network, None if the request may leave;
+    and the event system that is told of it.
+    """
     service, transport, emitter = operation_model.service_model, answers.transport, vars(endpoint)["_event_emitter"]
     service_id = service.service_id.hyphenize()
     if service_id in SERVICES:
@@ -173,7 +183,9 @@ class _AsynchronousBody:
 
 
 def _without_moto(emitter: Any) -> Any:
-    """The event system of a client without moto's handler, which would answer too; the same one unless moto is loaded."""
+    """The event system of a client without moto's handler, which would answer too;
+    the same one unless moto is loaded.
+    """
     handlers = moto_handlers()
     if handlers:
         emitter = copy.copy(emitter)

@@ -1,4 +1,6 @@
-"""Which environment variables make AWS clients of any language call a database? Its endpoint, a Region and credentials; it accepts any Region and credentials."""
+"""Which environment variables make AWS clients of any language call a database?
+Its endpoint, a Region and credentials; it accepts any Region and credentials.
+"""
 
 from hashrange.testing.database import CREDENTIALS
 

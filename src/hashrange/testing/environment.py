@@ -1,4 +1,6 @@
-"""What do clients that know nothing of a database find in the environment while it answers them? Credentials, a Region, and no profile that does not exist."""
+"""What do clients that know nothing of a database find in the environment while it answers them? Credentials,
+a Region, and no profile that does not exist.
+"""
 
 import os
 import sys
@@ -117,8 +119,8 @@ def _add_session(user: object) -> None:
 
 
 def _remove_session(user: object) -> None:
-    """Once no block needs boto3's default session that blocks have made, drop it. One that the tested code has made stays if it works
-    without blocks.
+    """Once no block needs boto3's default session that blocks have made, drop it.
+    One that the tested code has made stays if it works without blocks.
     """
     global _session
     if _session is None:

@@ -1,4 +1,6 @@
-"""How does a database run inside another program? `InProcess` runs it on a thread of its own, and takes HTTP requests and calls with plain values, without sockets."""
+"""How does a database run inside another program? `InProcess` runs it on a thread of its own, and takes HTTP requests
+and calls with plain values, without sockets.
+"""
 
 import asyncio
 import contextlib
@@ -29,19 +31,21 @@ if TYPE_CHECKING:
 
 CLOSED = "This database is closed: its `with` block has ended, or close() was called."
 FORKED = (
-    "This process was forked from the one that runs the database, and cannot reach it in this way. Start another database"
-    " here, or call this one at its `endpoint`, which the first process has to ask for before it forks."
+    "This process was forked from the one that runs the database, and cannot reach it in this way."
+    " Start another database here, or call this one at its `endpoint`, which the first process has"
+    " to ask for before it forks."
 )
 OWN_THREAD = (
-    "This code runs on the database's own thread, which would wait for itself. In a program that Database.run has begun, use"
-    " the methods of its first argument, such as `await inside.call(…)`."
+    "This code runs on the database's own thread, which would wait for itself. In a program that Database.run has"
+    " begun, use the methods of its first argument, such as `await inside.call(…)`."
 )
 T = TypeVar("T")
 OpenService = Callable[[], Awaitable[Service]]
 
 
 class InProcess:
-    """A database in this process, in memory unless `settings` has a `data_dir`; runs from `start`, or `with`, to `close`.
+    """A database in this process, in memory unless `settings` has a `data_dir`;
+    runs from `start`, or `with`, to `close`.
 
     Its methods may be called on any thread except the database's own.
     """
@@ -189,7 +193,9 @@ class InProcess:
         return self._endpoint
 
     def require_open(self) -> None:
-        """Raise RuntimeError if the database is closed, runs in the process that this one was forked from, or runs this very code."""
+        """Raise RuntimeError if the database is closed, runs in the process that this one was forked
+        from, or runs this very code.
+        """
         if self.is_forked:
             raise RuntimeError(FORKED)
         if threading.get_ident() == self._thread.ident:
@@ -206,7 +212,9 @@ class InProcess:
             raise
 
     def _result_of(self, future: Future[T]) -> T:
-        """Wait for a future's result. Raises its error, or RuntimeError once the database has ended without a result."""
+        """Wait for a future's result. Raises its error, or RuntimeError once the database
+        has ended without a result.
+        """
         self._waited_for.add(future)
         try:
             if self._is_over and not future.done():
@@ -233,7 +241,9 @@ class InProcess:
         return endpoint
 
     def listen_for_dax(self) -> str | None:
-        """Listen, as `listen` does; returns the URL of the DAX cluster `default`, None if there is none. Raises ListenError."""
+        """Listen, as `listen` does; returns the URL of the DAX cluster `default`,
+        None if there is none. Raises ListenError.
+        """
         self.listen()
         return None if self._server is None else self._server.dax_endpoint
 
@@ -326,7 +336,9 @@ class InProcess:
                 self._loop.call_soon_threadsafe(task.cancel)
 
     async def _finish_function(self, ended: Future[Any], function: Callable[..., Any], *arguments: Any) -> None:
-        """Call a function, and pass on its result or error; its task is cancelled when the database ends, or nobody waits any more."""
+        """Call a function, and pass on its result or error; its task is cancelled when the database ends,
+        or nobody waits any more.
+        """
         with contextlib.suppress(InvalidStateError):  # nobody waits any more
             try:
                 result = function(*arguments)
@@ -362,6 +374,6 @@ def _listen_failure(settings: Settings, cause: BaseException | None) -> str:
     is_taken = isinstance(cause, OSError) and cause.errno == errno.EADDRINUSE
     reason = "another program has taken it" if is_taken else str(cause)
     return (
-        f"the database cannot listen on {address}: {reason}. Choose another port with server(port=…), or leave it out to"
-        " take a free one."
+        f"the database cannot listen on {address}: {reason}. Choose another port with server(port=…), or leave"
+        " it out to take a free one."
     )

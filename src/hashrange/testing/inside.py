@@ -1,4 +1,6 @@
-"""How does a program run on a database's own thread? `Database.run` gives it an `Inside`, whose calls change no threads, which takes most of a call's time."""
+"""How does a program run on a database's own thread? `Database.run` gives it an `Inside`, whose calls change no
+threads, which takes most of a call's time.
+"""
 
 import asyncio
 from collections.abc import Mapping
@@ -83,8 +85,8 @@ def checked_advance(seconds: float) -> float:
     """The seconds by which service time is to be moved ahead. Raises TypeError and ValueError."""
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
         raise TypeError(
-            f"service time is advanced by a number of seconds, such as advance(3600), not by {seconds!r}. The seconds of"
-            " a timedelta are its total_seconds()."
+            f"service time is advanced by a number of seconds, such as advance(3600), not by {seconds!r}."
+            " The seconds of a timedelta are its total_seconds()."
         )
     if not seconds >= 0:
         raise ValueError(f"service time moves ahead only, not by {seconds} seconds")

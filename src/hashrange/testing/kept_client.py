@@ -1,4 +1,6 @@
-"""May one test use the client of the test before? Yes, if that test has changed nothing of it: a new client costs each test some 6 ms."""
+"""May one test use the client of the test before? Yes, if that test has changed nothing of it:
+a new client costs each test some 6 ms.
+"""
 
 import copy
 from collections.abc import Callable
@@ -8,7 +10,8 @@ from typing import Any
 from hashrange.testing.database import Database
 
 CHANGES = ("register", "register_first", "register_last", "unregister")
-"""Methods of a client's event system with which tests change the client: botocore's Stubber, and handlers of their own."""
+"""Methods of a client's event system with which tests change the client:
+botocore's Stubber, and handlers of their own."""
 SET_BY_BOTOCORE = {"_exceptions"}
 """Members of a client that botocore sets when they are first needed."""
 

@@ -1,7 +1,9 @@
-"""How does a request run on its client's own thread? The thread borrows the database's event loop while that waits for something to do.
+"""How does a request run on its client's own thread? The thread borrows the database's event loop while
+that waits for something to do.
 
 A request that changes threads takes some 60 µs more. A lock is held by the loop's own thread, except while it waits in
-its selector; a borrower holds it meanwhile, so callbacks never run on two threads at a time. Why: docs/adr/0041-lending-loop.md.
+its selector; a borrower holds it meanwhile, so callbacks never run on two threads at a time.
+Why: docs/adr/0041-lending-loop.md.
 """
 
 import asyncio
@@ -26,8 +28,8 @@ class LendingLoop(asyncio.SelectorEventLoop):
     def lend(self, function: Callable[..., object], *arguments: Any) -> bool:
         """Call `function` on this thread, as if on the loop's; False (not called) unless the loop is waiting.
 
-        `function` must not take long: the loop waits for its end. A signal handler may raise anywhere in here, as Ctrl-C
-        and the time-outs of pytest do; the loop is given back all the same.
+        `function` must not take long: the loop waits for its end. A signal handler may raise anywhere in here,
+        as Ctrl-C and the time-outs of pytest do; the loop is given back all the same.
         """
         lock, own_loop = self._lock, _get_running_loop()
         try:

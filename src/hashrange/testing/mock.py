@@ -1,4 +1,6 @@
-"""How does a test catch boto3 clients that the tested code makes itself? `mock_dynamodb`, a context manager and decorator, lets a database answer them."""
+"""How does a test catch boto3 clients that the tested code makes itself?
+`mock_dynamodb`, a context manager and decorator, lets a database answer them.
+"""
 
 from collections.abc import Callable, Collection
 from types import TracebackType
@@ -19,11 +21,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 class DynamoDBMock:
     """Lets a database answer every client, resource and session of boto3, botocore, aioboto3 and aiobotocore.
 
-    `with mock_dynamodb() as database:`, `@mock_dynamodb` and `@mock_dynamodb()` begin with an empty database; if `database`
-    is given, that one answers. Clients may exist already or be made in the block; no network, credentials or Region are
-    needed. Lambda, CloudWatch, Application Auto Scaling, DAX and STS are answered too, unless their client's endpoint is not
-    AWS's, or moto's `mock_aws` is active. Any other request that would reach AWS raises ServiceNotMocked, except to the
-    services that `passthrough` names, as boto3 does.
+    `with mock_dynamodb() as database:`, `@mock_dynamodb` and `@mock_dynamodb()` begin with an empty database;
+    if `database` is given, that one answers. Clients may exist already or be made in the block;
+    no network, credentials or Region are needed. Lambda, CloudWatch, Application Auto Scaling, DAX and STS are answered
+    too, unless their client's endpoint is not AWS's, or moto's `mock_aws` is active. Any other request that would reach
+    AWS raises ServiceNotMocked, except to the services that `passthrough` names, as boto3 does.
 
     It may be entered several times, also nested: a block that is given no database shares that of the block around it.
     Blocks on several threads, or in several tasks of asyncio, each have their own database.
@@ -48,7 +50,8 @@ class DynamoDBMock:
     @overload
     def __call__(self, /, *, database: Database | None = None, passthrough: Collection[str] = ()) -> "DynamoDBMock": ...
     def __call__(self, function: Callable[..., Any] | None = None, /, *, config: object = None, **options: Any) -> Any:
-        """Decorate a function of any kind, or the test methods of a class: each call then runs in a `with` block of its own.
+        """Decorate a function of any kind, or the test methods of a class:
+        each call then runs in a `with` block of its own.
 
         Raises TypeError for a class with methods or fixtures that would run outside these `with` blocks.
         """
@@ -61,7 +64,9 @@ class DynamoDBMock:
         return decorated(function, self._hold)
 
     def start(self) -> Database:
-        """Begin a block, for code whose end is elsewhere; returns the database that answers. Each start needs a `stop`."""
+        """Begin a block, for code whose end is elsewhere; returns the database that answers.
+        Each start needs a `stop`.
+        """
         return self._blocks.enter(self._hold())
 
     def stop(self) -> None:

@@ -1,4 +1,6 @@
-"""What does a suite that was written for moto hear of a name that it expects here? The sentence of docs/switching.md that helps."""
+"""What does a suite that was written for moto hear of a name that it expects here?
+The sentence of docs/switching.md that helps.
+"""
 
 _EMPTY = "A block begins with an empty database, and `database.reset()` empties it again."
 _CREDENTIALS = "Fake credentials are not needed"
@@ -36,7 +38,8 @@ IMPORTS = {
     "dynamodb_backends": _BACKENDS,
     "get_backend": _BACKENDS,
 }
-"""Name that suites import from moto → a sentence of docs/switching.md. All other names that begin with MOCK_PREFIX: as `mock_aws`."""
+"""Name that suites import from moto → a sentence of docs/switching.md.
+All other names that begin with MOCK_PREFIX: as `mock_aws`."""
 MOCK_PREFIX = "mock_"
 
 

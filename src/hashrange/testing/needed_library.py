@@ -8,7 +8,9 @@ LIBRARIES = ("boto3", "botocore")
 
 @contextmanager
 def boto3_needed(purpose: str) -> Iterator[None]:
-    """Within the block, boto3 and botocore are imported. If one is not there, raises ModuleNotFoundError that says what to install."""
+    """Within the block, boto3 and botocore are imported.
+    If one is not there, raises ModuleNotFoundError that says what to install.
+    """
     try:
         yield
     except ModuleNotFoundError as error:

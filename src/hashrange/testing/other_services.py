@@ -1,4 +1,5 @@
-"""Which requests to other services may leave the process while a database answers? Those to which the caller, or moto, has said yes; the others are refused.
+"""Which requests to other services may leave the process while a database answers? Those to which the caller,
+or moto, has said yes; the others are refused.
 
 A suite that has replaced moto's `mock_aws` by `mock_dynamodb` would reach AWS with all its other clients, with the
 credentials of whoever runs it.
@@ -25,9 +26,10 @@ class ServiceNotMocked(BotoCoreError):  # type: ignore[misc] # botocore has no t
 
     fmt = (
         "{service} is not mocked: {operation} would have been sent to {host}. While mock_dynamodb or the fixture"
-        " hashrange_boto3 is in effect, Hashrange answers DynamoDB, DynamoDB Streams, CloudWatch, Application Auto Scaling,"
-        " DAX and STS; also Lambda, if the database has Settings(functions=True). Let moto's mock_aws answer {service} around the same test, give its client an endpoint_url,"
-        " or let it call AWS: mock_dynamodb(passthrough=[{service!r}])."
+        " hashrange_boto3 is in effect, Hashrange answers DynamoDB, DynamoDB Streams, CloudWatch, Application Auto"
+        " Scaling, DAX and STS; also Lambda, if the database has Settings(functions=True)."
+        " Let moto's mock_aws answer {service} around the same test, give its client an endpoint_url, or let it call"
+        " AWS: mock_dynamodb(passthrough=[{service!r}])."
     )
 
 

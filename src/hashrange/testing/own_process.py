@@ -1,4 +1,6 @@
-"""In which process does this code run? A forked process is known by its id, which differs from that of the first one."""
+"""In which process does this code run? A forked process is known by its id,
+which differs from that of the first one.
+"""
 
 import os
 

@@ -1,4 +1,5 @@
-"""Which fixtures does pytest get? A database for each test, with clients: empty, or with the base data that `hashrange_base` makes once.
+"""Which fixtures does pytest get? A database for each test, with clients:
+empty, or with the base data that `hashrange_base` makes once.
 
 pytest loads this file in every run (entry point `pytest11`), so it imports nothing else of Hashrange until a fixture
 is used. One database per process serves all tests; before each test its content and its service time are restored.
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 BASE = "hashrange_base"
 FOR_ALL_CLIENTS = "hashrange_boto3"
 _STARTS: "pytest.StashKey[dict[Any, Snapshot]]" = pytest.StashKey()
-"""Two kinds of entries: a database → its first content; a definition of `hashrange_base` and a database → the content that
-the fixture has made there."""
+"""Two kinds of entries: a database → its first content; a definition of `hashrange_base` and a database → the content
+that the fixture has made there."""
 
 
 @pytest.fixture(scope="session")
@@ -36,7 +37,9 @@ def hashrange_base(hashrange_database: "Database") -> None:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_fixture_setup(fixturedef: Any, request: Any) -> Generator[None, Any, None]:
-    """Let each `hashrange_base` begin with an empty database, or with that of the fixture that it extends; keep its data."""
+    """Let each `hashrange_base` begin with an empty database, or with that of the fixture that
+    it extends; keep its data.
+    """
     if fixturedef.argname != BASE:
         yield
         return
@@ -54,7 +57,9 @@ def pytest_fixture_setup(fixturedef: Any, request: Any) -> Generator[None, Any, 
 
 
 def pytest_itemcollected(item: Any) -> None:
-    """Let `hashrange_boto3` begin before the test's other fixtures of that scope: those that use `mock_dynamodb` then share its database."""
+    """Let `hashrange_boto3` begin before the test's other fixtures of that scope:
+    those that use `mock_dynamodb` then share its database.
+    """
     names = getattr(item, "fixturenames", [])
     if FOR_ALL_CLIENTS in names:
         defined = item._fixtureinfo.name2fixturedefs  # noqa: SLF001 - there is no public way to a fixture's scope
@@ -95,7 +100,9 @@ def _hashrange_clients() -> "dict[Database, KeptClient]":
 
 @pytest.fixture
 def dynamodb_client(hashrange: "Database", _hashrange_clients: "dict[Database, KeptClient]") -> Any:
-    """A boto3 client of the test's database; the same client as in the test before, unless that test has changed the client."""
+    """A boto3 client of the test's database; the same client as in the test before,
+    unless that test has changed the client.
+    """
     from hashrange.testing.kept_client import KeptClient  # noqa: PLC0415 - only for runs that use it
 
     if hashrange not in _hashrange_clients:
@@ -111,7 +118,9 @@ def dynamodb_resource(hashrange: "Database") -> Any:
 
 @pytest.fixture
 def hashrange_boto3(hashrange: "Database") -> "Iterator[Database]":
-    """While the test runs, its database answers every client that any code makes with boto3 or aioboto3, or has made."""
+    """While the test runs, its database answers every client that any code makes with
+    boto3 or aioboto3, or has made.
+    """
     from hashrange.testing import mock_dynamodb  # noqa: PLC0415 - only for runs that use it
 
     with mock_dynamodb(database=hashrange):
@@ -126,7 +135,9 @@ def hashrange_endpoint(hashrange: "Database") -> str:
 
 @pytest.fixture
 def hashrange_environment(hashrange_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """Environment variables, also set in the test's process, with which programs that it starts call the test's database."""
+    """Environment variables, also set in the test's process, with which programs that it starts
+    call the test's database.
+    """
     from hashrange.testing.endpoint_variables import (  # noqa: PLC0415 - only for runs that use it
         MISLEADING_VARIABLES,
         endpoint_variables,

@@ -1,4 +1,6 @@
-"""Which database do nested blocks have in common? A `SharedDatabase`: one that was given, or one that is begun for the first and ends with the last of them."""
+"""Which database do nested blocks have in common? A `SharedDatabase`: one that was given, or one that is begun for
+the first and ends with the last of them.
+"""
 
 from threading import RLock
 
@@ -18,7 +20,9 @@ class SharedDatabase:
         self._database = given
 
     def is_usable(self) -> bool:
-        """False if the running code cannot ask the database: it is closed, belongs to another process, or runs this very code."""
+        """False if the running code cannot ask the database: it is closed, belongs to another process,
+        or runs this very code.
+        """
         try:
             if self._database is not None:
                 self._database.require_open()
@@ -36,7 +40,8 @@ class SharedDatabase:
             if self._given is not None:
                 self._given.require_open()
             elif self._begun is None:
-                self._begun = server._hold()  # noqa: SLF001 - of the same package; a `with` block could not end elsewhere
+                # SLF001: of the same package; a `with` block could not end elsewhere
+                self._begun = server._hold()  # noqa: SLF001
                 self._database = next(self._begun)
             assert self._database is not None
             return self._database

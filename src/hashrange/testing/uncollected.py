@@ -1,4 +1,6 @@
-"""How does loading code take a tenth less time? The garbage collector waits: it would look through all that is loaded again and again, and find nothing."""
+"""How does loading code take a tenth less time? The garbage collector waits: it would look through all that is
+loaded again and again, and find nothing.
+"""
 
 import gc
 from collections.abc import Iterator

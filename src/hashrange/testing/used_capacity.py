@@ -1,4 +1,6 @@
-"""How much capacity did the requests of a block of code consume? `UsedCapacity`, in total, by table and by index, for assertions."""
+"""How much capacity did the requests of a block of code consume?
+`UsedCapacity`, in total, by table and by index, for assertions.
+"""
 
 from collections import defaultdict
 
@@ -24,7 +26,9 @@ class Units:
 
 
 class UsedCapacity(Units):
-    """The capacity units of all requests that ended within the block: `read`, `write`, and the same by table and index."""
+    """The capacity units of all requests that ended within the block:
+    `read`, `write`, and the same by table and index.
+    """
 
     def __init__(self) -> None:
         super().__init__()

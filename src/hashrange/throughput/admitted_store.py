@@ -1,8 +1,10 @@
-"""Where are requests throttled? At a store in front of the real one: it refuses what no bucket admits, and takes the units of what has been done.
+"""Where are requests throttled? At a store in front of the real one: it refuses what no bucket admits,
+and takes the units of what has been done.
 
-Requests are refused where the service refuses them: after all checks, for each item by itself. So a batch returns what is throttled
-as unprocessed, and a transaction names the action. A refused request takes nothing, except for a write that its item
-refuses, alone or in a transaction. Reads are admitted before anybody knows what they cost, and take it afterwards.
+Requests are refused where the service refuses them: after all checks, for each item by itself.
+So a batch returns what is throttled as unprocessed, and a transaction names the action.
+A refused request takes nothing, except for a write that its item refuses, alone or in a transaction. Reads are admitted
+before anybody knows what they cost, and take it afterwards.
 """
 
 from collections.abc import Callable, Coroutine, Sequence
@@ -85,7 +87,8 @@ class AdmittedStore(WrappedStore):
         self._now = now
         self._identify = identify
         self._reading: dict[int, _Reading] = {}
-        """By identity of its meter, each request of which `count` takes units: a page has been admitted, or it is a transaction."""
+        """By identity of its meter, each request of which `count` takes units:
+        a page has been admitted, or it is a transaction."""
 
     # --- reads -----------------------------------------------------------------------------------
 
@@ -118,14 +121,16 @@ class AdmittedStore(WrappedStore):
             throughput.reads.take(key, -units, self._now())
 
     def _is_admitted(self) -> bool:
-        """True if a page of the request that runs now has been admitted: it reads the items of the page's index entries."""
+        """True if a page of the request that runs now has been admitted:
+        it reads the items of the page's index entries.
+        """
         return bool(self._reading) and id(self._identify()) in self._reading
 
     def page(self, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Soon[Page]:
         """Rows of `span`. Raises the ApiError of a throttled read, but only for the first rows of a request's page.
 
-        Each slice is paid when it has been read, so that reads at the same time see it, and a client that leaves has paid;
-        `count` corrects the sum.
+        Each slice is paid when it has been read, so that reads at the same time see it, and a client that leaves
+        has paid; `count` corrects the sum.
         """
         throughput = self._find(source_id)
         coming_page = partial(self._inner.page, source_id, span, limit_rows, limit_bytes, consistent=consistent)
@@ -171,7 +176,9 @@ class AdmittedStore(WrappedStore):
         return reading
 
     def count(self, meter: Meter) -> None:
-        """Take the units of a request that has ended, as far as they have not been paid: those of pages, and of reads in transactions."""
+        """Take the units of a request that has ended, as far as they have not been paid:
+        those of pages, and of reads in transactions.
+        """
         if not self._reading or (reading := self._reading.pop(id(meter), None)) is None:
             return
         for usage in meter:
@@ -201,7 +208,9 @@ class AdmittedStore(WrappedStore):
     def mutate(
         self, table: OpenTable, key: Key, plan: Plan, request_id: RequestId | None = None, origin: Origin = "client"
     ) -> Soon[Change]:
-        """Replace one row. Raises the ApiError of a throttled write, also if an index that it would change has no units."""
+        """Replace one row. Raises the ApiError of a throttled write, also if an index that
+        it would change has no units.
+        """
         throughput = self._by_source.get(table.source_id) or self._find(table.source_id)
         if throughput is None:
             return self._inner.mutate(table, key, plan, request_id, origin)
@@ -330,7 +339,8 @@ def _take_entries(throughput: ThroughputBuckets, change: Change, now_seconds: fl
             writes.take(new.key, 1.0, now_seconds)  # as `entry_units` says, without a call
         else:
             changed = new or old
-            writes.take(changed.key, entry_units(entry), now_seconds)  # type: ignore[union-attr]  # one of both is there
+            # one of both is there
+            writes.take(changed.key, entry_units(entry), now_seconds)  # type: ignore[union-attr]
 
 
 def _entry_key(write: EntryWrite) -> Key:
@@ -343,7 +353,9 @@ def _entry_key(write: EntryWrite) -> Key:
 def _pay_slice(
     reading: _Reading, reads: CapacitySide, span: Span, page: Page, now_seconds: float, *, consistent: bool
 ) -> None:
-    """Use the units of a slice of a page: of the table or index, and of the partitions from the begin of its span to its last key, or to the end."""
+    """Use the units of a slice of a page: of the table or index, and of the partitions from the begin of its
+    span to its last key, or to the end.
+    """
     lower, upper = span.lower, span.upper
     if page.last_key is not None:
         lower, upper = (page.last_key, upper) if span.is_reverse else (lower, page.last_key)

@@ -1,10 +1,11 @@
-"""How is a rate of capacity units enforced? By a token bucket on service time: it fills at the rate, and holds no more than its burst.
+"""How is a rate of capacity units enforced? By a token bucket on service time:
+it fills at the rate, and holds no more than its burst.
 
-A request is admitted while the bucket is above zero, and takes its units afterwards, so it may leave the bucket below zero. So no
-sequence of requests gets more than rate × time + burst + its largest request.
+A request is admitted while the bucket is above zero, and takes its units afterwards, so it may leave the bucket below
+zero. So no sequence of requests gets more than rate × time + burst + its largest request.
 
-The bucket stores no level but the time at which it will be full. So time that passes changes nothing in it, and a request costs a
-subtraction, an addition and two comparisons.
+The bucket stores no level but the time at which it will be full. So time that passes changes nothing in it,
+and a request costs a subtraction, an addition and two comparisons.
 """
 
 EMPTY_UNITS = 0.01
@@ -17,7 +18,9 @@ class Bucket:
     __slots__ = ("burst_seconds", "empty_seconds", "full_at_seconds", "rate", "seconds_per_unit")
 
     def __init__(self, rate: float, burst: float, at_seconds: float) -> None:
-        """A full bucket. `rate`: units a second, above 0; `burst`: units that it holds at most; `at_seconds`: service time now."""
+        """A full bucket. `rate`: units a second, above 0; `burst`: units that it holds at most;
+        `at_seconds`: service time now.
+        """
         self._set(rate, burst)
         self.full_at_seconds = at_seconds
         """When the bucket is full, or has been full."""

@@ -1,8 +1,10 @@
-"""What must admit a read, or a write, of one table or global index? Its own bucket, and that of the partition which the key falls into.
+"""What must admit a read, or a write, of one table or global index?
+Its own bucket, and that of the partition which the key falls into.
 
     provisioned    a bucket of 300 seconds of the provisioned units
     on demand      a bucket of one second of twice the previous peak, and one of the maximum, if there is one
-    partition      a bucket of one second of what a partition serves; with `shares`, 300 seconds of an equal share instead
+    partition      a bucket of one second of what a partition serves;
+                   with `shares`, 300 seconds of an equal share instead
 
     hot item       with `instant`, a bucket like that of a partition, once the item has been isolated (`hot_items.py`)
 
@@ -34,8 +36,9 @@ from hashrange.throughput.growth import Growth
 from hashrange.throughput.hot_items import HotItems
 
 AdaptiveCapacity = Literal["instant", "shares", "off"]
-"""How a table's units are spread over its partitions. `instant`: a partition may use whatever the table has left, up to what a partition
-serves; `shares`: each has an equal share of provisioned units, as before 2019; `off`: partitions are not looked at."""
+"""How a table's units are spread over its partitions. `instant`: a partition may use whatever the table has left,
+up to what a partition serves; `shares`: each has an equal share of provisioned units, as before 2019;
+`off`: partitions are not looked at."""
 
 
 WantPartitions = Callable[[bytes, int], None]
@@ -158,7 +161,9 @@ class CapacitySide:
             table_side.indexes_blocked_until_seconds = max(table_side.indexes_blocked_until_seconds, until_seconds)
 
     def _least_on_demand(self) -> float:
-        """Units a second that are served whatever was used before: those of a new table, or of warm throughput, or of the partitions."""
+        """Units a second that are served whatever was used before: those of a new table,
+        or of warm throughput, or of the partitions.
+        """
         subject = self._table.schema if self._index is None else self._index
         warm = (subject.warm_write_units if self._is_write else subject.warm_read_units) or 0
         new = ON_DEMAND_WARM_WRITE_UNITS if self._is_write else ON_DEMAND_WARM_READ_UNITS
@@ -190,7 +195,9 @@ class CapacitySide:
 
     @property
     def _may_isolate(self) -> bool:
-        """True if an item may have a partition of its own. Items of a table with local indexes stay with their collection."""
+        """True if an item may have a partition of its own.
+        Items of a table with local indexes stay with their collection.
+        """
         return self._adaptive == "instant" and (
             self._index is not None or all(one.index is None or one.index.is_global for one in self._table.indexes)
         )
@@ -240,7 +247,9 @@ class CapacitySide:
             self._refuse("KeyRangeThroughputExceeded", key)
 
     def take(self, key: Key, units: float, now_seconds: float) -> None:
-        """Use units of the table or index, and of the partition that the key falls into. 0.15 µs for provisioned units."""
+        """Use units of the table or index, and of the partition that the key falls into.
+        0.15 µs for provisioned units.
+        """
         if not self._is_usual:
             self.take_of_source(units, now_seconds)
             self.take_of_partition(key, units, now_seconds)
@@ -273,7 +282,9 @@ class CapacitySide:
             self._block(partition.empty_until_seconds)
 
     def take_of_span(self, lower: bytes, upper: bytes, units: float, now_seconds: float) -> None:
-        """Use units of the partitions alone that the keys from `lower` to `upper` fall into, each in proportion to its hashes in between."""
+        """Use units of the partitions alone that the keys from `lower` to `upper` fall into,
+        each in proportion to its hashes in between.
+        """
         buckets = self._buckets
         if not buckets:
             return
@@ -305,7 +316,9 @@ class CapacitySide:
             self._want_partitions(source.source_id, needed)
 
     def _partition(self, key: Key) -> Bucket | None:
-        """The bucket of the partition that the key falls into, or of its item alone; None if partitions are not looked at."""
+        """The bucket of the partition that the key falls into, or of its item alone;
+        None if partitions are not looked at.
+        """
         if not self._buckets:
             return None
         if self._isolated and (own := self._isolated.get(key)) is not None:

@@ -1,7 +1,7 @@
 """How much may an on-demand table or index use? At once twice its previous peak, and never less than a new one.
 
-The previous peak is the greatest number of units in any second up to half an hour ago; it does not decay. Source: developer guide,
-*On-demand capacity mode*; how a peak is measured is a model of ours.
+The previous peak is the greatest number of units in any second up to half an hour ago; it does not decay. Source:
+developer guide, *On-demand capacity mode*; how a peak is measured is a model of ours.
 """
 
 from collections import deque
@@ -22,7 +22,8 @@ class Growth:
         self._least_units = least_units
         self._peak_units = 0.0
         self._records: deque[tuple[int, float]] = deque()
-        """Seconds that are not yet half an hour ago and had more units than all before them, with these units; one for each minute."""
+        """Seconds that are not yet half an hour ago and had more units than all before them,
+        with these units; one for each minute."""
         self._second, self._units = int(at_seconds), 0.0
         """The last second in which units were used, and their number."""
 
@@ -49,7 +50,9 @@ class Growth:
         return has_grown
 
     def _note(self, second: int, units: float) -> None:
-        """Remember the units of a second if they are a record. A second that began with a full bucket counts for no more than the rate."""
+        """Remember the units of a second if they are a record.
+        A second that began with a full bucket counts for no more than the rate.
+        """
         units = min(units, self.units_per_second)
         records = self._records
         if units <= (records[-1][1] if records else self._peak_units):

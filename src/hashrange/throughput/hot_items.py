@@ -1,10 +1,11 @@
-"""Which items have a partition of their own? Those that made up two thirds of what their partition refused, for minutes.
+"""Which items have a partition of their own?
+Those that made up two thirds of what their partition refused, for minutes.
 
-The service says that adaptive capacity may isolate an item that is read or written all the time; how it finds the item is not published.
-Here only refused requests are looked at, so that others pay nothing. Of a partition that goes on refusing requests, one item is
-remembered: whenever another is refused, it loses a vote, and without votes it gives way to the other (the majority vote of Boyer and
-Moore). An item that makes up two thirds of the refusals keeps a third of the votes. Source: developer guide, burst and adaptive capacity;
-this rule is a model of ours.
+The service says that adaptive capacity may isolate an item that is read or written all the time; how it finds the item
+is not published. Here only refused requests are looked at, so that others pay nothing. Of a partition that goes on
+refusing requests, one item is remembered: whenever another is refused, it loses a vote, and without votes it gives way
+to the other (the majority vote of Boyer and Moore). An item that makes up two thirds of the refusals keeps a third
+of the votes. Source: developer guide, burst and adaptive capacity; this rule is a model of ours.
 """
 
 from hashrange.items.types import Key

@@ -1,6 +1,7 @@
 """Which buckets belong to which source? Those of its table, or of the global index; a local index uses the table's.
 
-Found by source id in the catalog, and kept over changes of the table's description. A table whose throughput is not enforced has none.
+Found by source id in the catalog, and kept over changes of the table's description.
+A table whose throughput is not enforced has none.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,7 +26,8 @@ class ThroughputBuckets(msgspec.Struct, frozen=True, eq=False):
     reads: CapacitySide
     writes: CapacitySide
     entry_writes: Mapping[bytes, CapacitySide] = {}
-    """Of a table: by source id of each index, whose units a write of its entries uses: those of the index, or of the table."""
+    """Of a table: by source id of each index, whose units a write of its entries uses:
+    those of the index, or of the table."""
 
 
 class ThroughputTerms(NamedTuple):
@@ -63,9 +65,11 @@ class TableThroughputs:
         throttle_events: ThrottleEvents,
         want_partitions: WantPartitions,
     ) -> None:
-        """`now`: seconds of a clock that passes as service time does; `service_seconds`: of service time. `usual`: the terms of tables that have none of their own.
+        """`now`: seconds of a clock that passes as service time does; `service_seconds`: of service time.
+        `usual`: the terms of tables that have none of their own.
 
-        `read_generation`: returns another number when the content of the store has been replaced; all buckets are full then.
+        `read_generation`: returns another number when the content of the store has been replaced;
+        all buckets are full then.
         """
         self._catalog = catalog
         self._now = now
@@ -78,7 +82,8 @@ class TableThroughputs:
         """By account, Region and name of the table."""
         self._known: dict[bytes, _Known] = {}
         self.by_source: dict[bytes, ThroughputBuckets | None] = {}
-        """Source id → buckets, None if its table has none; empty after a change until `find` looks. Always the same dict."""
+        """Source id → buckets, None if its table has none; empty after a change until `find` looks.
+        Always the same dict."""
         self._changing: dict[bytes, float] = {}
         """Source id → service time until which its buckets keep to the former description. `by_source` lacks these."""
         self._generation = read_generation()
@@ -99,7 +104,9 @@ class TableThroughputs:
         self._forget_found()
 
     def set_terms(self, account: str, region: str, name: str, terms: ThroughputTerms) -> None:
-        """Enforce the throughput of this table, of tables of this name later too, on these terms. Its buckets are full then."""
+        """Enforce the throughput of this table, of tables of this name later too, on these terms.
+        Its buckets are full then.
+        """
         self._own[account, region, name] = terms
         self._forget_found()
         self._known = {
@@ -161,7 +168,9 @@ class TableThroughputs:
         )
 
     def _unchanged(self, table: OpenTable) -> dict[bytes, _Known] | None:
-        """What is known of a table and its indexes, by source id; None if it is not what the catalog has now. 1 µs, of which a catalog may have thousands."""
+        """What is known of a table and its indexes, by source id; None if it is not what the catalog has now. 1 µs,
+        of which a catalog may have thousands.
+        """
         found = {}
         for source_id in (table.source_id, *[source.source_id for source in table.indexes]):
             one = self._known.get(source_id)

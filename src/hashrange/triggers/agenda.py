@@ -1,4 +1,6 @@
-"""Which lanes have something to do now, and when is the next one due? Marked lanes in the order in which they were marked, and times."""
+"""Which lanes have something to do now, and when is the next one due?
+Marked lanes in the order in which they were marked, and times.
+"""
 
 from collections import OrderedDict
 from heapq import heapify, heappop, heappush
@@ -19,7 +21,8 @@ class Agenda:
         self._marked: OrderedDict[Lane, ConsumedShard] = OrderedDict()
         self._times: dict[Lane, tuple[float, ConsumedShard]] = {}
         self._queue: list[tuple[float, int, Lane]] = []
-        """(time, a number that decides between equal times, lane); entries that `_times` does not confirm are out of date."""
+        """(time, a number that decides between equal times, lane);
+        entries that `_times` does not confirm are out of date."""
         self._numbers = count()
 
     def clear(self) -> None:

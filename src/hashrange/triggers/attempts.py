@@ -1,8 +1,9 @@
-"""How is a batch brought to its function, and what follows from the end of that? Invocations, and messages to destinations, are tasks.
+"""How is a batch brought to its function, and what follows from the end of that?
+Invocations, and messages to destinations, are tasks.
 
-A batch whose function cannot run it now is tried again after a pause, which is no retry; one that was throttled also as soon as an
-invocation ends: of another function too, since the limit may be that of all functions; and as soon as the reserved concurrency of its
-function changes. Such an extra try leaves the pause as it is.
+A batch whose function cannot run it now is tried again after a pause, which is no retry; one that was throttled also as
+soon as an invocation ends: of another function too, since the limit may be that of all functions;
+and as soon as the reserved concurrency of its function changes. Such an extra try leaves the pause as it is.
 Records that are given up count as handled once their destination has accepted the message about them.
 """
 
@@ -34,11 +35,14 @@ from hashrange.triggers.throttling import ThrottledLanes
 Invoke = Callable[[str, bytes, str], Coroutine[Any, Any, Invocation]]
 """invoke(ARN of a function, payload, request id). Raises ConcurrencyExceeded, LambdaError, StorageError."""
 Deliver = Callable[[str, FailureMessage], Coroutine[Any, Any, bool]]
-"""deliver(ARN of a destination, message about records that are given up) returns False if the message was not accepted."""
+"""deliver(ARN of a destination, message about records that are given up) returns False if
+the message was not accepted."""
 
 
 class Attempts:
-    """What runs for the lanes, at most one thing for each. A lane and its consumer are busy until the end has been concluded."""
+    """What runs for the lanes, at most one thing for each.
+    A lane and its consumer are busy until the end has been concluded.
+    """
 
     def __init__(
         self,
@@ -85,7 +89,9 @@ class Attempts:
     # --- beginning --------------------------------------------------------------------------------
 
     def begin(self, shard: ConsumedShard, lane: Lane) -> None:
-        """Bring the lane's first batch to the function, or to the destination if it is given up. 20 µs for 100 records of 1 KB."""
+        """Bring the lane's first batch to the function, or to the destination if it is given up.
+        20 µs for 100 records of 1 KB.
+        """
         consumer, batch = shard.consumer, lane.batches[0]
         mapping = consumer.mapping
         if batch.discard is not None and mapping.destination_arn is None:
@@ -191,7 +197,9 @@ class Attempts:
             self._roster.save_result(shard.consumer, messages.DESTINATION_FAILED)
 
     def _handled(self, shard: ConsumedShard, lane: Lane) -> None:
-        """Go on behind the lane's first batch, which was given up: its destination has the message, or there is none."""
+        """Go on behind the lane's first batch, which was given up:
+        its destination has the message, or there is none.
+        """
         lane.batches.popleft()
         self._roster.save_positions(shard.consumer, [shard])
         self._agenda.mark(shard, lane)

@@ -1,13 +1,14 @@
 """Does work make more work of its own kind without end? Its links are counted, while somebody waits for its end.
 
-Each piece of work has a number, and what is made later has a greater one. A *link* is a piece of work that was made after the link
-before had begun. Work that waits already when the first link begins makes no chain, however much it is.
+Each piece of work has a number, and what is made later has a greater one. A *link* is a piece of work that was made
+after the link before had begun. Work that waits already when the first link begins makes no chain, however much it is.
 
-Others that make work all the while look the same, except that whoever falls behind them makes few links: each piece of work is
-older than the link before. So work also counts as endless some real time after the first piece that was made while somebody waited.
+Others that make work all the while look the same, except that whoever falls behind them makes few links:
+each piece of work is older than the link before. So work also counts as endless some real time after the first piece
+that was made while somebody waited.
 
-A chain may pass through several jobs, each of which rests between two links. So it ends only when service time is moved, or when
-nobody waits, or somebody else.
+A chain may pass through several jobs, each of which rests between two links.
+So it ends only when service time is moved, or when nobody waits, or somebody else.
 """
 
 from collections.abc import Callable, Hashable
@@ -28,7 +29,8 @@ class ChainLinks(Generic[Doer]):
         self._monotonic = clock.monotonic
         self._is_awaited = is_awaited
         self._awaited: int | None = None
-        """Number of the last piece of work that was made before somebody waited; None until one begins for somebody who waits."""
+        """Number of the last piece of work that was made before somebody waited;
+        None until one begins for somebody who waits."""
         self._later_since_seconds: float | None = None
         """Since when work begins that was made later than `_awaited`."""
         self._links: dict[Doer, tuple[int, int]] = {}
@@ -48,14 +50,18 @@ class ChainLinks(Generic[Doer]):
         self._awaited = self._later_since_seconds = self._endless = None
 
     def begin_slice(self) -> None:
-        """A slice of the job begins: forget all chains unless the same one waits as before, and service time has not been moved."""
+        """A slice of the job begins: forget all chains unless the same one waits as before,
+        and service time has not been moved.
+        """
         wait = self._is_awaited()
         if self._has_time_moved or wait != self._wait or not wait:
             self._has_time_moved, self._wait = False, wait
             self._clear()
 
     def begin(self, doer: Doer, number: int, last: int) -> None:
-        """Note that a piece of work begins, if somebody waits. `last`: number of the last piece of work that has been made."""
+        """Note that a piece of work begins, if somebody waits.
+        `last`: number of the last piece of work that has been made.
+        """
         if not self._is_awaited():
             return
         if self._awaited is None:

@@ -1,7 +1,9 @@
-"""Does a function trigger itself? Then deliveries, or asynchronous invocations, never end, and an advance of service time, which waits for their end, would not return.
+"""Does a function trigger itself? Then deliveries, or asynchronous invocations, never end, and an advance of service
+time, which waits for their end, would not return.
 
-A function that writes to its own table gets what it has written, writes again, and so on; so do functions of two tables that write
-to each other's tables, and functions that invoke themselves or each other asynchronously. What is counted is in `chain_links.py`.
+A function that writes to its own table gets what it has written, writes again, and so on; so do functions of two tables
+that write to each other's tables, and functions that invoke themselves or each other asynchronously.
+What is counted is in `chain_links.py`.
 """
 
 from collections.abc import Callable
@@ -16,7 +18,9 @@ from hashrange.triggers.consumers import Consumer
 
 
 class DeliveryChains:
-    """The chains of all mappings. A link is an invocation with records that were written after the link before had begun."""
+    """The chains of all mappings. A link is an invocation with records that were written after
+    the link before had begun.
+    """
 
     def __init__(self, streams: Streams, clock: Clock, is_awaited: Callable[[], int]) -> None:
         self._last = streams.last
@@ -35,7 +39,9 @@ class DeliveryChains:
             self._links.begin(worker, batch.sequences[0], self._last())
 
     def check(self) -> None:
-        """Raise NeverRests if a chain has TRIGGER_CHAIN_LINKS_MAX links, or batches have gone on for TRIGGER_CHAIN_SECONDS_MAX."""
+        """Raise NeverRests if a chain has TRIGGER_CHAIN_LINKS_MAX links, or batches have gone on
+        for TRIGGER_CHAIN_SECONDS_MAX.
+        """
         endless = self._links.take_endless()
         if endless is None:
             return
@@ -46,7 +52,9 @@ class DeliveryChains:
 
 
 class EventChains:
-    """The chains of asynchronous invocations. A link is an invocation that was queued after the link before had begun."""
+    """The chains of asynchronous invocations.
+    A link is an invocation that was queued after the link before had begun.
+    """
 
     def __init__(self, clock: Clock, is_awaited: Callable[[], int]) -> None:
         self._links: ChainLinks[str] = ChainLinks(clock, is_awaited)
@@ -61,7 +69,9 @@ class EventChains:
         self._links.begin(function_arn, number, last)
 
     def check(self) -> None:
-        """Raise NeverRests if a chain has TRIGGER_CHAIN_LINKS_MAX links, or invocations have gone on for TRIGGER_CHAIN_SECONDS_MAX."""
+        """Raise NeverRests if a chain has TRIGGER_CHAIN_LINKS_MAX links, or invocations have gone on
+        for TRIGGER_CHAIN_SECONDS_MAX.
+        """
         endless = self._links.take_endless()
         if endless is None:
             return

@@ -1,9 +1,11 @@
-"""How far has a mapping come in a shard? A checkpoint says it: a document with the name `checkpoint/{uuid}/{shard number}`.
+"""How far has a mapping come in a shard? A checkpoint says it:
+a document with the name `checkpoint/{uuid}/{shard number}`.
 
     {"next": ["<SequenceNumber>", …], "window": {"start": <seconds since the epoch>, "state": …}}
 
-`next` has one number for each lane of the shard: all records of the lane before it have been handled. If the number of lanes
-has changed, all begin with the smallest one, so some records are delivered again. `window` is the tumbling window that has begun.
+`next` has one number for each lane of the shard: all records of the lane before it have been handled.
+If the number of lanes has changed, all begin with the smallest one, so some records are delivered again.
+`window` is the tumbling window that has begun.
 """
 
 from collections.abc import Iterable, Sequence

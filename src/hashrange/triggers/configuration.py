@@ -1,4 +1,5 @@
-"""Which functions, event source mappings and destinations does a server have from its start? Those of the TOML file that `--triggers` names.
+"""Which functions, event source mappings and destinations does a server have from its start?
+Those of the TOML file that `--triggers` names.
 
     [functions.confirm]                  # functions/declaration.py
     code = "./handlers"
@@ -82,7 +83,9 @@ class DeclaredMapping(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
     """ARN of the destination for discarded batches."""
 
     def settings(self) -> dict[str, Any]:
-        """The members that a stored mapping gets from this declaration. Raises LambdaError for settings that the API would refuse."""
+        """The members that a stored mapping gets from this declaration.
+        Raises LambdaError for settings that the API would refuse.
+        """
         request = CreateEventSourceMappingRequest(
             FunctionName=self.function,
             Enabled=self.enabled,

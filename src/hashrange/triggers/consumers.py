@@ -1,6 +1,8 @@
-"""What does a mapping need while its records are delivered? A consumer: the stream, the shards that may be read now, and their lanes.
+"""What does a mapping need while its records are delivered?
+A consumer: the stream, the shards that may be read now, and their lanes.
 
-Everything here is memory. What must not be lost is in the mapping's document and its checkpoints, from which a consumer is made.
+Everything here is memory. What must not be lost is in the mapping's document and its checkpoints,
+from which a consumer is made.
 """
 
 from collections import deque
@@ -25,7 +27,8 @@ from hashrange.triggers.windows import TumblingWindow
 STEPS_TO_READ = 4
 """Steps of beginning to read a shard."""
 SHARED_PAGES_MAX = 32
-"""Pages kept for lanes that are behind: ten lanes with batches of 100 records, which come from 1,000 of the shard, use 16."""
+"""Pages kept for lanes that are behind: ten lanes with batches of 100 records,
+which come from 1,000 of the shard, use 16."""
 
 
 class ConsumedShard:
@@ -108,7 +111,9 @@ class Consumer:
 
     @property
     def lane_count(self) -> int:
-        """Lanes of each shard: ParallelizationFactor; 1 with tumbling windows, whose state belongs to a shard (unconfirmed)."""
+        """Lanes of each shard: ParallelizationFactor; 1 with tumbling windows,
+        whose state belongs to a shard (unconfirmed).
+        """
         return 1 if self.mapping.tumbling_window_seconds else self.mapping.parallelization_factor
 
     @property
@@ -164,7 +169,9 @@ class Consumer:
         return ConsumedShard(self, shard, lanes)
 
     def let_go(self) -> None:
-        """Let go of the shards, because the consumer has ended: they refer to it, so that only the garbage collector would free them."""
+        """Let go of the shards, because the consumer has ended: they refer to it,
+        so that only the garbage collector would free them.
+        """
         self.shards = {}
 
     def passed_over(self) -> Iterator[ConsumedShard]:

@@ -1,7 +1,9 @@
-"""How do the mappings of the server's settings come into being? A job makes one for each stream that is on of a table they name.
+"""How do the mappings of the server's settings come into being?
+A job makes one for each stream that is on of a table they name.
 
-They are stored as all mappings are, so that they go on at their checkpoints after a restart. Their UUIDs follow from stream and
-function, and from the number of mappings before them in the file that connect the same two. One that the file no longer has, or whose stream is gone, is deleted.
+They are stored as all mappings are, so that they go on at their checkpoints after a restart. Their UUIDs follow from
+stream and function, and from the number of mappings before them in the file that connect the same two.
+One that the file no longer has, or whose stream is gone, is deleted.
 """
 
 from collections.abc import Iterator, Sequence

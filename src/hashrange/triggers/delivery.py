@@ -1,18 +1,21 @@
-"""How do stream records reach functions? One job delivers those of all event source mappings, in passes over the lanes that have something to do.
+"""How do stream records reach functions? One job delivers those of all event source mappings,
+in passes over the lanes that have something to do.
 
-A pass concludes what has ended, stores the new checkpoints in one commit, and begins invocations for lanes that are *marked*: because
-there are new records, an invocation has ended, or a time has come. Between passes the slice waits. It ends when nothing runs and
-nothing is due, so that an advance of service time returns when the records of that time have been handled. Nothing polls.
+A pass concludes what has ended, stores the new checkpoints in one commit, and begins invocations for lanes that are
+*marked*: because there are new records, an invocation has ended, or a time has come.
+Between passes the slice waits. It ends when nothing runs and nothing is due, so that an advance of service time returns
+when the records of that time have been handled. Nothing polls.
 
-At least once, in order: a lane begins its next batch after the commit of the checkpoint behind the last one; a shard is read after
-its parent has been handled; only durable records are delivered. After an error, or when the content of the store is replaced,
-everything in memory is dropped, and mappings continue at their checkpoints. A stream may have thousands of shards, so a look is about
-those that have changed since the last one. Why: docs/adr/0040-functions-and-triggers.md.
+At least once, in order: a lane begins its next batch after the commit of the checkpoint behind the last one; a shard is
+read after its parent has been handled; only durable records are delivered.
+After an error, or when the content of the store is replaced, everything in memory is dropped, and mappings continue at
+their checkpoints. A stream may have thousands of shards, so a look is about those that have changed since the last one.
+Why: docs/adr/0040-functions-and-triggers.md.
 
-Measured with functions that return at once, on a shared machine: 7 µs of CPU for a record of 900 bytes in batches of 100, 10 to 12
-with ten lanes, 11 with a filter by eventName, 80 for batches of one record. Half of the records are at their function 0.5 ms after
-their write in memory, and 4 ms on disk, where they wait for a sync. A write that concerns no mapping costs 5 µs, and 0.2 µs for each
-mapping of another stream; writes that come together cost this once.
+Measured with functions that return at once, on a shared machine: 7 µs of CPU for a record of 900 bytes in batches
+of 100, 10 to 12 with ten lanes, 11 with a filter by eventName, 80 for batches of one record. Half of the records are at
+their function 0.5 ms after their write in memory, and 4 ms on disk, where they wait for a sync. A write that concerns
+no mapping costs 5 µs, and 0.2 µs for each mapping of another stream; writes that come together cost this once.
 """
 
 import asyncio
@@ -63,13 +66,16 @@ class Delivery:
         self._agenda = Agenda()
         self._attempts = Attempts(self._roster, self._agenda, clock, invoke, deliver, self._look)
         self.is_awaited: Callable[[], int] = lambda: 0
-        """Above 0 if somebody waits for the end of the slice, which then must not last forever; see `Runner.is_in_order`."""
-        self._chains = DeliveryChains(store.streams, clock, lambda: self.is_awaited())  # noqa: PLW0108 - it is set later
+        """Above 0 if somebody waits for the end of the slice, which then must not last forever;
+        see `Runner.is_in_order`."""
+        # PLW0108: it is set later
+        self._chains = DeliveryChains(store.streams, clock, lambda: self.is_awaited())  # noqa: PLW0108
         self._wake: Callable[[], None] = lambda: None
         self._generation = -1
         """Generation of the documents that the memory is about."""
         self._epoch = 0
-        """Number of times that the job has forgotten all mappings and lanes; what was begun before that counts for nothing."""
+        """Number of times that the job has forgotten all mappings and lanes;
+        what was begun before that counts for nothing."""
         self._stops = 0
         """Number of calls of `stop`; a slice that sees it grow ends."""
         self._was_stopped = False
@@ -90,7 +96,8 @@ class Delivery:
         self._wake = wake
 
     def wake(self) -> None:
-        """Look for new durable records, and whether the store's content was replaced, in the running slice or the next one.
+        """Look for new durable records, and whether the store's content was replaced,
+        in the running slice or the next one.
 
         0.1 µs if a look is due already.
         """
@@ -103,7 +110,9 @@ class Delivery:
         self._look()
 
     def concurrency_changed(self, function_arn: str) -> None:
-        """Bring the throttled batches of a function, whose reserved concurrency has changed, to it at once. `function_arn`: without a qualifier."""
+        """Bring the throttled batches of a function, whose reserved concurrency has changed, to it at once.
+        `function_arn`: without a qualifier.
+        """
         self._attempts.concurrency_changed(function_arn)
         self._look()
 
@@ -118,10 +127,12 @@ class Delivery:
     # --- slices -----------------------------------------------------------------------------------
 
     async def run_slice(self) -> float | None:
-        """Deliver until nothing runs and nothing is due; returns the seconds of service time until something is, or None.
+        """Deliver until nothing runs and nothing is due; returns the seconds of service time
+        until something is, or None.
 
-        Raises StorageError, and NeverRests if a function triggers itself and `is_awaited()`: what runs then goes on, and the next
-        slice concludes it. If a slice is cancelled, so are invocations that run; their records are delivered again.
+        Raises StorageError, and NeverRests if a function triggers itself and `is_awaited()`: what runs then goes on,
+        and the next slice concludes it. If a slice is cancelled, so are invocations that run;
+        their records are delivered again.
         """
         stops = self._stops
         self._is_in_slice = True
@@ -157,7 +168,9 @@ class Delivery:
                 self._is_in_slice = False
 
     async def stop(self) -> None:
-        """End all invocations that run, and the slice; store the positions behind records that no filter matched. The job may be run again."""
+        """End all invocations that run, and the slice; store the positions behind records that no filter
+        matched. The job may be run again.
+        """
         self._stops += 1
         left, generation = self._left | self._unsaved_positions(), self._generation
         self._left = {}
@@ -250,7 +263,9 @@ class Delivery:
         return due_seconds is not None and due_seconds <= self._clock.service_time()
 
     async def _save(self) -> None:
-        """Store checkpoints and results in one commit. After a failure, they are kept, and stored before anything else."""
+        """Store checkpoints and results in one commit.
+        After a failure, they are kept, and stored before anything else.
+        """
         roster = self._roster
         if roster.unsaved:
             self._is_saving = True
@@ -310,7 +325,9 @@ class Delivery:
             self._attempts.begin(shard, lane)
 
     def _rest(self, shard: ConsumedShard, lane: Lane) -> None:
-        """Let a lane that has looked at all durable records wait for more, or for the time at which its batch is complete."""
+        """Let a lane that has looked at all durable records wait for more,
+        or for the time at which its batch is complete.
+        """
         consumer, now_seconds = shard.consumer, self._clock.service_time()
         if lane.passed and lane.save_seconds is None:
             lane.save_seconds = now_seconds + TRIGGER_PASSED_SECONDS

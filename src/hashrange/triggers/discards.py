@@ -1,4 +1,6 @@
-"""What is told of records that are given up? The message for the destination of their mapping, made once for each batch."""
+"""What is told of records that are given up? The message for the destination of their mapping,
+made once for each batch.
+"""
 
 from hashrange.tables.streams import sequence_seconds, sequence_text
 from hashrange.triggers.batches import Batch

@@ -1,4 +1,5 @@
-"""Which records may be delivered? Those that a power cut cannot undo: all up to a sequence number, which grows with every sync.
+"""Which records may be delivered? Those that a power cut cannot undo: all up to a sequence number,
+which grows with every sync.
 
 A function may act on what it receives, so it must not learn of a change that is then lost.
 """

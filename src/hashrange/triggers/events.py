@@ -1,6 +1,7 @@
 """What does a function receive? The event of a batch: its records, and with tumbling windows the window and its state.
 
-Source: Lambda's developer guide of 2026, *Using AWS Lambda with Amazon DynamoDB*, *Implementing stateful DynamoDB stream processing*.
+Source: Lambda's developer guide of 2026, *Using AWS Lambda with Amazon DynamoDB*,
+*Implementing stateful DynamoDB stream processing*.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,9 +38,11 @@ def encode_event(
 
 
 def record_filter(patterns: Sequence[str]) -> Callable[[bytes], bool] | None:
-    """A function that says whether a record, given as the JSON of an event, matches one of the patterns; None without patterns.
+    """A function that says whether a record, given as the JSON of an event, matches one of the patterns;
+    None without patterns.
 
-    Only the top-level members that the patterns name are decoded, in pieces if there are very many values. Raises InvalidPattern.
+    Only the top-level members that the patterns name are decoded, in pieces if there are very many
+    values. Raises InvalidPattern.
     """
     if not patterns:
         return None

@@ -1,8 +1,9 @@
-"""What does an on-failure destination get when a batch is discarded? A JSON document about the last invocation and the batch. Pure.
+"""What does an on-failure destination get when a batch is discarded?
+A JSON document about the last invocation and the batch. Pure.
 
-Queues and topics get the document alone; objects in buckets hold the batch's event too, and are named after mapping, shard
-and time. Source of members, their order and the names of objects: Lambda's developer guide, *Retain discarded records for a
-DynamoDB event source*, of 2026; of `RecordAgeExceeded`: reports of users.
+Queues and topics get the document alone; objects in buckets hold the batch's event too, and are named after mapping,
+shard and time. Source of members, their order and the names of objects: Lambda's developer guide, *Retain discarded
+records for a DynamoDB event source*, of 2026; of `RecordAgeExceeded`: reports of users.
 """
 
 from datetime import UTC, datetime
@@ -11,8 +12,8 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 FailureCondition = Literal["RetryAttemptsExhausted", "RecordAgeExceeded"]
-"""Why a batch is discarded: it was retried as often as the mapping allows, or its records are older than the mapping, or the
-stream's retention, allows."""
+"""Why a batch is discarded: it was retried as often as the mapping allows, or its records are older than the mapping,
+or the stream's retention, allows."""
 _VERSION = "1.0"
 
 

@@ -1,8 +1,9 @@
-"""Which batch does a lane deliver next, and from when on? Its last batch takes records until it is complete, and else waits for more.
+"""Which batch does a lane deliver next, and from when on?
+Its last batch takes records until it is complete, and else waits for more.
 
-A batch that is not full is complete when its batching window is over, when its tumbling window ends, or when its shard has no
-further record. A tumbling window gets its final invocation when its time is over and all of its records have been handled, or at
-the end of its shard (unconfirmed; its children begin with windows of their own).
+A batch that is not full is complete when its batching window is over, when its tumbling window ends, or when its shard
+has no further record. A tumbling window gets its final invocation when its time is over and all of its records have
+been handled, or at the end of its shard (unconfirmed; its children begin with windows of their own).
 """
 
 import asyncio
@@ -42,9 +43,9 @@ async def fill_batch(
 ) -> bool:
     """Put durable records into the lane's last batch; returns True if it is complete.
 
-    Otherwise all durable records have been looked at, and `lane.due_seconds` is the time at which the batch will be complete, or
-    None if only a new record changes anything. If the shard has been read to its end, it is drained then.
-    Raises StorageError.
+    Otherwise all durable records have been looked at, and `lane.due_seconds` is the time at which the batch will be
+    complete, or None if only a new record changes anything. If the shard has been read to its end,
+    it is drained then. Raises StorageError.
     """
     end = EndOfRecords(durable.last, durable.last >= streams.last_of_shard(shard.shard), now_seconds)
     while True:
@@ -67,7 +68,9 @@ async def fill_batch(
 
 
 def _is_complete_now(shard: ConsumedShard, lane: Lane, end: EndOfRecords) -> bool:
-    """True if the last batch is complete although there are no further records, or the tumbling window gets its final invocation."""
+    """True if the last batch is complete although there are no further records,
+    or the tumbling window gets its final invocation.
+    """
     mapping, last = shard.consumer.mapping, shard.shard.last
     has_shard_ended = last is not None and end.sequence >= last
     window_seconds = mapping.tumbling_window_seconds
@@ -95,7 +98,9 @@ def _is_complete_now(shard: ConsumedShard, lane: Lane, end: EndOfRecords) -> boo
 
 
 def _kept_page(shard: ConsumedShard, lane: Lane) -> ReadAhead | None:
-    """A page that holds the lane's position: the lane's own, or one that another lane of the shard has read; None if there is none."""
+    """A page that holds the lane's position: the lane's own, or one that another lane of the shard
+    has read; None if there is none.
+    """
     for page in (lane.read_ahead, *reversed(shard.shared)):
         if page is not None and page.first <= lane.position < page.end:
             lane.read_ahead = page
@@ -104,7 +109,9 @@ def _kept_page(shard: ConsumedShard, lane: Lane) -> ReadAhead | None:
 
 
 async def _read_page(shard: ConsumedShard, lane: Lane, streams: Streams, end: EndOfRecords) -> ReadAhead:
-    """A new page of durable records, from the lane's position on. Gives way before and after, so that requests wait for the read alone."""
+    """A new page of durable records, from the lane's position on.
+    Gives way before and after, so that requests wait for the read alone.
+    """
     first = lane.position = max(lane.position, horizon(end.at_seconds))
     await asyncio.sleep(0)
     found = await streams.records(shard.shard, first, TRIGGER_PAGE_RECORDS, TRIGGER_PAGE_BYTES)

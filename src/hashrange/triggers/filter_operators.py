@@ -1,30 +1,33 @@
-"""Which values does one list of a filter pattern accept? `["shipped", {"prefix": "re"}]` becomes a function of one value.
+"""Which values does one list of a filter pattern accept?
+`["shipped", {"prefix": "re"}]` becomes a function of one value.
 
-The values are what is not an object or a list in the JSON of a stream record: strings, numbers, booleans and null. A value is
-accepted if one element of the list accepts it. An element is one of
+The values are what is not an object or a list in the JSON of a stream record: strings, numbers, booleans and null.
+A value is accepted if one element of the list accepts it. An element is one of
 
     "text", 12, true, null             the same value; true is not 1, and "1" is not 1
     {"equals-ignore-case": "text"}     a string that differs at most in upper and lower case
     {"prefix": "text"}                 a string that begins so; also {"prefix": {"equals-ignore-case": "text"}}
     {"suffix": "text"}                 a string that ends so; also {"suffix": {"equals-ignore-case": "text"}}
     {"numeric": [">", 0, "<=", 5]}     a number in a range, or compared by one of = < <= > >=
-    {"anything-but": …}                any value but this: a string or number, a list of either, or an object with prefix, suffix or
-                                       equals-ignore-case of a string or a list of strings
+    {"anything-but": …}                any value but this: a string or number, a list of either, or an object with
+                                       prefix, suffix or equals-ignore-case of a string or a list of strings
     {"exists": true}                   any value; {"exists": false}: that there is none
 
-Patterns have the form in which `filter_patterns.py` decodes them: lists are JSON arrays, tuples of (name, value) JSON objects.
-Sources: Lambda's developer guide of 2026, *Control which events Lambda sends to your function*, for all but the objects inside
-`prefix`, `suffix` and `anything-but`; EventBridge's user guide of 2026, *Comparison operators for use in event patterns*, for these
-and for the range of numbers.
+Patterns have the form in which `filter_patterns.py` decodes them: lists are JSON arrays, tuples of (name,
+value) JSON objects. Sources: Lambda's developer guide of 2026, *Control which events Lambda sends to your function*,
+for all but the objects inside `prefix`, `suffix` and `anything-but`; EventBridge's user guide of 2026,
+*Comparison operators for use in event patterns*, for these and for the range of numbers.
 
 Unconfirmed, our choice:
 
-- An operator that Lambda's guide does not list is invalid: `wildcard`, `cidr`. The objects that only EventBridge's guide has are
-  valid. An element with two operators is invalid.
-- Numbers are equal by value, as in EventBridge's published engine (aws/event-ruler); both guides say that 300 and 300.0 differ.
-- Numbers of `numeric` and `anything-but` are invalid if they are out of range or have more than six decimals, as is a range whose
-  lower bound is not below the upper one, or comes second.
-- `anything-but` accepts values of all other types. With an empty prefix or suffix it is invalid; elsewhere these are valid.
+- An operator that Lambda's guide does not list is invalid: `wildcard`, `cidr`.
+  The objects that only EventBridge's guide has are valid. An element with two operators is invalid.
+- Numbers are equal by value, as in EventBridge's published engine (aws/event-ruler);
+  both guides say that 300 and 300.0 differ.
+- Numbers of `numeric` and `anything-but` are invalid if they are out of range or have more than six decimals,
+  as is a range whose lower bound is not below the upper one, or comes second.
+- `anything-but` accepts values of all other types. With an empty prefix or suffix it is invalid;
+  elsewhere these are valid.
 - Case is ignored by Unicode's case folding, so that "ß" equals "SS".
 """
 
@@ -117,8 +120,8 @@ def _is_number_among(numbers: set[int | float]) -> ValueTest:
 
 
 _JoinTexts = Callable[[Sequence[str]], ValueTest]
-"""Makes one test of all texts of a kind. Of a long value, it folds and compares no more characters than the longest text has when
-folded. Only the comparison with whole texts hashes all of the value, once (0.2 ms for 400 KB)."""
+"""Makes one test of all texts of a kind. Of a long value, it folds and compares no more characters than the longest
+text has when folded. Only the comparison with whole texts hashes all of the value, once (0.2 ms for 400 KB)."""
 
 
 def _is_string_among(texts: Sequence[str]) -> ValueTest:

@@ -1,35 +1,37 @@
-"""Does a stream record match the filter criteria of an event source mapping? Their patterns become one function of the record.
+"""Does a stream record match the filter criteria of an event source mapping?
+Their patterns become one function of the record.
 
-A pattern is the JSON text of an object with the structure of a record as a function receives it, with only the members that
-matter:
+A pattern is the JSON text of an object with the structure of a record as a function receives it,
+with only the members that matter:
 
     {"eventName": ["INSERT", "MODIFY"], "dynamodb": {"NewImage": {"status": {"S": [{"prefix": "ship"}]}}}}
 
-- A list says which values its member may have (`filter_operators.py`). All members of an object have to match, and at least one
-  of the objects in a list named `$or`.
-- If a value of the record is a list, one of its elements has to match. An object of the pattern matches one element with all
-  its members.
-- A list of the pattern compares strings, numbers, booleans and null. Where the record has an object or an empty list, there is
-  no value.
-- `{"exists": false}` matches if the record has no value there. Inside a list of objects, this means in none of the elements
-  or, if other members match one element, in that element.
-- A member that is repeated in an object adds its members to the former ones; its list replaces the former list. Lambda's guide
-  has a pattern with `dynamodb` twice; EventBridge's guide says that the last list counts.
+- A list says which values its member may have (`filter_operators.py`). All members of an object have to match,
+  and at least one of the objects in a list named `$or`.
+- If a value of the record is a list, one of its elements has to match.
+  An object of the pattern matches one element with all its members.
+- A list of the pattern compares strings, numbers, booleans and null.
+  Where the record has an object or an empty list, there is no value.
+- `{"exists": false}` matches if the record has no value there. Inside a list of objects, this means in none of the
+  elements or, if other members match one element, in that element.
+- A member that is repeated in an object adds its members to the former ones; its list replaces the former list.
+  Lambda's guide has a pattern with `dynamodb` twice; EventBridge's guide says that the last list counts.
 
-Sources: Lambda's developer guide of 2026, *Control which events Lambda sends to your function* and *Using event filtering with
-a DynamoDB event source*; EventBridge's user guide, to which Lambda's refers: *Amazon EventBridge event patterns*, *Arrays in
-event patterns*, *Matching null values and empty strings*, *Content filtering*; the README of EventBridge's published engine,
-aws/event-ruler, for lists of objects and for what counts as `$or`.
+Sources: Lambda's developer guide of 2026, *Control which events Lambda sends to your function* and *Using event
+filtering with a DynamoDB event source*; EventBridge's user guide, to which Lambda's refers: *Amazon EventBridge event
+patterns*, *Arrays in event patterns*, *Matching null values and empty strings*, *Content filtering*;
+the README of EventBridge's published engine, aws/event-ruler, for lists of objects and for what counts as `$or`.
 
-Unconfirmed, our choice: every top-level member can be filtered, although Lambda's page about DynamoDB says that only `dynamodb`
-can. `$or` is an ordinary name unless its value is a list of at least two objects, none of which has a member named like an
-operator. A list inside `$or` does not replace one outside; both have to match. All `$or` of an object have to match. Their
-combinations are not bounded, because the cost of a match does not depend on them. A name with a dot is no path.
+Unconfirmed, our choice: every top-level member can be filtered, although Lambda's page about DynamoDB says that only
+`dynamodb` can. `$or` is an ordinary name unless its value is a list of at least two objects, none of which has a member
+named like an operator. A list inside `$or` does not replace one outside; both have to match.
+All `$or` of an object have to match. Their combinations are not bounded, because the cost of a match does not depend
+on them. A name with a dot is no path.
 
-Cost: 0.2 µs for {"eventName": ["INSERT"]}, 0.4 µs for a string in an image, 0.6 µs for both; 0.1 to 0.25 µs for each element of a
-list that is compared. A pattern of 4,096 characters takes at most 0.15 ms, times the elements of such lists, whatever the record has:
-of a long value no more is folded and compared than the pattern's own texts are long, once for all alternatives of a list. Long
-patterns, and walks over lists, give way.
+Cost: 0.2 µs for {"eventName": ["INSERT"]}, 0.4 µs for a string in an image, 0.6 µs for both;
+0.1 to 0.25 µs for each element of a list that is compared. A pattern of 4,096 characters takes at most 0.15 ms, times
+the elements of such lists, whatever the record has: of a long value no more is folded and compared than the pattern's
+own texts are long, once for all alternatives of a list. Long patterns, and walks over lists, give way.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -41,10 +43,12 @@ from hashrange.triggers.filter_operators import OPERATOR_NAMES, InvalidPattern, 
 from hashrange.wire.python_json import decode_python_json
 
 Matches = Callable[[dict[str, Any]], bool]
-"""True if a record matches. The record is the decoded JSON of one element of an event's `Records`; it is not changed."""
+"""True if a record matches. The record is the decoded JSON of one element of an event's `Records`;
+it is not changed."""
 
 CHARACTERS_PER_STEP = 32
-"""Characters of a pattern that count as one step whenever it is compared: that is about the slowest that a pattern can be."""
+"""Characters of a pattern that count as one step whenever it is compared:
+that is about the slowest that a pattern can be."""
 CHARACTERS_PER_STEP_OF_COMPILING = 4
 """Characters of a pattern that are read and compiled in a microsecond, or in less."""
 
@@ -149,7 +153,9 @@ def _are_alternatives(value: Any) -> bool:
 
 
 def _compile_pattern(text: str) -> _Match:
-    """Compile one pattern. Of a long one, each comparison with a record or with an element of a list counts steps for all of the pattern."""
+    """Compile one pattern. Of a long one, each comparison with a record or with an element of a list
+    counts steps for all of the pattern.
+    """
     steps = max(0, len(text) // CHARACTERS_PER_STEP - 1)
     match = _compile_node(_read_pattern(text), steps)
     return _match_in_steps(match, steps) if steps else match
@@ -225,7 +231,9 @@ def _match_member(name: str, match: _Match) -> _Match:
 
 
 def _match_lone_member(name: str, match_value: _Match, match_any: _Match) -> _Match:
-    """Match as `match_any` does for a pattern object with this member only, in 2/3 of the time. Most patterns consist of such objects."""
+    """Match as `match_any` does for a pattern object with this member only, in 2/3 of the time.
+    Most patterns consist of such objects.
+    """
 
     def match(value: Any) -> int:
         if value.__class__ is dict:

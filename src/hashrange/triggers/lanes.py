@@ -1,8 +1,8 @@
 """How do the records of a shard become batches? In lanes, each of which delivers one batch after the other.
 
 A *lane* takes the records of some of a shard's items, chosen by a hash of their keys; of all items if the mapping's
-ParallelizationFactor is 1. So several batches of a shard can be delivered at the same time, and each item's changes still come
-in order. A lane keeps the batch that it delivers, and one page of records that are read ahead.
+ParallelizationFactor is 1. So several batches of a shard can be delivered at the same time, and each item's changes
+still come in order. A lane keeps the batch that it delivers, and one page of records that are read ahead.
 """
 
 from bisect import bisect_left
@@ -19,7 +19,8 @@ from hashrange.triggers.batches import Batch, final_batch
 from hashrange.triggers.windows import TumblingWindow, window_end, window_start
 
 EVENT_BYTES = 4 * 1024
-"""Bytes that an event may have besides its records and the state of a window: brackets, and members about the window."""
+"""Bytes that an event may have besides its records and the state of a window:
+brackets, and members about the window."""
 STEPS_PER_RECORD = 4
 BYTES_PER_STEP = 1024
 _sequence_of = itemgetter(0)
@@ -79,11 +80,13 @@ class Lane:
         self.is_busy = False
         """True while the first batch is at the function, or at the destination."""
         self.due_seconds: float | None = None
-        """Service time at which the last batch takes no more records, or the window ends; None if no time changes anything."""
+        """Service time at which the last batch takes no more records, or the window ends;
+        None if no time changes anything."""
         self.passed = 0
         """Records that were passed over, because they do not match, since the last checkpoint."""
         self.save_seconds: float | None = None
-        """Service time at which a checkpoint is to be stored, because of the records that were passed over; None if there are none."""
+        """Service time at which a checkpoint is to be stored, because of the records that were passed
+        over; None if there are none."""
         self.window = window
         """The tumbling window of the last handled batch, until its end; None if there is none."""
 
@@ -116,11 +119,12 @@ def lane_of(keys_json: bytes, lanes: int) -> int:
 
 
 def take_records(lane: Lane, page: ReadAhead, terms: BatchTerms) -> None:
-    """Put records of a page, from the lane's position on, into its last batch, until the page ends or the batch is complete.
+    """Put records of a page, from the lane's position on, into its last batch,
+    until the page ends or the batch is complete.
 
-    A batch is opened for the first record. A record that alone is longer than an event may be makes a batch of its own. If a
-    record belongs to a later window than the lane's, the batch is the final invocation of the lane's window. Takes 4 µs for a record of 1 KB,
-    and more if there are filters.
+    A batch is opened for the first record. A record that alone is longer than an event may be makes a batch of its own.
+    If a record belongs to a later window than the lane's, the batch is the final invocation of the lane's window. Takes
+    4 µs for a record of 1 KB, and more if there are filters.
     """
     records = page.records[lane.number]
     _, to_json, matches, window_seconds, open_batch = terms

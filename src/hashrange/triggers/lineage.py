@@ -1,4 +1,5 @@
-"""Which shards of a stream may be read now? Those whose parent has been read to its end; so each item's changes come in order.
+"""Which shards of a stream may be read now? Those whose parent has been read to its end;
+so each item's changes come in order.
 
 A shard that has been deleted, a day after its end, no longer holds its children back.
 """
@@ -25,10 +26,14 @@ def shards_to_read(
 
 
 class Lineage:
-    """The shards of one stream, as they begin, end, are read to their end and are deleted. Each call takes time for what is new alone."""
+    """The shards of one stream, as they begin, end, are read to their end and are deleted.
+    Each call takes time for what is new alone.
+    """
 
     def __init__(self, first: SequenceNumber) -> None:
-        """`first`: no record with a smaller sequence number is wanted, so shards that ended before it count as drained."""
+        """`first`: no record with a smaller sequence number is wanted,
+        so shards that ended before it count as drained.
+        """
         self._first = first
         self._waiting: dict[int, Shard] = {}
         """Number → shard of which something is left to be read, or may come."""
@@ -37,14 +42,16 @@ class Lineage:
         self._drained: set[int] = set()
         """Numbers of shards of which nothing is left, until they are deleted."""
         self._ended: list[tuple[float, int]] = []
-        """(time of its end, number) of the shards that have ended and are not known to be deleted, as a heap: the store deletes them in
-        this order. A shard may be in it twice.
+        """(time of its end, number) of the shards that have ended and are not known to be deleted, as a heap: the store
+        deletes them in this order. A shard may be in it twice.
         """
         self._open: list[tuple[SequenceNumber, int]] = []
         """(first sequence number, number) of the shards that were open when they were seen first, as a heap."""
 
     def see(self, changed: Sequence[Shard]) -> list[Shard]:
-        """Take in shards that are new, or have changed; returns those of them that may be read now, and children that no longer wait."""
+        """Take in shards that are new, or have changed; returns those of them that may be read now,
+        and children that no longer wait.
+        """
         over: list[int] = []
         for shard in walk(changed):
             if shard.number in self._drained:
@@ -70,14 +77,18 @@ class Lineage:
         return readable
 
     def drain(self, shard: Shard) -> list[Shard]:
-        """Note that nothing of a shard, which has ended, is left to be read; returns its children that may be read now."""
+        """Note that nothing of a shard, which has ended, is left to be read;
+        returns its children that may be read now.
+        """
         self._await_deletion(shard)
         return self._end(shard.number)
 
     def drop_deleted(self, is_there: Callable[[int], bool]) -> tuple[list[int], list[Shard]]:
-        """Forget deleted shards; returns their numbers, and their children that may be read now. `is_there`: False for a deleted shard.
+        """Forget deleted shards; returns their numbers, and their children that may be read now.
+        `is_there`: False for a deleted shard.
 
-        An open shard may have ended and been deleted since the last look; so had all that began before it, and are no longer open.
+        An open shard may have ended and been deleted since the last look;
+        so had all that began before it, and are no longer open.
         """
         numbers: list[int] = []
         while self._ended and not is_there(self._ended[0][1]):

@@ -1,9 +1,11 @@
-"""What is an event source mapping? The connection of a stream with a function: how its records become batches, and what happens if an invocation fails.
+"""What is an event source mapping? The connection of a stream with a function: how its records become batches,
+and what happens if an invocation fails.
 
-A mapping is stored as one document, the JSON of `EventSourceMapping`, with the name `mapping/{account}/{region}/{uuid}`. No
-job changes its state: the state follows from the last transition, the time at which this ends, and service time. With a
-delay of 0, that is the time of the request itself, so the next request already sees the new state.
-Source of members, ranges and defaults: Lambda's API reference of 2026, *EventSourceMappingConfiguration*.
+A mapping is stored as one document, the JSON of `EventSourceMapping`,
+with the name `mapping/{account}/{region}/{uuid}`. No job changes its state: the state follows from the last transition,
+the time at which this ends, and service time. With a delay of 0, that is the time of the request itself,
+so the next request already sees the new state. Source of members, ranges and defaults:
+Lambda's API reference of 2026, *EventSourceMappingConfiguration*.
 """
 
 from collections.abc import Mapping
@@ -46,8 +48,8 @@ class EventSourceMapping(msgspec.Struct, frozen=True, kw_only=True, omit_default
     """Most invocations for one shard at a time, 1 to 10."""
     starting_position: StartingPosition
     starting_sequence: str = "0"
-    """No record with a smaller sequence number is delivered; for LATEST the first one after the creation. As digits, since
-    sequence numbers have more bits than integers of JSON documents may have."""
+    """No record with a smaller sequence number is delivered; for LATEST the first one after the creation. As digits,
+    since sequence numbers have more bits than integers of JSON documents may have."""
     retry_attempts_max: int = NO_LIMIT
     """-1, or 0 to 10,000."""
     record_age_seconds_max: int = NO_LIMIT
@@ -59,7 +61,8 @@ class EventSourceMapping(msgspec.Struct, frozen=True, kw_only=True, omit_default
     tumbling_window_seconds: int = 0
     """0 (no windows) to 900."""
     filters: tuple[str, ...] = ()
-    """Patterns of FilterCriteria, as in the request; a record is delivered if one of them matches. Empty: all records are."""
+    """Patterns of FilterCriteria, as in the request; a record is delivered if one of them matches.
+    Empty: all records are."""
     destination_arn: str | None = None
     """Destination of OnFailure; None if there is none."""
     tags: Mapping[str, str] = NO_TEXTS
@@ -68,7 +71,8 @@ class EventSourceMapping(msgspec.Struct, frozen=True, kw_only=True, omit_default
     logging_config: Mapping[str, Any] | None = None
     kms_key_arn: str | None = None
     is_declared: bool = False
-    """True if the mapping is one of the server's settings (`declared_mappings.py`), so that requests cannot change it."""
+    """True if the mapping is one of the server's settings (`declared_mappings.py`),
+    so that requests cannot change it."""
     is_enabled: bool = True
     transition: Transition = "Creating"
     """What the last request did. A reply to this request shows it as the mapping's State."""
@@ -141,7 +145,9 @@ def is_delivering(mapping: EventSourceMapping, now_seconds: float) -> bool:
 def without_overlong_transition(
     mapping: EventSourceMapping, now_seconds: float, delay_seconds: float
 ) -> EventSourceMapping:
-    """The mapping; a transition that ends more than `delay_seconds` ahead, set before the clock was set back, ends now."""
+    """The mapping; a transition that ends more than `delay_seconds` ahead,
+    set before the clock was set back, ends now.
+    """
     if mapping.changing_until_seconds <= now_seconds + delay_seconds:
         return mapping
     return msgspec.structs.replace(mapping, changing_until_seconds=now_seconds)

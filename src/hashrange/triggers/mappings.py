@@ -73,7 +73,9 @@ class Mappings:
         ]
 
     def all(self) -> Sequence[EventSourceMapping]:
-        """All mappings of all callers, also those that are gone and not yet purged, in the order of their creation or load."""
+        """All mappings of all callers, also those that are gone and not yet purged,
+        in the order of their creation or load.
+        """
         return list(self._current().values())
 
     def shown_state(self, mapping: EventSourceMapping) -> MappingState:
@@ -113,7 +115,9 @@ class Mappings:
         return await self._write(self._changed(mapping, "Creating"))
 
     async def replace(self, old: EventSourceMapping, new: EventSourceMapping) -> EventSourceMapping | None:
-        """Replace a mapping; returns it as stored: Enabling, Disabling or Updating. None if `old` is no longer the stored one."""
+        """Replace a mapping; returns it as stored: Enabling, Disabling or Updating.
+        None if `old` is no longer the stored one.
+        """
         transition: Transition = "Updating"
         if old.is_enabled != new.is_enabled:
             transition = "Enabling" if new.is_enabled else "Disabling"
@@ -123,7 +127,9 @@ class Mappings:
             return await self._write(self._changed(new, transition))
 
     async def replace_tags(self, mapping: EventSourceMapping, tags: Mapping[str, str]) -> EventSourceMapping | None:
-        """Replace the tags of a mapping, whose state and LastModified stay; returns it. None if it is no longer the stored one."""
+        """Replace the tags of a mapping, whose state and LastModified stay; returns it.
+        None if it is no longer the stored one.
+        """
         async with self._change:
             if self._current().get(mapping.name) != mapping:
                 return None

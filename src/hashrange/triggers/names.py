@@ -13,7 +13,9 @@ def name_function(function_arn: str) -> str:
 
 
 def name_table(stream_arn: str) -> str:
-    """The name of a stream's table, with its Region, such as `orders (eu-west-1)`, and its account if it is not the usual one."""
+    """The name of a stream's table, with its Region, such as `orders (eu-west-1)`,
+    and its account if it is not the usual one.
+    """
     region, account, resource = stream_arn.split(":", 5)[3:]
     where = region if account == _SHARED_ACCOUNT else f"{region}, account {account}"
     return f"{resource.split('/')[1]} ({where})"

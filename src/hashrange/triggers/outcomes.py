@@ -1,4 +1,6 @@
-"""What follows from the end of an invocation? The batch has been handled, or parts of it are delivered again or given up."""
+"""What follows from the end of an invocation?
+The batch has been handled, or parts of it are delivered again or given up.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,8 +1,8 @@
-"""What does the log say of mappings that do not come forward? Once that the function is missing or fails, once that it reports failed
-records, and once that records are discarded.
+"""What does the log say of mappings that do not come forward? Once that the function is missing or fails,
+once that it reports failed records, and once that records are discarded.
 
-Each is logged when it begins, and again only after a success of the same mapping, so that no log grows with retries. A changed
-mapping begins anew. Throttled functions and pending ones are not logged: that passes by itself.
+Each is logged when it begins, and again only after a success of the same mapping, so that no log grows with retries.
+A changed mapping begins anew. Throttled functions and pending ones are not logged: that passes by itself.
 """
 
 import logging

@@ -4,10 +4,11 @@ With ReportBatchItemFailures, a reply names the sequence numbers of failed recor
 
     {"batchItemFailures": [{"itemIdentifier": "<SequenceNumber>"}]}
 
-The lowest one counts: records before it are handled, it and all after it are not. A reply with another identifier, or of another
-form, means that the whole batch failed. With tumbling windows a reply must have a `state`; null stands for an empty one.
-Source: Lambda's developer guide of 2026, *Configuring partial batch response with DynamoDB* and *Implementing stateful DynamoDB
-stream processing*; service behaviour (streams.md 8). Unconfirmed: replies that are no object, except null and an empty list.
+The lowest one counts: records before it are handled, it and all after it are not.
+A reply with another identifier, or of another form, means that the whole batch failed. With tumbling windows a reply
+must have a `state`; null stands for an empty one. Source: Lambda's developer guide of 2026, *Configuring partial batch
+response with DynamoDB* and *Implementing stateful DynamoDB stream processing*; service behaviour (streams.md 8).
+Unconfirmed: replies that are no object, except null and an empty list.
 """
 
 from collections.abc import Sequence
@@ -63,8 +64,8 @@ def read_response(
 ) -> BatchResponse:
     """What the payload of a successful invocation means for a batch with these sequence numbers.
 
-    `reports_failures`: the mapping has ReportBatchItemFailures; `has_state`: it has tumbling windows. Without either, the payload
-    is not read.
+    `reports_failures`: the mapping has ReportBatchItemFailures; `has_state`: it has tumbling windows.
+    Without either, the payload is not read.
     """
     if not reports_failures and not has_state:
         return BatchResponse(None)

@@ -1,10 +1,12 @@
-"""What happens to a batch that failed, and which of its records have become too old? Parts of it are delivered again, or given up.
+"""What happens to a batch that failed, and which of its records have become too old?
+Parts of it are delivered again, or given up.
 
-Pure functions. A failed batch is retried after a pause by service time, which doubles from 0.5 to 60 s (unconfirmed; the service
-does not document its pauses). With BisectBatchOnFunctionError, it is split instead: where the function said, or else into halves,
-which are delivered at once. A split is not a retry, so that halves have as many retries left as the whole batch had. What
-ReportBatchItemFailures leaves of a batch has one retry less (unconfirmed). Source: Lambda's developer guide of 2026,
-*Configuring error handling controls*, *Configuring partial batch response*; streams.md 8.
+Pure functions. A failed batch is retried after a pause by service time, which doubles from 0.5 to 60 s (unconfirmed;
+the service does not document its pauses). With BisectBatchOnFunctionError, it is split instead:
+where the function said, or else into halves, which are delivered at once. A split is not a retry,
+so that halves have as many retries left as the whole batch had. What ReportBatchItemFailures leaves of a batch has one
+retry less (unconfirmed). Source: Lambda's developer guide of 2026, *Configuring error handling controls*,
+*Configuring partial batch response*; streams.md 8.
 """
 
 from hashrange.limits import RECORD_RETENTION_SECONDS, TRIGGER_PAUSE_SECONDS_MAX, TRIGGER_PAUSE_SECONDS_MIN
@@ -51,9 +53,10 @@ def batches_after_failure(
 
 
 def batches_of_age(batch: Batch, mapping: EventSourceMapping, now_seconds: float) -> list[Batch]:
-    """What is left of a batch at this time. Records that are older than MaximumRecordAgeInSeconds are in a batch of their own, which
-    is to be given up. So are records past the retention of streams if the function has failed with them (unconfirmed); otherwise
-    nothing is left of them. A final invocation is tried for as long as its records would be kept.
+    """What is left of a batch at this time. Records that are older than MaximumRecordAgeInSeconds are in a batch
+    of their own, which is to be given up. So are records past the retention of streams if the function has failed
+    with them (unconfirmed); otherwise nothing is left of them.
+    A final invocation is tried for as long as its records would be kept.
     """
     if batch.is_final:
         assert batch.window_start_seconds is not None

@@ -1,8 +1,10 @@
-"""Which mappings deliver now? Each has a consumer, from the time at which it is Enabled until it is changed, disabled or deleted.
+"""Which mappings deliver now? Each has a consumer, from the time at which it is Enabled until it is
+changed, disabled or deleted.
 
-A changed mapping gets another consumer, which begins at the checkpoints of the former one, once nothing of that one runs any more.
-A mapping that cannot be used, whatever the reason, has no consumer, and concerns no other mapping. The log tells of it once, and its
-LastProcessingResult says so until it is changed; it is tried again whenever mappings have changed.
+A changed mapping gets another consumer, which begins at the checkpoints of the former one, once nothing of that one
+runs any more. A mapping that cannot be used, whatever the reason, has no consumer, and concerns no other mapping.
+The log tells of it once, and its LastProcessingResult says so until it is changed;
+it is tried again whenever mappings have changed.
 """
 
 import logging
@@ -54,7 +56,8 @@ class Roster:
         self.consumers, self.unsaved, self.is_outdated = {}, {}, True
 
     async def refresh(self) -> tuple[list[Consumer], list[Consumer]]:
-        """Make and end consumers as the mappings require now; returns the new ones, and those that are to begin nothing more.
+        """Make and end consumers as the mappings require now; returns the new ones,
+        and those that are to begin nothing more.
 
         Raises StorageError.
         """
@@ -94,7 +97,8 @@ class Roster:
         try:
             saved = {shard_number_of(name): decode_checkpoint(name, document) for name, document in walk(documents)}
             consumer = Consumer(mapping, stream, saved, result, self._clock, self._disturb)
-        except Exception as error:  # noqa: BLE001 - nothing was read here, so that any error is one of this mapping alone
+        # BLE001: nothing was read here, so that any error is one of this mapping alone
+        except Exception as error:  # noqa: BLE001
             is_filter = isinstance(error, InvalidPattern)
             self._note(mapping, result, messages.FILTERS_INVALID if is_filter else messages.MAPPING_UNUSABLE)
             self._tell_once(mapping, error)
@@ -135,7 +139,9 @@ class Roster:
                 self.unsaved[shard.checkpoint_name] = shard.checkpoint()
 
     def unsaved_positions(self) -> dict[str, bytes | None]:
-        """The checkpoints behind records that were passed over and that nothing has stored yet, except of deleted mappings."""
+        """The checkpoints behind records that were passed over and that nothing has stored yet,
+        except of deleted mappings.
+        """
         kept = {one.uuid for one in self._mappings.all() if one.transition != "Deleting"}
         return {
             shard.checkpoint_name: shard.checkpoint()

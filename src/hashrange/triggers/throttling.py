@@ -1,4 +1,5 @@
-"""Which lane tries again when an invocation ends? One that was throttled, of the same function if there is one; the one that waits longest.
+"""Which lane tries again when an invocation ends? One that was throttled, of the same function if there
+is one; the one that waits longest.
 
 After a change of a function's reserved concurrency, all its lanes do.
 """

@@ -1,4 +1,6 @@
-"""What connects the streams of a server with its functions? The mappings, and the job that delivers their records to functions."""
+"""What connects the streams of a server with its functions?
+The mappings, and the job that delivers their records to functions.
+"""
 
 import asyncio
 import logging
@@ -61,9 +63,11 @@ class Triggers:
 
     async def _deliver(self, arn: str, message: FailureMessage) -> bool:
         """Send a message to a destination; False if it was not accepted in DESTINATION_SECONDS_MAX of real time. Also
-        False, and nothing is sent, if another message to this destination timed out less than DESTINATION_SECONDS_MAX ago.
+        False, and nothing is sent, if another message to this destination timed out less than
+        DESTINATION_SECONDS_MAX ago.
 
-        A message to a destination that the server does not know is dropped: nothing that happens later could deliver it.
+        A message to a destination that the server does not know is dropped:
+        nothing that happens later could deliver it.
         """
         destination = self.destinations.get(arn)
         if destination is None:

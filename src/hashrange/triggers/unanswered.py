@@ -1,7 +1,8 @@
-"""Which endpoints have timed out lately, so that it is no use to wait for them again now? Tries at such an endpoint fail at once.
+"""Which endpoints have timed out lately, so that it is no use to wait for them again now?
+Tries at such an endpoint fail at once.
 
-Tries follow each other by service time. An advance over many of them would otherwise wait a whole time-out of real time for
-each; so it waits once. An endpoint is tried again once as much real time as its time-out has passed.
+Tries follow each other by service time. An advance over many of them would otherwise wait a whole time-out of real time
+for each; so it waits once. An endpoint is tried again once as much real time as its time-out has passed.
 """
 
 from hashrange.clock import Clock
@@ -30,7 +31,9 @@ class Unanswered:
         self._timed_out.clear()
 
     def seconds_without_answer(self, endpoint: str) -> float | None:
-        """For how long an endpoint that is not to be tried now has not answered, its time-out included; None: try it."""
+        """For how long an endpoint that is not to be tried now has not answered,
+        its time-out included; None: try it.
+        """
         timed_out = self._timed_out.get(endpoint)
         if timed_out is None:
             return None

@@ -1,10 +1,11 @@
-"""Which tumbling window does a record belong to, and what does its event say of it? Windows follow each other from the epoch on.
+"""Which tumbling window does a record belong to, and what does its event say of it?
+Windows follow each other from the epoch on.
 
-All invocations for the records of a window pass on a state: what the function returns is in the next event. At the end of the
-window comes a final invocation without records, whose state is dropped. A state of more than 1 MB ends the window early: the
-next event says that the invocation is final and that the window ended early; then the same window begins again without a state.
-Source: Lambda's developer guide of 2026, *Implementing stateful DynamoDB stream processing*. Unconfirmed: that an early end is
-also final.
+All invocations for the records of a window pass on a state: what the function returns is in the next event.
+At the end of the window comes a final invocation without records, whose state is dropped.
+A state of more than 1 MB ends the window early: the next event says that the invocation is final and that the window
+ended early; then the same window begins again without a state. Source: Lambda's developer guide of 2026,
+*Implementing stateful DynamoDB stream processing*. Unconfirmed: that an early end is also final.
 """
 
 import datetime as dt

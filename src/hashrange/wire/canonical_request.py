@@ -1,4 +1,5 @@
-"""Which bytes does a request's signature cover? SigV4's canonical request, with the body's hash or a marker in its place. Keys are made and signatures checked here too.
+"""Which bytes does a request's signature cover? SigV4's canonical request, with the body's hash or a marker in its
+place. Keys are made and signatures checked here too.
 
 Source: signing.md 2 (computation). The payload's hash is that of the body as sent, before content codings are undone.
 """
@@ -51,9 +52,15 @@ def canonical_request(request: HttpRequest, claim: Claim) -> bytes:
         path = _canonical_path(path)
     headers = b"".join(b"%b:%b\n" % (name, _header_value(request, name)) for name in claim.signed_names)
     return b"\n".join(
-        (request.method, path, _canonical_query(query, claim), headers, b";".join(claim.signed_names),
-         payload_hash(request))
-    )  # fmt: skip
+        (
+            request.method,
+            path,
+            _canonical_query(query, claim),
+            headers,
+            b";".join(claim.signed_names),
+            payload_hash(request),
+        )
+    )
 
 
 def string_to_sign(claim: Claim, canonical: bytes) -> bytes:

@@ -76,8 +76,13 @@ def are_chunks_signed(body: bytes, claim: Claim, key: bytes) -> bool:
     for chunk in split_chunks(body):
         spend(3 + (len(chunk.data) >> 10))
         lines = (
-            "AWS4-HMAC-SHA256-PAYLOAD", claim.date, claim.scope, previous, _EMPTY_HASH, sha256(chunk.data).hexdigest(),
-        )  # fmt: skip
+            "AWS4-HMAC-SHA256-PAYLOAD",
+            claim.date,
+            claim.scope,
+            previous,
+            _EMPTY_HASH,
+            sha256(chunk.data).hexdigest(),
+        )
         previous = hmac.new(key, "\n".join(lines).encode("latin-1"), sha256).hexdigest()
         if not hmac.compare_digest(previous.encode(), chunk.signature):
             return False

@@ -1,4 +1,5 @@
-"""Which members of a request break a declared constraint? The first ten, in the service's order, are reported in one message.
+"""Which members of a request break a declared constraint?
+The first ten, in the service's order, are reported in one message.
 
 Bounds come from the request struct (`wire.shape`); an operation's special wordings come from its rules (`wire.rules`).
 Values have passed the check of their JSON types (`wire.jsontypes`).

@@ -42,8 +42,8 @@ def accepted_coding(accept_encoding: bytes | None) -> bytes | None:
 
 
 def compress(body: bytes, coding: bytes) -> bytes:
-    """Compress `body` with this coding at the fastest level: 10 to 30 ms for 1 MB. Looks once or twice per ms whether to
-    give way.
+    """Compress `body` with this coding at the fastest level: 10 to 30 ms for 1 MB.
+    Looks once or twice per ms whether to give way.
     """
     compressor = compressobj(level=1, wbits=31 if coding == b"gzip" else 15)
     whole, parts = memoryview(body), []

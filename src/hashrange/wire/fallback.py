@@ -1,4 +1,5 @@
-"""Which of the service's two validation layers checks a request? Some requests fall back from the current to the older one.
+"""Which of the service's two validation layers checks a request?
+Some requests fall back from the current to the older one.
 
 The older layer words faults in its own sentences. It reports a RequestFault (`errors.py`) without the envelope, the
 prefix "1 validation error detected: ". It reports broken constraints in the envelope, but ignores an operation's
@@ -42,7 +43,8 @@ def holds_unread_values(rules: RequestRules, request: dict[str, Any] | msgspec.S
 
 
 def is_converted(rules: RequestRules, decoded: dict[str, Any], request: dict[str, Any] | msgspec.Struct) -> bool:
-    """True if a request that may fall back was converted: a number that was cut or held to 32 bits, a word in BOOL or NULL.
+    """True if a request that may fall back was converted: a number that was cut or held to 32 bits,
+    a word in BOOL or NULL.
 
     `decoded`: the body as plain values; `request`: its members as they were read. Called only for requests that took
     the slow path and are refused, because the time is linear in the number of their values.
@@ -62,7 +64,9 @@ def is_converted(rules: RequestRules, decoded: dict[str, Any], request: dict[str
 
 
 def _members(outer: Any) -> Iterator[Any]:
-    """The lists and maps directly inside a list or map; texts, of which there may be a million, are passed over in batches."""
+    """The lists and maps directly inside a list or map; texts, of which there may be a million,
+    are passed over in batches.
+    """
     if outer.__class__ is dict or outer.__class__ is list:
         for some in batches(outer.values() if outer.__class__ is dict else outer):
             if not _SCALARS.issuperset(map(type, some)):

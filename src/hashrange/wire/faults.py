@@ -1,4 +1,5 @@
-"""What is the first fault of a request? The slow path checks its body in the service's order: after a refusal, or if the fast path does not take the request.
+"""What is the first fault of a request? The slow path checks its body in the service's order: after a refusal,
+or if the fast path does not take the request.
 
 1. The body is JSON, and an object. Lists and maps that are too long are cut (`wire.overlong`).
 2. Every known member has its declared JSON type (`wire.jsontypes`).
@@ -60,7 +61,8 @@ def read_leniently(request_type: type[RequestT], rules: RequestRules, decoded: d
 def find_fault(request_type: type[msgspec.Struct], rules: RequestRules, body: bytes) -> bool:
     """Raise the first fault, if there is one, as `read_leniently` does, without building the request.
 
-    Returns True if the request was converted so that the older layer words the operation's fault (`wire.fallback`). Called when an operation raised ValidationException, perhaps before it had walked the insides of the request's
+    Returns True if the request was converted so that the older layer words the operation's fault (`wire.fallback`).
+    Called when an operation raised ValidationException, perhaps before it had walked the insides of the request's
     attribute values: a fault found here precedes the operation's.
     """
     decoded = decode_object(body)
@@ -75,7 +77,9 @@ def find_fault(request_type: type[msgspec.Struct], rules: RequestRules, body: by
 
 
 def _checked(request_type: type[msgspec.Struct], rules: RequestRules, decoded: dict[str, Any]) -> dict[str, Any]:
-    """Check a decoded body, which is changed, and return the members that the struct declares. Raises the first fault."""
+    """Check a decoded body, which is changed, and return the members that the struct declares.
+    Raises the first fault.
+    """
     shape = structure_of(request_type)
     look()
     cut_overlong(decoded, shape)

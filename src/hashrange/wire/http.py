@@ -1,4 +1,5 @@
-"""How are HTTP requests represented, and replies written as bytes, with their headers, checksum and compression? No sockets, no clock.
+"""How are HTTP requests represented, and replies written as bytes, with their headers,
+checksum and compression? No sockets, no clock.
 
 A request's headers are two parallel lists of names and values, as the parser found them. Clients repeat the same names
 in the same order, so the position of each header is computed once per list of names and cached as a `HeaderLayout`.
@@ -49,7 +50,8 @@ REASONS = {
 }
 """Of the statuses that this server's own replies have."""
 COMPLETE_HEAD = b""
-"""As content type of a reply: all its headers but Connection and Content-Length are given, and its body is sent as it is."""
+"""As content type of a reply: all its headers but Connection and Content-Length are given,
+and its body is sent as it is."""
 _STATUSES = frozenset(HTTPStatus)
 NOT_MODIFIED = 304
 """Status of replies without a body, whose Content-Length is that of the body which they spare."""
@@ -62,9 +64,24 @@ class HeaderLayout:
     """The positions of headers in a request's list of values; an absent header has -1, where the list has a None."""
 
     __slots__ = (
-        "accept_encoding", "authorization", "content_encoding", "content_length", "content_sha256", "content_type", "expect",
-        "host", "is_hashed", "is_plain", "names", "origin", "positions", "security_token", "target", "transfer_encoding", "x_amz_date",
-    )  # fmt: skip
+        "accept_encoding",
+        "authorization",
+        "content_encoding",
+        "content_length",
+        "content_sha256",
+        "content_type",
+        "expect",
+        "host",
+        "is_hashed",
+        "is_plain",
+        "names",
+        "origin",
+        "positions",
+        "security_token",
+        "target",
+        "transfer_encoding",
+        "x_amz_date",
+    )
 
     def __init__(self, names: Sequence[bytes]) -> None:
         self.names = tuple(name.lower() for name in names)
@@ -89,8 +106,8 @@ class HeaderLayout:
         self.is_plain = self.content_encoding < 0 and self.content_sha256 < 0
         """True without Content-Encoding and X-Amz-Content-SHA256; the JSON protocol's fast path takes such requests."""
         self.is_hashed = self.content_encoding < 0 <= self.content_sha256
-        """True with X-Amz-Content-SHA256 and without Content-Encoding. The JSON protocol's fast path takes such requests if the
-        header's value is a hash, and not a marker such as UNSIGNED-PAYLOAD."""
+        """True with X-Amz-Content-SHA256 and without Content-Encoding. The JSON protocol's fast path takes such
+        requests if the header's value is a hash, and not a marker such as UNSIGNED-PAYLOAD."""
 
     def _only(self, name: bytes) -> int:
         return self.positions.get(name, (-1,))[0]
@@ -130,7 +147,8 @@ class HttpRequest(msgspec.Struct, gc=False):
     lacks_host: bool = False
     """True if there is not one Host, though HTTP/1.1 requires it."""
     shares_reply: bool | None = None
-    """Whether the reply tells browsers that pages of other origins may read it; None: as DynamoDB does, if it is one to a POST."""
+    """Whether the reply tells browsers that pages of other origins may read it; None:
+    as DynamoDB does, if it is one to a POST."""
     on_abandoned: Callable[[], object] | None = None
     """Called by `abandon`; the request must be answered nevertheless."""
 
@@ -150,7 +168,9 @@ class HttpRequest(msgspec.Struct, gc=False):
             self.on_abandoned()
 
     def head_without(self, unwanted: bytes, version: str) -> bytes:
-        """The request's head as it may have been sent in this version of HTTP, without the headers of this (lower-case) name."""
+        """The request's head as it may have been sent in this version of HTTP,
+        without the headers of this (lower-case) name.
+        """
         headers = zip(self.layout.names, self.values, strict=False)
         lines = (b"%b: %b\r\n" % (name, value) for name, value in headers if name != unwanted and value is not None)
         return b"%b %b HTTP/%b\r\n%b\r\n" % (self.method, self.url, version.encode(), b"".join(lines))
@@ -217,7 +237,9 @@ class ReplyWriter:
         content_type: bytes | None = None,
         extra: bytes = b"",
     ) -> HttpReply:
-        """Head and body of a reply. `content_type` None: as the request's. `extra`: header lines with line ends; REQUEST_ID may be the first."""
+        """Head and body of a reply. `content_type` None: as the request's.
+        `extra`: header lines with line ends; REQUEST_ID may be the first.
+        """
         if int(wall_time) != self._second:
             self._turn_second(wall_time)
         if content_type == COMPLETE_HEAD:
@@ -236,9 +258,19 @@ class ReplyWriter:
         connection = b"keep-alive" if request.keeps_alive else b"close"
         if not extra.startswith(REQUEST_ID):
             extra += b"%b: %b%012d\r\n" % (REQUEST_ID, PROCESS_PREFIX, request.number)
-        head = b"HTTP/1.1 %d %b\r\n%bContent-Type: %b\r\nConnection: %b\r\n%bx-amz-crc32: %d\r\nContent-Length: %d\r\n\r\n" % (
-            status, REASONS[status], self._date, content_type, connection, extra, crc32(body), len(body),
-        )  # fmt: skip
+        head = (
+            b"HTTP/1.1 %d %b\r\n%bContent-Type: %b\r\nConnection: %b\r\n%bx-amz-crc32: %d\r\nContent-Length: %d\r\n\r\n"
+            % (
+                status,
+                REASONS[status],
+                self._date,
+                content_type,
+                connection,
+                extra,
+                crc32(body),
+                len(body),
+            )
+        )
         if status == NO_CONTENT:
             head = head.replace(b"Content-Length: 0\r\n", b"", 1)
         return head, b"" if request.method == b"HEAD" else body
@@ -259,8 +291,13 @@ class ReplyWriter:
         if int(wall_time) != self._second:
             self._turn_second(wall_time)
         return b"HTTP/1.1 %d %b\r\n%b%bConnection: close\r\nContent-Length: %d\r\n\r\n%b" % (
-            status, REASONS[status], self._date, header_lines, len(body), body,
-        )  # fmt: skip
+            status,
+            REASONS[status],
+            self._date,
+            header_lines,
+            len(body),
+            body,
+        )
 
     def _turn_second(self, wall_time: float) -> None:
         self._second = int(wall_time)
@@ -286,8 +323,14 @@ def http_date(second: int) -> bytes:
     """A date as in HTTP, `Sun, 06 Nov 1994 08:49:37 GMT`, whatever the machine's language is."""
     moment = datetime.fromtimestamp(second, UTC)
     return b"%b, %02d %b %d %02d:%02d:%02d GMT" % (
-        _DAYS[moment.weekday()], moment.day, _MONTHS[moment.month - 1], moment.year, moment.hour, moment.minute, moment.second,
-    )  # fmt: skip
+        _DAYS[moment.weekday()],
+        moment.day,
+        _MONTHS[moment.month - 1],
+        moment.year,
+        moment.hour,
+        moment.minute,
+        moment.second,
+    )
 
 
 def retry_after_line(milliseconds: int) -> bytes:

@@ -1,4 +1,5 @@
-"""How are request ids made? 52 characters of 0-9A-Z, unique across processes: a random prefix per process and a counter.
+"""How are request ids made? 52 characters of 0-9A-Z, unique across processes:
+a random prefix per process and a counter.
 
 So making an id takes 0.1 µs, and the ids of a process sort by age in a log.
 Source: service behaviour, operations.md 1.1 (x-amzn-RequestId).

@@ -1,4 +1,5 @@
-"""Does every known member have its declared JSON type? Values that the service converts, such as `"yes"` or 1.5 for an integer, are converted.
+"""Does every known member have its declared JSON type? Values that the service converts, such as `"yes"`
+or 1.5 for an integer, are converted.
 
 `normalise` copies a decoded body, except values that need no change: nulls and unknown members are left out, `"yes"`
 becomes True if a Boolean is declared, fractions are cut if an Integer or Long is declared, and an Integer is held to 32
@@ -8,7 +9,8 @@ Source: service behaviour, captures to 23 October 2026 (observed-2026-11.md 4 an
 
 Unconfirmed, our choice: a number beyond the range of Long or Double is not convertible, like a value of another type;
 a null among attribute values becomes an empty attribute value, so that it is refused and nothing is lost; a null in a
-list of scalars or structures is an unexpected value type, in a list of maps it has GENERIC_MEMBER's message; a null in a map of strings is left out.
+list of scalars or structures is an unexpected value type, in a list of maps it has GENERIC_MEMBER's message;
+a null in a map of strings is left out.
 """
 
 import math
@@ -30,7 +32,8 @@ _TRUE_WORDS = ("true", "t", "yes", "y", "1")
 _FALSE_WORDS = ("false", "f", "no", "n", "0")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*+(?:(?<=[AQgw])==|(?<=[AEIMQUYcgkosw048])=)?")
 """Matches base64 text with zero spare bits in its last group, if its length is a multiple of 4, which callers check
-first. The pattern is one run of characters: for groups of four, the regular expression engine would need 490 MB for 15 MB of text."""
+first. The pattern is one run of characters: for groups of four, the regular expression engine would
+need 490 MB for 15 MB of text."""
 _BASE64_DIGITS = re.compile(r"[A-Za-z0-9+/]*+")
 _PIECE_CHARACTERS = 64 * 1024
 """Characters of a long base64 text that are checked at once, in 0.2 ms; a multiple of 4."""
@@ -121,7 +124,9 @@ def _boolean(value: Any) -> bool:
 
 
 def _number(value: Any, shape: Shape) -> int | float:
-    """The number as declared. Raises SerializationException if it is no number, or beyond the range of Long or Double."""
+    """The number as declared. Raises SerializationException if it is no number,
+    or beyond the range of Long or Double.
+    """
     if isinstance(value, bool) or not isinstance(value, int | float):
         _refuse_scalar(value, shape.kind)
     if shape.kind == "Integer":

@@ -1,4 +1,5 @@
-"""Does a request come from a known signer? The fast path of SigV4: about 5 µs with a signature check, under 1 µs without.
+"""Does a request come from a known signer? The fast path of SigV4:
+about 5 µs with a signature check, under 1 µs without.
 
 A client's requests of one day differ only in date, body and signature; the Authorization header up to its signature is
 constant. Once all checks (`server.access`) have accepted a request, this constant part is cached with what is derived

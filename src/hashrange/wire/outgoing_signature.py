@@ -1,7 +1,8 @@
-"""How is a request signed that Hashrange sends? With the headers that SigV4 adds, over the canonical request that it also checks. Pure.
+"""How is a request signed that Hashrange sends? With the headers that SigV4 adds, over the canonical
+request that it also checks. Pure.
 
-Source: signing.md 2 (computation); botocore's signer of 2026 for what services ask beyond it: S3 wants the body's hash in a
-header, and takes the path unchanged.
+Source: signing.md 2 (computation); botocore's signer of 2026 for what services ask beyond it:
+S3 wants the body's hash in a header, and takes the path unchanged.
 """
 
 import hmac
@@ -27,10 +28,11 @@ class OutgoingSigner(NamedTuple):
 def signed_headers(
     signer: OutgoingSigner, method: str, url: str, headers: Mapping[str, str], body: bytes, wall_seconds: float
 ) -> dict[str, str]:
-    """`headers`, all of which are signed, and those that SigV4 adds: X-Amz-Date, Authorization, for S3 X-Amz-Content-SHA256.
+    """`headers`, all of which are signed, and those that SigV4 adds: X-Amz-Date, Authorization,
+    for S3 X-Amz-Content-SHA256.
 
-    `url`: path and query as they are sent. `headers` must include Host, and no name twice. `wall_seconds`: the date, which
-    may differ by 15 minutes from the receiver's clock. Takes 25 µs, and 1.3 ms per megabyte of body.
+    `url`: path and query as they are sent. `headers` must include Host, and no name twice. `wall_seconds`: the date,
+    which may differ by 15 minutes from the receiver's clock. Takes 25 µs, and 1.3 ms per megabyte of body.
     """
     date = amz_date(wall_seconds)
     complete = {**headers, "X-Amz-Date": date}

@@ -1,7 +1,8 @@
-"""What does Python's own decoder of JSON read? Numbers of any size, and every one of repeated members, as msgspec does not.
+"""What does Python's own decoder of JSON read?
+Numbers of any size, and every one of repeated members, as msgspec does not.
 
-It would also take half a surrogate pair as an escape. No encoder can write that again, and msgspec refuses it; so does this function,
-so that no code behind the decoders meets one.
+It would also take half a surrogate pair as an escape. No encoder can write that again, and msgspec refuses it;
+so does this function, so that no code behind the decoders meets one.
 """
 
 import json
@@ -15,7 +16,9 @@ _SURROGATE_ESCAPES = (r"\ud", r"\uD")
 
 
 def decode_python_json(text: str, **options: Any) -> Any:
-    """Like `json.loads`, with the same options. Raises ValueError, also for half a surrogate pair, and RecursionError."""
+    """Like `json.loads`, with the same options.
+    Raises ValueError, also for half a surrogate pair, and RecursionError.
+    """
     decoded = json.loads(text, **options)
     if not text.isascii() or any(escape in text for escape in _SURROGATE_ESCAPES):
         _require_whole_characters(decoded)

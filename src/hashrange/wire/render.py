@@ -1,4 +1,5 @@
-"""How is a value printed in a constraint's message? As Java prints it, or as JSON, in quotes; an absent value is a bare null.
+"""How is a value printed in a constraint's message? As Java prints it, or as JSON, in quotes;
+an absent value is a bare null.
 
 Values are printed lazily, up to the length of a whole message: a request of 16 MB would print as several hundred MB.
 The whole message is cut where it is sent. Values have passed the check of their JSON types (`wire.jsontypes`).

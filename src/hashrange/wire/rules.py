@@ -1,4 +1,5 @@
-"""Which rules of the slow path depend on the operation? The member required first, special wordings of constraints, the older layer.
+"""Which rules of the slow path depend on the operation?
+The member required first, special wordings of constraints, the older layer.
 
 An operation's record holds its rules; callers pass them to the slow path. Must not know any operation by name.
 Source: service behaviour, captures to October 2026.
@@ -22,8 +23,8 @@ Constraint = Literal[
     "values",
 ]
 FallBackReason = Literal["incomplete", "converted", "deep"]
-"""Why the older layer checks a request: a required member is missing; a number or truth value had to be converted; a value
-is nested deeper than the current layer reads."""
+"""Why the older layer checks a request: a required member is missing; a number or truth value had to be converted;
+a value is nested deeper than the current layer reads."""
 ON_OTHER_FORMS: frozenset[FallBackReason] = frozenset(("incomplete", "converted"))
 ON_OTHER_FORMS_AND_DEPTH: frozenset[FallBackReason] = frozenset(("incomplete", "converted", "deep"))
 
@@ -62,11 +63,14 @@ ConstraintWordings = Mapping[tuple[str, Constraint], ConstraintWording]
 
 
 ReportStage = tuple[tuple[str, Constraint], ...]
-"""Violations that are reported together, in this order: each by its member's path and constraint, as in `ConstraintWordings`."""
+"""Violations that are reported together, in this order: each by its member's path and constraint,
+as in `ConstraintWordings`."""
 
 
 class RefusedWords(NamedTuple):
-    """Words of an enumeration that the operation does not support; the current layer reports one after all violations."""
+    """Words of an enumeration that the operation does not support;
+    the current layer reports one after all violations.
+    """
 
     name: str
     words: frozenset[str]
@@ -79,8 +83,8 @@ class RequestRules(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     required: RequiredMember | None = None
     wordings: ConstraintWordings = {}
     stages: tuple[ReportStage, ...] = ()
-    """In the current layer, the first stage with a violation reports, without other violations. Those that are in no stage
-    are reported last."""
+    """In the current layer, the first stage with a violation reports, without other violations.
+    Those that are in no stage are reported last."""
     refused_words: RefusedWords | None = None
     falls_back: frozenset[FallBackReason] = frozenset()
     """Why the older layer may check a request of the operation instead of the current one (`wire.fallback`)."""

@@ -1,4 +1,5 @@
-"""What does a request's signature claim? It is read from header or query; every check that needs no credentials file is made.
+"""What does a request's signature claim? It is read from header or query;
+every check that needs no credentials file is made.
 
 Checks run in the service's order; the first failure is reported (signing.md 2, steps 1 to 8):
 1 a signature in both header and query · 2 in neither · 3 missing or malformed parts ·
@@ -90,9 +91,16 @@ def read_claim(request: HttpRequest, now_seconds: float, service: str) -> Claim:
     if faults:
         raise InvalidSignatureException(" ".join(faults))
     return Claim(
-        access_key, day, region, service, signed_names, parts.date, parts.signature.encode(), parts.is_presigned,
+        access_key,
+        day,
+        region,
+        service,
+        signed_names,
+        parts.date,
+        parts.signature.encode(),
+        parts.is_presigned,
         parts.session_token,
-    )  # fmt: skip
+    )
 
 
 def is_region(region: str) -> bool:
@@ -151,9 +159,15 @@ def _read_header(request: HttpRequest, text: str) -> _Parts:
         raise IncompleteSignatureException(" ".join([*missing, sentences.HEADER_GIVEN.format(header=text)]))
     token = request.header(b"x-amz-security-token")
     return _Parts(
-        algorithm, found["Credential"], found["SignedHeaders"], found["Signature"], date.decode("latin-1").strip(), None,
-        token.decode("latin-1") if token is not None else None, False,
-    )  # fmt: skip
+        algorithm,
+        found["Credential"],
+        found["SignedHeaders"],
+        found["Signature"],
+        date.decode("latin-1").strip(),
+        None,
+        token.decode("latin-1") if token is not None else None,
+        False,
+    )
 
 
 def _read_query(query: dict[str, str]) -> _Parts:
@@ -162,9 +176,15 @@ def _read_query(query: dict[str, str]) -> _Parts:
     if missing:
         raise IncompleteSignatureException(" ".join([*missing, sentences.QUERY_REEXAMINE]))
     return _Parts(
-        query["X-Amz-Algorithm"], query["X-Amz-Credential"], query["X-Amz-SignedHeaders"], query["X-Amz-Signature"],
-        query["X-Amz-Date"], _expires_seconds(query.get("X-Amz-Expires", "")), query.get("X-Amz-Security-Token"), True,
-    )  # fmt: skip
+        query["X-Amz-Algorithm"],
+        query["X-Amz-Credential"],
+        query["X-Amz-SignedHeaders"],
+        query["X-Amz-Signature"],
+        query["X-Amz-Date"],
+        _expires_seconds(query.get("X-Amz-Expires", "")),
+        query.get("X-Amz-Security-Token"),
+        True,
+    )
 
 
 def _expires_seconds(expires: str) -> int:

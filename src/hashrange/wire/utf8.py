@@ -1,4 +1,6 @@
-"""Is a body UTF-8? Checked piece by piece: 16 MB with one emoji, decoded at once, take 64 MB and 0.1 s without giving way."""
+"""Is a body UTF-8? Checked piece by piece: 16 MB with one emoji, decoded at once,
+take 64 MB and 0.1 s without giving way.
+"""
 
 from codecs import getincrementaldecoder
 

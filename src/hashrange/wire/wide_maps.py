@@ -1,4 +1,5 @@
-"""How does a decoded body become a request's struct? In one call, except for maps and lists of very many attribute values.
+"""How does a decoded body become a request's struct?
+In one call, except for maps and lists of very many attribute values.
 
 msgspec would copy such maps and lists in 20 to 30 ms for 66,000 values, without giving way, and check only that each
 value is a map. This module makes that check, piece by piece, and puts the maps and lists into the struct uncopied.

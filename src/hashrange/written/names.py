@@ -4,7 +4,9 @@ from collections.abc import Iterable
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str | None:
-    """The name among `known` that is most like `name`; None if none is like it. Takes some 10 µs for each known name."""
+    """The name among `known` that is most like `name`; None if none is like it.
+    Takes some 10 µs for each known name.
+    """
     import difflib  # noqa: PLC0415 - most programs misspell nothing, and start time counts
 
     by_lowered = {one.lower(): one for one in known}

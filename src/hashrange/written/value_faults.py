@@ -1,4 +1,6 @@
-"""What is wrong with a value, by a type that msgspec knows? The first fault, in words for people; `values.py` calls it."""
+"""What is wrong with a value, by a type that msgspec knows?
+The first fault, in words for people; `values.py` calls it.
+"""
 
 import re
 from collections.abc import Sequence

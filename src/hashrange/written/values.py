@@ -1,6 +1,8 @@
-"""What is wrong with a value that a person wrote, and that a decoder has refused? One or two sentences that name the member, what it is, and what it must be.
+"""What is wrong with a value that a person wrote, and that a decoder has refused?
+One or two sentences that name the member, what it is, and what it must be.
 
-The decoder's own words are for programmers. So what it has refused is looked through again (value_faults.py), by the same types.
+The decoder's own words are for programmers. So what it has refused is looked through again
+(value_faults.py), by the same types.
 """
 
 import json
@@ -12,11 +14,14 @@ ACCOUNT_IN_WORDS, REGION_IN_WORDS = "the 12 digits of an account, as text", "the
 
 
 def fault_in(value: Any, type_: Any, word: ObjectWord = "table", checks: Checks | None = None) -> str:
-    """What is wrong with a value that msgspec does not convert to `type_`. In whole sentences; the first begins with a small letter.
+    """What is wrong with a value that msgspec does not convert to `type_`.
+    In whole sentences; the first begins with a small letter.
 
-    `word`: what the value's format calls names with values. Takes a millisecond or two; call it when a conversion has failed.
+    `word`: what the value's format calls names with values. Takes a millisecond or two;
+    call it when a conversion has failed.
     """
-    from hashrange.written.value_faults import describe_fault  # noqa: PLC0415 - most values are right, and start time counts
+    # PLC0415: most values are right, and start time counts
+    from hashrange.written.value_faults import describe_fault  # noqa: PLC0415
 
     return describe_fault(value, type_, word, checks or {})
 

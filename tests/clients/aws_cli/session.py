@@ -1,6 +1,7 @@
 """Runs commands of the AWS CLI in one process, because each start takes half a second.
 
-Reads a command per line, as a list of words in JSON, and answers with a line of exit code, standard output and standard error.
+Reads a command per line, as a list of words in JSON, and answers with a line of exit code,
+standard output and standard error.
 """
 
 import io

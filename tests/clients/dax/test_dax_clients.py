@@ -1,4 +1,6 @@
-"""A shop through each client of DAX, unmodified, and directly: what both hear is equal, byte for byte where the client shows it so."""
+"""A shop through each client of DAX, unmodified, and directly: what both hear is equal,
+byte for byte where the client shows it so.
+"""
 
 import json
 from decimal import Decimal

@@ -1,4 +1,6 @@
-"""Each client of a cluster of three nodes goes on while nodes go and come, and after the server has been started again."""
+"""Each client of a cluster of three nodes goes on while nodes go and come,
+and after the server has been started again.
+"""
 
 import json
 import subprocess

@@ -1,7 +1,9 @@
-"""The requests of requests.json, which touch every corner of the data plane, through each client of DAX and directly: both hear the same.
+"""The requests of requests.json, which touch every corner of the data plane, through each client of DAX
+and directly: both hear the same.
 
-The cluster is encrypted, and checks signatures; each client is told in its own way which certificate to trust. What a client itself changes is undone before the comparison; the functions below say what that is. `except` in a step names clients whose own
-faults keep it from being compared. Source: the clients' code.
+The cluster is encrypted, and checks signatures; each client is told in its own way which certificate to trust.
+What a client itself changes is undone before the comparison; the functions below say what that is.
+`except` in a step names clients whose own faults keep it from being compared. Source: the clients' code.
 """
 
 import json
@@ -46,7 +48,9 @@ pytestmark = pytest.mark.packaging
 
 @pytest.fixture
 def faulty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ServerProcess]:
-    """A server with an encrypted DAX cluster, which checks signatures, and fails requests for some items of the tables `busy`."""
+    """A server with an encrypted DAX cluster, which checks signatures, and fails requests for
+    some items of the tables `busy`.
+    """
     faults = [
         f'[[fault]]\ntable = "{side}.busy"\nkey = {{ name = {{ S = "{key}" }} }}\n{kind}\n'
         for side in ("through", "direct")
@@ -150,8 +154,8 @@ def expected(answer: Any, client: str) -> Any:
 def canonical(value: Any) -> Any:
     """A value without what clients leave out if it is empty, and with one spelling of each number.
 
-    Clients return the key as it was in the request (1.50), and numbers as their language shows them (1E-7, 125E-2). Go and Java send the
-    tables of a batch in any order, which is that of their ConsumedCapacity.
+    Clients return the key as it was in the request (1.50), and numbers as their language shows them (1E-7, 125E-2).
+    Go and Java send the tables of a batch in any order, which is that of their ConsumedCapacity.
     """
     if isinstance(value, list):
         elements = [canonical(one) for one in value]

@@ -1,6 +1,8 @@
-"""Validates the data model of a folder with AWS Labs' DynamoDB MCP server, unmodified, and prints its results: `python validate.py FOLDER`.
+"""Validates the data model of a folder with AWS Labs' DynamoDB MCP server, unmodified, and prints its results:
+`python validate.py FOLDER`.
 
-The server runs models against a container of DynamoDB Local, which it finds with a container tool. Here that tool is a script that names Hashrange.
+The server runs models against a container of DynamoDB Local, which it finds with a container tool.
+Here that tool is a script that names Hashrange.
 """
 
 import asyncio

@@ -1,4 +1,6 @@
-"""How does a Python program use Hashrange in a container? With Testcontainers, one container for the program; needs a container engine."""
+"""How does a Python program use Hashrange in a container?
+With Testcontainers, one container for the program; needs a container engine.
+"""
 
 from typing import Any
 

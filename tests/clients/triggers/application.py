@@ -1,4 +1,5 @@
-"""A small shop whose stream handlers do the rest: it sells, revises its catalog, lets sessions end, and knows what must come of it.
+"""A small shop whose stream handlers do the rest: it sells, revises its catalog, lets sessions end,
+and knows what must come of it.
 
 | table | key | written by | stream |
 |---|---|---|---|
@@ -10,7 +11,8 @@
 | `search` | `word`, `product` | `keep_search_index` | |
 | `archive` | `session` | `archive_sessions` | |
 
-Failures on purpose: an order without a total, a line of a product that does not exist, and mails that are not taken at first.
+Failures on purpose: an order without a total, a line of a product that does not exist,
+and mails that are not taken at first.
 """
 
 import random
@@ -124,7 +126,9 @@ class Shop:
         }
 
     def revise_catalog(self) -> None:
-        """Give products other texts, and take some of those that are not sold out and in; at last put the last products."""
+        """Give products other texts, and take some of those that are not sold out and in;
+        at last put the last products.
+        """
         for product in self.random.choices(SOLD, k=60):
             texts = self.draw_texts()
             self.client.update_item(

@@ -1,4 +1,6 @@
-"""How do the shop's handlers get onto a server? From triggers.toml, with code in a folder; or over Lambda's API, as zips with the same settings."""
+"""How do the shop's handlers get onto a server? From triggers.toml, with code in a folder;
+or over Lambda's API, as zips with the same settings.
+"""
 
 import json
 import string
@@ -19,7 +21,8 @@ TRIGGERS = HERE / "triggers.toml"
 PYTHON, TYPESCRIPT = HERE / "python", HERE / "typescript"
 ROLE = "arn:aws:iam::000000000000:role/shop"
 Plan = dict[str, list[dict[str, Any]]]
-"""`functions` and `mappings`: members of CreateFunction, with a path `zip` in the place of Code, and of CreateEventSourceMapping."""
+"""`functions` and `mappings`: members of CreateFunction, with a path `zip` in the place of Code,
+and of CreateEventSourceMapping."""
 
 
 class Code(NamedTuple):

@@ -1,4 +1,6 @@
-"""The mail service that the shop's handlers call: takes mails as JSON over HTTP, each once, and does not take some of them at first."""
+"""The mail service that the shop's handlers call: takes mails as JSON over HTTP, each once,
+and does not take some of them at first.
+"""
 
 import json
 import threading

@@ -221,7 +221,10 @@ def test_an_action_that_fails_is_tried_again_and_told(database: Database, cloudw
     assert len(receiver.received) == 3
     failed = [text for text in events(cloudwatch) if text.startswith("Failed")]
     assert sorted(failed) == [
-        f"Failed to execute action {topic}. Received error: there is no SNS here: start the server with --sns-endpoint URL",
+        (
+            f"Failed to execute action {topic}. Received error: there is no SNS here:"
+            " start the server with --sns-endpoint URL"
+        ),
         f"Failed to execute action {receiver.url}. Received error: status 500",
     ]
 
@@ -320,11 +323,26 @@ def test_composite_alarms_follow_their_rule(database: Database, cloudwatch: Any,
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"AlarmName": "x" * 256}, "at 'alarmName' failed to satisfy constraint: Member must have length less than or equal to 255"),
-        ({"EvaluationPeriods": 2, "DatapointsToAlarm": 3}, "DatapointsToAlarm must be less than or equal to EvaluationPeriods"),
-        ({"EvaluationPeriods": 0}, "Value '0' at 'evaluationPeriods' failed to satisfy constraint: Member must have value greater than or equal to 1"),
+        (
+            {"AlarmName": "x" * 256},
+            "at 'alarmName' failed to satisfy constraint: Member must have length less than or equal to 255",
+        ),
+        (
+            {"EvaluationPeriods": 2, "DatapointsToAlarm": 3},
+            "DatapointsToAlarm must be less than or equal to EvaluationPeriods",
+        ),
+        (
+            {"EvaluationPeriods": 0},
+            (
+                "Value '0' at 'evaluationPeriods' failed to satisfy constraint: Member must have value"
+                " greater than or equal to 1"
+            ),
+        ),
         ({"ComparisonOperator": "GreaterThanUpperThreshold"}, "does not support anomaly detection"),
-        ({"ComparisonOperator": "Above"}, "Value 'Above' at 'comparisonOperator' failed to satisfy constraint: Member must satisfy enum value set: ["),
+        (
+            {"ComparisonOperator": "Above"},
+            "Value 'Above' at 'comparisonOperator' failed to satisfy constraint: Member must satisfy enum value set: [",
+        ),
         ({"Period": 61}, "Period must be 10, 20, 30 or a multiple of 60"),
         ({"Period": 600, "EvaluationPeriods": 145}, "EvaluationPeriods * Period must be <= 86400"),
         ({"Period": 3600, "EvaluationPeriods": 169}, "EvaluationPeriods * Period must be <= 604800"),
@@ -336,11 +354,23 @@ def test_composite_alarms_follow_their_rule(database: Database, cloudwatch: Any,
         ({"Statistic": None, "ExtendedStatistic": "p101"}, "p101"),
         ({"AlarmActions": ["mail"]}, "Invalid action mail"),
         ({"AlarmActions": ["http://127.0.0.1/\r\nsecond line of the log"]}, "Invalid action"),
-        ({"AlarmActions": ["arn:a"] * 6}, "at 'alarmActions' failed to satisfy constraint: Member must have length less than or equal to 5"),
-        ({"AlarmActions": ["arn:" + "a" * 1021]}, "at 'alarmActions.1.member' failed to satisfy constraint: Member must have length less than"),
-        ({"TreatMissingData": "guess"}, "Value 'guess' at 'treatMissingData' failed to satisfy constraint: Member must satisfy enum value set"),
+        (
+            {"AlarmActions": ["arn:a"] * 6},
+            "at 'alarmActions' failed to satisfy constraint: Member must have length less than or equal to 5",
+        ),
+        (
+            {"AlarmActions": ["arn:" + "a" * 1021]},
+            "at 'alarmActions.1.member' failed to satisfy constraint: Member must have length less than",
+        ),
+        (
+            {"TreatMissingData": "guess"},
+            "Value 'guess' at 'treatMissingData' failed to satisfy constraint: Member must satisfy enum value set",
+        ),
         ({"Unit": "Miles"}, "Value 'Miles' at 'unit' failed to satisfy constraint: Member must satisfy enum value set"),
-        ({"WarmUpConfiguration": {"WarmUpPeriodDurationInMinutes": 1}}, "does not support the parameter WarmUpConfiguration"),
+        (
+            {"WarmUpConfiguration": {"WarmUpPeriodDurationInMinutes": 1}},
+            "does not support the parameter WarmUpConfiguration",
+        ),
         ({"Metrics": [{"Id": "a", "Expression": "b"}]}, "MetricName should not be set if list of Metrics is set."),
         (
             {"Metrics": [{"Id": "a", "Expression": "b"}], "MetricName": None, "Namespace": None, "Period": None},
@@ -357,7 +387,7 @@ def test_composite_alarms_follow_their_rule(database: Database, cloudwatch: Any,
             "There is no query with the id b",
         ),
     ],
-)  # fmt: skip
+)
 def test_alarms_that_are_refused(database: Database, changes: dict[str, Any], message: str) -> None:
     cloudwatch = database.client("cloudwatch", config=Config(parameter_validation=False))
     members = {name: value for name, value in (ALARM | changes).items() if value is not None}
@@ -371,16 +401,50 @@ def test_alarms_that_are_refused(database: Database, changes: dict[str, Any], me
 @pytest.mark.parametrize(
     ("operation", "members", "message"),
     [
-        ("set_alarm_state", {"AlarmName": "a", "StateValue": "BAD", "StateReason": ""}, "Value 'BAD' at 'stateValue' failed to satisfy constraint: Member must satisfy enum value set: ["),
-        ("set_alarm_state", {"AlarmName": "a", "StateReason": ""}, "1 validation error detected: Value null at 'stateValue' failed to satisfy constraint: Member must not be null"),
-        ("describe_alarms", {"MaxRecords": 101}, "Value '101' at 'maxRecords' failed to satisfy constraint: Member must have value less than or equal to 100"),
-        ("describe_alarms", {"AlarmTypes": ["Any"]}, "Value 'Any' at 'alarmTypes.1.member' failed to satisfy constraint: Member must satisfy enum value set"),
-        ("describe_alarm_history", {"ScanBy": "Any"}, "Value 'Any' at 'scanBy' failed to satisfy constraint: Member must satisfy enum value set"),
-        ("delete_alarms", {"AlarmNames": ["a"] * 101}, "at 'alarmNames' failed to satisfy constraint: Member must have length less than or equal to 100"),
-        ("put_composite_alarm", {"AlarmName": "a", "AlarmRule": "TRUE", "ActionsSuppressor": "b"}, "ActionsSuppressorWaitPeriod must not be null"),
+        (
+            "set_alarm_state",
+            {"AlarmName": "a", "StateValue": "BAD", "StateReason": ""},
+            "Value 'BAD' at 'stateValue' failed to satisfy constraint: Member must satisfy enum value set: [",
+        ),
+        (
+            "set_alarm_state",
+            {"AlarmName": "a", "StateReason": ""},
+            (
+                "1 validation error detected: Value null at 'stateValue' failed to satisfy constraint:"
+                " Member must not be null"
+            ),
+        ),
+        (
+            "describe_alarms",
+            {"MaxRecords": 101},
+            (
+                "Value '101' at 'maxRecords' failed to satisfy constraint: Member must have value"
+                " less than or equal to 100"
+            ),
+        ),
+        (
+            "describe_alarms",
+            {"AlarmTypes": ["Any"]},
+            "Value 'Any' at 'alarmTypes.1.member' failed to satisfy constraint: Member must satisfy enum value set",
+        ),
+        (
+            "describe_alarm_history",
+            {"ScanBy": "Any"},
+            "Value 'Any' at 'scanBy' failed to satisfy constraint: Member must satisfy enum value set",
+        ),
+        (
+            "delete_alarms",
+            {"AlarmNames": ["a"] * 101},
+            "at 'alarmNames' failed to satisfy constraint: Member must have length less than or equal to 100",
+        ),
+        (
+            "put_composite_alarm",
+            {"AlarmName": "a", "AlarmRule": "TRUE", "ActionsSuppressor": "b"},
+            "ActionsSuppressorWaitPeriod must not be null",
+        ),
         ("describe_alarms", {"StateValue": {"a": "b"}}, "The value of stateValue cannot be read"),
     ],
-)  # fmt: skip
+)
 def test_requests_that_are_refused(database: Database, operation: str, members: dict[str, Any], message: str) -> None:
     cloudwatch = database.client("cloudwatch", config=Config(parameter_validation=False))
     with pytest.raises(ClientError) as caught:

@@ -55,13 +55,20 @@ def test_later_it_tells_of_the_alarm_that_has_changed(database: Database, cloudw
 
 
 def test_days_are_written_in_words() -> None:
-    one = Alarm("000000000000", "us-east-1", AlarmDefinition("one", None, AlarmActions()), 0.0, "ALARM", transitioned_seconds=1_658_505_465.394)  # fmt: skip
+    one = Alarm(
+        "000000000000",
+        "us-east-1",
+        AlarmDefinition("one", None, AlarmActions()),
+        0.0,
+        "ALARM",
+        transitioned_seconds=1_658_505_465.394,
+    )
     both = msgspec.structs.replace(one, definition=AlarmDefinition("both", None, AlarmActions()), state="OK")
     reason, data = composite_reason(both, "ALARM", [msgspec.structs.replace(one, transitioned_seconds=5.0), one])
     assert reason == f"{ARN}one transitioned to ALARM at Friday 22 July, 2022 15:57:45 UTC"
-    assert (
-        data
-        == f'{{"triggeringAlarms":[{{"arn":"{ARN}one","state":{{"value":"ALARM","timestamp":"2022-07-22T15:57:45.394+0000"}}}}]}}'
+    assert data == (
+        f'{{"triggeringAlarms":[{{"arn":"{ARN}one","state":{{"value":"ALARM",'
+        f'"timestamp":"2022-07-22T15:57:45.394+0000"}}}}]}}'
     )
 
 

@@ -1,4 +1,6 @@
-"""The rule of a composite alarm is read when it is put, and not again by those who ask for its parents, children or state."""
+"""The rule of a composite alarm is read when it is put, and not again by those who ask for its
+parents, children or state.
+"""
 
 from collections.abc import Callable
 from typing import Any

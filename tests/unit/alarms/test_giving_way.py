@@ -1,4 +1,6 @@
-"""Requests about very many alarms, or about those with very long rules and histories, give way: other requests do not wait for them."""
+"""Requests about very many alarms, or about those with very long rules and histories, give way:
+other requests do not wait for them.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -55,7 +57,9 @@ def alarms() -> Alarms:
     ],
 )
 def test_no_request_holds_up_others(alarms: Alarms, operation: str, members: dict[str, Any]) -> None:
-    """Each rule took 3 ms to read, and DescribeAlarms reads those of all alarms; histories were read at once, whatever was asked for."""
+    """Each rule took 3 ms to read, and DescribeAlarms reads those of all alarms;
+    histories were read at once, whatever was asked for.
+    """
     served = OPERATIONS[operation]
     request = msgspec.convert(members, served.request)
     assert lines_between_looks(lambda: done(served.run(alarms, CALLER, request))) < 15_000

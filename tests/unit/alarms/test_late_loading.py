@@ -1,4 +1,6 @@
-"""Alarms and scaling are loaded when they are needed. If that fails, it is told, nothing waits for ever, and the next time it is tried again."""
+"""Alarms and scaling are loaded when they are needed. If that fails, it is told, nothing waits for ever,
+and the next time it is tried again.
+"""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,6 @@
-"""Alarms on metric math: how many queries they may have, and what happens to those that are changed while their queries are evaluated."""
+"""Alarms on metric math: how many queries they may have, and what happens to those that are changed
+while their queries are evaluated.
+"""
 
 from collections.abc import Coroutine, Sequence
 from typing import Any

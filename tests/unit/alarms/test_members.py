@@ -68,7 +68,10 @@ def test_expressions_that_give_a_series_are_taken(cloudwatch: Any, expression: s
     cloudwatch.put_metric_alarm(**MATH, Metrics=[METRIC, {"Id": "e1", "Expression": expression}])
 
 
-@pytest.mark.parametrize("expression", ["5", "'text'", "SUM(m1)", "2 * MAX(m1)", "METRIC_COUNT(METRICS())", "PERIOD(m1)", "IF(SUM(m1), 1, 0)", "e2"])  # fmt: skip
+@pytest.mark.parametrize(
+    "expression",
+    ["5", "'text'", "SUM(m1)", "2 * MAX(m1)", "METRIC_COUNT(METRICS())", "PERIOD(m1)", "IF(SUM(m1), 1, 0)", "e2"],
+)
 def test_expressions_that_give_a_number_are_refused(cloudwatch: Any, expression: str) -> None:
     hidden = {"Id": "e2", "Expression": "DATAPOINT_COUNT(m1) + 1", "ReturnData": False}
     queries = [METRIC, hidden, {"Id": "e1", "Expression": expression}]
@@ -90,7 +93,9 @@ def test_reserved_keys_of_tags_are_refused_when_alarms_are_put(cloudwatch: Any) 
         assert "must not begin with aws:" in refused(call, "InvalidParameterValue", **members, Tags=tags)
 
 
-@pytest.mark.parametrize("action", ["arn:", "arn:aws:sns", "arn:aws::us-east-1:000000000000:topic", "arn:aws:sns:us-east-1:000000000000:"])  # fmt: skip
+@pytest.mark.parametrize(
+    "action", ["arn:", "arn:aws:sns", "arn:aws::us-east-1:000000000000:topic", "arn:aws:sns:us-east-1:000000000000:"]
+)
 def test_actions_are_whole_arns(cloudwatch: Any, action: str) -> None:
     cloudwatch.put_metric_alarm(**ALARM, AlarmActions=["arn:aws:automate:us-east-1:ec2:stop"])
     message = refused(cloudwatch.put_metric_alarm, "ValidationError", **ALARM, AlarmActions=[action])

@@ -1,4 +1,6 @@
-"""What one account can name of another one: nothing of its metrics, alarms and scaling policies is shown, watched or carried out."""
+"""What one account can name of another one: nothing of its metrics, alarms and scaling policies is shown,
+watched or carried out.
+"""
 
 from collections.abc import Callable
 from contextlib import nullcontext

@@ -1,4 +1,6 @@
-"""What is kept over restarts, snapshots and resets, and what is tried again: bounds that could not be held, and failures that are noted once."""
+"""What is kept over restarts, snapshots and resets, and what is tried again: bounds that could not be held,
+and failures that are noted once.
+"""
 
 from pathlib import Path
 from typing import Any

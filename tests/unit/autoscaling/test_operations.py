@@ -92,11 +92,17 @@ def test_registering_brings_the_capacity_within_the_bounds(scaling: Any, load: L
         ({"MinCapacity": 11}, "Maximum capacity cannot be less than minimum capacity"),
         (
             {"MaxCapacity": 2**31},
-            "Value '2147483648' at 'maxCapacity' failed to satisfy constraint: Member must have value less than or equal to 2147483647",
+            (
+                "Value '2147483648' at 'maxCapacity' failed to satisfy constraint: Member must have value less"
+                " than or equal to 2147483647"
+            ),
         ),
         (
             {"MinCapacity": 0},
-            "Value '0' at 'minCapacity' failed to satisfy constraint: Member must have value greater than or equal to 1",
+            (
+                "Value '0' at 'minCapacity' failed to satisfy constraint: Member must have value"
+                " greater than or equal to 1"
+            ),
         ),
         ({"ServiceNamespace": "ecs"}, "Only the service namespace dynamodb is served"),
         ({"ResourceId": "table/missing"}, "DynamoDB table does not exist: table/missing"),

@@ -193,7 +193,9 @@ class Queue:
         )
 
     def minutes(self, count: int, length: float, used: int) -> int:
-        """Minutes in which the queue has this length and so many units are written; returns the provisioned units after them."""
+        """Minutes in which the queue has this length and so many units are written;
+        returns the provisioned units after them.
+        """
         for _ in range(count):
             self._cloudwatch.put_metric_data(
                 Namespace="shop",

@@ -1,4 +1,6 @@
-"""Long replies, such as of 100,800 datapoints, are written where work can give way to requests, and look whether to do so."""
+"""Long replies, such as of 100,800 datapoints, are written where work can give way to requests,
+and look whether to do so.
+"""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

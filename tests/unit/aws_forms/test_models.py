@@ -1,4 +1,6 @@
-"""Operations of CloudWatch, Application Auto Scaling, DAX and STS against botocore's service models: names, members, required ones, errors."""
+"""Operations of CloudWatch, Application Auto Scaling, DAX and STS against botocore's service models:
+names, members, required ones, errors.
+"""
 
 from typing import Any
 

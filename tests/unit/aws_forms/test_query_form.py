@@ -69,5 +69,7 @@ def test_forms_have_limits() -> None:
     ids=["operation", "pairs", "one long value", "tree", "members"],
 )
 def test_a_long_form_is_read_in_pieces(work: Callable[[], object]) -> None:
-    """A form of 2 MB was read at once and twice, before its signature was looked at: 200 ms in which no other client was served."""
+    """A form of 2 MB was read at once and twice, before its signature was looked at:
+    200 ms in which no other client was served.
+    """
     assert lines_between_looks(work) < 15_000

@@ -1,4 +1,6 @@
-"""What do tests of commands share? The restored thresholds of the garbage collector, and what `hashrange doctor` looks at."""
+"""What do tests of commands share? The restored thresholds of the garbage collector,
+and what `hashrange doctor` looks at.
+"""
 
 import gc
 import socket

@@ -44,7 +44,8 @@ def test_no_command_is_wrong_use_and_shows_the_help(capsys: Printed) -> None:
 def test_an_unknown_command_names_those_that_exist(capsys: Printed) -> None:
     assert main(["server"]) == WRONG_USE
     assert capsys.readouterr().err == (
-        "hashrange: there is no command server. Did you mean serve? The commands are serve, check, inspect, tail, snapshot, dax, mcp, doctor, completion, version.\n"
+        "hashrange: there is no command server. Did you mean serve? The commands are serve, check, inspect, tail,"
+        " snapshot, dax, mcp, doctor, completion, version.\n"
     )
 
 

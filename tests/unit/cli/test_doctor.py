@@ -61,7 +61,10 @@ def test_it_is_readable_in_a_terminal(doctor: Doctor, free_port: int) -> None:
         ("[default]\nendpoint_url = http://other\n", {"AWS_ENDPOINT_URL": "{url}"}, "AWS_ENDPOINT_URL"),
         ("[default]\nendpoint_url = {url}\n", {}, "the profile default"),
         (
-            "[profile shop]\nservices = local\nendpoint_url = http://other\n[services local]\ndynamodb =\n  endpoint_url = {url}\n",
+            (
+                "[profile shop]\nservices = local\nendpoint_url = http://other\n[services local]\ndynamodb =\n"
+                "  endpoint_url = {url}\n"
+            ),
             {"AWS_PROFILE": "shop"},
             "the services of the profile shop",
         ),
@@ -179,7 +182,8 @@ def test_keys_of_a_profile(doctor: Doctor, endpoint: str) -> None:
 def test_names_of_profiles_in_quotes(doctor: Doctor, endpoint: str, head: str) -> None:
     doctor.write(
         "config",
-        f"[{head}]\nregion = us-west-2\nservices = local\n[services 'local']\ndynamodb =\n  endpoint_url = {endpoint}\n",
+        f"[{head}]\nregion = us-west-2\nservices = local\n[services 'local']\ndynamodb =\n"
+        f"  endpoint_url = {endpoint}\n",
     )
     doctor.write("credentials", f"[my shop]\naws_access_key_id = any\naws_secret_access_key = {SECRET}\n")
     found = doctor(AWS_PROFILE="my shop")
@@ -272,7 +276,10 @@ def test_clients_with_everything_in_their_code_are_not_wrong(doctor: Doctor, end
 
 def test_keys_that_are_only_in_code_are_not_refused_here(doctor: Doctor) -> None:
     """Without keys, a server with a credentials file can only be asked with stand-ins."""
-    refusal = b'{"__type": "com.amazon.coral.service#UnrecognizedClientException", "message": "The security token is invalid."}'
+    refusal = (
+        b'{"__type": "com.amazon.coral.service#UnrecognizedClientException", "message":'
+        b' "The security token is invalid."}'
+    )
     with Answering(400, refusal) as other:
         verdict, sentence = doctor("--endpoint", other.url, expected=0)["request"]
         assert verdict == "note"

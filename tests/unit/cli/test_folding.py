@@ -1,4 +1,6 @@
-"""What a person sees in a terminal: no line is longer than it, no word is cut, what is folded is indented; files and pipes get whole lines."""
+"""What a person sees in a terminal: no line is longer than it, no word is cut, what is folded is indented;
+files and pipes get whole lines.
+"""
 
 import json
 import os

@@ -1,4 +1,6 @@
-"""`Following` a stream in cases that a real server seldom shows: expired iterators, trimmed records, shards that appear during listing."""
+"""`Following` a stream in cases that a real server seldom shows: expired iterators, trimmed records,
+shards that appear during listing.
+"""
 
 from typing import Any
 

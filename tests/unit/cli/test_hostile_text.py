@@ -1,4 +1,6 @@
-"""No text of others commands the terminal: names, keys, values and answers hold what clears screens, moves the cursor and turns text around."""
+"""No text of others commands the terminal: names, keys, values and answers hold what clears screens,
+moves the cursor and turns text around.
+"""
 
 import io
 import json
@@ -139,9 +141,16 @@ def test_a_hostile_server(
     words: list[str], status: int, capsys: Printed, doctor: Doctor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     node = {
-        "cluster": EVIL, "node": EVIL, "port": EVIL, "connections": 1, "counts": {}, "used_bytes": 1, "memory_bytes": 1,
-        "evicted_bytes": 1, "hottest": [{"table": EVIL, "key": "G1syShs=", "reads": 1}, {"table": EVIL, "key": "gA==", "reads": 2}],
-    }  # fmt: skip
+        "cluster": EVIL,
+        "node": EVIL,
+        "port": EVIL,
+        "connections": 1,
+        "counts": {},
+        "used_bytes": 1,
+        "memory_bytes": 1,
+        "evicted_bytes": 1,
+        "hottest": [{"table": EVIL, "key": "G1syShs=", "reads": 1}, {"table": EVIL, "key": "gA==", "reads": 2}],
+    }
     replies = {
         "": {"__type": f"x#{EVIL}", "message": EVIL, "error": EVIL, "nodes": [node], "TableNames": [EVIL], "Table": {}},
         "DescribeTable": {"Table": {"LatestStreamArn": EVIL, "StreamSpecification": {"StreamEnabled": True}}},
@@ -169,10 +178,18 @@ def test_hostile_words_of_a_command_line(command: str, words: list[str], capsys:
 @pytest.mark.parametrize(
     ("flag", "value"),
     [
-        ("--data-dir", f"/dev/null/{EVIL}"), ("--credentials", EVIL), ("--init", EVIL), ("--snapshot", EVIL), ("--faults", EVIL),
-        ("--triggers", EVIL), ("--others", EVIL), ("--port", EVIL), ("--log-level", EVIL), ("--host", EVIL),
+        ("--data-dir", f"/dev/null/{EVIL}"),
+        ("--credentials", EVIL),
+        ("--init", EVIL),
+        ("--snapshot", EVIL),
+        ("--faults", EVIL),
+        ("--triggers", EVIL),
+        ("--others", EVIL),
+        ("--port", EVIL),
+        ("--log-level", EVIL),
+        ("--host", EVIL),
     ],
-)  # fmt: skip
+)
 def test_settings_that_a_server_refuses(
     flag: str, value: str, capsys: Printed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

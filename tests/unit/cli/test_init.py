@@ -1,4 +1,6 @@
-"""`hashrange serve --init DIR` as a process: content before the first line, once to a data folder, all or nothing even when killed; one sentence for a fault."""
+"""`hashrange serve --init DIR` as a process: content before the first line, once to a data folder, all or nothing even
+when killed; one sentence for a fault.
+"""
 
 import json
 import signal
@@ -83,9 +85,9 @@ def test_a_server_that_ends_meanwhile_has_applied_all_or_nothing(signal_number: 
         (
             {"10.json": USERS, "20-Users.jsonl": '{"id": 7}'},
             (
-                "the init file init/20-Users.jsonl cannot be applied: line 1: PutItem: ValidationException: One or more parameter"
-                " values were invalid: Type mismatch for key id expected: S actual: N. Nothing of the folder was applied; mend the"
-                " file and try again."
+                "the init file init/20-Users.jsonl cannot be applied: line 1: PutItem: ValidationException:"
+                " One or more parameter values were invalid: Type mismatch for key id expected: S actual: N."
+                " Nothing of the folder was applied; mend the file and try again."
             ),
         ),
     ],

@@ -1,4 +1,6 @@
-"""`hashrange inspect`: keys and items as people write them, DynamoDB's JSON on request; and what a row is, in this command, `check` and `snapshot`."""
+"""`hashrange inspect`: keys and items as people write them, DynamoDB's JSON on request; and what a row is,
+in this command, `check` and `snapshot`.
+"""
 
 import json
 import re
@@ -25,7 +27,9 @@ ITEM: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder, and a snapshot of it: a table with two items, one of which is in a global index, and both in a local one."""
+    """A data folder, and a snapshot of it: a table with two items, one of which is in a global index,
+    and both in a local one.
+    """
     path = tmp_path_factory.mktemp("inspected") / "data"
     settings = Settings(data_dir=str(path), port=0, admin=True)
     with server(settings) as database:

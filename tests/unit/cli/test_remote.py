@@ -1,4 +1,6 @@
-"""How commands call a server: what they say of odd replies, of requests that are too long, and of keys that cannot be sent."""
+"""How commands call a server: what they say of odd replies, of requests that are too long,
+and of keys that cannot be sent.
+"""
 
 import os
 from pathlib import Path

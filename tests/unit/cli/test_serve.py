@@ -109,9 +109,9 @@ def test_a_taken_port_is_refused(start: Starter) -> None:
     port = start("serve", "--port", "0", "--in-memory").endpoint.rpartition(":")[2]
     code, _, errors = start("serve", "--port", port, "--in-memory").stop()
     assert code == 1
-    assert (
-        errors
-        == f"hashrange: 127.0.0.1:{port} is taken by another Hashrange. Use that one, stop it, or choose another port with --port.\n"
+    assert errors == (
+        f"hashrange: 127.0.0.1:{port} is taken by another Hashrange. Use that one, stop it, or choose"
+        " another port with --port.\n"
     )
 
 
@@ -121,9 +121,9 @@ def test_a_port_that_another_program_has_is_told_as_such(start: Starter, monkeyp
         monkeypatch.setenv("HASHRANGE_PORT", port)
         code, _, errors = start("serve", "--in-memory").stop()
     assert code == 1
-    assert (
-        errors
-        == f"hashrange: 127.0.0.1:{port} is taken by another program. Stop it, or choose another port with HASHRANGE_PORT.\n"
+    assert errors == (
+        f"hashrange: 127.0.0.1:{port} is taken by another program. Stop it, or choose another"
+        " port with HASHRANGE_PORT.\n"
     )
 
 
@@ -173,7 +173,10 @@ def test_a_start_costs_little(start: Starter) -> None:
 
 
 def test_help_imports_no_server() -> None:
-    code = "import sys, hashrange.cli.serve; print([m for m in ('asyncio', 'rocksdict', 'hashrange.operations') if m in sys.modules])"
+    code = (
+        "import sys, hashrange.cli.serve; print([m for m in ('asyncio', 'rocksdict',"
+        " 'hashrange.operations') if m in sys.modules])"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "PYTHONPATH": str(SOURCE)},

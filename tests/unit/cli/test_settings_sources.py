@@ -100,7 +100,10 @@ def test_in_memory_and_a_folder_are_two_answers_to_one_question(
         (
             {"item_collection_limit": "0"},
             {},
-            "--item-collection-limit is 0; it must be a whole number of bytes from 1 to 1,125,899,906,842,624, such as 10737418240.",
+            (
+                "--item-collection-limit is 0; it must be a whole number of bytes from 1 to"
+                " 1,125,899,906,842,624, such as 10737418240."
+            ),
         ),
         ({"host": ""}, {}, '--host is ""; it must be text that is not empty.'),
         (

@@ -1,4 +1,6 @@
-"""What do commands make of replies that are well-formed JSON, but not what they asked for? They end with one sentence, whichever member is spoiled."""
+"""What do commands make of replies that are well-formed JSON, but not what they asked for?
+They end with one sentence, whichever member is spoiled.
+"""
 
 import json
 from collections.abc import Callable, Iterator
@@ -33,9 +35,16 @@ REQUESTS_MAX = 25
 GONE = {"__type": "x#ResourceNotFoundException", "message": "gone"}
 KEY = {"pk": "a", "sk": 1}
 ITEM = {
-    "pk": {"S": "a"}, "sk": {"N": "1"}, "n": {"N": "-1.5E+100"}, "b": {"B": "AAE="}, "t": {"BOOL": True}, "z": {"NULL": True},
-    "l": {"L": [{"SS": ["x", "y"]}, {"NS": ["1"]}, {"BS": ["AA=="]}]}, "m": {"M": {"inner": {"S": "v"}}}, "lk": {"S": "l"},
-}  # fmt: skip
+    "pk": {"S": "a"},
+    "sk": {"N": "1"},
+    "n": {"N": "-1.5E+100"},
+    "b": {"B": "AAE="},
+    "t": {"BOOL": True},
+    "z": {"NULL": True},
+    "l": {"L": [{"SS": ["x", "y"]}, {"NS": ["1"]}, {"BS": ["AA=="]}]},
+    "m": {"M": {"inner": {"S": "v"}}},
+    "lk": {"S": "l"},
+}
 
 
 def words_of(*words: str) -> Command:
@@ -90,15 +99,21 @@ def use(database: Database) -> None:
         client.create_table(
             TableName=name,
             KeySchema=keys,
-            AttributeDefinitions=[{"AttributeName": n, "AttributeType": t} for n, t in (("pk", "S"), ("sk", "N"), ("lk", "S"))],
+            AttributeDefinitions=[
+                {"AttributeName": n, "AttributeType": t} for n, t in (("pk", "S"), ("sk", "N"), ("lk", "S"))
+            ],
             ProvisionedThroughput={"ReadCapacityUnits": 50, "WriteCapacityUnits": 50},
             LocalSecondaryIndexes=[index],
-            GlobalSecondaryIndexes=[{
-                "IndexName": "global", "KeySchema": [{"AttributeName": "lk", "KeyType": "HASH"}],
-                "Projection": {"ProjectionType": "ALL"}, "ProvisionedThroughput": {"ReadCapacityUnits": 5, "WriteCapacityUnits": 5},
-            }],
+            GlobalSecondaryIndexes=[
+                {
+                    "IndexName": "global",
+                    "KeySchema": [{"AttributeName": "lk", "KeyType": "HASH"}],
+                    "Projection": {"ProjectionType": "ALL"},
+                    "ProvisionedThroughput": {"ReadCapacityUnits": 5, "WriteCapacityUnits": 5},
+                }
+            ],
             StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
-        )  # fmt: skip
+        )
     client.update_contributor_insights(TableName="Users", ContributorInsightsAction="ENABLE")
     client.put_item(TableName="Users", Item=ITEM)
     client.put_item(TableName="Users", Item=ITEM | {"m": {"M": {"inner": {"S": "w"}}}, "l": {"L": []}})

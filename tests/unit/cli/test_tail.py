@@ -1,4 +1,6 @@
-"""`hashrange tail` on a running server: each change once, each item's changes in order, across splits; clear errors otherwise."""
+"""`hashrange tail` on a running server: each change once, each item's changes in order,
+across splits; clear errors otherwise.
+"""
 
 import json
 import os
@@ -222,9 +224,15 @@ def test_what_keeps_it_from_starting_is_one_sentence(world: World, capsys: Print
         nobody = f"http://127.0.0.1:{unused.getsockname()[1]}"
         for words, sentence in [
             (["Users", "--endpoint", nobody], f"no server answers at {nobody}: "),
-            (["Userz", "--endpoint", endpoint], f"there is no table Userz at {endpoint} in Region us-east-1. Did you mean Users? It has Plain, Users;"),
-            (["Plain", "--endpoint", endpoint], "table Plain has no stream, which tells of its changes. Switch one on: aws dynamodb"),
-        ]:  # fmt: skip
+            (
+                ["Userz", "--endpoint", endpoint],
+                f"there is no table Userz at {endpoint} in Region us-east-1. Did you mean Users? It has Plain, Users;",
+            ),
+            (
+                ["Plain", "--endpoint", endpoint],
+                "table Plain has no stream, which tells of its changes. Switch one on: aws dynamodb",
+            ),
+        ]:
             assert main(["tail", *words]) == FAILED
             printed = capsys.readouterr()
             assert printed.out == ""

@@ -84,7 +84,9 @@ def test_what_is_recorded_while_a_snapshot_is_prepared_is_in_it(
 def test_a_restore_loads_no_nodes_of_clusters_that_nobody_has(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever had used CloudWatch waited 50 to 150 ms at the first restore, with all others, until the code of DAX's nodes was loaded."""
+    """Whoever had used CloudWatch waited 50 to 150 ms at the first restore, with all others,
+    until the code of DAX's nodes was loaded.
+    """
     assert database.endpoint
     database.client("cloudwatch").list_metrics()
     database.client("dax").describe_clusters()

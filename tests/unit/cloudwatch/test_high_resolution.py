@@ -1,4 +1,6 @@
-"""Data with StorageResolution 1 are shown by the second for three hours, and then as minutes; alarms see what happens within a minute."""
+"""Data with StorageResolution 1 are shown by the second for three hours, and then as minutes;
+alarms see what happens within a minute.
+"""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta

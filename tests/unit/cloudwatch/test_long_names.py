@@ -1,4 +1,6 @@
-"""Metrics with the longest names take no more memory than there is for the names of all, and are read and freed in pieces by their length."""
+"""Metrics with the longest names take no more memory than there is for the names of all,
+and are read and freed in pieces by their length.
+"""
 
 import gc
 import logging
@@ -110,7 +112,9 @@ def test_a_folder_with_more_than_there_is_room_for_is_opened(world: World, monke
 
 
 def test_totals_are_of_services_metrics_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody is told of programs' own, which took the room of others: no counter of a new table was shown after 100,000 of them."""
+    """Nobody is told of programs' own, which took the room of others:
+    no counter of a new table was shown after 100,000 of them.
+    """
     monkeypatch.setattr(totals, "METRIC_TOTALS_MAX", 20)
     of_server = MetricTotals()
     others = [long_metric(number, "AWS/DynamoDB") for number in range(30)]

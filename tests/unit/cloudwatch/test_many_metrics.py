@@ -224,7 +224,9 @@ def loaded_world(open_world: Callable[[str], World], count: int) -> World:
 
 
 def test_very_many_metrics_are_loaded_in_pieces(open_world: Callable[[str], World]) -> None:
-    """A fork or restore with 20,000 metrics held up all clients for 355 to 842 ms. What is recorded meanwhile is not lost, even if it was known."""
+    """A fork or restore with 20,000 metrics held up all clients for 355 to 842 ms.
+    What is recorded meanwhile is not lost, even if it was known.
+    """
     world = loaded_world(open_world, 2_000)
     metrics = world.metrics
     assert lines_between_looks(lambda: metrics.find(*PLACE)) < 5_000

@@ -1,4 +1,6 @@
-"""The job saves every quarter of an hour, every hour while time is moved, and rarely if nothing happens then. A failed write loses nothing."""
+"""The job saves every quarter of an hour, every hour while time is moved, and rarely if nothing happens then.
+A failed write loses nothing.
+"""
 
 from typing import Any
 

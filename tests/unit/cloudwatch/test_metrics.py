@@ -1,4 +1,6 @@
-"""Metrics show what was recorded: by periods, for as long as their resolution is kept, over restarts and restores, in bounded memory."""
+"""Metrics show what was recorded: by periods, for as long as their resolution is kept,
+over restarts and restores, in bounded memory.
+"""
 
 import logging
 import math

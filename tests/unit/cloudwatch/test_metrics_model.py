@@ -1,4 +1,6 @@
-"""Metrics agree with a list of all observations: over random records, runs, times, periods, saves, roll-ups and restarts."""
+"""Metrics agree with a list of all observations: over random records, runs, times, periods,
+saves, roll-ups and restarts.
+"""
 
 import math
 import random

@@ -1,4 +1,6 @@
-"""A request of many searches and expressions looks once for metrics, holds what it still needs, and computes no more than its reply has room for."""
+"""A request of many searches and expressions looks once for metrics, holds what it still needs,
+and computes no more than its reply has room for.
+"""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime

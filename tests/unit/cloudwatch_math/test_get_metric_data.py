@@ -240,17 +240,32 @@ def test_get_metric_statistics(database: Database, client: Any) -> None:
 @pytest.mark.parametrize(
     ("changes", "code", "words"),
     [
-        ({"Statistics": None}, "InvalidParameterCombination", "At least one of the parameters Statistics and ExtendedStatistics must be specified."),
+        (
+            {"Statistics": None},
+            "InvalidParameterCombination",
+            "At least one of the parameters Statistics and ExtendedStatistics must be specified.",
+        ),
         ({"ExtendedStatistics": ["p99"]}, "InvalidParameterCombination", "cannot be used together"),
         ({"Statistics": ["p99"]}, "InvalidParameterValue", "Statistics.member.1"),
         ({"Statistics": None, "ExtendedStatistics": ["p101"]}, "InvalidParameterValue", "p101"),
         ({"Statistics": None, "ExtendedStatistics": ["Sum"]}, "InvalidParameterValue", "Sum"),
         ({"Period": 61}, "InvalidParameterValue", "Period"),
         ({"Unit": "Miles"}, "InvalidParameterValue", "Unit"),
-        ({"EndTime": timedelta()}, "InvalidParameterValue", "The parameter StartTime must be less than the parameter EndTime."),
-        ({"EndTime": timedelta(days=3)}, "InvalidParameterCombination", "You have requested up to 4320 datapoints, which exceeds the limit of 1440. You may reduce the datapoints requested by increasing Period, or decreasing the time range."),
+        (
+            {"EndTime": timedelta()},
+            "InvalidParameterValue",
+            "The parameter StartTime must be less than the parameter EndTime.",
+        ),
+        (
+            {"EndTime": timedelta(days=3)},
+            "InvalidParameterCombination",
+            (
+                "You have requested up to 4320 datapoints, which exceeds the limit of 1440."
+                " You may reduce the datapoints requested by increasing Period, or decreasing the time range."
+            ),
+        ),
     ],
-)  # fmt: skip
+)
 def test_statistics_that_are_refused(
     database: Database, client: Any, changes: dict[str, Any], code: str, words: str
 ) -> None:

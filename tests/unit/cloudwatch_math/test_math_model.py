@@ -1,4 +1,6 @@
-"""Random expressions of metric math give what obvious code gives; random text gives a series or a refusal, and nothing else."""
+"""Random expressions of metric math give what obvious code gives;
+random text gives a series or a refusal, and nothing else.
+"""
 
 import math
 import random

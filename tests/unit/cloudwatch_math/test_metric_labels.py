@@ -32,12 +32,15 @@ NOW_SECONDS = BEGIN_SECONDS + 3_800.5
         ("${MIN_TIME}", "2027-01-15 09:31:00"),
         ("${FIRST_TIME_RELATIVE} ${LAST_TIME_RELATIVE}", "1h 3m 20s 1h 1m 20s"),
         ("[${LABEL}] ${PROP('Dim.TableName')}", "[ConsumedReadCapacityUnits] shop"),
-        ("${PROP('Namespace')}/${PROP('MetricName')} ${PROP('Stat')} ${PROP('Period')}", "AWS/DynamoDB/ConsumedReadCapacityUnits Sum 60"),
+        (
+            "${PROP('Namespace')}/${PROP('MetricName')} ${PROP('Stat')} ${PROP('Period')}",
+            "AWS/DynamoDB/ConsumedReadCapacityUnits Sum 60",
+        ),
         ("${PROP('AccountId')} ${PROP('Region')}", "000000000000 us-east-1"),
         ("${PROP('Dim.Other')} ${PROP('Nothing')} ${NOTHING}", "${PROP('Dim.Other')} ${PROP('Nothing')} ${NOTHING}"),
         ("${MAX}" * 6, "44444${MAX}"),
     ],
-)  # fmt: skip
+)
 def test_dynamic_labels(label: str, shown: str) -> None:
     zone = timezone_of("+0130")
     assert zone is not None

@@ -33,14 +33,20 @@ def refusal(*queries: dict[str, Any]) -> str:
         ({"Id": "m-1"}, "expected pattern ^[a-z][a-zA-Z0-9_]*$."),
         ({"Expression": "1"}, "Exactly one of"),
         ({"MetricStat": None}, "Exactly one of"),
-        ({"MetricStat": STAT | {"Stat": "Total"}}, "The value Total for parameter MetricDataQueries.member.1.MetricStat.Stat is not a valid statistic."),
+        (
+            {"MetricStat": STAT | {"Stat": "Total"}},
+            "The value Total for parameter MetricDataQueries.member.1.MetricStat.Stat is not a valid statistic.",
+        ),
         ({"MetricStat": STAT | {"Period": 61}}, "MetricDataQueries.member.1.MetricStat.Period"),
         ({"MetricStat": STAT | {"Unit": "Miles"}}, "MetricStat.Unit"),
-        ({"MetricStat": STAT | {"Metric": {"MetricName": "a"}}}, "The parameter MetricDataQueries.member.1.MetricStat.Metric.Namespace is required."),
+        (
+            {"MetricStat": STAT | {"Metric": {"MetricName": "a"}}},
+            "The parameter MetricDataQueries.member.1.MetricStat.Metric.Namespace is required.",
+        ),
         ({"MetricStat": STAT | {"Metric": METRIC | {"Dimensions": [{"Name": "a"}]}}}, "Dimensions.member.1.Value"),
         ({"MetricStat": STAT | {"Metric": METRIC | {"MetricName": "x" * 256}}}, "MetricName"),
     ],
-)  # fmt: skip
+)
 def test_queries_that_are_refused(query: dict[str, Any], words: str) -> None:
     assert words in refusal({"Id": "m1", "MetricStat": STAT} | query)
 
@@ -168,8 +174,12 @@ def test_arrays_of_many_series_give_way(monkeypatch: pytest.MonkeyPatch) -> None
 def test_only_what_is_returned_is_computed() -> None:
     metrics = FakeMetrics({"m1": [1.0], "m2": [1.0], "m3": [1.0]})
     queries = Queries(
-        [*map(metric_query, metrics.values), MetricDataQuery("e1", Expression="m1 + m2"), MetricDataQuery("e2", Expression="m3", ReturnData=False)]
-    )  # fmt: skip
+        [
+            *map(metric_query, metrics.values),
+            MetricDataQuery("e1", Expression="m1 + m2"),
+            MetricDataQuery("e2", Expression="m3", ReturnData=False),
+        ]
+    )
     assert queries.returned == ["e1"]
     assert queries.functions == frozenset()
     queries.evaluate(metrics.as_metrics(), CALLER, BEGIN_SECONDS, metrics.end_seconds)

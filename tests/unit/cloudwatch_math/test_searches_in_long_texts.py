@@ -1,4 +1,6 @@
-"""Searches over metrics whose dimensions are as long as they may be hold nobody up, and keep no tokens that grow with the texts."""
+"""Searches over metrics whose dimensions are as long as they may be hold nobody up,
+and keep no tokens that grow with the texts.
+"""
 
 import random
 import re
@@ -51,7 +53,9 @@ def characters(metrics: Sequence[MetricId]) -> int:
 def test_a_search_in_long_texts_counts_its_steps(
     monkeypatch: pytest.MonkeyPatch, indexed_characters: int, terms: str, expected: int
 ) -> None:
-    """A search over 400 such metrics held everybody up for 0.16 s, one over 2,500 for 6 s: a text of 500 tokens counted two steps."""
+    """A search over 400 such metrics held everybody up for 0.16 s, one over 2,500 for 6 s:
+    a text of 500 tokens counted two steps.
+    """
     monkeypatch.setattr(searched_texts, "INDEXED_CHARACTERS_MAX", indexed_characters)
     metrics = long_metrics(20)
 

@@ -131,12 +131,12 @@ def test_buckets_are_in_the_order_of_values() -> None:
 
 
 NAMES = (
-    "p0 p0.0 p5 p99.99 p100 p99.1234567890 tm99 tm99.9 wm98 tc100 ts1 IQM TM(10%:90%) TM(:95%) TM(10%:) TM(150:1000) TC(0.005:0.030)"
-    " TS(80%:) WM(:5) PR(:300) PR(100:2000) PR(10:) Sum SampleCount Average Minimum Maximum"
+    "p0 p0.0 p5 p99.99 p100 p99.1234567890 tm99 tm99.9 wm98 tc100 ts1 IQM TM(10%:90%) TM(:95%) TM(10%:) TM(150:1000)"
+    " TC(0.005:0.030) TS(80%:) WM(:5) PR(:300) PR(100:2000) PR(10:) Sum SampleCount Average Minimum Maximum"
 )
 OTHER_NAMES = (
-    "sum Total p p101 p100.1 p-1 p99.12345678901 P99 tm TM90 tm101 tm( TM() TM(:) TM(10%:5%) TM(10%:90) TM(5:1) TM(10%:101%)"
-    " PR(10%:20%) PR90 TM(1.2.3:4) TM(1:2:3)"
+    "sum Total p p101 p100.1 p-1 p99.12345678901 P99 tm TM90 tm101 tm( TM() TM(:) TM(10%:5%) TM(10%:90) TM(5:1)"
+    " TM(10%:101%) PR(10%:20%) PR90 TM(1.2.3:4) TM(1:2:3)"
 )
 
 

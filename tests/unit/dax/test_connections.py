@@ -246,7 +246,9 @@ def test_each_client_sees_the_tables_of_its_account_and_region(database: Databas
 
 
 def test_replies_in_frames(database: Database) -> None:
-    """The client for Java asks for them: the length of the frame, with its head of eight bytes, and a flag for the last one."""
+    """The client for Java asks for them: the length of the frame, with its head of eight bytes,
+    and a flag for the last one.
+    """
     host, port = str(database.dax_endpoint).partition("//")[2].rsplit(":", 1)
     with socket.create_connection((host, int(port)), timeout=30) as connection:
         connection.sendall(HANDSHAKE[:8] + b"\x01" + HANDSHAKE[9:] + authorization() + request_bytes("endpoints"))
@@ -405,7 +407,12 @@ def test_a_client_that_reads_nothing_is_not_read_from(database: Database, dax: D
                 deaf.sendall(request)
         process = database._process
         running = next(iter(process._server.dax._running.values()))  # type: ignore[union-attr]
-        held = process.run(lambda: max(one._transport.get_write_buffer_size() for one in running.connections))  # type: ignore[union-attr]
+        held = process.run(
+            lambda: max(
+                one._transport.get_write_buffer_size()  # type: ignore[union-attr]
+                for one in running.connections
+            )
+        )
         assert held < 64 * 300_000 + 10 * 1024 * 1024
         assert dax.call("endpoints")
 
@@ -426,7 +433,9 @@ def test_attribute_lists_survive_a_restart_and_caches_do_not(tmp_path: Path) -> 
 
 
 def test_a_server_that_has_forgotten_a_list_gives_its_id_to_no_other_one() -> None:
-    """A client keeps ids as long as it runs, so a write with an id of an earlier server in memory must not get another list's names."""
+    """A client keeps ids as long as it runs, so a write with an id of an earlier server in memory must
+    not get another list's names.
+    """
     settings = Settings(data_dir=None, port=0, dax_port=0)
     with server(settings) as database, DaxClient(str(database.dax_endpoint)) as client:
         item = client.item_bytes(a=1, b=2)

@@ -1,4 +1,6 @@
-"""The same random operations through DAX and directly: equal results; with caches that keep, every stale answer is one that the rules allow."""
+"""The same random operations through DAX and directly: equal results; with caches that keep,
+every stale answer is one that the rules allow.
+"""
 
 import random
 from typing import Any

@@ -74,6 +74,9 @@ def test_without_metrics_nothing_is_kept_of_requests() -> None:
         with DaxClient(str(database.dax_endpoint)) as client:
             for _ in range(5):
                 client.call("endpoints")
-        (caches,) = [running.caches for running in database._process._server.dax._running.values()]  # type: ignore[union-attr]
+        (caches,) = [
+            running.caches
+            for running in database._process._server.dax._running.values()  # type: ignore[union-attr]
+        ]
         assert caches.counts["TotalRequestCount"] == 5
         assert not caches.latencies_seconds

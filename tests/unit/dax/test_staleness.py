@@ -1,4 +1,6 @@
-"""What a cluster answers is exactly what the rules say, however stale: random operations through its nodes and past them, against a slow simulation."""
+"""What a cluster answers is exactly what the rules say, however stale: random operations through its nodes and past
+them, against a slow simulation.
+"""
 
 import random
 from typing import Any

@@ -1,4 +1,6 @@
-"""A table's name and its ARN are one table: an item, a reply and that there is none are kept once, whatever names the table."""
+"""A table's name and its ARN are one table: an item, a reply and that there is none are kept once,
+whatever names the table.
+"""
 
 from typing import Any
 

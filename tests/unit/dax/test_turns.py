@@ -1,4 +1,6 @@
-"""Does a request to a node let others have their turn? Counted, not timed: calls of Python functions between two turns of the loop."""
+"""Does a request to a node let others have their turn? Counted, not timed:
+calls of Python functions between two turns of the loop.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -70,7 +72,10 @@ KINDS: dict[str, tuple[Prepare, Ask]] = {
     "delete": (with_list, lambda client, _: client.call("deleteItem", TABLE, b"a", ALL_OLD)),
     "scan": (with_list, lambda client, _: client.call("scan", TABLE, None)),
     "batch hit": (with_list, lambda client, _: client.call("batchGetItem", {TABLE: [False, FIRST, [b"a"]]}, None)),
-    "batch write": (with_list, lambda client, item: client.call("batchWriteItem", {TABLE: [b"a", item, b"b", item]}, None)),
+    "batch write": (
+        with_list,
+        lambda client, item: client.call("batchWriteItem", {TABLE: [b"a", item, b"b", item]}, None),
+    ),
     "batch write wide": (wide, lambda client, item: client.call("batchWriteItem", {TABLE: [b"a", item]}, None)),
     "transaction wide": (
         wide,
@@ -82,11 +87,24 @@ KINDS: dict[str, tuple[Prepare, Ask]] = {
         with_list,
         lambda client, _: client.call(
             "transactWriteItems",
-            [12], [TABLE], [b"a"], [None], None, [2], [expression([12, path("name")])], [None], None,
+            [12],
+            [TABLE],
+            [b"a"],
+            [None],
+            None,
+            [2],
+            [expression([12, path("name")])],
+            [None],
+            None,
         ),
     ),
     "transact get": (with_list, lambda client, _: client.call("transactGetItems", [TABLE], [b"a"], [None], None)),
-    "filter": (nothing, lambda client, _: client.call("scan", TABLE, {10: b"\x83" + expression([0, path("n"), value(0)])[1:-1] + b"\x81" + ZEROS})),
+    "filter": (
+        nothing,
+        lambda client, _: client.call(
+            "scan", TABLE, {10: b"\x83" + expression([0, path("n"), value(0)])[1:-1] + b"\x81" + ZEROS}
+        ),
+    ),
     "list of names": (nothing, lambda client, _: client.call("defineAttributeListId", NAMES)),
     "names of list": (
         lambda client: client.call("defineAttributeListId", NAMES),
@@ -98,7 +116,9 @@ KINDS: dict[str, tuple[Prepare, Ask]] = {
     ),
     "many keys": (
         nothing,
-        lambda client, _: client.call("batchGetItem", {TABLE: [False, None, [b"%d" % one for one in range(COUNT)]]}, None),
+        lambda client, _: client.call(
+            "batchGetItem", {TABLE: [False, None, [b"%d" % one for one in range(COUNT)]]}, None
+        ),
     ),
     "many deletes": (
         nothing,
@@ -109,7 +129,9 @@ KINDS: dict[str, tuple[Prepare, Ask]] = {
     "many options": (nothing, lambda client, _: client.call("scan", TABLE, {100 + one: one for one in range(COUNT)})),
     "many paths": (
         nothing,
-        lambda client, _: client.call("getItem", TABLE, b"a", {0: cbor2.dumps([1, [path(name) for name in NAMES[:5_000]]])}),
+        lambda client, _: client.call(
+            "getItem", TABLE, b"a", {0: cbor2.dumps([1, [path(name) for name in NAMES[:5_000]]])}
+        ),
     ),
     "long condition": (
         nothing,
@@ -121,7 +143,7 @@ KINDS: dict[str, tuple[Prepare, Ask]] = {
         lambda client: client.put(b"a", b"\x01"),
         lambda client, _: client.send(request_bytes("getItem", TABLE, b"a", None) * 5_000),
     ),
-}  # fmt: skip
+}
 REFUSED = {
     "refused",
     "too large",
@@ -175,7 +197,9 @@ def test_without_giving_way_it_would_not(node: TurnsNode, monkeypatch: pytest.Mo
 def overtaken(
     node: TurnsNode, first: TurnsClient, second: TurnsClient, request: bytes, is_time: Callable[[], bool]
 ) -> None:
-    """Let `first` send a long request, and `second` update the same item once, when `first` has given way and it is time."""
+    """Let `first` send a long request, and `second` update the same item once,
+    when `first` has given way and it is time.
+    """
 
     def between() -> None:
         if is_time():

@@ -1,4 +1,6 @@
-"""A node of DAX without sockets, whose clock moves by the time of 100 steps at each reading, and which counts the calls of Python functions between two turns."""
+"""A node of DAX without sockets, whose clock moves by the time of 100 steps at each reading, and which counts the calls
+of Python functions between two turns.
+"""
 
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future

@@ -1,4 +1,6 @@
-"""The nodes of clusters: each an endpoint with caches of its own, through replication, reboots, states, restarts, copies."""
+"""The nodes of clusters: each an endpoint with caches of its own, through replication,
+reboots, states, restarts, copies.
+"""
 
 import random
 import socket

@@ -91,7 +91,9 @@ def test_counters_agree_with_consumed_capacity(database: Database) -> None:
 
 
 def test_a_sum_counts_each_statement_once(database: Database) -> None:
-    """The samples with the labels verb and operation_type were counted besides those without, so dashboards showed twice as many."""
+    """The samples with the labels verb and operation_type were counted besides those without,
+    so dashboards showed twice as many.
+    """
     client = database.client()
     create(client)
     insert = "INSERT INTO music VALUE {'pk': 'a'}"
@@ -126,7 +128,10 @@ def test_openmetrics_is_returned_to_who_asks_for_it(database: Database) -> None:
     create(database.client())
     content_type, text = read(database, Accept="application/openmetrics-text; version=1.0.0")
     assert content_type.startswith("application/openmetrics-text")
-    assert {"hashrange_commits", "hashrange_connections"} <= {family.name for family in read_openmetrics(text)}  # type: ignore[no-untyped-call]
+    assert {"hashrange_commits", "hashrange_connections"} <= {
+        family.name
+        for family in read_openmetrics(text)  # type: ignore[no-untyped-call]
+    }
 
 
 def test_the_text_is_compressed_for_who_asks(database: Database) -> None:
@@ -200,7 +205,9 @@ def test_with_credentials_a_scraper_needs_a_key(tmp_path: Path, user: str | None
 
 
 def test_the_dashboard_names_metrics_that_exist(database: Database) -> None:
-    """Of all that the dashboard shows, either something has been counted here, or the metric is one that CloudWatch's definitions know."""
+    """Of all that the dashboard shows, either something has been counted here, or the metric is one that
+    CloudWatch's definitions know.
+    """
     from hashrange.cloudwatch.dynamodb.definitions import ALL_METRICS
     from hashrange.server.exposition.families import family_name
 
@@ -230,7 +237,9 @@ def _exposition_of_many_tables() -> Exposition:
 
 @pytest.mark.parametrize("accept", ["text/plain", "application/openmetrics-text; version=1.0.0"])
 def test_the_metrics_of_many_tables_are_written_in_pieces(accept: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With 2,500 tables a scrape held up all clients for 1.6 s; later only its end did, which joined, encoded and freed all, for 0.2 s."""
+    """With 2,500 tables a scrape held up all clients for 1.6 s; later only its end did, which joined,
+    encoded and freed all, for 0.2 s.
+    """
     exposition = _exposition_of_many_tables()
     text = exposition.text(accept)[0]
     assert text.count(b"\n") > 100 * 19

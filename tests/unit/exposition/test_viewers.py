@@ -1,4 +1,6 @@
-"""With a credentials file, whose metrics does `GET /metrics` show? Those of the key's account, or of all accounts if a setting names the key."""
+"""With a credentials file, whose metrics does `GET /metrics` show?
+Those of the key's account, or of all accounts if a setting names the key.
+"""
 
 import asyncio
 import base64

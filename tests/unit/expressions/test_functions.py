@@ -1,4 +1,6 @@
-"""Is every function of expressions implemented? A function without an implementation raises, and is never mistaken for another one."""
+"""Is every function of expressions implemented? A function without an implementation raises,
+and is never mistaken for another one.
+"""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""contains() and IN over long lists and sets use hash tables: same results, few comparisons, and no table outlives its evaluation."""
+"""contains() and IN over long lists and sets use hash tables: same results, few comparisons,
+and no table outlives its evaluation.
+"""
 
 import random
 from typing import Any

@@ -1,4 +1,6 @@
-"""contains() on long texts and binaries: is a part found in linear time, where Python's own search would need quadratic time?"""
+"""contains() on long texts and binaries: is a part found in linear time, where Python's own search
+would need quadratic time?
+"""
 
 from base64 import b64encode
 from random import Random

@@ -269,7 +269,10 @@ KEY_CASES = [
     ),
     (
         ":n BETWEEN sk AND :s",
-        "Invalid condition in KeyConditionExpression: BETWEEN operator must have the key attribute as its first operand",
+        (
+            "Invalid condition in KeyConditionExpression: BETWEEN operator must have the key"
+            " attribute as its first operand"
+        ),
     ),
     ("size(pk) = :n", "KeyConditionExpressions cannot contain nested operations"),
     ("pk = sk", "Invalid condition in KeyConditionExpression: Multiple attribute names used in one condition"),

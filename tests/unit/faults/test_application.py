@@ -1,4 +1,5 @@
-"""An application that is written for faults: with tokens, conditions and retries, its data are in the end what it was told, whatever faults it met.
+"""An application that is written for faults: with tokens, conditions and retries, its data are in the end what
+it was told, whatever faults it met.
 
 It keeps accounts with money, in random steps by a seed. Deposits are conditional on their own number, transfers are
 transactions with a token, notes are written in batches; each is repeated until its outcome is known.
@@ -117,7 +118,9 @@ class Application:
             self.balances[target] += amount
 
     def take_notes(self, count: int) -> None:
-        """Write some items in a batch, and what is left over again; each item is the same however often it is written."""
+        """Write some items in a batch, and what is left over again;
+        each item is the same however often it is written.
+        """
         keys = [f"note-{self.number}-{number}" for number in range(count)]
         left: Any = [{"PutRequest": {"Item": {"id": {"S": key}}}} for key in keys]
         while left:

@@ -217,7 +217,10 @@ def test_statements_of_a_batch_fail_one_by_one(database: Database) -> None:
     put_songs(client, "a", "b", "c", "d")
     key_faults = {"a": ("throttle", {}), "b": ("error", {}), "c": ("throttle", {"exception": "RequestLimitExceeded"})}
     database.faults.use(
-        *[Fault(kind, table="music", key=song(key), **more) for key, (kind, more) in key_faults.items()]  # type: ignore[arg-type]
+        *[
+            Fault(kind, table="music", key=song(key), **more)  # type: ignore[arg-type]
+            for key, (kind, more) in key_faults.items()
+        ]
     )
     reads = [{"Statement": f"SELECT * FROM music WHERE pk = '{key}'"} for key in "abcd"]
     replies = client.batch_execute_statement(Statements=reads)["Responses"]

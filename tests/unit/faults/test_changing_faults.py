@@ -1,4 +1,6 @@
-"""Faults that are set, replaced and removed: while requests are under way, with snapshots, forks and resets; and what is left behind: nothing."""
+"""Faults that are set, replaced and removed: while requests are under way, with snapshots, forks and resets;
+and what is left behind: nothing.
+"""
 
 import asyncio
 import threading

@@ -109,7 +109,12 @@ def test_records_come_late_to_functions_and_to_readers(triggered: Database, hand
 
 def test_faults_of_other_tables_are_not_met(triggered: Database, handled: Handled) -> None:
     names = ("late-records", "repeated-records", "small-batches")
-    triggered.faults.use(*[Fault(name, table="other", seconds=5 if name == names[0] else None) for name in names])  # type: ignore[arg-type]
+    triggered.faults.use(
+        *[
+            Fault(name, table="other", seconds=5 if name == names[0] else None)  # type: ignore[arg-type]
+            for name in names
+        ]
+    )
     assert deliver(triggered, handled, "a", "b") == [["a", "b"]]
     assert met_batches(triggered) == []
 

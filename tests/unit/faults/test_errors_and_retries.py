@@ -1,4 +1,6 @@
-"""Internal errors before and after the commit, and what real SDK clients make of them, of throttling and of lost replies."""
+"""Internal errors before and after the commit, and what real SDK clients make of them,
+of throttling and of lost replies.
+"""
 
 from collections.abc import Callable
 from typing import Any

@@ -20,8 +20,9 @@ from tests.unit.faults.sockets import admin, connected, one_reply, request
 SOURCE = Path(__file__).parents[3] / "src"
 HAS = "; it has "
 KIND_MISSING = (
-    'fault 1: it lacks the member kind: it must be "conflict", "drop", "error", "half-reply", "index-lag", "late-records",'
-    ' "repeated-records", "slow", "small-batches", "stale-read", "table-states", "throttle" or "unprocessed".'
+    'fault 1: it lacks the member kind: it must be "conflict", "drop", "error", "half-reply", "index-lag",'
+    ' "late-records", "repeated-records", "slow", "small-batches", "stale-read", "table-states",'
+    ' "throttle" or "unprocessed".'
 )
 KEY_NEEDS = 'fault 1: the member key needs one or two attributes, such as {"id": {"S": "order-1"}}.'
 NO_VALUE = (
@@ -67,11 +68,17 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"kind": "slow", "seconds": "1"}, 'fault 1: seconds is "1"; it must be a number from 0 to 86,400.'),
     (
         {"kind": "throttle", "reason": "Busy"},
-        'fault 1: reason is "Busy"; it must be "AccountLimitExceeded", "KeyRangeThroughputExceeded", "MaxOnDemandThroughputExceeded" or "ProvisionedThroughputExceeded".',
+        (
+            'fault 1: reason is "Busy"; it must be "AccountLimitExceeded", "KeyRangeThroughputExceeded",'
+            ' "MaxOnDemandThroughputExceeded" or "ProvisionedThroughputExceeded".'
+        ),
     ),
     (
         {"kind": "throttle", "exception": "Busy"},
-        'fault 1: exception is "Busy"; it must be "ProvisionedThroughputExceededException", "RequestLimitExceeded" or "ThrottlingException".',
+        (
+            'fault 1: exception is "Busy"; it must be "ProvisionedThroughputExceededException", "RequestLimitExceeded"'
+            ' or "ThrottlingException".'
+        ),
     ),
     (
         {"kind": "error", "table": "music", "key": {"pk": "a"}},

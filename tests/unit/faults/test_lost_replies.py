@@ -1,4 +1,6 @@
-"""Dropped, half-sent and late replies on real connections: what the client receives, what was done, and that all others are served."""
+"""Dropped, half-sent and late replies on real connections: what the client receives, what was done,
+and that all others are served.
+"""
 
 import asyncio
 import json

@@ -1,4 +1,6 @@
-"""Faults are found by table and key, all draws of one access are made at once, and many faults do not hold up other requests."""
+"""Faults are found by table and key, all draws of one access are made at once,
+and many faults do not hold up other requests.
+"""
 
 import random
 from collections.abc import Sequence
@@ -35,7 +37,9 @@ def touches_of(table: OpenTable) -> list[Touch]:
 
 
 def some_fault(chance: random.Random) -> Fault:
-    """A fault of one of two tables or of any, of an item, a partition key or all, with and without skip, count and share."""
+    """A fault of one of two tables or of any, of an item, a partition key or all,
+    with and without skip, count and share.
+    """
     table = chance.choice(["orders", "carts", None])
     pk, sk = chance.choice(KEYS)
     keys = [None, {"pk": {"S": pk}}, {"pk": {"S": pk}, "sk": {"S": sk}}, {"other": {"S": "x"}}]
@@ -141,7 +145,9 @@ def test_faults_of_other_tables_and_items_cost_nothing(members: dict[str, object
 
 
 def test_the_draws_of_one_access_are_made_at_once() -> None:
-    """Other requests run before the first draw, but not between two of them: which request meets what does not depend on time."""
+    """Other requests run before the first draw, but not between two of them:
+    which request meets what does not depend on time.
+    """
     drawing = many(table="orders", skip=0)
     touch = Touch(TABLES[0], None, key_of(TABLES[0], "a", "1"))
     met: list[int] = []

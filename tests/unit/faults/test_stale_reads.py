@@ -1,4 +1,6 @@
-"""Stale reads: each eventually consistent read shows the rows of an earlier moment, in whole pages, and what is kept for it is bounded."""
+"""Stale reads: each eventually consistent read shows the rows of an earlier moment, in whole pages,
+and what is kept for it is bounded.
+"""
 
 from typing import Any
 

@@ -1,4 +1,6 @@
-"""Transactions under faults: cancellation reasons, errors of the whole, replays, and conflicts of requests that come close together."""
+"""Transactions under faults: cancellation reasons, errors of the whole, replays,
+and conflicts of requests that come close together.
+"""
 
 from typing import Any
 

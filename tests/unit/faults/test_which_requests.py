@@ -1,4 +1,6 @@
-"""Which requests meet a fault: those that its members name, as often as they say, the same with the same seed; and the report."""
+"""Which requests meet a fault: those that its members name, as often as they say,
+the same with the same seed; and the report.
+"""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,6 @@
-"""What do tests of functions share? A runner of tests in a loop, and programs that do not depend on the caller's PATH."""
+"""What do tests of functions share? A runner of tests in a loop, and programs that do not
+depend on the caller's PATH.
+"""
 
 import os
 import sys

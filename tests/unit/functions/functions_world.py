@@ -1,4 +1,6 @@
-"""Functions with documents in memory, whose operations are called as the protocol calls them: decoded, and without a task."""
+"""Functions with documents in memory, whose operations are called as the protocol calls them:
+decoded, and without a task.
+"""
 
 import asyncio
 import io

@@ -34,11 +34,14 @@ def test_files_folders_and_modes(tmp_path: Path) -> None:
     folder = str(tmp_path / "code")
     unpack_code(
         zipped(
-            ("app.py", b"1", 0o100600), ("bin/tool", b"2", 0o100755), ("empty/", b"", 0o040755), ("app.py", b"3", 0o104777),
+            ("app.py", b"1", 0o100600),
+            ("bin/tool", b"2", 0o100755),
+            ("empty/", b"", 0o040755),
+            ("app.py", b"3", 0o104777),
             ("a/./b", b"4", 0),
         ),
         folder,
-    )  # fmt: skip
+    )
     found = {path.relative_to(folder).as_posix() for path in Path(folder).rglob("*")}
     assert found == {"app.py", "bin", "bin/tool", "empty", "a", "a/b"}
     assert Path(folder, "app.py").read_bytes() == b"3"

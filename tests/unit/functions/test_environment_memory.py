@@ -1,4 +1,6 @@
-"""How is the memory of an environment looked at? Quickly on the event loop, at length on a thread, and never more often than need be."""
+"""How is the memory of an environment looked at? Quickly on the event loop, at length on a thread,
+and never more often than need be.
+"""
 
 import asyncio
 import threading

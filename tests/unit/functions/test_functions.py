@@ -103,8 +103,8 @@ def test_a_runtime_that_is_not_there_is_told_with_what_to_install(monkeypatch: p
         with pytest.raises(LambdaError) as refusal:
             await world.create(Runtime=NODE, Handler="index.handler")
         assert refusal.value.message.startswith(
-            "The function's code cannot be loaded: Runtime.InvalidEntrypoint: node could not be started: it is not on PATH. Install"
-            " Node.js 20 (https://nodejs.org), or start the server with a PATH that has it"
+            "The function's code cannot be loaded: Runtime.InvalidEntrypoint: node could not be started:"
+            " it is not on PATH. Install Node.js 20 (https://nodejs.org), or start the server with a PATH that has it"
         )
 
     run_functions(test)

@@ -36,15 +36,34 @@ def test_a_created_function_is_described() -> None:
             assert created.pop(name)
         assert len(base64.b64decode(created.pop("CodeSha256"))) == 32
         assert created == {
-            "FunctionName": "orders", "FunctionArn": ARN, "Runtime": PYTHON, "Role": ROLE, "Handler": "app.handler",
-            "Description": "", "Timeout": 3, "MemorySize": 128, "LastModified": "2027-01-15T08:00:00.000+0000",
-            "Version": "$LATEST", "TracingConfig": {"Mode": "Active"}, "PackageType": "Zip", "Architectures": ["arm64"],
-            "EphemeralStorage": {"Size": 1024}, "SnapStart": {"ApplyOn": "None", "OptimizationStatus": "Off"},
-            "LoggingConfig": {"LogFormat": "Text", "LogGroup": "mine"}, "Environment": {"Variables": {"TABLE": "t"}},
-            "VpcConfig": {"SubnetIds": ["subnet-1"], "SecurityGroupIds": [], "Ipv6AllowedForDualStack": False, "VpcId": ""},
+            "FunctionName": "orders",
+            "FunctionArn": ARN,
+            "Runtime": PYTHON,
+            "Role": ROLE,
+            "Handler": "app.handler",
+            "Description": "",
+            "Timeout": 3,
+            "MemorySize": 128,
+            "LastModified": "2027-01-15T08:00:00.000+0000",
+            "Version": "$LATEST",
+            "TracingConfig": {"Mode": "Active"},
+            "PackageType": "Zip",
+            "Architectures": ["arm64"],
+            "EphemeralStorage": {"Size": 1024},
+            "SnapStart": {"ApplyOn": "None", "OptimizationStatus": "Off"},
+            "LoggingConfig": {"LogFormat": "Text", "LogGroup": "mine"},
+            "Environment": {"Variables": {"TABLE": "t"}},
+            "VpcConfig": {
+                "SubnetIds": ["subnet-1"],
+                "SecurityGroupIds": [],
+                "Ipv6AllowedForDualStack": False,
+                "VpcId": "",
+            },
             "KMSKeyArn": "arn:aws:kms:x",
-            "State": "Pending", "StateReason": "The function is being created.", "StateReasonCode": "Creating",
-        }  # fmt: skip
+            "State": "Pending",
+            "StateReason": "The function is being created.",
+            "StateReasonCode": "Creating",
+        }
 
     run_functions(test)
 
@@ -103,21 +122,33 @@ def test_names_arns_and_qualifiers() -> None:
 
 
 NAME_FAULTS = {
-    "others": (404, "ResourceNotFoundException", "Function not found: arn:aws:lambda:eu-west-1:000000000000:function:others"),
+    "others": (
+        404,
+        "ResourceNotFoundException",
+        "Function not found: arn:aws:lambda:eu-west-1:000000000000:function:others",
+    ),
     "orders:7": (404, "ResourceNotFoundException", f"Function not found: {ARN}:7"),
     f"{ARN}:live": (404, "ResourceNotFoundException", f"Function not found: {ARN}:live"),
     "arn:aws:lambda:us-east-1:000000000000:function:orders": (
-        404, "ResourceNotFoundException", "Functions from 'us-east-1' are not reachable in this region ('eu-west-1')",
+        404,
+        "ResourceNotFoundException",
+        "Functions from 'us-east-1' are not reachable in this region ('eu-west-1')",
     ),
     "arn:aws:lambda:eu-west-1:111122223333:function:orders": (403, "AccessDeniedException", "the account 111122223333"),
-    "a b": (400, "ValidationException", ("1 validation error detected: Value 'a b' at 'functionName' failed to satisfy constraint: "
-        r"Member must satisfy regular expression pattern: (arn:(aws[a-zA-Z-]*)?:lambda:)?")),
+    "a b": (
+        400,
+        "ValidationException",
+        (
+            "1 validation error detected: Value 'a b' at 'functionName' failed to satisfy constraint: "
+            r"Member must satisfy regular expression pattern: (arn:(aws[a-zA-Z-]*)?:lambda:)?"
+        ),
+    ),
     "ä": (400, "ValidationException", "Value 'ä' at 'functionName'"),
     "orders\n": (400, "ValidationException", "at 'functionName'"),
     "x" * 65: (400, "ValidationException", "Member must have length less than or equal to 64"),
     "a:" * 100_000: (400, "ValidationException", "at 'functionName'"),
     "arn:aws:s3:::bucket": (400, "ValidationException", "at 'functionName'"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", NAME_FAULTS, ids=lambda name: name[:60])
@@ -129,9 +160,12 @@ def test_functions_that_are_not_there(name: str) -> None:
             if "FunctionName" not in fields or operation.name in ("CreateFunction", "GetProvisionedConcurrencyConfig"):
                 continue
             others: dict[str, Any] = {
-                "StatementId": "s", "Action": "lambda:InvokeFunction", "Principal": "*", "ReservedConcurrentExecutions": 1,
+                "StatementId": "s",
+                "Action": "lambda:InvokeFunction",
+                "Principal": "*",
+                "ReservedConcurrentExecutions": 1,
                 "Name": "live",
-            }  # fmt: skip
+            }
             required = {name: others[name] for name, field in fields.items() if field.required and name in others}
             with pytest.raises((LambdaError, msgspec.ValidationError)) as refusal:
                 await world.reply(operation.name, FunctionName=name, **required)
@@ -159,27 +193,49 @@ def test_a_qualifier_that_contradicts_the_name() -> None:
 # --- what cannot be created ---------------------------------------------------------------------
 
 CREATE_FAULTS: list[tuple[dict[str, Any], str, str]] = [
-    ({"Role": "handlers"}, "ValidationException",
-     (r"1 validation error detected: Value 'handlers' at 'role' failed to satisfy constraint: Member must satisfy regular "
-     r"expression pattern: arn:(aws[a-zA-Z-]*)?:iam::\d{12}:role/?[a-zA-Z_0-9+=,.@\-_/]+")),
+    (
+        {"Role": "handlers"},
+        "ValidationException",
+        (
+            r"1 validation error detected: Value 'handlers' at 'role' failed to satisfy constraint: "
+            r"Member must satisfy regular expression pattern: arn:(aws[a-zA-Z-]*)?:iam::\d{12}:role/?[a-zA-Z_0-9+=,"
+            r".@\-_/]+"
+        ),
+    ),
     ({"FunctionName": "orders:1"}, "", "versions and aliases are not supported"),
     ({"Publish": True}, "", "Publish is not supported: versions and aliases are not supported"),
     ({"PublishTo": "LATEST_PUBLISHED"}, "", "PublishTo is not supported"),
-    ({"Runtime": "python2"}, "", "Value python2 at 'runtime' failed to satisfy constraint: Member must satisfy enum value set: [nodejs18.x, "),
+    (
+        {"Runtime": "python2"},
+        "",
+        "Value python2 at 'runtime' failed to satisfy constraint: Member must satisfy enum value set: [nodejs18.x, ",
+    ),
     ({"Runtime": "java21"}, "", "Functions of the runtime java21 do not run here"),
-    ({"Runtime": None}, "", "Runtime and Handler are mandatory parameters for functions created with deployment packages."),
+    (
+        {"Runtime": None},
+        "",
+        "Runtime and Handler are mandatory parameters for functions created with deployment packages.",
+    ),
     ({"Handler": ""}, "", "Runtime and Handler are mandatory"),
     ({"Handler": "a b"}, "ValidationException", "Value 'a b' at 'handler'"),
     ({"Handler": "a.b\0"}, "ValidationException", "at 'handler'"),
     ({"Code": {}}, "", "Please provide a source for function code."),
     ({"Code": {"ZipFile": b""}}, "", "Uploaded file must be a non-empty zip"),
-    ({"Code": {"ZipFile": b"x"}}, "", "Could not unzip uploaded file. Please check your file, then try to upload again."),
+    (
+        {"Code": {"ZipFile": b"x"}},
+        "",
+        "Could not unzip uploaded file. Please check your file, then try to upload again.",
+    ),
     ({"Code": {"S3Bucket": "bucket", "S3Key": "key"}}, "", "S3Bucket is not supported: code cannot be fetched from S3"),
     ({"Code": {"ImageUri": "image"}}, "", "container images are not run"),
     ({"PackageType": "Image"}, "", "container images are not run"),
     ({"ImageConfig": {}}, "", "container images are not run"),
     ({"Layers": ["arn:aws:lambda:eu-west-1:000000000000:layer:l:1"]}, "", "Layers is not supported"),
-    ({"DeadLetterConfig": {"TargetArn": "arn:aws:sqs:eu-west-1:000000000000:q"}}, "", "DeadLetterConfig is not supported"),
+    (
+        {"DeadLetterConfig": {"TargetArn": "arn:aws:sqs:eu-west-1:000000000000:q"}},
+        "",
+        "DeadLetterConfig is not supported",
+    ),
     ({"LoggingConfig": {"LogFormat": "JSON"}}, "", "logs of functions have the format Text"),
     ({"LoggingConfig": {"SystemLogLevel": "WARN"}}, "", "logs of functions have the format Text"),
     ({"LoggingConfig": {"LogGroup": "a b"}}, "ValidationException", "at 'loggingConfig.logGroup'"),
@@ -187,14 +243,20 @@ CREATE_FAULTS: list[tuple[dict[str, Any], str, str]] = [
     ({"TenancyConfig": {}}, "", "TenancyConfig is not supported"),
     ({"CodeSigningConfigArn": "arn"}, "", "CodeSigningConfigArn is not supported"),
     ({"DurableConfig": {}}, "", "DurableConfig is not supported"),
-    ({"Environment": {"Variables": {"AWS_REGION": "x", "OK": "1", "_HANDLER": "y"}}}, "",
-     "contains reserved keys that are currently not supported for modification. Reserved keys used in this request: AWS_REGION, _HANDLER"),
+    (
+        {"Environment": {"Variables": {"AWS_REGION": "x", "OK": "1", "_HANDLER": "y"}}},
+        "",
+        (
+            "contains reserved keys that are currently not supported for modification."
+            " Reserved keys used in this request: AWS_REGION, _HANDLER"
+        ),
+    ),
     ({"Environment": {"Variables": {"1A": "x"}}}, "", "Map keys must satisfy constraint"),
     ({"Environment": {"Variables": {"AB": "\0"}}}, "", "contains a null character"),
     ({"Environment": {"Variables": {"AB": "x" * 4096}}}, "", "exceeded the 4KB limit"),
     ({"Tags": {"aws:x": "y"}}, "", "Tag keys starting with 'aws:' are reserved"),
     ({"Tags": {str(number): "" for number in range(51)}}, "", "exceeds the limit of 50 tags"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("members", "code", "message"), CREATE_FAULTS, ids=[str(one[0])[:50] for one in CREATE_FAULTS])
@@ -277,10 +339,13 @@ def test_revisions() -> None:
             ("UpdateFunctionCode", {"FunctionName": "orders", "ZipFile": make_zip(app_py=ECHO)}),
         ):
             assert await world.refused(operation, **members, RevisionId=first) == (
-                412, "PreconditionFailedException",
-                ("The RevisionId provided does not match the latest RevisionId. Call the GetFunction/GetAlias API to retrieve "
-                "the latest RevisionId"),
-            )  # fmt: skip
+                412,
+                "PreconditionFailedException",
+                (
+                    "The RevisionId provided does not match the latest RevisionId. Call the GetFunction/GetAlias API "
+                    "to retrieve the latest RevisionId"
+                ),
+            )
         shown = await world.call("GetFunctionConfiguration", FunctionName="orders")
         assert shown["RevisionId"] == second
 
@@ -410,20 +475,27 @@ def test_a_policy() -> None:
             SourceAccount="000000000000",
         )
         statement = {
-            "Sid": "bucket", "Effect": "Allow", "Principal": {"Service": "s3.amazonaws.com"}, "Action": "lambda:InvokeFunction",
+            "Sid": "bucket",
+            "Effect": "Allow",
+            "Principal": {"Service": "s3.amazonaws.com"},
+            "Action": "lambda:InvokeFunction",
             "Resource": ARN,
             "Condition": {
-                "StringEquals": {"AWS:SourceAccount": "000000000000"}, "ArnLike": {"AWS:SourceArn": "arn:aws:s3:::bucket"},
+                "StringEquals": {"AWS:SourceAccount": "000000000000"},
+                "ArnLike": {"AWS:SourceArn": "arn:aws:s3:::bucket"},
             },
-        }  # fmt: skip
+        }
         assert (status, json.loads(added["Statement"])) == (201, statement)
         policy = await world.call("GetPolicy", FunctionName="orders")
         assert json.loads(policy["Policy"]) == {"Version": "2012-10-17", "Id": "default", "Statement": [statement]}
         assert await world.refused("AddPermission", **add, Principal="*") == (
-            409, "ResourceConflictException",
-            ("The statement id (bucket) provided already exists. Please provide a new statement id, or remove the existing "
-            "statement."),
-        )  # fmt: skip
+            409,
+            "ResourceConflictException",
+            (
+                "The statement id (bucket) provided already exists. Please provide a new statement id, or "
+                "remove the existing statement."
+            ),
+        )
         other = {"FunctionName": "orders", "StatementId": "bucket", "RevisionId": "other"}
         assert (await world.refused("RemovePermission", **other))[:2] == (412, "PreconditionFailedException")
         await world.call("RemovePermission", **{**other, "RevisionId": policy["RevisionId"]})
@@ -495,10 +567,13 @@ def test_reserved_executions(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (await world.call("GetFunction", FunctionName="orders"))["Concurrency"] == reserved
         put = {"FunctionName": "others", "ReservedConcurrentExecutions": 401}
         assert await world.refused("PutFunctionConcurrency", **put) == (
-            400, "InvalidParameterValueException",
-            ("Specified ReservedConcurrentExecutions for function decreases account's UnreservedConcurrentExecution below its "
-            "minimum value of [100]."),
-        )  # fmt: skip
+            400,
+            "InvalidParameterValueException",
+            (
+                "Specified ReservedConcurrentExecutions for function decreases account's UnreservedConcurrentExecution "
+                "below its minimum value of [100]."
+            ),
+        )
         await world.call("PutFunctionConcurrency", FunctionName="orders", ReservedConcurrentExecutions=900)
         settings = await world.call("GetAccountSettings")
         assert settings["AccountLimit"]["UnreservedConcurrentExecutions"] == 100
@@ -527,7 +602,10 @@ def test_what_tools_ask_for() -> None:
 
 def test_an_invocation_and_its_headers() -> None:
     async def test(world: FunctionsWorld) -> None:
-        code = "def handler(event, context):\n    print('seen')\n    if event == 'fail': raise LookupError('no order')\n    return [event, context.client_context and context.client_context.custom]\n"
+        code = (
+            "def handler(event, context):\n    print('seen')\n    if event == 'fail': raise LookupError('no order')\n"
+            "    return [event, context.client_context and context.client_context.custom]\n"
+        )
         await world.create(code=code)
         status, body, headers = await world.reply("Invoke", FunctionName="orders", Payload=b'{"a": 1}', LogType="Tail")
         assert (status, body) == (200, b'[{"a": 1}, null]')
@@ -560,18 +638,30 @@ def test_an_invocation_and_its_headers() -> None:
         ({"Payload": b'"\xff"'}, 400, "InvalidRequestContentException", "Could not parse request body into json: "),
         ({"Payload": b"1 2"}, 400, "InvalidRequestContentException", "Could not parse request body into json: "),
         ({"Payload": b"[" * 100_000}, 400, "InvalidRequestContentException", "it is nested too deeply"),
-        ({"Payload": b'"' + b"x" * 6 * 1024 * 1024 + b'"'}, 413, "RequestEntityTooLargeException",
-         "6291458 byte payload is too large for the RequestResponse invocation type (limit 6291456 bytes)"),
-        ({"Payload": b'"' + b"x" * 1024 * 1024 + b'"', "InvocationType": "Event"}, 413, "RequestEntityTooLargeException",
-         "1048578 byte payload is too large for the Event invocation type (limit 1048576 bytes)"),
-        ({"ClientContext": "{}"}, 400, "InvalidRequestContentException",
-         "Client context must be a valid Base64-encoded JSON object."),
+        (
+            {"Payload": b'"' + b"x" * 6 * 1024 * 1024 + b'"'},
+            413,
+            "RequestEntityTooLargeException",
+            "6291458 byte payload is too large for the RequestResponse invocation type (limit 6291456 bytes)",
+        ),
+        (
+            {"Payload": b'"' + b"x" * 1024 * 1024 + b'"', "InvocationType": "Event"},
+            413,
+            "RequestEntityTooLargeException",
+            "1048578 byte payload is too large for the Event invocation type (limit 1048576 bytes)",
+        ),
+        (
+            {"ClientContext": "{}"},
+            400,
+            "InvalidRequestContentException",
+            "Client context must be a valid Base64-encoded JSON object.",
+        ),
         ({"ClientContext": "WzFd"}, 400, "InvalidRequestContentException", "Client context must be"),
         ({"ClientContext": "é"}, 400, "InvalidRequestContentException", "Client context must be"),
         ({"TenantId": "t"}, 400, "InvalidParameterValueException", "TenantId is not supported"),
     ],
     ids=lambda value: str(value)[:40],
-)  # fmt: skip
+)
 def test_invocations_that_cannot_begin(members: dict[str, Any], status: int, code: str, message: str) -> None:
     async def test(world: FunctionsWorld) -> None:
         await world.create()

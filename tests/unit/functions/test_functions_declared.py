@@ -43,8 +43,8 @@ def test_a_broken_handler_is_logged_at_start_and_can_be_repaired(
         declared(world, tmp_path, "import x")
         await world.functions.start()
         assert caplog.messages[-1] == (
-            "The function resize cannot be run: The function's code cannot be loaded: Runtime.ImportModuleError: Unable to "
-            "import module 'app': No module named 'x'"
+            "The function resize cannot be run: The function's code cannot be loaded: Runtime.ImportModuleError: "
+            "Unable to import module 'app': No module named 'x'"
         )
         assert (await world.invoke("resize"))["errorType"] == "Runtime.ImportModuleError"
         (tmp_path / "app.py").write_text(ECHO)
@@ -89,9 +89,12 @@ def test_declared_code_needs_a_server_that_runs_code(tmp_path: Path, caplog: pyt
 def creation() -> dict[str, Any]:
     """Members of CreateFunction."""
     return {
-        "FunctionName": "other", "Runtime": "python3.12", "Role": "arn:aws:iam::000000000000:role/r", "Handler": "app.handler",
+        "FunctionName": "other",
+        "Runtime": "python3.12",
+        "Role": "arn:aws:iam::000000000000:role/r",
+        "Handler": "app.handler",
         "Code": {"ZipFile": make_zip(app_py=ECHO)},
-    }  # fmt: skip
+    }
 
 
 def test_declared_functions_are_shown_and_cannot_be_changed(tmp_path: Path) -> None:
@@ -125,14 +128,19 @@ def test_declared_functions_are_shown_and_cannot_be_changed(tmp_path: Path) -> N
 def test_who_sees_a_declared_function(tmp_path: Path) -> None:
     async def test(world: FunctionsWorld) -> None:
         other = Caller("111122223333", "us-east-1")
-        code = "import os\ndef handler(event, context):\n    return [os.environ['AWS_REGION'], os.environ['AWS_ACCESS_KEY_ID'], context.invoked_function_arn]\n"
+        code = (
+            "import os\ndef handler(event, context):\n    return [os.environ['AWS_REGION'],"
+            " os.environ['AWS_ACCESS_KEY_ID'], context.invoked_function_arn]\n"
+        )
         declared(world, tmp_path, code)
         for caller in (CALLER, other):
             (shown,) = (await world.call("ListFunctions", caller))["Functions"]
             invocation = await world.functions.invoke(shown["FunctionArn"], b"1", "request")
             assert json.loads(invocation.payload) == [
-                caller.region, f"key-of-{caller.account}", f"arn:aws:lambda:{caller.region}:{caller.account}:function:resize",
-            ]  # fmt: skip
+                caller.region,
+                f"key-of-{caller.account}",
+                f"arn:aws:lambda:{caller.region}:{caller.account}:function:resize",
+            ]
         declared(world, tmp_path, ECHO, region="eu-west-1")
         assert (await world.call("ListFunctions", other))["Functions"] == []
         assert (await world.call("ListFunctions"))["Functions"] != []
@@ -156,7 +164,10 @@ def test_output_of_handlers_is_logged(tmp_path: Path, caplog: pytest.LogCaptureF
     caplog.set_level("DEBUG", "hashrange.functions")
 
     async def test(world: FunctionsWorld) -> None:
-        code = "import logging\ndef handler(event, context):\n    print('seen')\n    logging.warning('w')\n    raise LookupError('x')\n"
+        code = (
+            "import logging\ndef handler(event, context):\n    print('seen')\n    logging.warning('w')\n"
+            "    raise LookupError('x')\n"
+        )
         declared(world, tmp_path, code)
         await world.functions.invoke(ARN, b"1", "request-1")
         lines = [(record.levelname, record.getMessage()) for record in caplog.records]
@@ -213,8 +224,9 @@ def test_the_log_names_runtimes_of_stored_functions_that_are_not_there(
         await world.functions.start()
         assert [one.getMessage() for one in caplog.records if one.levelname == "WARNING"] == [
             (
-                "Functions of the runtime nodejs20.x cannot be run (orders): node could not be started: it is not on PATH. Install Node.js"
-                " 20 (https://nodejs.org), or start the server with a PATH that has it."
+                "Functions of the runtime nodejs20.x cannot be run (orders): node could not be started:"
+                " it is not on PATH. Install Node.js 20 (https://nodejs.org), or start the"
+                " server with a PATH that has it."
             )
         ]
 

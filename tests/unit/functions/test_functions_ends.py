@@ -1,4 +1,6 @@
-"""What runs is ended when functions are closed, or when the store's content is replaced; not later, and with all that it has started."""
+"""What runs is ended when functions are closed, or when the store's content is replaced;
+not later, and with all that it has started.
+"""
 
 import asyncio
 from pathlib import Path
@@ -75,7 +77,8 @@ def test_a_declared_function_that_was_being_tried_ends_with_the_content(tmp_path
     before = children()
     go = tmp_path / "go"
     (tmp_path / "app.py").write_text(
-        f"import os, time\nwhile not os.path.exists({str(go)!r}): time.sleep(0.001)\ndef handler(event, context): return event\n"
+        f"import os, time\nwhile not os.path.exists({str(go)!r}): time.sleep(0.001)\n"
+        "def handler(event, context): return event\n"
     )
 
     async def test(world: FunctionsWorld) -> None:

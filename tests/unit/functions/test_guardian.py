@@ -1,4 +1,6 @@
-"""A server that is killed leaves no process of a handler, whatever the handler does, and no unpacked code. One that ends leaves no guardian."""
+"""A server that is killed leaves no process of a handler, whatever the handler does, and no unpacked code.
+One that ends leaves no guardian.
+"""
 
 import asyncio
 import os
@@ -33,19 +35,23 @@ for number, code in enumerate(codes):
 print("started", flush=True)
 sys.stdin.read()
 asyncio.run(guardian.close())
-"""
+"""  # noqa: E501
 HANDLERS = {
     "loops": "while True: pass",
     "never lets another thread run": "import re; re.match('(a+)+$', 'a' * 64 + 'b')",
     "has stopped itself": "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)",
     "ignores signals": "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(1e6)",
     "has started a process that left its group": "import os, time\nif os.fork() == 0: os.setsid()\ntime.sleep(1e6)",
-    "has started a process with another environment":
-        "import os, subprocess, time\nsubprocess.Popen(['sleep', '1000000'], env={'PATH': os.environ['PATH'], 'FOLDER': os.environ['FOLDER']})\ntime.sleep(1e6)",
-    "has started a process that left its group, with another environment":
-        "import os, subprocess, time\nsubprocess.Popen(['setsid', 'env', '-i', 'FOLDER=' + os.environ['FOLDER'], 'sleep', '1000000'])\ntime.sleep(1e6)",
+    "has started a process with another environment": (
+        "import os, subprocess, time\nsubprocess.Popen(['sleep', '1000000'], env={'PATH':"
+        " os.environ['PATH'], 'FOLDER': os.environ['FOLDER']})\ntime.sleep(1e6)"
+    ),
+    "has started a process that left its group, with another environment": (
+        "import os, subprocess, time\nsubprocess.Popen(['setsid', 'env', '-i', 'FOLDER=' + os.environ['FOLDER'],"
+        " 'sleep', '1000000'])\ntime.sleep(1e6)"
+    ),
     "has ended": "pass",
-}  # fmt: skip
+}
 
 
 class Server:
@@ -66,7 +72,9 @@ class Server:
         return [pid for pid in processes() if pid != self.process.pid and self._entry in environment_of(pid)]
 
     def handlers(self) -> list[int]:
-        """The processes with a mark. One that has only just been started has none yet: its environment is empty until its program is loaded."""
+        """The processes with a mark. One that has only just been started has none yet:
+        its environment is empty until its program is loaded.
+        """
         return [pid for pid in self.others() if any(one.startswith(MARK_NAME.encode()) for one in environment_of(pid))]
 
     def end(self, number: signal.Signals | None) -> None:

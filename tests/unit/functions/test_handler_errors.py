@@ -69,16 +69,29 @@ NODE_TRACE = [
     [
         ({"errorType": "E", "errorMessage": "m.", "stackTrace": PYTHON_TRACE}, "E: m (orders.py, line 21)"),
         ({"errorType": "E", "errorMessage": "m", "stackTrace": PYTHON_TRACE[2:]}, "E: m"),
-        ({"errorType": "E", "errorMessage": "m", "stackTrace": ['  File "/c/app.py" Line 2\n    x = (\n']}, "E: m (app.py, line 2)"),
-        ({"errorType": "E", "errorMessage": "bad (app.py, line 2)", "stackTrace": ['  File "/c/app.py" Line 2\n']}, "E: bad (app.py, line 2)"),
+        (
+            {"errorType": "E", "errorMessage": "m", "stackTrace": ['  File "/c/app.py" Line 2\n    x = (\n']},
+            "E: m (app.py, line 2)",
+        ),
+        (
+            {"errorType": "E", "errorMessage": "bad (app.py, line 2)", "stackTrace": ['  File "/c/app.py" Line 2\n']},
+            "E: bad (app.py, line 2)",
+        ),
         ({"errorType": "E", "errorMessage": "m", "trace": NODE_TRACE}, "E: m (index.mjs, line 7)"),
-        ({"errorType": "E", "errorMessage": "m", "trace": ["/c/index.js:3", "  x = (", "", "SyntaxError: m", *NODE_TRACE[2:]]}, "E: m (index.js, line 3)"),
+        (
+            {
+                "errorType": "E",
+                "errorMessage": "m",
+                "trace": ["/c/index.js:3", "  x = (", "", "SyntaxError: m", *NODE_TRACE[2:]],
+            },
+            "E: m (index.js, line 3)",
+        ),
         ({"errorType": "E", "errorMessage": "m", "trace": NODE_TRACE[3:]}, "E: m"),
         ({"errorType": "E", "errorMessage": "m", "trace": 7}, "E: m"),
         ({"errorType": "E"}, "E"),
         ({}, ""),
     ],
-)  # fmt: skip
+)
 def test_an_error_is_described_with_its_place_in_the_users_code(members: dict[str, Any], text: str) -> None:
     assert described(error_of(**members)) == text
 

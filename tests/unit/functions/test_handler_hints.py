@@ -1,4 +1,6 @@
-"""A user whose handler cannot be loaded reads what to do: for a Handler without a dot, and for a file that lies elsewhere in the zip."""
+"""A user whose handler cannot be loaded reads what to do: for a Handler without a dot,
+and for a file that lies elsewhere in the zip.
+"""
 
 import io
 import zipfile
@@ -25,17 +27,25 @@ def zip_of(*names: str) -> bytes:
 REFUSED = [
     (PYTHON, "handler", ["handler.py"], f"(expected 2, got 1). {FORM}py."),
     (
-        PYTHON, "index.handler", ["my-app/index.py", "my-app/README"],
-        ("No module named 'index'. The zip has the file as my-app/index.py: zip the files in the folder my-app instead of the "
-        "folder itself, or set Handler to my-app/index.handler."),
+        PYTHON,
+        "index.handler",
+        ["my-app/index.py", "my-app/README"],
+        (
+            "No module named 'index'. The zip has the file as my-app/index.py: zip the files in the folder my-app "
+            "instead of the folder itself, or set Handler to my-app/index.handler."
+        ),
     ),
     (NODE, "handler", ["handler.js"], f"Bad handler. {FORM}js."),
     (
-        NODE, "index.handler", ["my-app/index.mjs"],
-        (". The zip has the file as my-app/index.mjs: zip the files in the folder my-app instead of the folder itself, or set "
-        "Handler to my-app/index.handler."),
+        NODE,
+        "index.handler",
+        ["my-app/index.mjs"],
+        (
+            ". The zip has the file as my-app/index.mjs: zip the files in the folder my-app instead of the folder "
+            "itself, or set Handler to my-app/index.handler."
+        ),
     ),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("runtime", "handler", "names", "end"), REFUSED)

@@ -63,7 +63,10 @@ ENDLESS = {
     "looping": "while True: pass",
     "sleeping": "time.sleep(1e6)",
     "stopped": "os.kill(os.getpid(), signal.SIGSTOP)",
-    "deaf": "for number in range(1, 32):\n    try: signal.signal(number, signal.SIG_IGN)\n    except OSError: pass\ntime.sleep(1e6)",
+    "deaf": (
+        "for number in range(1, 32):\n    try: signal.signal(number, signal.SIG_IGN)\n    except OSError: pass\n"
+        "time.sleep(1e6)"
+    ),
     "a child that loops": "os.fork()\nwhile True: pass",
     "endless output": "while True: print('x' * 10000)",
 }
@@ -93,16 +96,22 @@ FATAL = {
     "megabytes": ("protocol_socket().sendall(bytes(1 << 24))\ntime.sleep(1e6)", "Runtime.ExitError"),
     "no JSON": ("protocol_socket().sendall(bytes([0, 0, 0, 1, 0, 0, 0, 0, 0]))\ntime.sleep(1e6)", "Runtime.ExitError"),
     "another's reply": ("protocol_socket().sendall(reply('other', b'1'))\ntime.sleep(1e6)", "Runtime.ExitError"),
-    "another message": ("protocol_socket().sendall(reply(context.aws_request_id, b'1', 'ready'))\ntime.sleep(1e6)",
-                        "Runtime.ExitError"),
-    "an error that is none": ("protocol_socket().sendall(reply(context.aws_request_id, b'[', 'error'))\ntime.sleep(1e6)",
-                              "Runtime.ExitError"),
+    "another message": (
+        "protocol_socket().sendall(reply(context.aws_request_id, b'1', 'ready'))\ntime.sleep(1e6)",
+        "Runtime.ExitError",
+    ),
+    "an error that is none": (
+        "protocol_socket().sendall(reply(context.aws_request_id, b'[', 'error'))\ntime.sleep(1e6)",
+        "Runtime.ExitError",
+    ),
     "a closed connection": ("protocol_socket().shutdown(socket.SHUT_RDWR)\ntime.sleep(1e6)", "Runtime.ExitError"),
     "one large allocation": ("return len(bytearray(1 << 33))", "Runtime.OutOfMemory"),
-    "growing memory": ("kept = []\nwhile True:\n    kept.append(os.urandom(1 << 20))\n    time.sleep(0.001)",
-                       "Runtime.OutOfMemory"),
+    "growing memory": (
+        "kept = []\nwhile True:\n    kept.append(os.urandom(1 << 20))\n    time.sleep(0.001)",
+        "Runtime.OutOfMemory",
+    ),
     "a growing child": ("if os.fork() == 0:\n    kept = os.urandom(200 << 20)\ntime.sleep(1e6)", "Runtime.OutOfMemory"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("code", "error_type"), FATAL.values(), ids=FATAL)
@@ -126,7 +135,10 @@ ODD = {
     "a fork that returns too": ("os.fork()\nreturn 1", 1),
     "an open child": ("subprocess.Popen(['sleep', '1000000'])\nreturn 1", 1),
     "children that share its memory": (
-        "kept = os.urandom(40 << 20)\nfor _ in range(4):\n    if os.fork() == 0: time.sleep(1e6)\ntime.sleep(0.3)\nreturn 1",
+        (
+            "kept = os.urandom(40 << 20)\nfor _ in range(4):\n    if os.fork() == 0: time.sleep(1e6)\ntime.sleep(0.3)\n"
+            "return 1"
+        ),
         1,
     ),
     "a thread that goes on": (

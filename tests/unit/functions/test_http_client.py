@@ -98,7 +98,10 @@ def test_no_header_may_hold_another_one(headers: dict[str, str]) -> None:
     [
         reply(b'{"a": 1}', "X-A: b"),
         [bytes([byte]) for byte in reply(b'{"a": 1}', "X-A: b")],
-        b'HTTP/1.1 200 OK\r\nx-a: b\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n{"a"\r\n4;ext=1\r\n: 1}\r\n0\r\nX-T: t\r\n\r\n',
+        (
+            b'HTTP/1.1 200 OK\r\nx-a: b\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n{"a"\r\n4;ext=1\r\n: 1}\r\n0\r\n'
+            b"X-T: t\r\n\r\n"
+        ),
         b'HTTP/1.0 200 OK\r\nX-A: b\r\n\r\n{"a": 1}',
         b"HTTP/1.1 103 Early Hints\r\nX-A: c\r\nLink: d\r\n\r\n" + reply(b'{"a": 1}', "X-A: b"),
         [b"HTTP/1.1 100 Continue\r\n\r\n", reply(b'{"a": 1}', "X-A: b")],
@@ -367,11 +370,27 @@ def test_https_has_a_port_and_a_context_that_checks_names() -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        "", "host", "localhost:8000", "ftp://host/", "file:///etc/passwd", "http://", "http:///a", "http://host:x/", "http://host:0/",
-        "http://host:65536/", "http://user@host/", "http://:secret@host/", "http://host/a b", "http://host/\r\nX: 1", "http://host\t/",
-        "http://é/", "http://[::1", f"http://{'a' * 64}/", "http://a..b/",
+        "",
+        "host",
+        "localhost:8000",
+        "ftp://host/",
+        "file:///etc/passwd",
+        "http://",
+        "http:///a",
+        "http://host:x/",
+        "http://host:0/",
+        "http://host:65536/",
+        "http://user@host/",
+        "http://:secret@host/",
+        "http://host/a b",
+        "http://host/\r\nX: 1",
+        "http://host\t/",
+        "http://é/",
+        "http://[::1",
+        f"http://{'a' * 64}/",
+        "http://a..b/",
     ],
-)  # fmt: skip
+)
 def test_other_texts_are_refused(url: str) -> None:
     with pytest.raises(UrlUnusable, match="is no URL of the form"):
         read_target(url)

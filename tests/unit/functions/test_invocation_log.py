@@ -166,7 +166,9 @@ def test_what_is_printed_after_an_invocation_is_told_when_the_environment_goes_o
 
 @pytest.mark.parametrize("data", [b"short\n" * 5_000, b"\n" * 900_000, b"\x1b" * 200_000, b"\r" * 200_000])
 def test_writing_lines_gives_way(data: bytes) -> None:
-    """Counted: between two turns of the loop there are no more readings of the clock, one for each piece, than in a slice."""
+    """Counted: between two turns of the loop there are no more readings of the clock,
+    one for each piece, than in a slice.
+    """
     logged = Logged(SteppingClock())
     pieces: list[int] = []
     count = 0
@@ -279,11 +281,14 @@ def test_few_errors_are_remembered() -> None:
         ("[INFO]\t2026-11-28T21:55:07.324Z\tid-1\tconfirmed 7", "confirmed 7"),
         ("[WARNING]\t2026-11-28T21:55:07.324Z\t\tat load", "[WARNING] at load"),
         ("2026-11-28T21:55:07.324Z id-1 Task timed out after 3.00 seconds", "Task timed out after 3.00 seconds"),
-        ("2026-11-28T21:55:07.324Z\tid-2\tINFO\tof another one", "2026-11-28T21:55:07.324Z\tid-2\tINFO\tof another one"),
+        (
+            "2026-11-28T21:55:07.324Z\tid-2\tINFO\tof another one",
+            "2026-11-28T21:55:07.324Z\tid-2\tINFO\tof another one",
+        ),
         ("[ERROR] KeyError: 'id'", "[ERROR] KeyError: 'id'"),
         ("confirmed 2026-11-28T21:55:07.324Z\tid-1\tINFO\t7", "confirmed 2026-11-28T21:55:07.324Z\tid-1\tINFO\t7"),
         ("", ""),
     ],
-)  # fmt: skip
+)
 def test_a_line_has_no_stamps_beside_those_of_the_log(line: str, logged: str) -> None:
     assert without_stamp("id-1", line) == logged

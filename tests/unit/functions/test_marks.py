@@ -41,7 +41,10 @@ def test_the_limit_is_enough() -> None:
 
 
 def test_the_limit_is_inherited() -> None:
-    code = "import subprocess, sys; sys.stdin.read(); print(subprocess.run(['cat', '/proc/self/limits'], env={}, capture_output=True).stdout)"
+    code = (
+        "import subprocess, sys; sys.stdin.read(); print(subprocess.run(['cat', '/proc/self/limits'], env={},"
+        " capture_output=True).stdout)"
+    )
     mark = Mark.of(OWN)
     process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     mark.put_on(process.pid)

@@ -43,11 +43,20 @@ exports.handler = async (event, context) => {
     context.memoryLimitInMB, context.invokedFunctionArn, context.logGroupName, context.logStreamName.includes("[$LATEST]"),
     process.env.AWS_ACCESS_KEY_ID, process.env._HASHRANGE_RUNTIME ?? null];
 };
-"""
+"""  # noqa: E501
         )
         assert decoded(await world.invoke(world.pool(runtime=NODE))) == [
-            True, "request-1", "orders", "$LATEST", "128", world.runnable().arn, "/aws/lambda/orders", True, "AKID", None,
-        ]  # fmt: skip
+            True,
+            "request-1",
+            "orders",
+            "$LATEST",
+            "128",
+            world.runnable().arn,
+            "/aws/lambda/orders",
+            True,
+            "AKID",
+            None,
+        ]
 
     in_world(test)
 
@@ -204,7 +213,10 @@ def test_the_log(in_world: Runner) -> None:
 def test_a_full_heap_ends_the_process(in_world: Runner) -> None:
     async def test(world: World) -> None:
         world.write(
-            index_js="exports.handler = async (event) => { const all = []; while (event) all.push({ n: all.length }); return 'alive' }"
+            index_js=(
+                "exports.handler = async (event) => { const all = []; while (event) all.push({ n: all.length });"
+                " return 'alive' }"
+            )
         )
         pool = world.pool(runtime=NODE)
         error = await failed(world.invoke(pool, 1))

@@ -67,10 +67,10 @@ def test_another_version_than_the_runtimes_is_warned_of_once(
     own = f"Python 3.{sys.version_info.minor}"
     python, node = caplog.messages
     assert python == (
-        f"There is no python3.98 on PATH, so functions of this runtime run under {own}, which runs this server. Install Python 3.98 to"
-        " run them under the version that they name."
+        f"There is no python3.98 on PATH, so functions of this runtime run under {own}, which runs this server."
+        " Install Python 3.98 to run them under the version that they name."
     )
     assert node == (
-        f"The node on PATH is Node.js 18, so functions of the runtime nodejs22.x run under that ({tmp_path / 'node'}). Put Node.js 22 on"
-        " the server's PATH to run them under the version that they name."
+        f"The node on PATH is Node.js 18, so functions of the runtime nodejs22.x run under that ({tmp_path / 'node'})."
+        " Put Node.js 22 on the server's PATH to run them under the version that they name."
     )

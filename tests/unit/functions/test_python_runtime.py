@@ -38,13 +38,23 @@ def test_the_variables(in_world: Runner, monkeypatch: pytest.MonkeyPatch) -> Non
         pool = world.pool(variables=own, endpoints=endpoints, session_token="token")
         found = decoded(await world.invoke(pool))
         expected = {
-            "TABLE": "orders", "TZ": "Europe/Madrid", "AWS_ENDPOINT_URL_S3": "own",
-            "AWS_ENDPOINT_URL_DYNAMODB": "http://localhost:8000", "AWS_REGION": "eu-west-1", "AWS_DEFAULT_REGION": "eu-west-1",
-            "AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "hidden", "AWS_SESSION_TOKEN": "token",
-            "AWS_LAMBDA_FUNCTION_NAME": "orders", "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST", "_HANDLER": "app.handler",
-            "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "128", "AWS_LAMBDA_LOG_GROUP_NAME": "/aws/lambda/orders",
-            "LAMBDA_TASK_ROOT": str(world.folder), "AWS_EXECUTION_ENV": f"AWS_Lambda_{PYTHON}",
-        }  # fmt: skip
+            "TABLE": "orders",
+            "TZ": "Europe/Madrid",
+            "AWS_ENDPOINT_URL_S3": "own",
+            "AWS_ENDPOINT_URL_DYNAMODB": "http://localhost:8000",
+            "AWS_REGION": "eu-west-1",
+            "AWS_DEFAULT_REGION": "eu-west-1",
+            "AWS_ACCESS_KEY_ID": "AKID",
+            "AWS_SECRET_ACCESS_KEY": "hidden",
+            "AWS_SESSION_TOKEN": "token",
+            "AWS_LAMBDA_FUNCTION_NAME": "orders",
+            "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+            "_HANDLER": "app.handler",
+            "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "128",
+            "AWS_LAMBDA_LOG_GROUP_NAME": "/aws/lambda/orders",
+            "LAMBDA_TASK_ROOT": str(world.folder),
+            "AWS_EXECUTION_ENV": f"AWS_Lambda_{PYTHON}",
+        }
         assert expected.items() <= found.items()
         assert not {"SECRET_OF_THE_SERVER", "_HASHRANGE_RUNTIME"} & found.keys()
 
@@ -132,9 +142,12 @@ def test_errors_of_the_start(in_world: Runner, code: str, handler: str, error_ty
         ("import sys; sys.exit(3)", "Runtime exited with error: exit status 3"),
         ("import os; os.kill(os.getpid(), 9)", "Runtime exited with error: signal: killed"),
         ("import os; os.killpg(0, 9)", "Runtime exited with error: signal: killed"),
-        ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "Runtime exited with error: signal: segmentation fault"),
+        (
+            "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)",
+            "Runtime exited with error: signal: segmentation fault",
+        ),
     ],
-)  # fmt: skip
+)
 def test_ends_of_the_process(in_world: Runner, code: str, message: str) -> None:
     async def test(world: World) -> None:
         world.write(app_py=f"def handler(event, context):\n    if event: {code}\n    return 'alive'\n")
@@ -208,7 +221,10 @@ def handler(event, context):
 def test_a_client_context(in_world: Runner) -> None:
     async def test(world: World) -> None:
         world.write(
-            app_py="def handler(event, context): return [context.client_context.custom, context.client_context.client.app_title]"
+            app_py=(
+                "def handler(event, context): return [context.client_context.custom,"
+                " context.client_context.client.app_title]"
+            )
         )
         invocation = await world.pool().invoke(b"1", "request", '{"custom": {"a": 1}, "client": {"app_title": "t"}}')
         assert decoded(invocation) == [{"a": 1}, "t"]

@@ -149,8 +149,18 @@ def test_too_many_at_once() -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["", "localhost:8000", "ftp://host/", "http://", "http://host:x/", "http://user@host/", "http://host/a b", "http://host/\r\nX: 1", "http://é/"],
-)  # fmt: skip
+    [
+        "",
+        "localhost:8000",
+        "ftp://host/",
+        "http://",
+        "http://host:x/",
+        "http://user@host/",
+        "http://host/a b",
+        "http://host/\r\nX: 1",
+        "http://é/",
+    ],
+)
 def test_unusable_urls(url: str) -> None:
     with pytest.raises(CodeUnusable, match="is no URL"):
         RemoteFunction(url, 1.0, concurrency_max=1)

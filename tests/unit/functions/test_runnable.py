@@ -11,7 +11,8 @@ def test_supported(runtime: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "runtime", ["", "python", "python2.7", "python3.7", "python3.x", "python3.12.1", "nodejs", "nodejs20", "nodejs16.x", "java21"]
-)  # fmt: skip
+    "runtime",
+    ["", "python", "python2.7", "python3.7", "python3.x", "python3.12.1", "nodejs", "nodejs20", "nodejs16.x", "java21"],
+)
 def test_not_supported(runtime: str) -> None:
     assert not is_supported(runtime)

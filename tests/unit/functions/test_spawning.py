@@ -1,4 +1,6 @@
-"""Processes start one in a turn of the loop; their output and end are seen, and none is left if a start is cancelled."""
+"""Processes start one in a turn of the loop; their output and end are seen,
+and none is left if a start is cancelled.
+"""
 
 import asyncio
 import os

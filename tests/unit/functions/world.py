@@ -65,10 +65,16 @@ class World:
         """A function with this code."""
         is_node = members.get("runtime") == NODE
         usual: dict[str, Any] = {
-            "name": "orders", "arn": "arn:aws:lambda:eu-west-1:000000000000:function:orders", "runtime": PYTHON,
-            "handler": "index.handler" if is_node else "app.handler", "folder": str(self.folder),
-            "timeout_seconds": PATIENCE_SECONDS, "region": "eu-west-1", "access_key_id": "AKID", "secret_access_key": "hidden",
-        }  # fmt: skip
+            "name": "orders",
+            "arn": "arn:aws:lambda:eu-west-1:000000000000:function:orders",
+            "runtime": PYTHON,
+            "handler": "index.handler" if is_node else "app.handler",
+            "folder": str(self.folder),
+            "timeout_seconds": PATIENCE_SECONDS,
+            "region": "eu-west-1",
+            "access_key_id": "AKID",
+            "secret_access_key": "hidden",
+        }
         return Runnable(**usual | members)
 
     def pool(self, clock: Clock | None = None, concurrency_max: int = 10, **members: Any) -> EnvironmentPool:

@@ -1,4 +1,6 @@
-"""A database begins with the tables and items of its init folder, once; what a file cannot do is told, and nothing is applied then."""
+"""A database begins with the tables and items of its init folder, once;
+what a file cannot do is told, and nothing is applied then.
+"""
 
 import gzip
 import json
@@ -216,8 +218,9 @@ def test_a_table_that_is_there_is_left_or_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingUnusable) as caught:
         begun(folder, data).__enter__()
     assert (
-        "c.json cannot be applied: request 1: the table 2024-Orders exists already, with another GlobalSecondaryIndexes,"
-        " StreamSpecification. Change or delete the table, or let the file describe it as it is. Nothing of the folder was"
+        "c.json cannot be applied: request 1: the table 2024-Orders exists already, with another"
+        " GlobalSecondaryIndexes, StreamSpecification. Change or delete the table, or let the file describe it as it"
+        " is. Nothing of the folder was"
     ) in str(caught.value)
     (folder / "c.json").unlink()
     (folder / "A.json").unlink()

@@ -1,4 +1,6 @@
-"""Each fault of an init folder is one sentence with the file, the place in it, the reason and a remedy, and nothing is applied."""
+"""Each fault of an init folder is one sentence with the file, the place in it, the reason and a remedy,
+and nothing is applied.
+"""
 
 import asyncio
 import gzip
@@ -39,18 +41,33 @@ def refusal(folder: Path) -> str:
         ("[7]", "request 1: it holds no JSON object. It must be "),
         ("{}", "it holds no request that can be applied. It must be "),
         ('{"Users": {}}', "it holds no request that can be applied. It must be "),
-        ('{"id": 1}\n{"id": 2}\n', "it is no JSON at line 2, column 1. If each of its lines is an item, name it .jsonl."),
+        (
+            '{"id": 1}\n{"id": 2}\n',
+            "it is no JSON at line 2, column 1. If each of its lines is an item, name it .jsonl.",
+        ),
         (json.dumps(USERS).encode("utf-16"), "it is UTF-16; save it as UTF-8."),
         (b'{"TableName": "\xff", "KeySchema": []}', "CreateTable: SerializationException."),
         (b"[" * 100_000, "it is nested too deeply."),
-        ({**USERS, "GlobalSecondaryIndexs": []}, "CreateTable has no member GlobalSecondaryIndexs. Did you mean GlobalSecondaryIndexes?"),
-        ({**USERS, "\x1b[31mred\x9b": []}, "CreateTable has no member \\x1b[31mred\\x9b; it has AttributeDefinitions, "),
-        ({**USERS, "TableName": "\x1b[2J\u202e"}, "CreateTable: ValidationException: 1 validation error detected: Value '\\x1b[2J\\u202e' at "),
+        (
+            {**USERS, "GlobalSecondaryIndexs": []},
+            "CreateTable has no member GlobalSecondaryIndexs. Did you mean GlobalSecondaryIndexes?",
+        ),
+        (
+            {**USERS, "\x1b[31mred\x9b": []},
+            "CreateTable has no member \\x1b[31mred\\x9b; it has AttributeDefinitions, ",
+        ),
+        (
+            {**USERS, "TableName": "\x1b[2J\u202e"},
+            "CreateTable: ValidationException: 1 validation error detected: Value '\\x1b[2J\\u202e' at ",
+        ),
         ({**USERS, "TableName": "x"}, "CreateTable: ValidationException: 1 validation error detected: Value "),
         ({**USERS, "TableName": "two\nlines"}, "CreateTable: ValidationException: "),
         ({**USERS, "KeySchema": "id"}, "CreateTable: SerializationException: Unexpected field type."),
         ({"Table": {"TableName": "T"}}, "CreateTable: ValidationException: "),
-        ({"Table": {"GlobalSecondaryIndexes": [1], "KeySchema": 3}}, "CreateTable: SerializationException: Unexpected field type."),
+        (
+            {"Table": {"GlobalSecondaryIndexes": [1], "KeySchema": 3}},
+            "CreateTable: SerializationException: Unexpected field type.",
+        ),
         ([USERS, {**USERS, "BillingMode": "PROVISIONED"}], "request 2: CreateTable: ValidationException: "),
         (
             {"TableName": "None", "TimeToLiveSpecification": {"Enabled": True, "AttributeName": "t"}},
@@ -63,9 +80,12 @@ def refusal(folder: Path) -> str:
             "request 2: BatchWriteItem: ValidationException: ",
         ),
         ([USERS, {"Users": [7]}], "request 2: BatchWriteItem: SerializationException: "),
-        (b" " * (BODY_BYTES_MAX + 1), "it has more than 16,777,216 bytes. Put items into a .jsonl file, one in each line."),
+        (
+            b" " * (BODY_BYTES_MAX + 1),
+            "it has more than 16,777,216 bytes. Put items into a .jsonl file, one in each line.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_files_of_requests(tmp_path: Path, content: object, reason: str) -> None:
     folder = make_folder(tmp_path / "init", {"A.json": content})
     told = refusal(folder)

@@ -1,4 +1,6 @@
-"""A request of the init folder meets the checks of one that came over the API, and is sent again while the store is busy."""
+"""A request of the init folder meets the checks of one that came over the API,
+and is sent again while the store is busy.
+"""
 
 import asyncio
 import gzip

@@ -1,4 +1,6 @@
-"""Reports of long times give way: a day of many keys in each minute takes a second, and other requests do not wait for it."""
+"""Reports of long times give way: a day of many keys in each minute takes a second,
+and other requests do not wait for it.
+"""
 
 import asyncio
 import random

@@ -1,4 +1,6 @@
-"""What is kept of a rule's counts: minutes for a day, hours for 15 days, as documents, with every count in exactly one of them."""
+"""What is kept of a rule's counts: minutes for a day, hours for 15 days, as documents,
+with every count in exactly one of them.
+"""
 
 import asyncio
 import random

@@ -1,4 +1,6 @@
-"""Which requests count for which keys? Units of partition keys agree with ConsumedCapacity, over all operations, for tables and global indexes."""
+"""Which requests count for which keys? Units of partition keys agree with ConsumedCapacity,
+over all operations, for tables and global indexes.
+"""
 
 import random
 from collections import Counter

@@ -1,4 +1,6 @@
-"""Keys as bytes: they sort in DynamoDB's order, no component is a prefix of another one, and the format does not change."""
+"""Keys as bytes: they sort in DynamoDB's order, no component is a prefix of another one,
+and the format does not change.
+"""
 
 from base64 import b64encode
 from decimal import Decimal

@@ -58,8 +58,10 @@ def test_bytes_sort_as_numbers_do(left: str, right: str) -> None:
 
 def test_bytes_sort_over_the_whole_range() -> None:
     ascending = [
-        f"-{LARGEST}", "-1000", "-100.5", "-100", "-99.99", "-1.01", "-1.001", "-1", "-0.5", "-0.001", f"-{SMALLEST}", "0",
-        SMALLEST, "0.001", "0.0010001", "0.5", "1", "1.0000001", "1.001", "1.01", "1.1", "9", "10", "10.5", "11", "99", "100",
+        f"-{LARGEST}", "-1000", "-100.5", "-100", "-99.99", "-1.01", "-1.001", "-1", "-0.5", "-0.001", f"-{SMALLEST}",
+        "0",
+        SMALLEST, "0.001", "0.0010001", "0.5", "1", "1.0000001", "1.001", "1.01", "1.1", "9", "10", "10.5", "11", "99",
+        "100",
         "101", "1000", LARGEST,
     ]  # fmt: skip
     assert sorted(ascending, key=encode_number) == ascending == sorted(ascending, key=number_order)
@@ -113,11 +115,28 @@ def test_results_beyond_the_range_are_refused() -> None:
 @pytest.mark.parametrize(
     ("text", "size_bytes"),
     [
-        ("0", 1), ("1", 2), ("12", 2), ("123", 3), ("1234", 3), ("123456", 4), ("100", 2), ("1010", 3), ("15", 2), ("1.5", 3),
-        ("3.14159", 5), ("100.5", 4), ("0.15", 2), ("1E125", 2), ("-42", 3), ("-0", 1), ("1" * 38, 20), ("1.05", 3), ("10.05", 3),
+        ("0", 1),
+        ("1", 2),
+        ("12", 2),
+        ("123", 3),
+        ("1234", 3),
+        ("123456", 4),
+        ("100", 2),
+        ("1010", 3),
+        ("15", 2),
+        ("1.5", 3),
+        ("3.14159", 5),
+        ("100.5", 4),
+        ("0.15", 2),
+        ("1E125", 2),
+        ("-42", 3),
+        ("-0", 1),
+        ("1" * 38, 20),
+        ("1.05", 3),
+        ("10.05", 3),
         ("-0.0015", 3),
     ],
-)  # fmt: skip
+)
 def test_sizes(text: str, size_bytes: int) -> None:
     assert number_size_bytes(normalize_number(text)) == size_bytes
     assert measure_number(text)[1] == size_bytes

@@ -80,9 +80,12 @@ def test_a_dense_item_is_packed_and_comes_back(name: str) -> None:
 
 def test_the_format() -> None:
     text = (
-        b'{"a":{"L":[{"NULL":true},{"BOOL":true},{"BOOL":false},{"S":""},{"B":""},{"L":[]},{"M":{}},{"N":"1"},{"S":"x"},{"B":"eA=="},'
-        b'{"M":{"b":{"NS":["1","2"]}}},{"S":"\\u0001\\n\\u001f\\""},{"S":"\\b\\f"},'
-        b'{"N":"0.' + b"0" * 47 + b'1"}]}}'
+        (
+            b'{"a":{"L":[{"NULL":true},{"BOOL":true},{"BOOL":false},{"S":""},{"B":""},{"L":[]},{"M":{}},{"N":"1"},'
+            b'{"S":"x"},{"B":"eA=="},{"M":{"b":{"NS":["1","2"]}}},{"S":"\\u0001\\n\\u001f\\""},{"S":"\\b\\f"},{"N":"0.'
+        )
+        + b"0" * 47
+        + b'1"}]}}'
     )
     packed = (
         b'{"a":\xfa\xc1,\xf5,\xf6,\x0d\xc0\xfa\xfe,\xfb\xff,\xf71\xfc,\xf8x\xfc,\xf9eA==\xfc,'

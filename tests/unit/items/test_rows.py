@@ -80,8 +80,11 @@ def test_other_versions_are_not_guessed_at(row: bytes) -> None:
         decode_row(Row(row))
 
 
-@pytest.mark.parametrize("row", [b"", b"\x02", b"\x02\x00\x00\x00\x02{}", b"\x03", b"\x04\x00\x00\x00\x02{}", b"\x03\x00\x00\x00\x02{\xff", b"\x01", b"\x01\x00\x00\x00\x02", b"\x01\x00\x00\x00\x02{", b"\x01\x00\x00\x00\x02[]",
-                                 b'\x01\x00\x00\x00\x02{"a":1}', b'\x01\x00\x00\x00\x02{"a":{"S":"\xff"}}'])  # fmt: skip
+@pytest.mark.parametrize("row", [b"", b"\x02", b"\x02\x00\x00\x00\x02{}", b"\x03", b"\x04\x00\x00\x00\x02{}",
+                                 b"\x03\x00\x00\x00\x02{\xff", b"\x01", b"\x01\x00\x00\x00\x02",
+                                 b"\x01\x00\x00\x00\x02{", b"\x01\x00\x00\x00\x02[]",
+                                 b'\x01\x00\x00\x00\x02{"a":1}',
+                                 b'\x01\x00\x00\x00\x02{"a":{"S":"\xff"}}'])  # fmt: skip
 def test_damage_is_told(row: bytes) -> None:
     with pytest.raises(StorageCorruption):
         decode_row(Row(row))

@@ -1,4 +1,6 @@
-"""Counted steps: walks lose and reorder nothing, looks come often enough, and sorting in pieces gives the sorted order."""
+"""Counted steps: walks lose and reorder nothing, looks come often enough,
+and sorting in pieces gives the sorted order.
+"""
 
 import random
 from collections.abc import Iterator

@@ -1,4 +1,6 @@
-"""Which fixtures do tests of jobs share? A world over each kind of store; at the end, the offline check must find no faults."""
+"""Which fixtures do tests of jobs share? A world over each kind of store;
+at the end, the offline check must find no faults.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""Items that expire together are deleted in one commit: each once, however often it is queued; large items in commits of their own."""
+"""Items that expire together are deleted in one commit: each once, however often it is queued;
+large items in commits of their own.
+"""
 
 from typing import Any
 

@@ -215,8 +215,8 @@ def test_states_take_their_time_when_asked(slow: World) -> None:
     assert slow.refusal("UpdateTable", GlobalSecondaryIndexUpdates=[{"Delete": {"IndexName": "by-status"}}]) == (
         "ResourceInUseException",
         (
-            "Attempt to change a resource which is still in use: Index creation is in resource allocation phase. Retry deletion"
-            " during backfilling phase or when the index is active. Table: orders Index: by-status"
+            "Attempt to change a resource which is still in use: Index creation is in resource allocation phase."
+            " Retry deletion during backfilling phase or when the index is active. Table: orders Index: by-status"
         ),
     )
     slow.clock.advance(10.0)

@@ -1,4 +1,6 @@
-"""An advance over a store with all its jobs: records, shards and entries bear the times at which they were due, and two runs are alike."""
+"""An advance over a store with all its jobs: records, shards and entries bear the times at which they
+were due, and two runs are alike.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable

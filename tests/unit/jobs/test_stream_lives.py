@@ -1,4 +1,6 @@
-"""Streams start and end with their table's settings and stay readable for a day afterwards; the job rests while it has nothing to do."""
+"""Streams start and end with their table's settings and stay readable for a day afterwards;
+the job rests while it has nothing to do.
+"""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,6 @@
-"""What a restore or reset gives out afterwards, it has never given out before: shard ids and sequence numbers of a stream's ARN."""
+"""What a restore or reset gives out afterwards, it has never given out before:
+shard ids and sequence numbers of a stream's ARN.
+"""
 
 import asyncio
 from pathlib import Path
@@ -45,7 +47,9 @@ def world(kind: str, clock: Any, tmp_path: Path) -> World:
 
 
 def restored(world: World, kind: str, checkpoint: Any) -> Any:
-    """Restore the checkpoint; then, in some kinds, start again, which ends checkpoints. Returns one of the same content."""
+    """Restore the checkpoint; then, in some kinds, start again, which ends checkpoints.
+    Returns one of the same content.
+    """
     world.store.restore(checkpoint)
     if kind not in {"restarted", "killed"}:
         return checkpoint

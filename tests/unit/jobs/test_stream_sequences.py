@@ -1,4 +1,6 @@
-"""Sequence numbers never decrease, whatever happens to clock, process and engine; records name the author of a change."""
+"""Sequence numbers never decrease, whatever happens to clock, process and engine;
+records name the author of a change.
+"""
 
 import random
 from pathlib import Path

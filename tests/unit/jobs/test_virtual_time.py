@@ -1,4 +1,6 @@
-"""An advance of virtual time wakes the jobs that wait for it, and returns when they have done everything that became due."""
+"""An advance of virtual time wakes the jobs that wait for it, and returns when they have done
+everything that became due.
+"""
 
 import asyncio
 

@@ -1,4 +1,6 @@
-"""Which jobs do tests of service time run? `Timed` ones, whose work is due at moments that the test sets; without a store."""
+"""Which jobs do tests of service time run? `Timed` ones, whose work is due at moments that
+the test sets; without a store.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -35,7 +37,9 @@ class Timed:
         self._works: list[tuple[float, Callable[[], None]]] = []
 
     def add(self, seconds: float, then: Callable[[], None] = lambda: None) -> None:
-        """Add work that is due in `seconds` seconds; `then` runs when it is done. Work is done in the order of adding."""
+        """Add work that is due in `seconds` seconds; `then` runs when it is done.
+        Work is done in the order of adding.
+        """
         self._works.append((self._clock.service_time() + seconds, then))
         self.wake()
 

@@ -1,4 +1,6 @@
-"""A table whose indexes are added and deleted, without a server: requests by name, jobs run by hand, a clock that the test moves."""
+"""A table whose indexes are added and deleted, without a server: requests by name, jobs run by hand,
+a clock that the test moves.
+"""
 
 import shutil
 from collections.abc import Callable, Coroutine

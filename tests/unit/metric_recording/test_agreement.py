@@ -1,4 +1,6 @@
-"""Metrics agree with ConsumedCapacity to the unit, over random requests of all kinds; on disk as in memory, enforced or not."""
+"""Metrics agree with ConsumedCapacity to the unit, over random requests of all kinds;
+on disk as in memory, enforced or not.
+"""
 
 import random
 from collections import Counter

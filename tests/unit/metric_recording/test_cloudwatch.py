@@ -1,4 +1,6 @@
-"""What programs ask CloudWatch for, exactly: a week that was made by advances and ends now, by the caller's own clock. Through boto3."""
+"""What programs ask CloudWatch for, exactly: a week that was made by advances and ends now,
+by the caller's own clock. Through boto3.
+"""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,6 @@
-"""Do definitions and documentation say the same? Name, unit, dimensions, period and statistics of each metric, and which metrics nothing feeds."""
+"""Do definitions and documentation say the same? Name, unit, dimensions, period and statistics of each metric,
+and which metrics nothing feeds.
+"""
 
 import re
 from pathlib import Path

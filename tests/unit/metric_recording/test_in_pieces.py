@@ -1,4 +1,6 @@
-"""What many tables have counted and shown is recorded in pieces by who reads, as if it had been recorded when it happened."""
+"""What many tables have counted and shown is recorded in pieces by who reads,
+as if it had been recorded when it happened.
+"""
 
 import asyncio
 from collections.abc import Iterator

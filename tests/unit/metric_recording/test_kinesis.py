@@ -1,4 +1,6 @@
-"""What do metrics show of changes that a table sends to Kinesis? With a Kinesis that accepts, throttles, refuses or does not answer. Through boto3."""
+"""What do metrics show of changes that a table sends to Kinesis? With a Kinesis that accepts, throttles,
+refuses or does not answer. Through boto3.
+"""
 
 import base64
 from collections.abc import Iterator

@@ -1,4 +1,6 @@
-"""In which metrics do requests count that are refused? Client errors, failed conditions, conflicts, throttles and internal errors. Through boto3 and HTTP."""
+"""In which metrics do requests count that are refused? Client errors, failed conditions, conflicts,
+throttles and internal errors. Through boto3 and HTTP.
+"""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,6 @@
-"""To which minutes do observations belong, and what is shown of tables that nobody uses? With service time that is frozen and moved."""
+"""To which minutes do observations belong, and what is shown of tables that nobody uses?
+With service time that is frozen and moved.
+"""
 
 from collections.abc import Iterator
 from typing import Any

@@ -57,7 +57,12 @@ INDEXED = OpenTable(
         attribute_types={"pk": "S", "sk": "S", "n": "N"},
     )
 )
-UPDATE = {"TableName": "orders", "Key": KEY, "UpdateExpression": "SET n = :n", "ExpressionAttributeValues": {":n": {"N": "2"}}}  # fmt: skip
+UPDATE = {
+    "TableName": "orders",
+    "Key": KEY,
+    "UpdateExpression": "SET n = :n",
+    "ExpressionAttributeValues": {":n": {"N": "2"}},
+}
 IS_THERE = {"ConditionExpression": "attribute_exists(pk)"}
 
 

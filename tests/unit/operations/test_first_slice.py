@@ -1,4 +1,6 @@
-"""The first index entries, which UpdateTable writes itself: even with large rows, nothing else runs between reading and commit."""
+"""The first index entries, which UpdateTable writes itself: even with large rows,
+nothing else runs between reading and commit.
+"""
 
 from collections.abc import Iterator
 from typing import Any

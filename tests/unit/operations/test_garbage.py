@@ -1,4 +1,6 @@
-"""Requests leave no reference cycles: everything is freed by reference counts, because the garbage collector would stop all requests."""
+"""Requests leave no reference cycles: everything is freed by reference counts, because the garbage
+collector would stop all requests.
+"""
 
 import gc
 from collections.abc import Collection, Iterator
@@ -39,8 +41,19 @@ REQUESTS: list[tuple[str, dict[str, Any]]] = [
     ("PutItem", {**TABLE, "Item": ITEM}),
     ("PutItem", {**TABLE, "Item": ITEM, "ConditionExpression": "attribute_not_exists(pk)"}),
     ("GetItem", {**TABLE, "Key": KEY, "ProjectionExpression": "#a, l[0]", "ExpressionAttributeNames": NAMES}),
-    ("UpdateItem", {**TABLE, "Key": KEY, "UpdateExpression": "SET a0 = :v", "ExpressionAttributeValues": {":v": {"S": "v"}}}),
-    ("Query", {**TABLE, "IndexName": "by-a0", "KeyConditionExpression": "a0 = :v", "ExpressionAttributeValues": {":v": {"S": "v"}}}),
+    (
+        "UpdateItem",
+        {**TABLE, "Key": KEY, "UpdateExpression": "SET a0 = :v", "ExpressionAttributeValues": {":v": {"S": "v"}}},
+    ),
+    (
+        "Query",
+        {
+            **TABLE,
+            "IndexName": "by-a0",
+            "KeyConditionExpression": "a0 = :v",
+            "ExpressionAttributeValues": {":v": {"S": "v"}},
+        },
+    ),
     ("Scan", {**TABLE, "FilterExpression": "size(l) > :n", "ExpressionAttributeValues": {":n": {"N": "1"}}}),
     ("BatchGetItem", {"RequestItems": {"orders": {"Keys": [KEY]}}}),
     ("BatchWriteItem", {"RequestItems": {"orders": [{"PutRequest": {"Item": ITEM}}]}}),
@@ -51,7 +64,7 @@ REQUESTS: list[tuple[str, dict[str, Any]]] = [
     ("DeleteItem", {**TABLE, "Key": KEY}),
     ("UpdateTable", {**TABLE, "StreamSpecification": {"StreamEnabled": False}}),
     ("DeleteTable", TABLE),
-]  # fmt: skip
+]
 
 
 @pytest.fixture

@@ -90,7 +90,10 @@ def test_a_limit_counts_over_slices(filled: tuple[Scope, VirtualClock]) -> None:
     everything = read(scope, lambda: None)[1]
     for limit in (1, SLICE_MIN, SLICE_MIN + 1, 5 * SLICE_MIN, 1000):
         for seconds in (0.0, 1.0):
-            assert read(scope, lambda seconds=seconds: clock.advance_all(seconds), Limit=limit)[1] == everything[:limit]  # type: ignore[misc]
+            assert (
+                read(scope, lambda seconds=seconds: clock.advance_all(seconds), Limit=limit)[1]  # type: ignore[misc]
+                == everything[:limit]
+            )
 
 
 STATEMENT = "SELECT * FROM orders WHERE pk IN [{}] AND sk IN [{}]"

@@ -1,4 +1,6 @@
-"""Compiled PartiQL statements are shared between tables and Regions: their access path must fit the table in use, not an earlier one."""
+"""Compiled PartiQL statements are shared between tables and Regions:
+their access path must fit the table in use, not an earlier one.
+"""
 
 import weakref
 from collections.abc import Iterator
@@ -79,12 +81,23 @@ def test_a_plan_follows_a_table_that_changes(scopes: tuple[Scope, Scope]) -> Non
     statement = "SELECT * FROM orders.\"by_g\" WHERE g = 'x'"
     with pytest.raises(ValidationException, match="does not have the specified index"):
         say(scope, statement)
-    ask(scope, "UpdateTable", {
-        "TableName": "orders", "AttributeDefinitions": [{"AttributeName": "g", "AttributeType": "S"}],
-        "GlobalSecondaryIndexUpdates": [{"Create": {
-            "IndexName": "by_g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"},
-        }}],
-    })  # fmt: skip
+    ask(
+        scope,
+        "UpdateTable",
+        {
+            "TableName": "orders",
+            "AttributeDefinitions": [{"AttributeName": "g", "AttributeType": "S"}],
+            "GlobalSecondaryIndexUpdates": [
+                {
+                    "Create": {
+                        "IndexName": "by_g",
+                        "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+                        "Projection": {"ProjectionType": "ALL"},
+                    }
+                }
+            ],
+        },
+    )
     assert say(scope, statement) == [item]
     ask(scope, "UpdateTable", {
         "TableName": "orders", "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "by_g"}}],

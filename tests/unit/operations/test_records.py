@@ -20,11 +20,14 @@ from tests.unit.server.harness import FrontEnd, reply
 
 PLAIN_TABLE = {
     "TableName": TABLE,
-    "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "sk", "AttributeType": "N"}],
+    "AttributeDefinitions": [
+        {"AttributeName": "pk", "AttributeType": "S"},
+        {"AttributeName": "sk", "AttributeType": "N"},
+    ],
     "KeySchema": NEW_TABLE["KeySchema"],
     "BillingMode": "PAY_PER_REQUEST",
     "Tags": [{"Key": "a", "Value": "b"}],
-}  # fmt: skip
+}
 ALSO_SOUND: dict[str, dict[str, Any]] = {
     "DeleteItem": {"TableName": TABLE, "Key": KEY},
     "ListBulkOperations": {},
@@ -36,10 +39,14 @@ ALSO_SOUND: dict[str, dict[str, Any]] = {
     "DeleteResourcePolicy": {"ResourceArn": ARN},
     "DeleteTable": {"TableName": TABLE},
     "ExecuteStatement": {"Statement": f"INSERT INTO {TABLE} VALUE {{'pk': 'new', 'sk': 1}}"},
-    "ExecuteTransaction": {"TransactStatements": [{"Statement": f"INSERT INTO {TABLE} VALUE {{'pk': 'new', 'sk': 1}}"}]},
+    "ExecuteTransaction": {
+        "TransactStatements": [{"Statement": f"INSERT INTO {TABLE} VALUE {{'pk': 'new', 'sk': 1}}"}]
+    },
     "TransactWriteItems": {"TransactItems": [{"Delete": {"TableName": TABLE, "Key": KEY}}]},
-    "BatchExecuteStatement": {"Statements": [{"Statement": f"SELECT * FROM {TABLE} WHERE pk = 'a' AND sk = 1"}, {"Statement": "none"}]},
-}  # fmt: skip
+    "BatchExecuteStatement": {
+        "Statements": [{"Statement": f"SELECT * FROM {TABLE} WHERE pk = 'a' AND sk = 1"}, {"Statement": "none"}]
+    },
+}
 """Further valid bodies, for operations whose other bodies are refused here or change nothing."""
 NEED_MORE = {
     "DescribeStream", "GetRecords", "GetResourcePolicy", "GetShardIterator",

@@ -1,4 +1,6 @@
-"""Replies whose JSON is far longer than the items' sizes: a page ends early, a transaction is refused, a batch leaves keys unprocessed."""
+"""Replies whose JSON is far longer than the items' sizes: a page ends early, a transaction is refused,
+a batch leaves keys unprocessed.
+"""
 
 from collections.abc import Iterator
 from typing import Any

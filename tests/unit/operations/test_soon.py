@@ -1,4 +1,6 @@
-"""Operations on one item return without a coroutine when the store answers at once; with a store that waits, the reply is the same."""
+"""Operations on one item return without a coroutine when the store answers at once;
+with a store that waits, the reply is the same.
+"""
 
 from collections.abc import Coroutine
 from typing import Any
@@ -29,20 +31,36 @@ SINGLE: list[tuple[str, dict[str, Any]]] = [
     ("GetItem", {**TABLE, "Key": KEY, "ProjectionExpression": "n", "ConsistentRead": True}),
     ("GetItem", {**TABLE, "Key": KEY | {"sk": {"S": "other"}}}),
     ("PutItem", {**TABLE, "Item": KEY, "ConditionExpression": "attribute_not_exists(pk)"}),
-    ("UpdateItem", {**TABLE, "Key": KEY, "UpdateExpression": "ADD n :n", "ExpressionAttributeValues": {":n": {"N": "1"}},
-     "ReturnValues": "UPDATED_NEW"}),
+    (
+        "UpdateItem",
+        {
+            **TABLE,
+            "Key": KEY,
+            "UpdateExpression": "ADD n :n",
+            "ExpressionAttributeValues": {":n": {"N": "1"}},
+            "ReturnValues": "UPDATED_NEW",
+        },
+    ),
     ("UpdateItem", {**TABLE, "Key": KEY, "ConditionExpression": "n = n.m"}),
     ("Query", {**TABLE, "KeyConditionExpression": "pk = :p", "ExpressionAttributeValues": {":p": KEY["pk"]}}),
     ("Query", {**TABLE, "KeyConditionExpression": "pk = :p", "ExpressionAttributeValues": {":p": KEY["sk"]}}),
-    ("Query", {**TABLE, "KeyConditionExpression": "pk = :p", "ExpressionAttributeValues": {":p": KEY["pk"]}, "Limit": 1,
-     "Select": "COUNT"}),
+    (
+        "Query",
+        {
+            **TABLE,
+            "KeyConditionExpression": "pk = :p",
+            "ExpressionAttributeValues": {":p": KEY["pk"]},
+            "Limit": 1,
+            "Select": "COUNT",
+        },
+    ),
     ("Scan", TABLE),
     ("ExecuteStatement", {"Statement": f"SELECT * FROM orders {WHERE}"}),
     ("ExecuteStatement", {"Statement": f"SELECT n FROM orders {WHERE} AND n > 5", "ConsistentRead": True}),
     ("ExecuteStatement", {"Statement": f"UPDATE orders SET n = n + 1 {WHERE} RETURNING ALL NEW *"}),
     ("ExecuteStatement", {"Statement": "INSERT INTO orders VALUE {'pk': 'p', 'sk': 's'}"}),
     ("DeleteItem", {**TABLE, "Key": KEY, "ReturnItemCollectionMetrics": "SIZE", "ReturnValues": "ALL_OLD"}),
-]  # fmt: skip
+]
 
 
 def asked(scope: Scope, name: str, members: dict[str, Any]) -> tuple[Any, Meter]:

@@ -1,4 +1,6 @@
-"""A front end without sockets that speaks Lambda's protocol, with operations of its own or real ones, and botocore clients of it."""
+"""A front end without sockets that speaks Lambda's protocol, with operations of its own or real ones,
+and botocore clients of it.
+"""
 
 import asyncio
 from collections.abc import Mapping
@@ -78,7 +80,9 @@ class InvokeRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Works:
-    """What the operations of this file work on: it records their calls, and tells them what to raise, or to wait for."""
+    """What the operations of this file work on: it records their calls,
+    and tells them what to raise, or to wait for.
+    """
 
     def __init__(self) -> None:
         self.calls: list[tuple[Caller, Any]] = []
@@ -105,17 +109,33 @@ OPERATIONS = (
         "GetFunction", "GET", "/2015-03-31/functions/{FunctionName}", GetRequest, work, query={"Qualifier": "Qualifier"}
     ),
     LambdaOperation(
-        "ListFunctions", "GET", "/2015-03-31/functions", ListRequest, work,
+        "ListFunctions",
+        "GET",
+        "/2015-03-31/functions",
+        ListRequest,
+        work,
         query={"Marker": "Marker", "MaxItems": "MaxItems"},
     ),
     LambdaOperation(
-        "UntagResource", "DELETE", "/2017-03-31/tags/{Resource}", UntagRequest, work, status=204, query={"tagKeys": "TagKeys"}
+        "UntagResource",
+        "DELETE",
+        "/2017-03-31/tags/{Resource}",
+        UntagRequest,
+        work,
+        status=204,
+        query={"tagKeys": "TagKeys"},
     ),
     LambdaOperation(
-        "Invoke", "POST", "/2015-03-31/functions/{FunctionName}/invocations", InvokeRequest, work,
-        query={"Qualifier": "Qualifier"}, headers={"x-amz-invocation-type": "InvocationType"}, raw_body="Payload",
+        "Invoke",
+        "POST",
+        "/2015-03-31/functions/{FunctionName}/invocations",
+        InvokeRequest,
+        work,
+        query={"Qualifier": "Qualifier"},
+        headers={"x-amz-invocation-type": "InvocationType"},
+        raw_body="Payload",
     ),
-)  # fmt: skip
+)
 
 
 class LambdaFrontEnd(FrontEnd):

@@ -50,9 +50,11 @@ def play(request: pytest.FixtureRequest) -> Callable[..., None]:
 def request_bytes(operation: str = "GetItem", body: bytes = b'{"TableName":"music"}') -> bytes:
     """A signed request."""
     headers = {
-        "Host": "localhost", "Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": f"DynamoDB_20120810.{operation}",
+        "Host": "localhost",
+        "Content-Type": "application/x-amz-json-1.0",
+        "X-Amz-Target": f"DynamoDB_20120810.{operation}",
         "Content-Length": str(len(body)),
-    }  # fmt: skip
+    }
     return as_bytes(sign(headers, body, seconds=SystemClock.wall_time()), body)
 
 

@@ -117,16 +117,18 @@ def test_a_signature_of_another_day_is_refused_although_its_key_is_known(strict:
 
 def test_an_unknown_key(strict: FrontEnd) -> None:
     assert code_and_message(strict.ask(strict.request(access_key="NOBODY"))) == (
-        "com.amazon.coral.service#UnrecognizedClientException", "The security token included in the request is invalid.",
-    )  # fmt: skip
+        "com.amazon.coral.service#UnrecognizedClientException",
+        "The security token included in the request is invalid.",
+    )
 
 
 def test_account_and_regions_are_the_credentials(strict: FrontEnd) -> None:
     europe: dict[str, Any] = {"access_key": "AKIDEUROPE", "secret": "secret"}
     assert place(strict.ask(strict.request(region="eu-west-1", **europe))) == ("123456789012", "eu-west-1")
     assert code_and_message(strict.ask(strict.request(region="us-east-1", **europe))) == (
-        "com.amazon.coral.service#InvalidSignatureException", "Credential should be scoped to a valid region, not 'us-east-1'.",
-    )  # fmt: skip
+        "com.amazon.coral.service#InvalidSignatureException",
+        "Credential should be scoped to a valid region, not 'us-east-1'.",
+    )
 
 
 @pytest.mark.parametrize("access_key", ["ASIASESSION", "ASIAFOREVER"])

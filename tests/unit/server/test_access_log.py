@@ -94,35 +94,75 @@ def ask(front: FrontEnd, operation: str, body: dict[str, Any]) -> bytes:
         ("GetItem", {"TableName": "orders", "Key": KEY}, "200 orders 0.5 0"),
         ("GetItem", {"TableName": ARN, "Key": KEY, "ConsistentRead": True}, "200 orders 1 0"),
         ("PutItem", {"TableName": "orders", "Item": KEY | {"a": {"S": LONG}}}, "200 orders 0 5"),
-        ("PutItem", {"TableName": "orders", "Item": KEY, **IS_ABSENT}, "400 orders 0 1 ConditionalCheckFailedException"),
+        (
+            "PutItem",
+            {"TableName": "orders", "Item": KEY, **IS_ABSENT},
+            "400 orders 0 1 ConditionalCheckFailedException",
+        ),
         ("PutItem", {"TableName": "orders", "Item": {}}, "400 orders - - ValidationException"),
         ("BatchGetItem", {"RequestItems": {"others": {"Keys": [KEY]}, ARN: {"Keys": [KEY]}}}, "200 others+1 1 0"),
         ("BatchWriteItem", {"RequestItems": {"orders": [PUT], "others": [PUT]}}, "200 orders+1 0 2"),
-        ("BatchWriteItem", {"RequestItems": {"orders": [PUT], "none": [PUT]}}, "400 orders+1 - - ResourceNotFoundException"),
-        ("TransactWriteItems", {"TransactItems": [
-            {"Put": {"TableName": "orders", "Item": KEY}}, {"Put": {"TableName": "orders", "Item": KEY | {"sk": {"S": LONG[:40]}}}},
-        ]}, "200 orders 0 4"),
-        ("TransactWriteItems", {"TransactItems": [
-            {"Put": {"TableName": "orders", "Item": KEY, **IS_ABSENT}}, {"Put": {"TableName": "others", "Item": KEY}},
-        ]}, "400 orders+1 0 2 TransactionCanceledException"),
-        ("TransactWriteItems", {"TransactItems": [
-            {"ConditionCheck": {"TableName": ARN, "Key": KEY, **IS_ABSENT}},
-            {"Delete": {"TableName": "others", "Key": KEY, "ConditionExpression": "attribute_exists(pk)"}},
-        ]}, "400 orders+1 0 4 TransactionCanceledException"),
-        ("TransactWriteItems", {"TransactItems": [
-            {"Put": {"TableName": "orders", "Item": {"pk": {"N": "1"}, "sk": {"S": "b"}}}},
-        ]}, "400 orders - - TransactionCanceledException"),
-        ("ExecuteTransaction", {"TransactStatements": [
-            {"Statement": "INSERT INTO orders VALUE {'pk': 'a', 'sk': 'b'}"},
-            {"Statement": "UPDATE others SET x = 1 WHERE pk = 'a' AND sk = 'b'"},
-        ]}, "400 orders+1 0 4 TransactionCanceledException"),
+        (
+            "BatchWriteItem",
+            {"RequestItems": {"orders": [PUT], "none": [PUT]}},
+            "400 orders+1 - - ResourceNotFoundException",
+        ),
+        (
+            "TransactWriteItems",
+            {
+                "TransactItems": [
+                    {"Put": {"TableName": "orders", "Item": KEY}},
+                    {"Put": {"TableName": "orders", "Item": KEY | {"sk": {"S": LONG[:40]}}}},
+                ]
+            },
+            "200 orders 0 4",
+        ),
+        (
+            "TransactWriteItems",
+            {
+                "TransactItems": [
+                    {"Put": {"TableName": "orders", "Item": KEY, **IS_ABSENT}},
+                    {"Put": {"TableName": "others", "Item": KEY}},
+                ]
+            },
+            "400 orders+1 0 2 TransactionCanceledException",
+        ),
+        (
+            "TransactWriteItems",
+            {
+                "TransactItems": [
+                    {"ConditionCheck": {"TableName": ARN, "Key": KEY, **IS_ABSENT}},
+                    {"Delete": {"TableName": "others", "Key": KEY, "ConditionExpression": "attribute_exists(pk)"}},
+                ]
+            },
+            "400 orders+1 0 4 TransactionCanceledException",
+        ),
+        (
+            "TransactWriteItems",
+            {
+                "TransactItems": [
+                    {"Put": {"TableName": "orders", "Item": {"pk": {"N": "1"}, "sk": {"S": "b"}}}},
+                ]
+            },
+            "400 orders - - TransactionCanceledException",
+        ),
+        (
+            "ExecuteTransaction",
+            {
+                "TransactStatements": [
+                    {"Statement": "INSERT INTO orders VALUE {'pk': 'a', 'sk': 'b'}"},
+                    {"Statement": "UPDATE others SET x = 1 WHERE pk = 'a' AND sk = 'b'"},
+                ]
+            },
+            "400 orders+1 0 4 TransactionCanceledException",
+        ),
         ("ExecuteStatement", {"Statement": "SELECT * FROM orders WHERE pk = 'a' AND sk = 'b'"}, "200 orders 0.5 0"),
         ("ExecuteStatement", {"Statement": "nonsense"}, "400 - - - ValidationException"),
         ("DescribeTable", {"TableName": "orders"}, "200 orders - -"),
         ("ListTables", {}, "200 - - -"),
         ("CreateBackup", {"TableName": "orders", "BackupName": "one"}, "400 - - - UnsupportedOperationException"),
     ],
-)  # fmt: skip
+)
 def test_a_line_tells_tables_and_units(
     filled: FrontEnd, caplog: pytest.LogCaptureFixture, operation: str, body: dict[str, Any], used: str
 ) -> None:

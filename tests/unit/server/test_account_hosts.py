@@ -1,4 +1,6 @@
-"""Hosts of an account, as SDKs make them for DynamoDB and its streams: all of AWS's names are accepted, and the credentials say whose data is asked for."""
+"""Hosts of an account, as SDKs make them for DynamoDB and its streams: all of AWS's names are accepted,
+and the credentials say whose data is asked for.
+"""
 
 import http.client
 import json

@@ -116,10 +116,17 @@ def test_of_a_server_that_listens_everywhere_the_host_must_be_the_machine(admin_
 @pytest.mark.parametrize(
     "path",
     [
-        "/_hashrange/v1/", "/_hashrange/v1/nothing", "/_hashrange/v2/ready", "/_hashrange/ready", "/_hashrange/v1/ready/",
-        "/_hashrange/v1/clock", "/_hashrange/v1/tables//split", "/_hashrange/v1/tables/a/b/split", "/_hashrange/v1/READY",
+        "/_hashrange/v1/",
+        "/_hashrange/v1/nothing",
+        "/_hashrange/v2/ready",
+        "/_hashrange/ready",
+        "/_hashrange/v1/ready/",
+        "/_hashrange/v1/clock",
+        "/_hashrange/v1/tables//split",
+        "/_hashrange/v1/tables/a/b/split",
+        "/_hashrange/v1/READY",
     ],
-)  # fmt: skip
+)
 def test_an_unknown_path_is_told_what_there_is(path: str) -> None:
     answer = ask(path, "POST")
     assert answer.status == 404
@@ -140,14 +147,28 @@ def test_a_wrong_method_is_told_the_right_one(path: str, method: str, allowed: s
 @pytest.mark.parametrize(
     ("path", "body"),
     [
-        (ADVANCE, b""), (ADVANCE, b"{"), (ADVANCE, b"[]"), (ADVANCE, b"5"), (ADVANCE, b'{"second": 5}'), (ADVANCE, b"\xff"),
-        (ADVANCE, b'{"seconds": "5"}'), (ADVANCE, b'{"seconds": true}'), (ADVANCE, b'{"seconds": null}'),
-        (ADVANCE, b'{"seconds": -1}'), (ADVANCE, b'{"seconds": -0.001}'), (ADVANCE, b'{"seconds": NaN}'),
-        (ADVANCE, b'{"seconds": Infinity}'), (ADVANCE, b'{"seconds": 5, "hours": 1}'), (ADVANCE, b"[" * 4000),
+        (ADVANCE, b""),
+        (ADVANCE, b"{"),
+        (ADVANCE, b"[]"),
+        (ADVANCE, b"5"),
+        (ADVANCE, b'{"second": 5}'),
+        (ADVANCE, b"\xff"),
+        (ADVANCE, b'{"seconds": "5"}'),
+        (ADVANCE, b'{"seconds": true}'),
+        (ADVANCE, b'{"seconds": null}'),
+        (ADVANCE, b'{"seconds": -1}'),
+        (ADVANCE, b'{"seconds": -0.001}'),
+        (ADVANCE, b'{"seconds": NaN}'),
+        (ADVANCE, b'{"seconds": Infinity}'),
+        (ADVANCE, b'{"seconds": 5, "hours": 1}'),
+        (ADVANCE, b"[" * 4000),
         (FAULTS, b'{"faults": [{"kind": "error", "table": "t", "key": ' + b'{"M": ' * 2000 + b"{}" + b"}" * 2003),
-        (EXPIRE, b'{"table": 5}'), (EXPIRE, b'{"now": true}'), (SPLIT, b'{"partition": "1"}'), (SPLIT, b'{"partition": 1.5}'),
+        (EXPIRE, b'{"table": 5}'),
+        (EXPIRE, b'{"now": true}'),
+        (SPLIT, b'{"partition": "1"}'),
+        (SPLIT, b'{"partition": 1.5}'),
     ],
-)  # fmt: skip
+)
 def test_a_body_that_is_not_understood_is_told_why_and_given_an_example(path: str, body: bytes) -> None:
     answer = ask(path, "POST", body)
     assert answer.status == 400
@@ -393,8 +414,8 @@ def test_which_table_expires(operate: Callable[..., Operated]) -> None:
     assert operated.refusal("ttl/expire", table="orders") == (
         409,
         (
-            "There are several tables orders, in account 000000000000 and Region eu-west-1, account 000000000000 and Region"
-            " us-east-1. Say which one is meant with the members account and region."
+            "There are several tables orders, in account 000000000000 and Region eu-west-1, account 000000000000 and"
+            " Region us-east-1. Say which one is meant with the members account and region."
         ),
     )
     assert operated.post("ttl/expire", table="orders", region="eu-west-1") == {"expired": 0}

@@ -259,7 +259,9 @@ def test_a_reset_that_the_servers_end_overtakes_is_refused(monkeypatch: pytest.M
 def test_tables_and_streams_are_read_on_another_thread_for_a_fork_and_a_restore(
     monkeypatch: pytest.MonkeyPatch, owner: Any, name: str
 ) -> None:
-    """On the loop, each table would hold up all others for 20 µs, and each shard for 30; a server may have thousands."""
+    """On the loop, each table would hold up all others for 20 µs, and each shard for 30;
+    a server may have thousands.
+    """
     called_on: list[int] = []
     read = getattr(owner, name)
 

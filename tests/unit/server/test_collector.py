@@ -1,4 +1,6 @@
-"""The garbage collector visits few objects at a time in a server's own process, and is unchanged in any other process."""
+"""The garbage collector visits few objects at a time in a server's own process,
+and is unchanged in any other process.
+"""
 
 import asyncio
 import gc
@@ -111,7 +113,9 @@ def test_a_server_is_settled_once_it_has_started_and_not_any_more_once_it_has_en
 
 
 def test_while_any_server_of_the_process_has_clients_nothing_is_looked_at() -> None:
-    """A fork, whose server had no clients yet, had all objects examined: with 20,000 metrics that held up its parent's clients for 0.3 s."""
+    """A fork, whose server had no clients yet, had all objects examined:
+    with 20,000 metrics that held up its parent's clients for 0.3 s.
+    """
     collector.settle()
     clients = [0, 1]
     ends = [collector.count_clients_by(lambda: clients[0]), collector.count_clients_by(lambda: clients[1])]

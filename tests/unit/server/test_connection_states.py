@@ -33,7 +33,9 @@ from hashrange.server.connection_states import (
 MACHINES: dict[type[StrEnum], StrEnum] = {Receiving: BETWEEN, Answering: IDLE, Sending: FLOWING, Input: LISTENING}
 """Each state machine's type and its initial state."""
 FINAL = {states.GONE, states.ENDED}
-EVENTS: dict[str, dict[Any, Any]] = {name: value for name, value in vars(states).items() if isinstance(value, dict) and name.isupper()}  # fmt: skip
+EVENTS: dict[str, dict[Any, Any]] = {
+    name: value for name, value in vars(states).items() if isinstance(value, dict) and name.isupper()
+}
 BOOLEANS = (False, True)
 SITUATIONS = list(product(Receiving, Answering, Sending, Input, BOOLEANS, BOOLEANS, BOOLEANS))
 

@@ -233,12 +233,18 @@ class Walk:
         """Assert the invariants that hold after every event."""
         for client in self.clients:
             self.seen |= {
-                client.connection.receiving, client.connection.answering, client.connection.sending, client.connection.input
-            }  # fmt: skip
+                client.connection.receiving,
+                client.connection.answering,
+                client.connection.sending,
+                client.connection.input,
+            }
             self.check_listening(client)
             connection = client.connection
             assert (connection.answering is BUSY) == (connection.request is not None)
-            assert sum(respond.__self__ is connection for _, respond in self.in_work) <= (connection.answering is BUSY)  # type: ignore[attr-defined]
+            assert sum(
+                respond.__self__ is connection  # type: ignore[attr-defined]
+                for _, respond in self.in_work
+            ) <= (connection.answering is BUSY)
             assert (connection.sending is BLOCKED) == client.transport.is_blocked
             assert (connection.receiving is GONE) == client.has_left
             if connection.receiving in NOT_PARSING:

@@ -132,7 +132,13 @@ def test_late_entries_are_their_tables_own(world: World, monkeypatch: pytest.Mon
     opened = world.store.catalog.find("000000000000", "us-east-1", "indexed")
     assert opened is not None
     row = b'\x01\x00\x00\x00\x09{"g":{"S":"x"},"pk":{"S":"q"}}'
-    writing = settled(world.store.mutate(opened, opened.item_key({"pk": {"S": "q"}}), lambda _: row))  # type: ignore[arg-type,return-value]
+    writing = settled(
+        world.store.mutate(
+            opened,
+            opened.item_key({"pk": {"S": "q"}}),
+            lambda _: row,  # type: ignore[arg-type,return-value]
+        )
+    )
     with pytest.raises(StopIteration):
         while True:
             writing.send(None)

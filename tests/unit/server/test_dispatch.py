@@ -259,7 +259,9 @@ def test_request_faults_are_worded_as_the_operation_does(wording: str, message: 
     async def refuse(scope: Scope, request: EchoRequest) -> Any:
         raise RequestFault("m", "o")
 
-    front = FrontEnd(operations={"GetItem": Operation("GetItem", EchoRequest, refuse, wording=wording)})  # type: ignore[arg-type]
+    front = FrontEnd(
+        operations={"GetItem": Operation("GetItem", EchoRequest, refuse, wording=wording)}  # type: ignore[arg-type]
+    )
     answer = reply(front.ask(front.request()))
     assert answer.body == f'{{"__type":"com.amazon.coral.validate#ValidationException","message":"{message}"}}'.encode()
 

@@ -40,14 +40,23 @@ TABLE = {
     "StreamSpecification": STREAM,
 }
 ALARM = {
-    "AlarmName": "many", "Namespace": "AWS/DynamoDB", "MetricName": "ConsumedWriteCapacityUnits", "Period": 60, "Threshold": 1.0,
-    "Statistic": "Sum", "EvaluationPeriods": 1, "ComparisonOperator": "GreaterThanThreshold",
+    "AlarmName": "many",
+    "Namespace": "AWS/DynamoDB",
+    "MetricName": "ConsumedWriteCapacityUnits",
+    "Period": 60,
+    "Threshold": 1.0,
+    "Statistic": "Sum",
+    "EvaluationPeriods": 1,
+    "ComparisonOperator": "GreaterThanThreshold",
     "Dimensions": [{"Name": "TableName", "Value": "orders"}],
-}  # fmt: skip
+}
 SCALING = {
-    "ServiceNamespace": "dynamodb", "ResourceId": "table/orders", "ScalableDimension": "dynamodb:table:ReadCapacityUnits",
-    "MinCapacity": 1, "MaxCapacity": 9,
-}  # fmt: skip
+    "ServiceNamespace": "dynamodb",
+    "ResourceId": "table/orders",
+    "ScalableDimension": "dynamodb:table:ReadCapacityUnits",
+    "MinCapacity": 1,
+    "MaxCapacity": 9,
+}
 PREFIXES = {
     "dynamodb": "DynamoDB_20120810", "monitoring": "GraniteServiceVersion20100801", "dax": "AmazonDAXV3",
     "application-autoscaling": "AnyScaleFrontendService",

@@ -1,4 +1,6 @@
-"""A server's `clock/advance` answers though a function triggers or invokes itself, and says which; so does `clock.advance` of a test's database."""
+"""A server's `clock/advance` answers though a function triggers or invokes itself, and says which;
+so does `clock.advance` of a test's database.
+"""
 
 import io
 import json

@@ -1,4 +1,6 @@
-"""A mapping that waits because its function may not run tries again as soon as the function's reserved concurrency changes."""
+"""A mapping that waits because its function may not run tries again as soon as the function's
+reserved concurrency changes.
+"""
 
 import io
 import zipfile

@@ -1,4 +1,6 @@
-"""An advance of service time waits once for a function behind a URL that does not answer, however many retries are due meanwhile."""
+"""An advance of service time waits once for a function behind a URL that does not answer,
+however many retries are due meanwhile.
+"""
 
 import threading
 from collections.abc import Iterator

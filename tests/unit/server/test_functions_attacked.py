@@ -1,4 +1,6 @@
-"""Clients that send what they like to Lambda's API: each request gets a reply in time, and no client keeps others from theirs."""
+"""Clients that send what they like to Lambda's API: each request gets a reply in time,
+and no client keeps others from theirs.
+"""
 
 import json
 import selectors
@@ -37,10 +39,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FunctionServer]
 
 
 def head_of(server: FunctionServer, path: str, length: int, body: bytes = b"") -> bytes:
-    """The head of a signed POST with this Content-Length; the body's signature is not compared without a credentials file."""
+    """The head of a signed POST with this Content-Length; the body's signature is not compared
+    without a credentials file.
+    """
     headers = {"Host": f"127.0.0.1:{server.port}", "Content-Length": str(length)}
     signed = sign(headers, body, seconds=time.time(), service="lambda", path=path)
-    return f"POST {path} HTTP/1.1\r\n{''.join(f'{name}: {value}' + chr(13) + chr(10) for name, value in signed.items())}\r\n".encode()
+    return (
+        f"POST {path}"
+        f" HTTP/1.1\r\n{''.join(f'{name}: {value}' + chr(13) + chr(10) for name, value in signed.items())}\r\n"
+    ).encode()
 
 
 def connect(server: FunctionServer) -> socket.socket:

@@ -1,4 +1,6 @@
-"""Functions, mappings, checkpoints and queued events survive restarts, are in snapshots and forks, and are gone after a reset, with all that ran for them."""
+"""Functions, mappings, checkpoints and queued events survive restarts, are in snapshots and forks,
+and are gone after a reset, with all that ran for them.
+"""
 
 import subprocess
 import sys
@@ -227,7 +229,8 @@ def test_a_declared_function_and_its_mapping_outlive_a_reset(world: World) -> No
     (world.folder / "app.py").write_text(world.code)
     triggers = world.folder / "triggers.toml"
     triggers.write_text(
-        f"[functions.declared]\ncode = '{world.folder}'\nhandler = 'app.handler'\n[[mapping]]\ntable = 'source'\nfunction = 'declared'\n"
+        f"[functions.declared]\ncode = '{world.folder}'\nhandler = 'app.handler'\n[[mapping]]\ntable = 'source'\n"
+        "function = 'declared'\n"
     )
     server = world.start("--triggers", str(triggers))
     for key in ("first", "second"):

@@ -1,4 +1,6 @@
-"""A server that stops ends what its functions run, answers their clients, and counts no batch as failed because of that."""
+"""A server that stops ends what its functions run, answers their clients,
+and counts no batch as failed because of that.
+"""
 
 import json
 import os
@@ -63,8 +65,13 @@ class StoppingServer:
     def create(self, code: str) -> None:
         """Create a function that may run for a long time."""
         self.functions.create_function(
-            FunctionName="f", Runtime=PYTHON, Role=ROLE, Handler="app.handler", Code={"ZipFile": zip_of(app_py=code)}, Timeout=900,
-        )  # fmt: skip
+            FunctionName="f",
+            Runtime=PYTHON,
+            Role=ROLE,
+            Handler="app.handler",
+            Code={"ZipFile": zip_of(app_py=code)},
+            Timeout=900,
+        )
 
     def environments(self) -> list[int]:
         """The processes of its functions."""

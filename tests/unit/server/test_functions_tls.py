@@ -1,4 +1,6 @@
-"""A handler reaches a server that has a certificate of its own, and is told where its files are in the usual variables."""
+"""A handler reaches a server that has a certificate of its own, and is told where its files
+are in the usual variables.
+"""
 
 import io
 import json

@@ -57,7 +57,9 @@ class Told(NamedTuple):
 
 
 def ask(port: int, asked: Asked, **headers: str) -> Told:
-    """The reply to a request with these headers, in whose names an underscore stands for a hyphen; without Host if that is empty."""
+    """The reply to a request with these headers, in whose names an underscore stands for a hyphen;
+    without Host if that is empty.
+    """
     complete = {**asked.headers, **{name.replace("_", "-"): value for name, value in headers.items()}}
     connection = http.client.HTTPConnection("127.0.0.1", port)
     try:
@@ -86,7 +88,9 @@ def everything() -> Iterator[ThreadServer]:
 
 
 def routing_table(running: ThreadServer) -> dict[str, list[Asked]]:
-    """Class of each protocol that acts on requests → all its paths and operations, as a page of another site would call them."""
+    """Class of each protocol that acts on requests → all its paths and operations,
+    as a page of another site would call them.
+    """
     forms = [Asked("POST", "/", b"Action=Nothing&Version=2010-08-01", {"Content-Type": FORM})]
     sts = sts_api(sessions_for(running.server.access, running.clock))
     for api in [*running.service.background.apis, sts]:
@@ -256,14 +260,30 @@ def test_what_is_no_origin_is_told(wrong: str) -> None:
 # --- hosts -----------------------------------------------------------------------------------------
 
 OWN = [
-    "localhost", "localhost:1", "LOCALHOST:8000", "localhost.", "a.b.localhost:80", "127.0.0.1", "127.9.8.7:8000", "[::1]:8000", "[::1]",
-    "[::ffff:127.0.0.1]:80", "host.docker.internal:8000", "host.testcontainers.internal", "dynamodb.us-east-1.amazonaws.com",
-    "123456789012.ddb.us-east-1.amazonaws.com:443", socket.gethostname(), f"{socket.gethostname().partition('.')[0]}.local:8000",
-]  # fmt: skip
+    "localhost",
+    "localhost:1",
+    "LOCALHOST:8000",
+    "localhost.",
+    "a.b.localhost:80",
+    "127.0.0.1",
+    "127.9.8.7:8000",
+    "[::1]:8000",
+    "[::1]",
+    "[::ffff:127.0.0.1]:80",
+    "host.docker.internal:8000",
+    "host.testcontainers.internal",
+    "dynamodb.us-east-1.amazonaws.com",
+    "123456789012.ddb.us-east-1.amazonaws.com:443",
+    socket.gethostname(),
+    f"{socket.gethostname().partition('.')[0]}.local:8000",
+]
 FOREIGN_HOSTS = [
-    "evil.example", "evil.example:8000", "localhost.evil.example", "evillocalhost", "127.0.0.1.evil.example", "10.0.0.1", "128.0.0.1:80",
-    "[::2]", "amazonaws.com.evil.example", "evilamazonaws.com", "", ":8000", "a:b:c", "localhost@evil.example", "\xe9vil", "[127.0.0.1",
-    "evil.example/.localhost", "evil.example#.localhost", "evil.example?.localhost", "[localhost]", "evil.example\\.localhost",
+    "evil.example", "evil.example:8000", "localhost.evil.example", "evillocalhost", "127.0.0.1.evil.example",
+    "10.0.0.1", "128.0.0.1:80",
+    "[::2]", "amazonaws.com.evil.example", "evilamazonaws.com", "", ":8000", "a:b:c", "localhost@evil.example",
+    "\xe9vil", "[127.0.0.1",
+    "evil.example/.localhost", "evil.example#.localhost", "evil.example?.localhost", "[localhost]",
+    "evil.example\\.localhost",
 ]  # fmt: skip
 
 

@@ -1,4 +1,6 @@
-"""Hints logged once for the operator: a table missing here that exists in another Region, and features not supported yet."""
+"""Hints logged once for the operator: a table missing here that exists in another Region,
+and features not supported yet.
+"""
 
 import logging
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,8 @@
-"""Whatever functions do, the server answers everybody else, runs other functions, delivers other mappings' records, and is left with nothing of them.
+"""Whatever functions do, the server answers everybody else, runs other functions, delivers other mappings' records,
+and is left with nothing of them.
 
-What a handler may do to its environment is tested in tests/unit/functions/test_hostile_handlers.py. Nothing protects the server from a
-handler that kills it: handlers run with the server's rights.
+What a handler may do to its environment is tested in tests/unit/functions/test_hostile_handlers.py.
+Nothing protects the server from a handler that kills it: handlers run with the server's rights.
 """
 
 import json
@@ -85,7 +86,10 @@ ERRORS = {
     "sleeps": ("time.sleep(1e6)", "Sandbox.Timedout"),
     "stops": ("os.kill(os.getpid(), signal.SIGSTOP)", "Sandbox.Timedout"),
     "writes": ("while True: print('x' * 100_000)", "Sandbox.Timedout"),
-    "forks": ("for _ in range(20):\n    if os.fork() == 0:\n        while True: pass\ntime.sleep(1e6)", "Sandbox.Timedout"),
+    "forks": (
+        "for _ in range(20):\n    if os.fork() == 0:\n        while True: pass\ntime.sleep(1e6)",
+        "Sandbox.Timedout",
+    ),
     "allocates": ("kept = []\nwhile True: kept.append(os.urandom(1 << 22))", "Runtime.OutOfMemory"),
     "closes": ("os.closerange(0, 4096)", "Runtime.ExitError"),
     "kills": ("os.killpg(0, signal.SIGKILL)", "Runtime.ExitError"),
@@ -94,7 +98,7 @@ ERRORS = {
     "speaks": ("runtime_socket().sendall(b'GET / HTTP/1.1')\ntime.sleep(1e6)", "Runtime.ExitError"),
     "returns": ("return {1, 2}", "Runtime.MarshalError"),
     "exceeds": ("return 'x' * (7 << 20)", "Function.ResponseSizeTooLarge"),
-}  # fmt: skip
+}
 
 
 def test_others_are_answered_while_functions_do_their_worst(server: FunctionServer) -> None:

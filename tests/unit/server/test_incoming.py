@@ -1,4 +1,6 @@
-"""Turns of incoming requests: many connections' requests are handled together, none lost or early, and the loop gets its turns."""
+"""Turns of incoming requests: many connections' requests are handled together, none lost or early,
+and the loop gets its turns.
+"""
 
 from collections.abc import Sequence
 from typing import Any

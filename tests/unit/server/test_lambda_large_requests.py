@@ -39,12 +39,24 @@ def announce(endpoint: str, method: str, path: str, length_bytes: int) -> tuple[
         ("POST", "/2015-03-31/functions", LAMBDA_REQUEST_BYTES_MAX + 1, "CreateFunction", LAMBDA_REQUEST_BYTES_MAX),
         ("POST", "/2015-03-31/functions/", 10**12, "CreateFunction", LAMBDA_REQUEST_BYTES_MAX),
         ("PUT", "/2015-03-31/functions/f/code", 10**9, "UpdateFunctionCode", LAMBDA_REQUEST_BYTES_MAX),
-        ("POST", "/2015-03-31/functions/f/invocations?Qualifier=a", 10**9, "InvokeFunction", INVOCATION_PAYLOAD_BYTES_MAX),
+        (
+            "POST",
+            "/2015-03-31/functions/f/invocations?Qualifier=a",
+            10**9,
+            "InvokeFunction",
+            INVOCATION_PAYLOAD_BYTES_MAX,
+        ),
         ("POST", "/2015-03-31/functions/f/policy", 10**9, "AddPermission", LAMBDA_JSON_BYTES_MAX),
-        ("POST", "/2015-03-31/event-source-mappings", BODY_BYTES_MAX + 1, "CreateEventSourceMapping", LAMBDA_JSON_BYTES_MAX),
+        (
+            "POST",
+            "/2015-03-31/event-source-mappings",
+            BODY_BYTES_MAX + 1,
+            "CreateEventSourceMapping",
+            LAMBDA_JSON_BYTES_MAX,
+        ),
         ("POST", "/2017-03-31/tags/arn", 10**9, "TagResource", LAMBDA_JSON_BYTES_MAX),
     ],
-)  # fmt: skip
+)
 def test_the_refusal_has_lambdas_form(method: str, path: str, length_bytes: int, name: str, most_bytes: int) -> None:
     with server(Settings(data_dir=None, port=0, functions=True)) as database:
         response, body = announce(database.endpoint, method, path, length_bytes)

@@ -1,7 +1,8 @@
-"""Lambda's operations against botocore's service model: methods, paths, members, constraints, and the status and members of errors.
+"""Lambda's operations against botocore's service model: methods, paths, members, constraints,
+and the status and members of errors.
 
-The tests iterate over the registries, so an operation that is added there is compared too. Each difference is listed here with its
-reason.
+The tests iterate over the registries, so an operation that is added there is compared too.
+Each difference is listed here with its reason.
 """
 
 import ast
@@ -61,7 +62,8 @@ OUR_ERRORS = {
     "UnsupportedOperationException": 400,
     "ValidationException": 400,
 }
-"""Errors that the model does not declare: all but the fifth are in Lambda's list of common errors, or in reports of users."""
+"""Errors that the model does not declare: all but the fifth are in Lambda's list of common errors,
+or in reports of users."""
 
 
 def members_of(name: str) -> dict[str, dict[str, Any]]:
@@ -177,25 +179,67 @@ _NO_LAYERS = "there are no layers, whatever they are asked for"
 _OTHER_SOURCES = "empty lists of other event sources are accepted, others are refused"
 OTHER_CONSTRAINTS: dict[tuple[str, str], str] = {
     **dict.fromkeys(
-        [(name, "pattern") for name in (
-            "Action", "Code.SourceKMSKeyArn", "Environment.Variables{key}", "EventSourceToken", "FunctionName", "Handler",
-            "LoggingConfig.LogGroup", "Principal", "PrincipalOrgID", "Qualifier", "Resource", "Role", "SourceAccount", "SourceArn",
-            "SourceKMSKeyArn", "StatementId",
-        )],
+        [
+            (name, "pattern")
+            for name in (
+                "Action",
+                "Code.SourceKMSKeyArn",
+                "Environment.Variables{key}",
+                "EventSourceToken",
+                "FunctionName",
+                "Handler",
+                "LoggingConfig.LogGroup",
+                "Principal",
+                "PrincipalOrgID",
+                "Qualifier",
+                "Resource",
+                "Role",
+                "SourceAccount",
+                "SourceArn",
+                "SourceKMSKeyArn",
+                "StatementId",
+            )
+        ],
         _CHECKED,
     ),
-    **dict.fromkeys([("FunctionName", "max"), ("PackageType", "enum"), ("PackageType", "max"), ("Runtime", "enum"), ("Runtime", "max")], _CHECKED),
     **dict.fromkeys(
-        [(name, "pattern") for name in (
-            "Code.S3Bucket", "Code.S3Key", "Code.S3ObjectVersion", "CodeSigningConfigArn", "DeadLetterConfig.TargetArn",
-            "DurableExecutionName", "KMSKeyArn", "Layers[]", "MasterRegion", "S3Bucket", "S3Key", "S3ObjectVersion", "TenantId",
-            "VpcConfig.SecurityGroupIds[]", "VpcConfig.SubnetIds[]",
-        )],
+        [
+            ("FunctionName", "max"),
+            ("PackageType", "enum"),
+            ("PackageType", "max"),
+            ("Runtime", "enum"),
+            ("Runtime", "max"),
+        ],
+        _CHECKED,
+    ),
+    **dict.fromkeys(
+        [
+            (name, "pattern")
+            for name in (
+                "Code.S3Bucket",
+                "Code.S3Key",
+                "Code.S3ObjectVersion",
+                "CodeSigningConfigArn",
+                "DeadLetterConfig.TargetArn",
+                "DurableExecutionName",
+                "KMSKeyArn",
+                "Layers[]",
+                "MasterRegion",
+                "S3Bucket",
+                "S3Key",
+                "S3ObjectVersion",
+                "TenantId",
+                "VpcConfig.SecurityGroupIds[]",
+                "VpcConfig.SubnetIds[]",
+            )
+        ],
         _REFUSED,
     ),
     **dict.fromkeys([("FileSystemConfigs", "max"), ("PublishTo", "enum")], _REFUSED),
     **dict.fromkeys([("EphemeralStorage.Size", "max"), ("MemorySize", "max"), ("Timeout", "max")], _QUOTA),
-    **dict.fromkeys([("CompatibleRuntime", "enum"), ("CompatibleRuntime", "max"), ("LayerName", "pattern")], _NO_LAYERS),
+    **dict.fromkeys(
+        [("CompatibleRuntime", "enum"), ("CompatibleRuntime", "max"), ("LayerName", "pattern")], _NO_LAYERS
+    ),
     ("ReservedConcurrentExecutions", "max"): "an Integer of Java",
     **dict.fromkeys(
         [(name, what) for name in ("Topics", "Queues") for what in ("min", "max")]
@@ -203,7 +247,7 @@ OTHER_CONSTRAINTS: dict[tuple[str, str], str] = {
         + [("SourceAccessConfigurations", "max")],
         _OTHER_SOURCES,
     ),
-}  # fmt: skip
+}
 """(path of the member, constraint) → why it is not the model's."""
 
 

@@ -1,4 +1,6 @@
-"""Calls with which tools only read: what no function has here is an empty list, or is not found, and is not refused as unsupported."""
+"""Calls with which tools only read: what no function has here is an empty list, or is not found,
+and is not refused as unsupported.
+"""
 
 import io
 import zipfile
@@ -64,17 +66,21 @@ def test_empty_lists(client: Any, method: str, members: dict[str, Any], reply: d
     ("method", "members", "code", "message"),
     [
         (
-            "get_function_event_invoke_config", {}, "ResourceNotFoundException",
+            "get_function_event_invoke_config",
+            {},
+            "ResourceNotFoundException",
             f"The function {ARN}:$LATEST doesn't have an EventInvokeConfig",
         ),
         ("get_function_url_config", {}, "ResourceNotFoundException", "The resource you requested does not exist."),
         ("get_alias", {"Name": "live"}, "ResourceNotFoundException", f"Alias not found: {ARN}:live"),
         (
-            "get_provisioned_concurrency_config", {"Qualifier": "$LATEST"}, "ProvisionedConcurrencyConfigNotFoundException",
+            "get_provisioned_concurrency_config",
+            {"Qualifier": "$LATEST"},
+            "ProvisionedConcurrencyConfigNotFoundException",
             "No Provisioned Concurrency Config found for this function",
         ),
     ],
-)  # fmt: skip
+)
 def test_what_is_not_found(client: Any, method: str, members: dict[str, Any], code: str, message: str) -> None:
     with pytest.raises(ClientError) as caught:
         getattr(client, method)(FunctionName="f", **members)

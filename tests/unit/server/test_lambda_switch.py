@@ -1,4 +1,6 @@
-"""Lambda's API is off unless the settings ask for functions, and says so; with them, handlers and clients find the server."""
+"""Lambda's API is off unless the settings ask for functions, and says so;
+with them, handlers and clients find the server.
+"""
 
 import io
 import urllib.request

@@ -1,4 +1,6 @@
-"""Large batches and transactions are decoded piece by piece: same request as decoded at once, and each piece has limits of its own."""
+"""Large batches and transactions are decoded piece by piece: same request as decoded at once,
+and each piece has limits of its own.
+"""
 
 from typing import Any
 

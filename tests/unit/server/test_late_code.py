@@ -1,4 +1,6 @@
-"""Code that is loaded when it is first needed is loaded on a thread of a server's own process: only the request that needs it waits."""
+"""Code that is loaded when it is first needed is loaded on a thread of a server's own process:
+only the request that needs it waits.
+"""
 
 import asyncio
 import http.client
@@ -79,7 +81,9 @@ def asked(database: Database, method: str, path: str, body: bytes, headers: dict
 def test_others_are_answered_while_a_request_waits_for_its_code(
     database: Database, imports: SlowImports, name: str, status: int, *, fails: bool
 ) -> None:
-    """The first PutMetricData held up all clients for 104 ms and more, the first scrape for 40 to 100. (A form without a signature is refused.)"""
+    """The first PutMetricData held up all clients for 104 ms and more, the first scrape for 40 to 100. (A
+    form without a signature is refused.)
+    """
     imports.failure = ImportError("gone") if fails else None
     interval = sys.getswitchinterval()
     statuses: list[int] = []
@@ -178,7 +182,7 @@ with server(Settings(data_dir=None, port=0)) as database:
     before = set(sys.modules)
     dax.create_cluster(ClusterName="shop", NodeType="dax.t3.small", ReplicationFactor=1, IamRoleArn="arn:aws:iam::000000000000:role/dax")
     print([name for name in sys.modules if name not in before and name.startswith("hashrange.")])
-"""
+"""  # noqa: E501
 
 
 def test_the_first_cluster_loads_nothing_more() -> None:

@@ -1,4 +1,6 @@
-"""Code that is loaded when it is first needed, and cannot be: requests get errors or go on, jobs fail and are tried again, and nothing hangs."""
+"""Code that is loaded when it is first needed, and cannot be: requests get errors or go on,
+jobs fail and are tried again, and nothing hangs.
+"""
 
 import http.client
 import sys

@@ -136,7 +136,8 @@ def test_the_access_log_has_a_line_per_request(play: Callable[..., None], caplog
         answer = await ask(reader, writer)
         (record,) = caplog.records
         assert record.getMessage() == (
-            f"127.0.0.1 POST / DynamoDB_20120810.GetItem 200 {len(answer.body)} {answer.headers['x-amzn-requestid']} music - -"
+            f"127.0.0.1 POST / DynamoDB_20120810.GetItem 200 {len(answer.body)}"
+            f" {answer.headers['x-amzn-requestid']} music - -"
         )
         await close(writer)
         caplog.clear()

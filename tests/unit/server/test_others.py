@@ -1,4 +1,6 @@
-"""`--others`: requests of services that are not served here go to another emulator as they came, and its replies come back."""
+"""`--others`: requests of services that are not served here go to another emulator as they came,
+and its replies come back.
+"""
 
 import hashlib
 import http.client
@@ -148,7 +150,9 @@ def test_a_whole_url_goes_on_as_its_path(endpoint: str, emulator: Emulator) -> N
 
 
 def test_no_page_of_the_other_emulator_is_a_page_of_this_server(endpoint: str, emulator: Emulator) -> None:
-    """A link of any site may open an object of S3 in a tab. Were its scripts of this origin, they might use everything."""
+    """A link of any site may open an object of S3 in a tab.
+    Were its scripts of this origin, they might use everything.
+    """
     page = b"<script>fetch('/_hashrange/v1/reset', {method: 'POST'})</script>"
     for more in (b"", b"Content-Security-Policy: default-src *\r\n"):
         head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n%bContent-Length: %d\r\n\r\n" % (more, len(page))

@@ -38,7 +38,9 @@ async def hand_on(reply: bytes) -> list[int]:
 
 
 def cpu_seconds(fields: int) -> float:
-    """CPU time of a reply with this many headers, and as many names in `Connection`; the load of other processes does not count."""
+    """CPU time of a reply with this many headers, and as many names in `Connection`;
+    the load of other processes does not count.
+    """
     names = b",".join(b"%x" % number for number in range(fields))
     reply = b"HTTP/1.1 200 OK\r\nConnection: " + names + b"\r\n" + b"a:\r\n" * fields + b"Content-Length: 0\r\n\r\n"
 

@@ -1,4 +1,6 @@
-"""The receive budget of unfinished bodies: their sum is limited, each is finished eventually, and small ones never wait."""
+"""The receive budget of unfinished bodies: their sum is limited, each is finished eventually,
+and small ones never wait.
+"""
 
 import random
 from typing import Any

@@ -1,4 +1,6 @@
-"""ARCHITECTURE's recipe for a new operation, followed literally: one file, one registry line, its messages. All else follows from its record."""
+"""ARCHITECTURE's recipe for a new operation, followed literally: one file, one registry line, its messages.
+All else follows from its record.
+"""
 
 import json
 import logging
@@ -64,11 +66,17 @@ def test_it_tells_its_capacity(front: FrontEnd) -> None:
     ("body", "message"),
     [
         ({"Times": 0}, added_operation.NAME_MISSING),
-        ({"TableName": "ab", "Times": 0}, "TableName must be at least 3 characters long and at most 255 characters long"),
-        (ITEM | {"Times": 0, "ReturnConsumedCapacity": "x"}, f"1 validation error detected: {added_operation.TIMES_TOO_FEW}"),
+        (
+            {"TableName": "ab", "Times": 0},
+            "TableName must be at least 3 characters long and at most 255 characters long",
+        ),
+        (
+            ITEM | {"Times": 0, "ReturnConsumedCapacity": "x"},
+            f"1 validation error detected: {added_operation.TIMES_TOO_FEW}",
+        ),
         (ITEM | {"Times": 10}, TOO_MANY_TIMES),
     ],
-)  # fmt: skip
+)
 def test_its_first_fault_is_told_in_its_words(front: FrontEnd, body: dict[str, Any], message: str) -> None:
     assert refusal(front, body) == ("ValidationException", message)
 

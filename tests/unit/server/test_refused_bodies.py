@@ -22,7 +22,9 @@ REFUSED = {
 
 @pytest.fixture
 def garbage() -> Iterator[list[object]]:
-    """What the collector finds, instead of freeing it; without frames of earlier tests, which logged errors may hold until now."""
+    """What the collector finds, instead of freeing it; without frames of earlier tests,
+    which logged errors may hold until now.
+    """
     gc.collect()
     gc.disable()
     earlier = [one for one in gc.get_objects() if isinstance(one, FrameType)]

@@ -1,4 +1,6 @@
-"""Encoding of replies as JSON: same as from plain values, wherever rows occur; long ones give way, and few large ones are made at a time."""
+"""Encoding of replies as JSON: same as from plain values, wherever rows occur; long ones give way,
+and few large ones are made at a time.
+"""
 
 from collections.abc import Callable
 from random import Random

@@ -1,4 +1,6 @@
-"""Lambda's protocol: which operation is called with which members, what is refused before it, how replies and errors look, and who waits."""
+"""Lambda's protocol: which operation is called with which members, what is refused before it,
+how replies and errors look, and who waits.
+"""
 
 import asyncio
 import base64
@@ -202,15 +204,37 @@ def test_only_the_path_and_the_query_give_their_members(front: LambdaFrontEnd) -
     [
         (b"{", "SerializationException", "Could not parse request body into json: Input data was truncated"),
         (b"[]", "SerializationException", "Could not parse request body into json: it is no JSON object"),
-        (b'{"a":"\xff"}', "SerializationException", "Could not parse request body into json: it is not encoded in UTF-8"),
+        (
+            b'{"a":"\xff"}',
+            "SerializationException",
+            "Could not parse request body into json: it is not encoded in UTF-8",
+        ),
         (b"[" * 100_000, "SerializationException", None),
         (b'{"FunctionName":5}', "SerializationException", "NUMBER_VALUE cannot be converted to String"),
         (b'{"FunctionName":"f","Code":5}', "SerializationException", "Unexpected field type"),
-        (b'{"FunctionName":"f","Tags":{"a":1}}', "SerializationException", "NUMBER_VALUE cannot be converted to String"),
-        (b"", "ValidationException", "1 validation error detected: Value null at 'functionName' failed to satisfy constraint: Member must not be null"),
-        (b"{}", "ValidationException", "1 validation error detected: Value null at 'functionName' failed to satisfy constraint: Member must not be null"),
+        (
+            b'{"FunctionName":"f","Tags":{"a":1}}',
+            "SerializationException",
+            "NUMBER_VALUE cannot be converted to String",
+        ),
+        (
+            b"",
+            "ValidationException",
+            (
+                "1 validation error detected: Value null at 'functionName' failed to satisfy constraint:"
+                " Member must not be null"
+            ),
+        ),
+        (
+            b"{}",
+            "ValidationException",
+            (
+                "1 validation error detected: Value null at 'functionName' failed to satisfy constraint:"
+                " Member must not be null"
+            ),
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_faulty_body_is_refused(front: LambdaFrontEnd, body: bytes, code: str, message: str | None) -> None:
     told = error(front.call("POST", "/2015-03-31/functions", body))
     assert told[:2] == (400, code)
@@ -229,8 +253,9 @@ def test_requests_that_are_too_long_are_refused(front: LambdaFrontEnd) -> None:
 
 
 @pytest.mark.parametrize(
-    ("headers", "status"), [({"Content-Encoding": "gzip"}, 400), ({"X-Amz-Content-SHA256": "STREAMING-UNSIGNED-PAYLOAD-TRAILER"}, 400)]
-)  # fmt: skip
+    ("headers", "status"),
+    [({"Content-Encoding": "gzip"}, 400), ({"X-Amz-Content-SHA256": "STREAMING-UNSIGNED-PAYLOAD-TRAILER"}, 400)],
+)
 def test_a_body_that_does_not_match_its_encoding_is_refused(
     front: LambdaFrontEnd, headers: dict[str, str], status: int
 ) -> None:
@@ -263,21 +288,32 @@ def test_a_reply_may_have_its_own_status_headers_and_body(front: LambdaFrontEnd)
     ("raised", "status", "code", "body"),
     [
         (
-            refusal(404, "ResourceNotFoundException", "no"), 404, "ResourceNotFoundException",
+            refusal(404, "ResourceNotFoundException", "no"),
+            404,
+            "ResourceNotFoundException",
             {"Type": "User", "Message": "no"},
         ),
         (
-            refusal(409, "ResourceConflictException", "no"), 409, "ResourceConflictException",
+            refusal(409, "ResourceConflictException", "no"),
+            409,
+            "ResourceConflictException",
             {"Type": "User", "message": "no"},
         ),
         (
-            refusal(429, "TooManyRequestsException", "Rate Exceeded.", Reason="CallerRateLimitExceeded"), 429,
-            "TooManyRequestsException", {"Type": "User", "message": "Rate Exceeded.", "Reason": "CallerRateLimitExceeded"},
+            refusal(429, "TooManyRequestsException", "Rate Exceeded.", Reason="CallerRateLimitExceeded"),
+            429,
+            "TooManyRequestsException",
+            {"Type": "User", "message": "Rate Exceeded.", "Reason": "CallerRateLimitExceeded"},
         ),
-        (refusal(502, "InvalidRuntimeException", "no"), 502, "InvalidRuntimeException", {"Type": "Service", "Message": "no"}),
+        (
+            refusal(502, "InvalidRuntimeException", "no"),
+            502,
+            "InvalidRuntimeException",
+            {"Type": "Service", "Message": "no"},
+        ),
         (ValidationException("bad"), 400, "ValidationException", {"message": "bad"}),
     ],
-)  # fmt: skip
+)
 def test_errors_have_their_status_code_and_members(
     front: LambdaFrontEnd, raised: Exception, status: int, code: str, body: dict[str, str]
 ) -> None:
@@ -359,18 +395,35 @@ def strict() -> LambdaFrontEnd:
 @pytest.mark.parametrize(
     ("operation", "members", "expected"),
     [
-        ("get_function", {"FunctionName": ARN, "Qualifier": "$LATEST"}, GetRequest(FunctionName=ARN, Qualifier="$LATEST")),
+        (
+            "get_function",
+            {"FunctionName": ARN, "Qualifier": "$LATEST"},
+            GetRequest(FunctionName=ARN, Qualifier="$LATEST"),
+        ),
         ("get_function", {"FunctionName": "a b/é~%"}, GetRequest(FunctionName="a b/é~%")),
         ("list_functions", {"Marker": "a+b/c=&é", "MaxItems": 5}, ListRequest(Marker="a+b/c=&é", MaxItems=5)),
-        ("untag_resource", {"Resource": ARN, "TagKeys": ["b", "a", "b", "ä c"]}, UntagRequest(Resource=ARN, TagKeys=["b", "a", "b", "ä c"])),
-        ("create_function", {"FunctionName": "f", "Tags": {"k": "é"}}, CreateRequest(FunctionName="f", Tags={"k": "é"})),
         (
-            "invoke", {"FunctionName": f"{ARN}:live", "Payload": b"\x00\xff", "InvocationType": "Event"},
+            "untag_resource",
+            {"Resource": ARN, "TagKeys": ["b", "a", "b", "ä c"]},
+            UntagRequest(Resource=ARN, TagKeys=["b", "a", "b", "ä c"]),
+        ),
+        (
+            "create_function",
+            {"FunctionName": "f", "Tags": {"k": "é"}},
+            CreateRequest(FunctionName="f", Tags={"k": "é"}),
+        ),
+        (
+            "invoke",
+            {"FunctionName": f"{ARN}:live", "Payload": b"\x00\xff", "InvocationType": "Event"},
             InvokeRequest(FunctionName=f"{ARN}:live", Payload=b"\x00\xff", InvocationType="Event"),
         ),
-        ("invoke", {"FunctionName": "f", "Payload": b"ab" * 2_000_001}, InvokeRequest(FunctionName="f", Payload=b"ab" * 2_000_001)),
+        (
+            "invoke",
+            {"FunctionName": "f", "Payload": b"ab" * 2_000_001},
+            InvokeRequest(FunctionName="f", Payload=b"ab" * 2_000_001),
+        ),
     ],
-)  # fmt: skip
+)
 def test_botocores_signatures_are_verified(
     strict: LambdaFrontEnd, operation: str, members: dict[str, Any], expected: object
 ) -> None:

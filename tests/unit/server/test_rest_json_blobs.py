@@ -1,4 +1,6 @@
-"""Zips in JSON bodies: decoded in pieces they are what one call would make of them, and others are answered in between."""
+"""Zips in JSON bodies: decoded in pieces they are what one call would make of them,
+and others are answered in between.
+"""
 
 import base64
 import json
@@ -57,11 +59,18 @@ def test_escaped_slashes_may_stand_at_any_place(seed: int) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        b"", b"{}", b'{"ZipFile":"QUJD"}', b'{"ZipFile"', b'{"ZipFile" ', b'{"ZipFile":', b'{"ZipFile":5}', b'{"ZipFile":"' + b"A" * 100_000,
+        b"",
+        b"{}",
+        b'{"ZipFile":"QUJD"}',
+        b'{"ZipFile"',
+        b'{"ZipFile" ',
+        b'{"ZipFile":',
+        b'{"ZipFile":5}',
+        b'{"ZipFile":"' + b"A" * 100_000,
         b'{"Other":"' + b"A" * 100_000 + b'"}',
         b'{"a":"ZipFile","b":"' + b"A" * 100_000 + b'"}',
     ],
-)  # fmt: skip
+)
 def test_other_bodies_stay_as_they_are(body: bytes) -> None:
     assert cut_blob(body, "ZipFile") is None
 

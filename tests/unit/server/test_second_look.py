@@ -1,4 +1,6 @@
-"""Tables created through another server: a name missing in the local view is looked up, and the operation runs once more."""
+"""Tables created through another server: a name missing in the local view is looked up,
+and the operation runs once more.
+"""
 
 from collections.abc import Iterator
 from typing import Any

@@ -36,7 +36,9 @@ def test_names(authorization: bytes, name: str | None) -> None:
 
 
 def cpu_seconds(look: Look, beginnings: int) -> float:
-    """CPU time of looks at a header in which a credential begins this often; the load of other processes does not count."""
+    """CPU time of looks at a header in which a credential begins this often;
+    the load of other processes does not count.
+    """
     request = request_with(b"AWS4-HMAC-SHA256 " + b"Credential=" * beginnings)
     return min(timeit.repeat(lambda: look(request), timer=time.process_time, number=20, repeat=5))
 

@@ -48,19 +48,43 @@ def error_of(body: bytes) -> tuple[str | None, str | None]:
 @pytest.mark.parametrize(
     ("headers", "service", "content_type", "decode", "told"),
     [
-        ({**JSON_TYPE, "X-Amz-Target": "DynamoDB_20120810.PutItem"}, "dynamodb", "application/x-amz-json-1.0", json.loads,
-         {"__type": CORAL, "message": SENTENCE}),
-        ({"Content-Type": "application/json"}, None, "application/json", json.loads, {"__type": CORAL, "message": SENTENCE}),
-        ({"Content-Type": "application/x-amz-json-1.1", "X-Amz-Target": "GraniteServiceVersion20100801.PutMetricData"}, "monitoring",
-         "application/x-amz-json-1.1", json.loads, {"__type": "RequestEntityTooLargeException", "message": SENTENCE}),
-        ({"Content-Type": "application/cbor", "smithy-protocol": "rpc-v2-cbor"}, "monitoring", "application/cbor", cbor2.loads,
-         {"__type": "RequestEntityTooLargeException", "message": SENTENCE}),
+        (
+            {**JSON_TYPE, "X-Amz-Target": "DynamoDB_20120810.PutItem"},
+            "dynamodb",
+            "application/x-amz-json-1.0",
+            json.loads,
+            {"__type": CORAL, "message": SENTENCE},
+        ),
+        (
+            {"Content-Type": "application/json"},
+            None,
+            "application/json",
+            json.loads,
+            {"__type": CORAL, "message": SENTENCE},
+        ),
+        (
+            {
+                "Content-Type": "application/x-amz-json-1.1",
+                "X-Amz-Target": "GraniteServiceVersion20100801.PutMetricData",
+            },
+            "monitoring",
+            "application/x-amz-json-1.1",
+            json.loads,
+            {"__type": "RequestEntityTooLargeException", "message": SENTENCE},
+        ),
+        (
+            {"Content-Type": "application/cbor", "smithy-protocol": "rpc-v2-cbor"},
+            "monitoring",
+            "application/cbor",
+            cbor2.loads,
+            {"__type": "RequestEntityTooLargeException", "message": SENTENCE},
+        ),
         (FORM_TYPE, "sts", "text/xml", error_of, ("RequestEntityTooLarge", SENTENCE)),
         (FORM_TYPE, None, "text/xml", error_of, ("RequestEntityTooLarge", SENTENCE)),
         ({}, "s3", "text/xml", error_of, ("EntityTooLarge", SENTENCE)),
         ({}, "lambda", "application/json", json.loads, {"message": SENTENCE}),
     ],
-)  # fmt: skip
+)
 def test_the_refusal_has_the_form_of_the_service(
     raw: RawClient, headers: dict[str, str], service: str | None, content_type: str, decode: Decode, told: object
 ) -> None:

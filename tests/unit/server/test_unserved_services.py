@@ -15,8 +15,10 @@ from hashrange.settings import Settings
 from hashrange.testing import server
 
 SERVICES = (
-    "apigateway", "apigatewayv2", "autoscaling", "backup", "cloudformation", "cloudfront", "cognito-idp", "ec2", "ecs", "eks", "elasticache",
-    "events", "firehose", "iam", "iot", "kinesis", "kms", "logs", "rds", "route53", "s3", "scheduler", "secretsmanager", "sns", "sqs",
+    "apigateway", "apigatewayv2", "autoscaling", "backup", "cloudformation", "cloudfront", "cognito-idp", "ec2", "ecs",
+    "eks", "elasticache",
+    "events", "firehose", "iam", "iot", "kinesis", "kms", "logs", "rds", "route53", "s3", "scheduler", "secretsmanager",
+    "sns", "sqs",
     "ssm", "stepfunctions", "xray",
 )  # fmt: skip
 """Services of every protocol that boto3 speaks."""

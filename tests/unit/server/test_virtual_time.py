@@ -1,4 +1,6 @@
-"""A whole server whose service time a test moves: delayed effects appear as soon as time has moved, and nothing sleeps."""
+"""A whole server whose service time a test moves: delayed effects appear as soon as time has moved,
+and nothing sleeps.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable

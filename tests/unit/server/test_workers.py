@@ -1,4 +1,6 @@
-"""Workers run long work between short requests: work gives way, continues in order, and loses neither results nor errors."""
+"""Workers run long work between short requests: work gives way, continues in order,
+and loses neither results nor errors.
+"""
 
 import asyncio
 import contextlib
@@ -589,7 +591,9 @@ def test_what_a_worker_runs_next_is_not_ended_with_it(slow_front: tuple[FrontEnd
 
 
 def test_all_workers_end_when_nobody_waits_any_more(workers: Workers, turns: Turns, clock: VirtualClock) -> None:
-    """Python's collector does not see workers that have not ended, so they are ended by hand: idle ones, and those that gave way."""
+    """Python's collector does not see workers that have not ended, so they are ended by hand:
+    idle ones, and those that gave way.
+    """
     log: list[str] = []
     ends: list[str] = []
 

@@ -1,4 +1,6 @@
-"""`check` compares streams, shards and records with tables, partitions and items: missing, left over or wrong rows are found."""
+"""`check` compares streams, shards and records with tables, partitions and items:
+missing, left over or wrong rows are found.
+"""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""The commit barrier: one sync for many commits, no durability reported early, and failures reported to all who wait."""
+"""The commit barrier: one sync for many commits, no durability reported early,
+and failures reported to all who wait.
+"""
 
 import asyncio
 import threading

@@ -80,11 +80,15 @@ def test_a_kind_is_not_recognised_by_the_folders_name() -> None:
 
 
 def test_what_the_engine_says_in_several_lines_is_told_in_one() -> None:
-    text = "Corruption: Sst file size mismatch: /d/000009.sst.\nExpected 9,  actual size 8\n The file /d/MANIFEST may be corrupted.\n"
+    text = (
+        "Corruption: Sst file size mismatch: /d/000009.sst.\nExpected 9,  actual size 8\n"
+        " The file /d/MANIFEST may be corrupted.\n"
+    )
     told = str(storage_error(Exception(text), "/d"))
     assert "\n" not in told
     assert told.endswith(
-        "(Corruption: Sst file size mismatch: /d/000009.sst. Expected 9, actual size 8 The file /d/MANIFEST may be corrupted.)"
+        "(Corruption: Sst file size mismatch: /d/000009.sst. Expected 9, actual size 8 The file"
+        " /d/MANIFEST may be corrupted.)"
     )
 
 

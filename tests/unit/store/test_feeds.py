@@ -1,4 +1,6 @@
-"""A feed records what a stream of both images would, in the same commits, for a Kinesis destination; no client sees it."""
+"""A feed records what a stream of both images would, in the same commits,
+for a Kinesis destination; no client sees it.
+"""
 
 from collections.abc import Callable
 from pathlib import Path

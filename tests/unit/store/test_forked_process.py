@@ -1,4 +1,6 @@
-"""A process that forks ends the engine's threads before, and has them again after; a forked process that lost some opens no engine."""
+"""A process that forks ends the engine's threads before, and has them again after;
+a forked process that lost some opens no engine.
+"""
 
 import gc
 import sys

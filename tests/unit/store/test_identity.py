@@ -1,4 +1,6 @@
-"""A server whose data folder is gone, empty or replaced refuses requests, creates nothing, and resumes when the folder is back."""
+"""A server whose data folder is gone, empty or replaced refuses requests, creates nothing,
+and resumes when the folder is back.
+"""
 
 import asyncio
 import shutil

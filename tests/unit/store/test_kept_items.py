@@ -1,4 +1,6 @@
-"""A planned transaction keeps the rows of large items, and of their decoded members only those that participants need."""
+"""A planned transaction keeps the rows of large items, and of their decoded members only
+those that participants need.
+"""
 
 from msgspec.structs import replace
 

@@ -1,4 +1,6 @@
-"""Delayed index entries too large for one outbox row or one commit: split in pieces, equal entries stored once, none lost."""
+"""Delayed index entries too large for one outbox row or one commit: split in pieces,
+equal entries stored once, none lost.
+"""
 
 import random
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""Late index entries (too large for their item's commit): written one by one after it, while the item is locked; none is lost."""
+"""Late index entries (too large for their item's commit): written one by one after it,
+while the item is locked; none is lost.
+"""
 
 from collections.abc import Coroutine, Iterator
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""Maintenance work requires a lease: a store used by one server leases everything forever, and accepts no smaller lease."""
+"""Maintenance work requires a lease: a store used by one server leases everything forever,
+and accepts no smaller lease.
+"""
 
 import math
 

@@ -1,4 +1,6 @@
-"""Plans that give way: other writes in between are noticed before the commit, and a plan that lost once does not lose again."""
+"""Plans that give way: other writes in between are noticed before the commit,
+and a plan that lost once does not lose again.
+"""
 
 import weakref
 from collections.abc import Callable

@@ -1,4 +1,6 @@
-"""The suspending store loses replies of commits and looks up their outcome by request id: each commit happens exactly once."""
+"""The suspending store loses replies of commits and looks up their outcome by request id:
+each commit happens exactly once.
+"""
 
 import asyncio
 from collections.abc import Callable

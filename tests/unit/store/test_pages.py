@@ -247,7 +247,13 @@ def test_a_page_of_long_rows_ends_early(short: int, is_reverse: bool) -> None:
     long = READ_BYTES // 4
     rows = [row_of(5)] * short + [row_of(6, bytes(long))] * 9
     for place, row in enumerate(rows):
-        finish(store.mutate(table, Key(b"%03d" % (999 - place if is_reverse else place)), lambda _, row=row: row))  # type: ignore[misc]
+        finish(
+            store.mutate(
+                table,
+                Key(b"%03d" % (999 - place if is_reverse else place)),
+                lambda _, row=row: row,  # type: ignore[misc]
+            )
+        )
     span = Span(b"", b"\xff", is_reverse)
     lengths, found = [], []
     while True:

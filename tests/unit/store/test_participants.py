@@ -1,4 +1,6 @@
-"""Participants take part in every kind of write: they may refuse it, see its changes, are backfilled, and are removed."""
+"""Participants take part in every kind of write: they may refuse it, see its changes,
+are backfilled, and are removed.
+"""
 
 import random
 from collections.abc import Iterator
@@ -67,7 +69,10 @@ class World:
 
         if chance.random() < 0.3:
             rows = [(key, row()) for key in chance.sample(KEYS, chance.randint(1, 5))]
-            steps = [TransactionStep(self.table, key, lambda _, new=new: new) for key, new in rows]  # type: ignore[misc]
+            steps = [
+                TransactionStep(self.table, key, lambda _, new=new: new)  # type: ignore[misc]
+                for key, new in rows
+            ]
             finish(self.store.transact(steps, None))
         else:
             self.put(chance.choice(KEYS), row())

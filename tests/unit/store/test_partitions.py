@@ -1,4 +1,6 @@
-"""Which partitions does a source have? One, covering all hashes, for as long as the source exists; these tests only store them."""
+"""Which partitions does a source have? One, covering all hashes, for as long as the source exists;
+these tests only store them.
+"""
 
 from pathlib import Path
 

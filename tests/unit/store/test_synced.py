@@ -1,4 +1,6 @@
-"""Missing acknowledged writes are detected: a file next to the engine's files has the number of the last synced commit."""
+"""Missing acknowledged writes are detected: a file next to the engine's files has the number
+of the last synced commit.
+"""
 
 import asyncio
 import os

@@ -72,8 +72,14 @@ def test_rows_of_several_tables_change_in_one_commit() -> None:
     transact(store, [TransactionStep(one, A, write(row_of(5)))])
     position = store.position()
     done = transact(
-        store, [TransactionStep(one, A, write(None)), TransactionStep(one, B, write(row_of(7))), TransactionStep(two, A, write(row_of(9))), TransactionStep(two, B, lambda old: old)]
-    )  # fmt: skip
+        store,
+        [
+            TransactionStep(one, A, write(None)),
+            TransactionStep(one, B, write(row_of(7))),
+            TransactionStep(two, A, write(row_of(9))),
+            TransactionStep(two, B, lambda old: old),
+        ],
+    )
     assert store.position() == position + 1
     assert [(change.table.name, change.old, change.new) for change in done.changes] == [
         ("one", row_of(5), None), ("one", None, row_of(7)), ("two", None, row_of(9)), ("two", None, None),
@@ -218,8 +224,11 @@ async def _conflicts(seed: int) -> set[str]:
 def test_transactions_and_writes_conflict_by_seed() -> None:
     heard = [asyncio.run(_conflicts(seed)) for seed in range(40)]
     assert set().union(*heard) == {
-        "reasons of a transaction", "reasons of a read", "TransactionConflictException", "TransactionInProgressException",
-    }  # fmt: skip
+        "reasons of a transaction",
+        "reasons of a read",
+        "TransactionConflictException",
+        "TransactionInProgressException",
+    }
     assert heard == [asyncio.run(_conflicts(seed)) for seed in range(40)]
 
 

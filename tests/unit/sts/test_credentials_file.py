@@ -176,11 +176,14 @@ def test_a_session_ends_when_the_key_expires_that_it_began_with(front: LoopedFro
     [
         pytest.param(lambda keys: (keys[0], keys[1], None), id="no token"),
         pytest.param(lambda keys: (keys[0], keys[1], keys[2][:-1]), id="shorter"),
-        pytest.param(lambda keys: (keys[0], keys[1], "A" + keys[2][1:] if keys[2][0] != "A" else "B" + keys[2][1:]), id="signature"),
+        pytest.param(
+            lambda keys: (keys[0], keys[1], "A" + keys[2][1:] if keys[2][0] != "A" else "B" + keys[2][1:]),
+            id="signature",
+        ),
         pytest.param(lambda keys: (keys[0], keys[1], "A" * 9_000), id="long"),
         pytest.param(lambda keys: (keys[0][:-1] + ("A" if keys[0][-1] != "A" else "B"), *keys[1:]), id="another key"),
     ],
-)  # fmt: skip
+)
 def test_changed_tokens_are_unknown(front: LoopedFront, change: Callable[[Any], Keys]) -> None:
     keys = change(assumed(front))
     assert place(front, keys) == ("UnrecognizedClientException", INVALID[2])

@@ -1,4 +1,6 @@
-"""Requests of STS as they are on the wire: forms in a body or in a query, with and without signature, well-formed or not."""
+"""Requests of STS as they are on the wire: forms in a body or in a query,
+with and without signature, well-formed or not.
+"""
 
 import random
 from datetime import UTC, datetime
@@ -93,16 +95,24 @@ def test_an_operation_that_does_not_exist(front: LoopedFront) -> None:
 @pytest.mark.parametrize(
     ("body", "refused", "message"),
     [
-        (b"Action=GetCallerIdentity&Version=2010-01-01", "InvalidAction", "Could not find operation GetCallerIdentity for version 2010-01-01"),
+        (
+            b"Action=GetCallerIdentity&Version=2010-01-01",
+            "InvalidAction",
+            "Could not find operation GetCallerIdentity for version 2010-01-01",
+        ),
         (b"Version=2011-06-15", "MissingAction", "The request is missing an action or a required parameter."),
         (b"", "MissingAction", "The request is missing an action or a required parameter."),
         (b"Action=GetCallerIdentity&x=%ff", "MalformedQueryString", "The query string contains a syntax error."),
-        (b"Action=GetCallerIdentity&" + b"a=1&" * 100_000, "MalformedQueryString", "The query string contains a syntax error."),
+        (
+            b"Action=GetCallerIdentity&" + b"a=1&" * 100_000,
+            "MalformedQueryString",
+            "The query string contains a syntax error.",
+        ),
         (b"\xff\xfe", "MalformedQueryString", "The query string contains a syntax error."),
         (b"Action=&Version=", "InvalidAction", "Could not find operation  for version "),
     ],
     ids=["version", "action", "empty", "text", "fields", "bytes", "no names"],
-)  # fmt: skip
+)
 def test_a_form_that_names_no_operation(front: LoopedFront, body: bytes, refused: str, message: str) -> None:
     answer = send(front, body)
     assert code(answer) == (400, refused)
@@ -141,10 +151,22 @@ def test_random_requests_are_answered(front: LoopedFront) -> None:
     """Seeded: parts of good requests, cut and mixed with bytes."""
     draw = random.Random(54)
     parts = [
-        b"Action=AssumeRole", b"Version=2011-06-15", b"RoleArn=arn:aws:iam::111122223333:role/x", b"RoleSessionName=%ff",
-        b"Tags.member.1.Key=%F0%9F", b"DurationSeconds=-1", b"&", b"=", b"%", b"\0", b"PolicyArns.member.2.arn=",
-        b"Policy=%7B%7D", b"Action=GetSessionToken", b"WebIdentityToken=a.e30.c", b"Action=AssumeRoleWithWebIdentity",
-    ]  # fmt: skip
+        b"Action=AssumeRole",
+        b"Version=2011-06-15",
+        b"RoleArn=arn:aws:iam::111122223333:role/x",
+        b"RoleSessionName=%ff",
+        b"Tags.member.1.Key=%F0%9F",
+        b"DurationSeconds=-1",
+        b"&",
+        b"=",
+        b"%",
+        b"\0",
+        b"PolicyArns.member.2.arn=",
+        b"Policy=%7B%7D",
+        b"Action=GetSessionToken",
+        b"WebIdentityToken=a.e30.c",
+        b"Action=AssumeRoleWithWebIdentity",
+    ]
     for _ in range(300):
         body = b"&".join(draw.sample(parts, draw.randrange(1, 8)))
         body = body[: draw.randrange(len(body) + 1)] + draw.randbytes(draw.randrange(3))

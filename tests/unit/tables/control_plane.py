@@ -1,4 +1,6 @@
-"""The control plane without a server: a catalog in a dict, a clock that the test moves, requests and replies as dicts."""
+"""The control plane without a server: a catalog in a dict, a clock that the test moves,
+requests and replies as dicts.
+"""
 
 import asyncio
 import json

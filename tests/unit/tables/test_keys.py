@@ -1,4 +1,6 @@
-"""Validation of keys in key maps and items: lengths and key attributes; `tests/scripts/keys.case` lists each refusal."""
+"""Validation of keys in key maps and items: lengths and key attributes;
+`tests/scripts/keys.case` lists each refusal.
+"""
 
 from base64 import b64encode
 from typing import Any

@@ -1,4 +1,6 @@
-"""Do all ways to encode a key give the same bytes? Keys of lookups (fast path and others), of items, of index entries, of queries."""
+"""Do all ways to encode a key give the same bytes? Keys of lookups (fast path and others),
+of items, of index entries, of queries.
+"""
 
 from base64 import b64encode
 from random import Random

@@ -65,11 +65,19 @@ VALUES: dict[KeyType, list[Value]] = {
 
 def make_table(partition: KeyType, sort: KeyType | None) -> OpenTable:
     sorts: tuple[KeyType, ...] = () if sort is None else (sort,)
-    return OpenTable(Table(
-        table_id=1, uuid="u", account="000000000000", region="us-east-1", name="t",
-        keys=KeySchema(("pk",), (partition,), ("sk",) if sort else (), sorts),
-        attribute_types={"pk": partition} | ({"sk": sort} if sort else {}), created_at_seconds=1.0, active_at_seconds=1.0,
-    ))  # fmt: skip
+    return OpenTable(
+        Table(
+            table_id=1,
+            uuid="u",
+            account="000000000000",
+            region="us-east-1",
+            name="t",
+            keys=KeySchema(("pk",), (partition,), ("sk",) if sort else (), sorts),
+            attribute_types={"pk": partition} | ({"sk": sort} if sort else {}),
+            created_at_seconds=1.0,
+            active_at_seconds=1.0,
+        )
+    )
 
 
 def source_of(table: OpenTable) -> ReadSource:
@@ -199,14 +207,23 @@ P = KeyTerm("pk", "=", ({"S": "p"},))
         ([KeyTerm("sk", "=", ({"S": "a"},))], "Query condition missed key schema element: pk"),
         ([P, KeyTerm("x", "=", ({"S": "a"},))], "Query condition missed key schema element: sk"),
         ([KeyTerm("pk", "<", ({"S": "p"},))], "Query key condition not supported"),
-        ([KeyTerm("pk", "=", ({"N": "1"},))],
-         "One or more parameter values were invalid: Condition parameter type does not match schema type"),
-        ([P, KeyTerm("sk", "BETWEEN", ({"S": "a"}, {"N": "1"}))],
-         "One or more parameter values were invalid: Condition parameter type does not match schema type"),
-        ([P, KeyTerm("sk", ">", ({"S": ""},))], ("One or more parameter values are not valid. The AttributeValue for a key attribute"
-         " cannot contain an empty string value. Key: sk")),
+        (
+            [KeyTerm("pk", "=", ({"N": "1"},))],
+            "One or more parameter values were invalid: Condition parameter type does not match schema type",
+        ),
+        (
+            [P, KeyTerm("sk", "BETWEEN", ({"S": "a"}, {"N": "1"}))],
+            "One or more parameter values were invalid: Condition parameter type does not match schema type",
+        ),
+        (
+            [P, KeyTerm("sk", ">", ({"S": ""},))],
+            (
+                "One or more parameter values are not valid. The AttributeValue for a key attribute"
+                " cannot contain an empty string value. Key: sk"
+            ),
+        ),
     ],
-)  # fmt: skip
+)
 def test_conditions_that_fit_no_key_are_refused(terms: list[KeyTerm], message: str) -> None:
     with pytest.raises(ValidationException) as refused:
         query_span(source_of(make_table("S", "S")), terms, is_reverse=False)

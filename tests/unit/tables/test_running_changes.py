@@ -1,4 +1,6 @@
-"""What may be changed while a table is UPDATING, what is refused, and with which words. Source: service behaviour, captures of October 2026."""
+"""What may be changed while a table is UPDATING, what is refused, and with which words. Source:
+service behaviour, captures of October 2026.
+"""
 
 from typing import Any
 

@@ -1,4 +1,6 @@
-"""What a description shows of a table's units and billing mode while it is UPDATING for them. Source: service behaviour, captures to October 2026."""
+"""What a description shows of a table's units and billing mode while it is UPDATING for them. Source:
+service behaviour, captures to October 2026.
+"""
 
 from collections.abc import Iterator
 from typing import Any

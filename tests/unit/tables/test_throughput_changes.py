@@ -41,10 +41,11 @@ def test_four_decreases_then_one_an_hour_after_the_last_one() -> None:
     with pytest.raises(LimitExceededException) as refused:
         decrease(plane, 1)
     assert refused.value.message == (
-        "Subscriber limit exceeded: Provisioned throughput decreases are limited within a given UTC day. After the first "
-        "4 decreases, each subsequent decrease in the same UTC day can be performed at most once every 3600 seconds. "
-        "Number of decreases today: 4. Last decrease at Friday, January 15, 2027 at 8:31:34 AM Coordinated Universal Time. "
-        "Next decrease can be made at Friday, January 15, 2027 at 9:31:34 AM Coordinated Universal Time"
+        "Subscriber limit exceeded: Provisioned throughput decreases are limited within a given UTC day. "
+        "After the first 4 decreases, each subsequent decrease in the same UTC day can be performed at most once every "
+        "3600 seconds. Number of decreases today: 4. Last decrease at Friday, January 15, 2027 at 8:31:34 AM "
+        "Coordinated Universal Time. Next decrease can be made at Friday, January 15, 2027 at 9:31:34 AM "
+        "Coordinated Universal Time"
     )
     plane.clock.advance(HOUR_SECONDS - 1)
     with pytest.raises(LimitExceededException):

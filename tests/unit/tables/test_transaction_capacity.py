@@ -24,8 +24,9 @@ def test_each_item_is_rounded_by_itself_and_summed_by_table() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old_bytes", "new_bytes", "units"), [(None, 1, 2.0), (None, 1025, 4.0), (3000, 1, 6.0), (2048, None, 4.0), (None, None, 2.0)]
-)  # fmt: skip
+    ("old_bytes", "new_bytes", "units"),
+    [(None, 1, 2.0), (None, 1025, 4.0), (3000, 1, 6.0), (2048, None, 4.0), (None, None, 2.0)],
+)
 def test_writes(old_bytes: int | None, new_bytes: int | None, units: float) -> None:
     table = OpenTable(table_maker("a")(1))
     old, new = (

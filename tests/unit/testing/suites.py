@@ -40,7 +40,9 @@ def run_pytest(
 
 
 def python_with(name: str) -> str:
-    """Python of an environment with the libraries that `name`/requirements.txt pins, and with this environment's others."""
+    """Python of an environment with the libraries that `name`/requirements.txt pins,
+    and with this environment's others.
+    """
     folder = HERE / name
     environment = folder / ".venv"
     python = environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")

@@ -1,4 +1,6 @@
-"""Copies of whole databases under hostile or clumsy use: released, lost, shared and long-keyed snapshots, and writes that a reset overtakes."""
+"""Copies of whole databases under hostile or clumsy use: released, lost, shared and long-keyed snapshots,
+and writes that a reset overtakes.
+"""
 
 import asyncio
 import json

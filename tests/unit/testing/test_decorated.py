@@ -1,4 +1,6 @@
-"""`mock_dynamodb` as a decorator of what is no plain function: every call is within a block, or the decorator refuses."""
+"""`mock_dynamodb` as a decorator of what is no plain function: every call is within a block,
+or the decorator refuses.
+"""
 
 import asyncio
 import functools

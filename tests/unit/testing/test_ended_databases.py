@@ -1,4 +1,6 @@
-"""A database that has ended is freed at once, however often a test suite starts one; what its owner keeps of it still answers."""
+"""A database that has ended is freed at once, however often a test suite starts one;
+what its owner keeps of it still answers.
+"""
 
 import gc
 import threading

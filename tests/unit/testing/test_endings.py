@@ -1,4 +1,6 @@
-"""A database that ends, or whose start is interrupted: no thread waits for ever, none is left behind, and nothing is logged."""
+"""A database that ends, or whose start is interrupted: no thread waits for ever,
+none is left behind, and nothing is logged.
+"""
 
 import asyncio
 import gc

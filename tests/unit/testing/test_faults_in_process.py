@@ -1,4 +1,6 @@
-"""Each kind of fault, as an application in the same process meets it: which error, what has been done, and what is reported."""
+"""Each kind of fault, as an application in the same process meets it:
+which error, what has been done, and what is reported.
+"""
 
 from collections.abc import Iterator
 from typing import Any

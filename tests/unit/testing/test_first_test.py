@@ -1,4 +1,6 @@
-"""What the first test of a suite waits for: only the code that it needs is loaded, and the garbage collector does not look through it."""
+"""What the first test of a suite waits for: only the code that it needs is loaded,
+and the garbage collector does not look through it.
+"""
 
 import gc
 import subprocess

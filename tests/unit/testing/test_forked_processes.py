@@ -1,4 +1,6 @@
-"""Processes that are forked while a database runs: it says that they cannot use it, and they may have databases of their own."""
+"""Processes that are forked while a database runs: it says that they cannot use it,
+and they may have databases of their own.
+"""
 
 import os
 import subprocess
@@ -84,7 +86,8 @@ with mock_dynamodb() as database:
     print(forked(use), client.list_tables()["TableNames"])
 """) == (
         "{'This process was forked from the one that runs the database, and cannot reach it in this way. Start another"
-        " database here, or call this one at its `endpoint`, which the first process has to ask for before it forks.'}\n"
+        " database here, or call this one at its `endpoint`, which the first process has to"
+        " ask for before it forks.'}\n"
         "0 ['Music']\n"
     )
 

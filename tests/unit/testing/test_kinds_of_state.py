@@ -1,4 +1,5 @@
-"""Every kind of state is copied by snapshots and forks, restored, and emptied by a reset; a kind that nobody has listed here fails.
+"""Every kind of state is copied by snapshots and forks, restored, and emptied by a reset;
+a kind that nobody has listed here fails.
 
 The lists are complete if each row kind of the storage format, and each attribute of a service, is named by them.
 """

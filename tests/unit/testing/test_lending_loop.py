@@ -1,4 +1,6 @@
-"""An event loop that other threads borrow while it waits: one thread at a time runs, and nothing that is scheduled is forgotten."""
+"""An event loop that other threads borrow while it waits: one thread at a time runs,
+and nothing that is scheduled is forgotten.
+"""
 
 import asyncio
 import signal

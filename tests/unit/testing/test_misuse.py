@@ -72,7 +72,10 @@ USES: dict[str, tuple[Any, type[Exception], str]] = {
     "a client of another service": (
         lambda database: database.client("s3"),
         ValueError,
-        "clients of dynamodb, dynamodbstreams, lambda, cloudwatch, application-autoscaling, dax, sts; make a client of s3 with boto3",
+        (
+            "clients of dynamodb, dynamodbstreams, lambda, cloudwatch, application-autoscaling, dax, sts;"
+            " make a client of s3 with boto3"
+        ),
     ),
     "a restore of nothing": (
         lambda database: database.restore(None),

@@ -1,4 +1,6 @@
-"""What suites that were written for moto do, besides blocks and decorators: `start` and `stop`, its names, and a machine without boto3."""
+"""What suites that were written for moto do, besides blocks and decorators: `start` and `stop`,
+its names, and a machine without boto3.
+"""
 
 import os
 import subprocess

@@ -1,4 +1,6 @@
-"""`mock_dynamodb` within `mock_dynamodb` on one thread: the inner block shares the outer's database, however each was begun."""
+"""`mock_dynamodb` within `mock_dynamodb` on one thread: the inner block shares the outer's database,
+however each was begun.
+"""
 
 import asyncio
 import threading

@@ -14,7 +14,10 @@ from hashrange.testing import server
 from hashrange.testing.database import CREDENTIALS, Database
 from tests.unit.testing.music import create
 
-HANDLER = "def handle(event, context):\n    print(event)\n    if event == 'fail':\n        raise ValueError('so')\n    return event\n"
+HANDLER = (
+    "def handle(event, context):\n    print(event)\n    if event == 'fail':\n        raise ValueError('so')\n"
+    "    return event\n"
+)
 
 
 @pytest.fixture(scope="module")

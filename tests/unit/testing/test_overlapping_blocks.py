@@ -1,4 +1,6 @@
-"""Blocks of `mock_dynamodb` that overlap, on threads, in tasks and in one: each has its own database, and the environment lasts until the last ends."""
+"""Blocks of `mock_dynamodb` that overlap, on threads, in tasks and in one: each has its own database,
+and the environment lasts until the last ends.
+"""
 
 import asyncio
 import contextvars

@@ -1,7 +1,8 @@
-"""No row that is no item, entry or stream record is longer than its kind may be: reads of ranges end at the first row behind them.
+"""No row that is no item, entry or stream record is longer than its kind may be:
+reads of ranges end at the first row behind them.
 
-The rows are the longest that requests can make: a table with the longest names everywhere, a transaction over the most tables
-with the longest names, and documents of all features that may be long.
+The rows are the longest that requests can make: a table with the longest names everywhere, a transaction over the most
+tables with the longest names, and documents of all features that may be long.
 """
 
 import io

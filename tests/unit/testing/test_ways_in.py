@@ -1,4 +1,6 @@
-"""How a test's database is reached and watched: on a port, from asyncio, by its clients' settings; and the capacity that it counts."""
+"""How a test's database is reached and watched: on a port, from asyncio, by its clients' settings;
+and the capacity that it counts.
+"""
 
 import asyncio
 import time

@@ -1,4 +1,6 @@
-"""An account's quotas: capacity of tables, indexes and the account while throughput is enforced; tables that change at the same time."""
+"""An account's quotas: capacity of tables, indexes and the account while throughput is enforced;
+tables that change at the same time.
+"""
 
 from typing import Any
 
@@ -44,8 +46,11 @@ def test_a_table_has_at_most_40_000_units() -> None:
         )
         index = INDEX | {"ProvisionedThroughput": provisioned(1, 50_000)}
         assert refusal(client, "make", GlobalSecondaryIndexes=[index]) == (
-            "The requested WriteCapacityUnits for index by-status, 50000, is above the per index maximum for the account in"
-            " us-east-1. Per table maximum: 40000." + GUIDE
+            (
+                "The requested WriteCapacityUnits for index by-status, 50000, is above the per index maximum for the"
+                " account in us-east-1. Per table maximum: 40000."
+            )
+            + GUIDE
         )
         make(client, writes=40_000)
         above = {"TableName": "orders", "ProvisionedThroughput": provisioned(1, 40_001)}

@@ -1,4 +1,6 @@
-"""What buckets lose agrees with ConsumedCapacity to the unit, over random requests of all kinds; on disk as in memory."""
+"""What buckets lose agrees with ConsumedCapacity to the unit, over random requests of all kinds;
+on disk as in memory.
+"""
 
 import random
 from collections import Counter
@@ -139,7 +141,9 @@ class Requests:
             self.count(reply, "writes")
 
     def refused_put(self) -> None:
-        """A write that its condition refuses uses the units of the existing item, in a transaction twice, but its reply does not tell."""
+        """A write that its condition refuses uses the units of the existing item, in a transaction twice,
+        but its reply does not tell.
+        """
         key = self.key()
         found = self._client.get_item(TableName="orders", Key=key, ReturnConsumedCapacity="INDEXES")
         self.count(found, "reads")

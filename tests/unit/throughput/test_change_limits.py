@@ -1,4 +1,6 @@
-"""How often a table may change: counts over restarts, copies, a clock that is set back, and requests at the same time."""
+"""How often a table may change: counts over restarts, copies, a clock that is set back,
+and requests at the same time.
+"""
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager

@@ -1,4 +1,6 @@
-"""Who uses more than a table has is throttled, with the service's exceptions and reasons; time gives units back. Through boto3."""
+"""Who uses more than a table has is throttled, with the service's exceptions and reasons;
+time gives units back. Through boto3.
+"""
 
 from collections.abc import Iterator
 from typing import Any

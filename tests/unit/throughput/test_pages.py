@@ -1,4 +1,6 @@
-"""Pages and partitions: a Scan uses the units of every partition that it reads, a segment or a Query those of its own, and each is throttled by them."""
+"""Pages and partitions: a Scan uses the units of every partition that it reads, a segment or a Query those of its
+own, and each is throttled by them.
+"""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,6 @@
-"""A table or index whose throughput is raised above what its partitions serve gets more of them, as has one that was made before."""
+"""A table or index whose throughput is raised above what its partitions serve gets more of them,
+as has one that was made before.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,6 @@
-"""Throughput of one table, switched while the server runs; together with faults, forks, resets, changes of partitions, and clients that retry."""
+"""Throughput of one table, switched while the server runs; together with faults, forks, resets,
+changes of partitions, and clients that retry.
+"""
 
 import json
 from typing import Any
@@ -122,7 +124,9 @@ def _served(database: Database) -> tuple[float, int]:
 
 
 def _write(client: Any, count: int) -> int:
-    """Write so many items of 100 units, to partitions that admit them; returns how many were admitted, of five times as many keys."""
+    """Write so many items of 100 units, to partitions that admit them;
+    returns how many were admitted, of five times as many keys.
+    """
     written = 0
     for number in range(5 * count):
         try:

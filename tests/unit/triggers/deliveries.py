@@ -1,4 +1,6 @@
-"""A table with a stream, mappings of it, and functions that answer from a script; the job is run by hand, on a clock that the test moves."""
+"""A table with a stream, mappings of it, and functions that answer from a script;
+the job is run by hand, on a clock that the test moves.
+"""
 
 import asyncio
 from collections import deque

@@ -1,4 +1,6 @@
-"""The table `orders` with a Kinesis destination, a Kinesis that may misbehave, and the job that delivers, run by hand."""
+"""The table `orders` with a Kinesis destination, a Kinesis that may misbehave,
+and the job that delivers, run by hand.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,6 @@
-"""A function that writes to its own table does not keep an advance of service time from returning; deliveries go on after it."""
+"""A function that writes to its own table does not keep an advance of service time from returning;
+deliveries go on after it.
+"""
 
 import asyncio
 from typing import Any

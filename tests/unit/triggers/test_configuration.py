@@ -74,9 +74,18 @@ def test_an_empty_file_declares_nothing(tmp_path: Path) -> None:
         ("x = " + "[" * 5000, "cannot be used: "),
         ("surprise = 1", "it has no member surprise. Its members are destinations, functions, mapping."),
         ("[[mapping]]", "mapping 1: it lacks the member table: it must be text of 3 to 255 characters."),
-        ('[[mapping]]\ntable = "orders"\nfunction = "f"\nbatch_size = 0', "mapping 1: batch_size is 0; it must be a whole number from 1 to "),
-        ('[[mapping]]\ntable = "orders"\nfunction = "f"\nbatchsize = 5', "mapping 1: it has no member batchsize. Did you mean batch_size?"),
-        ("[[mapping]]\ntable = \"orders\"\nfunction = \"f\"\nfilters = ['{']", "mapping 1: filter 1: Invalid filter pattern definition. It is no JSON at line 1, column 2."),
+        (
+            '[[mapping]]\ntable = "orders"\nfunction = "f"\nbatch_size = 0',
+            "mapping 1: batch_size is 0; it must be a whole number from 1 to ",
+        ),
+        (
+            '[[mapping]]\ntable = "orders"\nfunction = "f"\nbatchsize = 5',
+            "mapping 1: it has no member batchsize. Did you mean batch_size?",
+        ),
+        (
+            '[[mapping]]\ntable = "orders"\nfunction = "f"\nfilters = [\'{\']',
+            "mapping 1: filter 1: Invalid filter pattern definition. It is no JSON at line 1, column 2.",
+        ),
         (
             "[[mapping]]\ntable = 'orders'\nfunction = 'f'\nfilters = ['{\"a\": [1]}', '{\"a\": 1}']",
             'mapping 1: filter 2: Invalid filter pattern definition. It is {"a": 1}',
@@ -86,12 +95,15 @@ def test_an_empty_file_declares_nothing(tmp_path: Path) -> None:
             '[[mapping]]\ntable = "orders"\nfunction = "f"\nparallelization_factor = 2\ntumbling_window_in_seconds = 5',
             "mapping 1: ",
         ),
-        (f'[[mapping]]\ntable = "orders"\nfunction = "f"\non_failure = "{DESTINATION}"', f"does not know the destination {DESTINATION}"),
+        (
+            f'[[mapping]]\ntable = "orders"\nfunction = "f"\non_failure = "{DESTINATION}"',
+            f"does not know the destination {DESTINATION}",
+        ),
         ('[destinations]\n"x" = { file = "y" }', "the destination 'x'"),
         ("[functions.f]", 'the function "f" cannot be used'),
         ('[functions.f]\ncode = "/no/such/folder"', 'the function "f" cannot be used'),
     ],
-)  # fmt: skip
+)
 def test_a_file_that_cannot_be_used_is_refused_with_the_reason(tmp_path: Path, text: str, reason: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         read(tmp_path, text)

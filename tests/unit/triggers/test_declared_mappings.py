@@ -1,4 +1,6 @@
-"""Mappings of the file of triggers: one for each stream of a table that they name, over restarts, changes of the file and of tables."""
+"""Mappings of the file of triggers: one for each stream of a table that they name, over restarts,
+changes of the file and of tables.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

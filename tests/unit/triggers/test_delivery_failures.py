@@ -298,7 +298,9 @@ def test_a_throttled_invocation_begins_when_another_one_ends() -> None:
 
 
 def test_what_other_functions_do_makes_no_throttled_batch_wait_longer() -> None:
-    """It is tried whenever an invocation ends, since there may be room for it now, and besides at the times of its own pauses."""
+    """It is tried whenever an invocation ends, since there may be room for it now,
+    and besides at the times of its own pauses.
+    """
     world = Deliveries()
     world.map()
     world.functions.answer_of[FUNCTION] = ConcurrencyExceeded("")

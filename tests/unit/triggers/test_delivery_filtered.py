@@ -1,4 +1,6 @@
-"""Records that filters have passed over stay behind, also after a stop or a kill, and though no commit is made for each of them."""
+"""Records that filters have passed over stay behind, also after a stop or a kill,
+and though no commit is made for each of them.
+"""
 
 import asyncio
 from collections.abc import Mapping

@@ -1,4 +1,6 @@
-"""The job rests while there is nothing to do, is woken for what concerns it, and bears failures, cancellation and the server's stop."""
+"""The job rests while there is nothing to do, is woken for what concerns it, and bears failures,
+cancellation and the server's stop.
+"""
 
 import asyncio
 from collections.abc import Callable, Mapping

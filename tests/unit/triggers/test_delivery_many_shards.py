@@ -1,4 +1,6 @@
-"""How much work is a stream of many shards for a mapping? About as much as there is new: what is counted grows with the shards, not with their square."""
+"""How much work is a stream of many shards for a mapping? About as much as there is new:
+what is counted grows with the shards, not with their square.
+"""
 
 import asyncio
 from collections.abc import Iterator
@@ -56,7 +58,9 @@ class Counted:
 
 
 def crowd(monkeypatch: pytest.MonkeyPatch, items: int = 100) -> tuple[Deliveries, int]:
-    """A world whose stream has many open shards, of each of which records have been delivered; and the number of these shards."""
+    """A world whose stream has many open shards, of each of which records have been delivered;
+    and the number of these shards.
+    """
     monkeypatch.setattr(embedded_streams, "SHARDS_TENDED_MAX", TENDED)
     world = Deliveries(partition_size_max_bytes=4_000)
     for key in range(items):

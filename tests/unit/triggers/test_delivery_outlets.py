@@ -1,4 +1,6 @@
-"""Messages about given-up records go to the destinations that the server knows; one that hangs or refuses is tried again."""
+"""Messages about given-up records go to the destinations that the server knows;
+one that hangs or refuses is tried again.
+"""
 
 import asyncio
 import logging

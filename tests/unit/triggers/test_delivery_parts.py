@@ -1,4 +1,6 @@
-"""The pure parts of delivery: which shards, what a reply means, what follows a failure, windows, checkpoints, and the agenda."""
+"""The pure parts of delivery: which shards, what a reply means, what follows a failure,
+windows, checkpoints, and the agenda.
+"""
 
 import json
 from random import Random
@@ -29,8 +31,13 @@ FIRST = sequence_at(NOW)
 
 def mapping(**members: Any) -> EventSourceMapping:
     usual: dict[str, Any] = {
-        "uuid": "u", "account": "0", "region": "r", "stream_arn": "s", "function_arn": "f", "starting_position": "LATEST",
-    }  # fmt: skip
+        "uuid": "u",
+        "account": "0",
+        "region": "r",
+        "stream_arn": "s",
+        "function_arn": "f",
+        "starting_position": "LATEST",
+    }
     return EventSourceMapping(**usual | members)
 
 

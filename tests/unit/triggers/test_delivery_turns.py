@@ -1,4 +1,6 @@
-"""How long do requests wait for deliveries? Reads of records, commits of checkpoints and the filling of batches have turns of the loop of their own."""
+"""How long do requests wait for deliveries? Reads of records, commits of checkpoints and the filling of batches
+have turns of the loop of their own.
+"""
 
 import asyncio
 from collections.abc import Callable

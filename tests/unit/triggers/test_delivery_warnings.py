@@ -52,8 +52,8 @@ def test_a_failing_function_is_named_once_until_it_has_succeeded(lines: Lines) -
             world.pass_time(61)
         assert lines() == [
             (
-                "The function handle fails with records of the table orders (us-east-1), and is retried as its mapping says: "
-                "Failing: no. This is logged again only after a success."
+                "The function handle fails with records of the table orders (us-east-1), and is retried as its mapping "
+                "says: Failing: no. This is logged again only after a success."
             )
         ]
         world.functions.answer_of[FUNCTION] = None
@@ -67,7 +67,10 @@ def test_a_failing_function_is_named_once_until_it_has_succeeded(lines: Lines) -
 
 
 ONCE = "This is logged again only after a success."
-UNUSABLE = "The function handle succeeded, but its reply about records of the table orders (us-east-1) says nothing of which were handled: "
+UNUSABLE = (
+    "The function handle succeeded, but its reply about records of the table orders (us-east-1) says"
+    " nothing of which were handled: "
+)
 FORM = 'it is not of the form {"batchItemFailures": [{"itemIdentifier": "<SequenceNumber>"}]}'
 
 
@@ -83,11 +86,15 @@ def fail_two(event: Event) -> Any:
         ({}, fail_from(3), "1; the last one is delivered again in 0.5 s."),
         ({}, fail_from(0), "1; all 4 are delivered again in 0.5 s."),
         ({}, fail_two, "2; the last 3, from the first of them on, are delivered again in 0.5 s."),
-        ({"is_bisecting": True}, fail_from(2), "1; the last 2, from the first of them on, are delivered again at once."),
+        (
+            {"is_bisecting": True},
+            fail_from(2),
+            "1; the last 2, from the first of them on, are delivered again at once.",
+        ),
         ({"is_bisecting": True}, fail_from(0), "1; all 4 are delivered again in two halves."),
         ({"retry_attempts_max": 0}, fail_from(3), "1; the last one is given up, because the retries are used up."),
     ],
-)  # fmt: skip
+)
 def test_reported_records_are_counted_and_the_log_says_what_follows(
     lines: Lines, members: dict[str, Any], answer: Any, logged: str
 ) -> None:
@@ -171,8 +178,9 @@ def test_discarded_records_are_counted_without_a_destination(lines: Lines) -> No
     until_rest(world)
     assert lines()[1:] == [
         (
-            "2 records of the table orders (us-east-1) are discarded (RetryAttemptsExhausted): the function handle has not handled them,"
-            " and the mapping has no failure destination. Further ones are not logged before a success."
+            "2 records of the table orders (us-east-1) are discarded (RetryAttemptsExhausted):"
+            " the function handle has not handled them, and the mapping has no failure destination."
+            " Further ones are not logged before a success."
         )
     ]
     world.functions.answer = None

@@ -1,4 +1,6 @@
-"""Messages reach queues, topics, buckets and URLs as boto3's own requests do; whatever else a server answers is one kind of error."""
+"""Messages reach queues, topics, buckets and URLs as boto3's own requests do;
+whatever else a server answers is one kind of error.
+"""
 
 import asyncio
 import json
@@ -31,8 +33,9 @@ KINDS = {
 }
 """Member of the table → an ARN for it, and the path of its URL."""
 PUBLISHED = (
-    b'<PublishResponse xmlns="http://sns.amazonaws.com/doc/2010-03-31/"><PublishResult><MessageId>1</MessageId></PublishResult>'
-    b"<ResponseMetadata><RequestId>1</RequestId></ResponseMetadata></PublishResponse>"
+    b"<PublishResponse"
+    b' xmlns="http://sns.amazonaws.com/doc/2010-03-31/"><PublishResult><MessageId>1</MessageId></'
+    b"PublishResult><ResponseMetadata><RequestId>1</RequestId></ResponseMetadata></PublishResponse>"
 )
 ANSWERS = {"sqs": reply(b'{"MessageId": "1"}'), "sns": reply(PUBLISHED), "s3": reply(), "http": reply()}
 
@@ -75,8 +78,13 @@ def boto3_client(kind: str, server: Answering, region: str) -> Any:
         s3={"addressing_style": "path"},
     )
     return boto3.client(
-        kind, endpoint_url=server.url, region_name=region, aws_access_key_id="test", aws_secret_access_key="test", config=config
-    )  # fmt: skip
+        kind,
+        endpoint_url=server.url,
+        region_name=region,
+        aws_access_key_id="test",
+        aws_secret_access_key="test",
+        config=config,
+    )
 
 
 def send_message(server: Answering) -> None:

@@ -225,7 +225,7 @@ async def main():
         print(number, flush=True)
 
 asyncio.run(main())
-"""
+"""  # noqa: E501
 
 
 def test_a_kill_loses_nothing_that_was_said_to_be_delivered(tmp_path: Path) -> None:

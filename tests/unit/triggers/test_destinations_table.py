@@ -1,4 +1,6 @@
-"""The table of destinations is read as a whole before anything is sent; each fault names the ARN, the reason and the remedy."""
+"""The table of destinations is read as a whole before anything is sent;
+each fault names the ARN, the reason and the remedy.
+"""
 
 import os
 import re
@@ -159,25 +161,52 @@ def test_arns_of_what_is_no_destination(arn: str) -> None:
         (SQS_ARN, {"folder": "a"}, "It needs one place for the messages of an ARN of sqs."),
         (S3_ARN, {"sqs": "http://a/0/b"}, "It needs one place for the messages of an ARN of s3."),
         (SQS_ARN, "http://a/", 'it is "http://a/"; it must be a table. Write one of { sqs = '),
-        (SQS_ARN, {"url": "http://a/"}, "it has no member url. Its members are access_key, file, folder, http, s3, secret_key, sns, sqs. Write one of { sqs = "),
+        (
+            SQS_ARN,
+            {"url": "http://a/"},
+            (
+                "it has no member url. Its members are access_key, file, folder, http, s3, secret_key, sns, sqs."
+                " Write one of { sqs = "
+            ),
+        ),
         (SQS_ARN, {"sqs": 1}, "sqs is 1; it must be text of 1 to 2,000 characters. Write one of "),
         (SQS_ARN, {"sqs": ""}, 'sqs is ""; it must be text of 1 to 2,000 characters. Write one of '),
         (SQS_ARN, {"sqs": "9324"}, "'9324' is no URL of the form http://host:port/path"),
-        (SQS_ARN, {"sqs": "http://127.0.0.1:9324"}, "'http://127.0.0.1:9324' must end with the path of a queue or bucket."),
-        (S3_ARN, {"s3": "http://127.0.0.1:9000//"}, "'http://127.0.0.1:9000//' must end with the path of a queue or bucket."),
-        (S3_ARN, {"s3": "http://127.0.0.1:9000/b?c"}, "'http://127.0.0.1:9000/b?c' must end with the path of a queue or bucket."),
+        (
+            SQS_ARN,
+            {"sqs": "http://127.0.0.1:9324"},
+            "'http://127.0.0.1:9324' must end with the path of a queue or bucket.",
+        ),
+        (
+            S3_ARN,
+            {"s3": "http://127.0.0.1:9000//"},
+            "'http://127.0.0.1:9000//' must end with the path of a queue or bucket.",
+        ),
+        (
+            S3_ARN,
+            {"s3": "http://127.0.0.1:9000/b?c"},
+            "'http://127.0.0.1:9000/b?c' must end with the path of a queue or bucket.",
+        ),
         (SQS_ARN, {"http": "ftp://a/"}, "'ftp://a/' is no URL of the form"),
         (SQS_ARN, {"sqs": "http://a/0/b", "access_key": "a"}, "Of access_key and secret_key, one is missing."),
         (SQS_ARN, {"sqs": "http://a/0/b", "secret_key": "a"}, "Of access_key and secret_key, one is missing."),
-        (SQS_ARN, {"sqs": "http://a/0/b", "access_key": "a b", "secret_key": "c"}, "Its access_key cannot stand in a signature."),
+        (
+            SQS_ARN,
+            {"sqs": "http://a/0/b", "access_key": "a b", "secret_key": "c"},
+            "Its access_key cannot stand in a signature.",
+        ),
         (SQS_ARN, {"sqs": "http://a/0/b", "access_key": "a\r\nX: b", "secret_key": "c"}, "Its access_key cannot stand"),
-        (SQS_ARN, {"http": "http://a/", "access_key": "a", "secret_key": "c"}, "Requests are signed for sqs, sns and s3 only, not"),
+        (
+            SQS_ARN,
+            {"http": "http://a/", "access_key": "a", "secret_key": "c"},
+            "Requests are signed for sqs, sns and s3 only, not",
+        ),
         (SQS_ARN, {"file": "."}, "'.' is no file. Name another one."),
         (SQS_ARN, {"file": "no/failed.jsonl"}, "'no/failed.jsonl' cannot be made, because there is no folder "),
         (SQS_ARN, {"file": "a\0b"}, "Its path is empty or has a null character."),
         (S3_ARN, {"folder": "no/failed"}, "'no/failed' cannot be made, because there is no folder "),
     ],
-)  # fmt: skip
+)
 def test_places_that_cannot_be_used(arn: str, place: Any, reason: str) -> None:
     assert reason_of(arn, place).startswith(reason)
 

@@ -1,4 +1,6 @@
-"""Matching one record takes bounded work, or gives way: no pattern makes long values be read once for each of its alternatives."""
+"""Matching one record takes bounded work, or gives way: no pattern makes long values be read once
+for each of its alternatives.
+"""
 
 import itertools
 import json
@@ -45,7 +47,9 @@ def each_but(kind: str) -> Callable[[str], Any]:
 
 
 def longest_list(one: Callable[[str], Any], around: Callable[[list[Any]], list[Any]] = all_as_they_are) -> str:
-    """The longest pattern for `a` that has many alternatives, which all look at the whole value if they look at it one by one."""
+    """The longest pattern for `a` that has many alternatives, which all look at the whole value
+    if they look at it one by one.
+    """
     texts = ["x" + chr(ord("a") + number % 26) * (1 + number // 26 % 3) for number in range(1_500)]
     for count in range(len(texts), 0, -1):
         rule = around([one(text) for text in texts[:count]])

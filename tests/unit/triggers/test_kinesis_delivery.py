@@ -1,4 +1,6 @@
-"""Changes reach Kinesis whatever goes wrong there: each at least once, those of an item in order, none before it is durable."""
+"""Changes reach Kinesis whatever goes wrong there: each at least once, those of an item in order,
+none before it is durable.
+"""
 
 import asyncio
 import logging
@@ -193,7 +195,9 @@ def test_a_request_that_hangs_does_not_hold_up_other_shards() -> None:
 
 
 def test_shards_take_turns() -> None:
-    """Those with much to send do not hold up the others, and only those with a request under way keep what they have read."""
+    """Those with much to send do not hold up the others, and only those with a request under
+    way keep what they have read.
+    """
 
     async def test(world: KinesisWorld) -> None:
         world.enable()

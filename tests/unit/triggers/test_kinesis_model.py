@@ -1,4 +1,6 @@
-"""Random writes while Kinesis fails in every way, shards roll and split, and processes are killed: every change arrives, in order."""
+"""Random writes while Kinesis fails in every way, shards roll and split, and processes are killed:
+every change arrives, in order.
+"""
 
 import asyncio
 import random
@@ -129,7 +131,9 @@ class Walk:
         await self.kill()
 
     async def restore(self) -> None:
-        """Undo what the job has stored meanwhile, by replacing the content of the store while requests are under way."""
+        """Undo what the job has stored meanwhile, by replacing the content of the store
+        while requests are under way.
+        """
         checkpoint = await self.world.embedded.checkpoint()
         slice_ = asyncio.create_task(self.world.delivery.run_slice())
         for _ in range(self.chance.randint(0, 40)):

@@ -40,9 +40,9 @@ def test_a_document_has_the_service_s_members_in_its_order() -> None:
     assert re.fullmatch("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", event_id)
     assert found == (
         f'{{"awsRegion":"us-east-2","eventID":"{event_id}","eventName":"MODIFY","userIdentity":null,'
-        '"recordFormat":"application/json","tableName":"flight","dynamodb":{"ApproximateCreationDateTime":1721011165891,'
-        '"Keys":{"id":{"S":"3"}},"NewImage":{"id":{"S":"3"}},"OldImage":{"id":{"S":"3"},"a":{"S":"x"}},"SizeBytes":69},'
-        '"eventSource":"aws:dynamodb"}'
+        '"recordFormat":"application/json","tableName":"flight",'
+        '"dynamodb":{"ApproximateCreationDateTime":1721011165891,"Keys":{"id":{"S":"3"}},"NewImage":{"id":{"S":"3"}},'
+        '"OldImage":{"id":{"S":"3"},"a":{"S":"x"}},"SizeBytes":69},"eventSource":"aws:dynamodb"}'
     )
 
 
@@ -93,7 +93,8 @@ def test_the_body_of_a_request() -> None:
         ],
     }
     assert encode_put(data_stream, [records[1]]).decode() == (
-        '{"StreamName":"a","StreamARN":"arn:aws:kinesis:us-east-1:1:stream/a","Records":[{"Data":"","PartitionKey":"k2"}]}'
+        '{"StreamName":"a","StreamARN":"arn:aws:kinesis:us-east-1:1:stream/a","Records":[{"Data":"",'
+        '"PartitionKey":"k2"}]}'
     )
 
 

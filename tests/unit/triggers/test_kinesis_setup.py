@@ -1,4 +1,6 @@
-"""`--kinesis-endpoint` begins the delivery; without it, nothing of it is loaded, and the operator hears of changes that wait."""
+"""`--kinesis-endpoint` begins the delivery; without it, nothing of it is loaded,
+and the operator hears of changes that wait.
+"""
 
 import asyncio
 import logging

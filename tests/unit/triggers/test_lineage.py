@@ -1,4 +1,6 @@
-"""Which shards may be read, as they begin, end, are read to their end and are deleted? The same ones as if all were looked at each time."""
+"""Which shards may be read, as they begin, end, are read to their end and are deleted?
+The same ones as if all were looked at each time.
+"""
 
 from random import Random
 

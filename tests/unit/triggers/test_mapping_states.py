@@ -1,4 +1,6 @@
-"""Operations on event source mappings whose states pass by service time: while a mapping changes, it is in use, and others' changes are not lost."""
+"""Operations on event source mappings whose states pass by service time: while a mapping changes,
+it is in use, and others' changes are not lost.
+"""
 
 from collections.abc import Callable
 from types import SimpleNamespace

@@ -1,4 +1,6 @@
-"""A mapping that cannot be opened fails alone: others deliver, the log tells of it once, and its LastProcessingResult says so."""
+"""A mapping that cannot be opened fails alone: others deliver, the log tells of it once,
+and its LastProcessingResult says so.
+"""
 
 import asyncio
 import logging

@@ -1,4 +1,6 @@
-"""An endpoint that has timed out is not waited for again soon, so that many tries of one moment take one time-out of real time."""
+"""An endpoint that has timed out is not waited for again soon, so that many tries of one moment
+take one time-out of real time.
+"""
 
 import pytest
 

@@ -21,7 +21,8 @@ def test_chunks_are_joined_and_trailers_dropped() -> None:
 
 @pytest.mark.parametrize("body", [
     b"", b"3\r\nab", b"zz\r\n", b"-1\r\n\r\n0\r\n\r\n", b"3\r\nabcd\r\n0\r\n\r\n", b"3\r\nabc\r\n", b"5", b"x" * 3000,
-    b" 2\r\n{}\r\n0\r\n", b"+2\r\n{}\r\n0\r\n", b"0x2\r\n{}\r\n0\r\n", b"1_0\r\n0123456789abcdef\r\n0\r\n", b"2 \r\n{}\r\n0\r\n",
+    b" 2\r\n{}\r\n0\r\n", b"+2\r\n{}\r\n0\r\n", b"0x2\r\n{}\r\n0\r\n", b"1_0\r\n0123456789abcdef\r\n0\r\n",
+    b"2 \r\n{}\r\n0\r\n",
     b"2\r\n{}\r\n-0\r\n", b"2\r\n{}\r\n\r\n", b"2\r\n{}\r\n00000000000000000\r\n", b"\xb2\r\n{}\r\n0\r\n",
 ])  # fmt: skip
 def test_what_is_not_made_of_chunks_is_refused(body: bytes) -> None:

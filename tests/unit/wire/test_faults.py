@@ -44,11 +44,28 @@ def fault_of(request_type: type[msgspec.Struct], operation_name: str, body: byte
 
 
 NOT_JSON = [
-    b"", b"{", b"hello", b'{"a":1,}', b'{"a":NaN}', b'{"a":Infinity}', b'{"a":1e400,"b":NaN}', b'{"a":1e400', b'{"a":"\xff"}',
-    b"\xff", b'{"a":"\\ud800"}', b"[" * 100_000, b'{"a":' * 100_000, b'{"a":' * 100_000 + b"1" + b"}" * 100_000, b"{} {}",
-    b'{"a":1e400,"b":"\\ud800"}', b'{"a":1e400,"\\uDFFF":1}', b'{"a":1e400,"b":["\\ude00\\ud83d"]}',
-    b'{"b":"\\ud800","a":1' + b"0" * 1_100_000 + b"}", b"{\x00}", '{"a":"b"}'.encode("utf-16"),
-]  # fmt: skip
+    b"",
+    b"{",
+    b"hello",
+    b'{"a":1,}',
+    b'{"a":NaN}',
+    b'{"a":Infinity}',
+    b'{"a":1e400,"b":NaN}',
+    b'{"a":1e400',
+    b'{"a":"\xff"}',
+    b"\xff",
+    b'{"a":"\\ud800"}',
+    b"[" * 100_000,
+    b'{"a":' * 100_000,
+    b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
+    b"{} {}",
+    b'{"a":1e400,"b":"\\ud800"}',
+    b'{"a":1e400,"\\uDFFF":1}',
+    b'{"a":1e400,"b":["\\ude00\\ud83d"]}',
+    b'{"b":"\\ud800","a":1' + b"0" * 1_100_000 + b"}",
+    b"{\x00}",
+    '{"a":"b"}'.encode("utf-16"),
+]
 
 
 @pytest.mark.parametrize("body", NOT_JSON, ids=lambda body: repr(body[:20]))

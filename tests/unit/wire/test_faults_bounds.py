@@ -1,4 +1,6 @@
-"""However large a malformed request is: its error message is short, and only as much is inspected as the message needs."""
+"""However large a malformed request is: its error message is short, and only as much is
+inspected as the message needs.
+"""
 
 import contextlib
 import gc
@@ -212,7 +214,8 @@ def test_lists_without_a_declared_bound_have_one_of_ours() -> None:
     message = message_of("TagResource", ARN | {"Tags": [{"Key": "a", "Value": "b"}] * (STRUCTURES_MAX + 1)})
     assert message.startswith("1 validation error detected: Value '[Tag(key=a, value=b), Tag(")
     assert message.endswith(
-        ", Tag(key=a, value=b)]' at 'tags' failed to satisfy constraint: Member must have length less than or equal to 1000"
+        ", Tag(key=a, value=b)]' at 'tags' failed to satisfy constraint: Member must have length"
+        " less than or equal to 1000"
     )
 
 

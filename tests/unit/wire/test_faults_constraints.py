@@ -152,7 +152,10 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
 
 SOUND = {"TableName": "abc", "Key": {}}
 CAPACITY = violation("'x'", "returnConsumedCapacity", "satisfy enum value set: [INDEXES, TOTAL, NONE]")
-RETURN_VALUES = "Failed to satisfy constraint: Member must satisfy enum value set: [ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]"
+RETURN_VALUES = (
+    "Failed to satisfy constraint: Member must satisfy enum value set: [ALL_OLD, UPDATED_OLD,"
+    " ALL_NEW, UPDATE_NEW, NONE]"
+)
 RETURN_VALUES_GENERAL = violation(
     "'y'", "returnValues", "satisfy enum value set: [ALL_NEW, UPDATED_OLD, ALL_OLD, NONE, UPDATED_NEW]"
 )
@@ -236,7 +239,8 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
 
 KEYS_OF_LISTS = (
     "Map keys must satisfy constraint: [Member must have length less than or equal to 8, "
-    "Member must have length greater than or equal to 3, Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+]"
+    "Member must have length greater than or equal to 3, Member must satisfy regular expression pattern: "
+    "[a-zA-Z0-9_.-]+]"
 )
 VALUES_OF_LISTS = (
     "Map value must satisfy constraint: [Member must have length less than or equal to 2, "
@@ -263,7 +267,10 @@ def test_keys_of_a_map_are_told_of_the_map(key: str) -> None:
 def test_lists_of_a_map_are_told_once_of_the_map_with_their_attribute_values() -> None:
     item = {"pk": {"S": "a"}, "n": {"N": "1"}}
     a, n = NOTHING.format(s="a", n="null"), NOTHING.format(s="null", n="1")
-    put = f"WriteRequest(putRequest=PutRequest(item={{pk=AttributeValue({a}), n=AttributeValue({n})}}), deleteRequest=null)"
+    put = (
+        f"WriteRequest(putRequest=PutRequest(item={{pk=AttributeValue({a}),"
+        f" n=AttributeValue({n})}}), deleteRequest=null)"
+    )
     delete = f"WriteRequest(putRequest=null, deleteRequest=DeleteRequest(key={{pk=AttributeValue({a})}}))"
     lists = {
         "one": [{"PutRequest": {"Item": item}}, {"DeleteRequest": {"Key": {"pk": {"S": "a"}}}}, {}],
@@ -307,8 +314,9 @@ def test_what_is_broken_inside_keeps_its_own_path_and_order() -> None:
     message = batch_message({"one": [{}, {"PutRequest": {}, "DeleteRequest": {}}]})
     assert message == (
         "2 validation errors: "
-        "Value null at 'lists.one.member.2.member.deleteRequest.key' failed to satisfy constraint: Member must not be null; "
-        "Value null at 'lists.one.member.2.member.putRequest.item' failed to satisfy constraint: Member must not be null"
+        "Value null at 'lists.one.member.2.member.deleteRequest.key' failed to satisfy constraint: "
+        "Member must not be null; Value null at 'lists.one.member.2.member.putRequest.item' failed to satisfy "
+        "constraint: Member must not be null"
     )
 
 

@@ -1,4 +1,6 @@
-"""Checks of types and constraints give way for very many or very long texts; measured by the number of calls of `look`."""
+"""Checks of types and constraints give way for very many or very long texts;
+measured by the number of calls of `look`.
+"""
 
 import re
 from typing import Any

@@ -88,11 +88,25 @@ def test_request_ids_are_52_capitals_and_digits_and_never_the_same() -> None:
         assert set(request_id) <= set(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
 
-@pytest.mark.parametrize(("accept", "coding"), [
-    (None, None), ("", None), ("identity", None), ("br", None), ("gzip", "gzip"), ("deflate", "deflate"),
-    ("deflate, gzip", "gzip"), ("GZIP", "gzip"), ("*", "gzip"), ("gzip;q=0", None), ("gzip;q=0.000, deflate", "deflate"),
-    ("gzip; q=0.5", "gzip"), ("gzip;q=1", "gzip"), ("*;q=0", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("accept", "coding"),
+    [
+        (None, None),
+        ("", None),
+        ("identity", None),
+        ("br", None),
+        ("gzip", "gzip"),
+        ("deflate", "deflate"),
+        ("deflate, gzip", "gzip"),
+        ("GZIP", "gzip"),
+        ("*", "gzip"),
+        ("gzip;q=0", None),
+        ("gzip;q=0.000, deflate", "deflate"),
+        ("gzip; q=0.5", "gzip"),
+        ("gzip;q=1", "gzip"),
+        ("*;q=0", None),
+    ],
+)
 def test_which_coding_a_client_accepts(accept: str | None, coding: str | None) -> None:
     assert accepted_coding(None if accept is None else accept.encode()) == (None if coding is None else coding.encode())
 

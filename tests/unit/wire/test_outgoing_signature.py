@@ -46,8 +46,9 @@ S3_URLS = ["/bucket/a//b/../c", "/bucket/./a/", "/bucket/a%20b/%C3%A9"]
 
 
 @pytest.mark.parametrize(
-    ("service", "url"), [(service, url) for service in ("sqs", "sns", "s3") for url in URLS] + [("s3", url) for url in S3_URLS]
-)  # fmt: skip
+    ("service", "url"),
+    [(service, url) for service in ("sqs", "sns", "s3") for url in URLS] + [("s3", url) for url in S3_URLS],
+)
 @pytest.mark.parametrize("body", [b"", b'{"a": 1}', "é".encode() * 1000])
 def test_botocore_signs_alike(service: str, url: str, body: bytes) -> None:
     headers = {"Content-Type": "application/json", "X-Amz-Target": "AmazonSQS.SendMessage", "X-Odd": "a   b"}

@@ -1,4 +1,6 @@
-"""JSON decoded in pieces gives the same values and refusals as decoded at once; freeing values in pieces leaves nothing long."""
+"""JSON decoded in pieces gives the same values and refusals as decoded at once;
+freeing values in pieces leaves nothing long.
+"""
 
 import json
 import random
@@ -150,9 +152,12 @@ def test_only_what_is_long_and_not_shared_is_freed() -> None:
     count = LEFT_MEMBERS_MAX + 1
     inner = ["1"] * count
     decoded = {
-        "list": [{"NS": inner}] * count, "map": {str(number): inner for number in range(count)}, "shared": ["a"] * count,
-        "short": [{"NS": inner}], "text": "a" * count,
-    }  # fmt: skip
+        "list": [{"NS": inner}] * count,
+        "map": {str(number): inner for number in range(count)},
+        "shared": ["a"] * count,
+        "short": [{"NS": inner}],
+        "text": "a" * count,
+    }
     request = {"list": [{"NS": inner}], "shared": decoded["shared"]}
     free_unshared(decoded, request)
     assert decoded == {"list": [], "map": {}, "shared": ["a"] * count, "short": [{"NS": inner}], "text": "a" * count}

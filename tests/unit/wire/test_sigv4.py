@@ -1,4 +1,6 @@
-"""Signature headers: every fault that can be found without the secret, with its exact message, and tolerated deviations."""
+"""Signature headers: every fault that can be found without the secret, with its exact message,
+and tolerated deviations.
+"""
 
 import hashlib
 from collections.abc import Callable
@@ -19,9 +21,13 @@ CREDENTIAL = "AKID/20261121/us-east-1/dynamodb/aws4_request"
 SIGNATURE = "0" * 64
 GOOD = f"AWS4-HMAC-SHA256 Credential={CREDENTIAL}, SignedHeaders=host;x-amz-date, Signature={SIGNATURE}"
 QUERY = {
-    "X-Amz-Algorithm": "AWS4-HMAC-SHA256", "X-Amz-Credential": CREDENTIAL.replace("/", "%2F"), "X-Amz-Signature": SIGNATURE,
-    "X-Amz-SignedHeaders": "host", "X-Amz-Date": DATE, "X-Amz-Expires": "900",
-}  # fmt: skip
+    "X-Amz-Algorithm": "AWS4-HMAC-SHA256",
+    "X-Amz-Credential": CREDENTIAL.replace("/", "%2F"),
+    "X-Amz-Signature": SIGNATURE,
+    "X-Amz-SignedHeaders": "host",
+    "X-Amz-Date": DATE,
+    "X-Amz-Expires": "900",
+}
 
 
 def request_of(headers: dict[str, str], body: bytes = b"{}", url: str = "/", method: str = "POST") -> HttpRequest:
@@ -88,9 +94,9 @@ def test_all_missing_parts_are_told_at_once() -> None:
     assert fault("AWS4-HMAC-SHA256", None) == (
         "IncompleteSignatureException",
         (
-            "Authorization header requires 'Credential' parameter. Authorization header requires 'Signature' parameter. "
-            "Authorization header requires 'SignedHeaders' parameter. Authorization header requires existence of either "
-            "a 'X-Amz-Date' or a 'Date' header. Authorization=AWS4-HMAC-SHA256"
+            "Authorization header requires 'Credential' parameter. Authorization header requires 'Signature' "
+            "parameter. Authorization header requires 'SignedHeaders' parameter. Authorization header requires "
+            "existence of either a 'X-Amz-Date' or a 'Date' header. Authorization=AWS4-HMAC-SHA256"
         ),
     )
     header = "AWS4-HMAC-SHA256 Credential=a, SignedHeaders=b"
@@ -150,8 +156,16 @@ def test_a_presigned_request_lives_as_long_as_it_says() -> None:
     assert claim_of(None, None, {**old, "X-Amz-Expires": "3600"}).is_presigned
     assert fault(None, None, {**old, "X-Amz-Expires": "3599"})[0] == "InvalidSignatureException"
     assert fault(None, None, {**old, "X-Amz-Expires": "0"})[0] == "InvalidSignatureException"
-    assert claim_of(None, None, {**QUERY, "X-Amz-Date": "20261114T120000Z", "X-Amz-Expires": "604800",
-                                 "X-Amz-Credential": CREDENTIAL.replace("20261121", "20261114")}).is_presigned  # fmt: skip
+    assert claim_of(
+        None,
+        None,
+        {
+            **QUERY,
+            "X-Amz-Date": "20261114T120000Z",
+            "X-Amz-Expires": "604800",
+            "X-Amz-Credential": CREDENTIAL.replace("20261121", "20261114"),
+        },
+    ).is_presigned
 
 
 @pytest.mark.parametrize(("expires", "sentence"), [
@@ -191,8 +205,9 @@ def test_host_must_be_signed() -> None:
 
 def test_another_algorithm() -> None:
     assert fault(GOOD.replace("SHA256", "SHA512")) == (
-        "IncompleteSignatureException", "Unsupported AWS 'algorithm': 'AWS4-HMAC-SHA512' (only AWS4-HMAC-SHA256 for now). ",
-    )  # fmt: skip
+        "IncompleteSignatureException",
+        "Unsupported AWS 'algorithm': 'AWS4-HMAC-SHA512' (only AWS4-HMAC-SHA256 for now). ",
+    )
 
 
 def test_a_credential_of_another_shape() -> None:
@@ -270,9 +285,10 @@ def test_right_signatures_match_and_changed_ones_do_not(headers: dict[str, str])
     canonical = canonical_request(request, claim).decode()
     assert caught.value.message is not None
     assert caught.value.message.startswith(
-        "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key "
-        "and signing method. Consult the service documentation for details.\n\nThe Canonical String for this request should "
-        f"have been\n'{canonical}'\n\nThe String-to-Sign should have been\n'AWS4-HMAC-SHA256\n{DATE}\n"
+        "The request signature we calculated does not match the signature you provided. "
+        "Check your AWS Secret Access Key and signing method. Consult the service documentation for details.\n\n"
+        f"The Canonical String for this request should have been\n'{canonical}'\n\n"
+        f"The String-to-Sign should have been\n'AWS4-HMAC-SHA256\n{DATE}\n"
     )
     assert caught.value.message.endswith(f"{hashlib.sha256(canonical.encode()).hexdigest()}'\n")
 

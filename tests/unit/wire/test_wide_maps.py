@@ -1,4 +1,6 @@
-"""A body decoded in pieces becomes the same struct, or is refused, as in one call, whichever maps are wide; wide maps are not copied."""
+"""A body decoded in pieces becomes the same struct, or is refused, as in one call,
+whichever maps are wide; wide maps are not copied.
+"""
 
 import random
 from typing import Annotated, Any
@@ -16,9 +18,17 @@ from hashrange.wire.wide_maps import WIDE, convert_in_pieces
 
 VALUE = {"S": "x"}
 MAPS: list[Any] = [
-    {}, {"pk": VALUE}, {f"a{number}": VALUE for number in range(9)}, {f"a{number}": "text" for number in range(9)},
-    {f"a{number}": [] for number in range(9)}, {**{f"a{number}": VALUE for number in range(9)}, "z": None}, [VALUE] * 9, "text", None, 5,
-]  # fmt: skip
+    {},
+    {"pk": VALUE},
+    {f"a{number}": VALUE for number in range(9)},
+    {f"a{number}": "text" for number in range(9)},
+    {f"a{number}": [] for number in range(9)},
+    {**{f"a{number}": VALUE for number in range(9)}, "z": None},
+    [VALUE] * 9,
+    "text",
+    None,
+    5,
+]
 LISTS: list[Any] = [[], [VALUE], [VALUE] * 9, [*[VALUE] * 9, "text"], {}, None, "text"]
 
 
@@ -36,14 +46,19 @@ def outcome(convert: Any, members: Any, kind: Any) -> Any:
 
 
 CASES: list[tuple[Any, Any]] = [
-    *[({"TableName": "Tab", "Item": one, "ExpressionAttributeValues": two}, PutItemRequest) for one in MAPS for two in MAPS],
+    *[
+        ({"TableName": "Tab", "Item": one, "ExpressionAttributeValues": two}, PutItemRequest)
+        for one in MAPS
+        for two in MAPS
+    ],
     *[({"PutRequest": {"Item": one}, "DeleteRequest": {"Key": two}}, WriteRequest) for one in MAPS for two in MAPS],
     *[({"PutRequest": one}, WriteRequest) for one in MAPS],
     *[({"Statement": "SELECT", "Parameters": one}, ExecuteStatementRequest) for one in LISTS],
     *[({"values": one}, Bounded) for one in MAPS],
     *[(one, PutItemRequest) for one in MAPS],
-    ({"TableName": "Tab"}, PutItemRequest), ({"TableName": 5, "Item": MAPS[2]}, PutItemRequest),
-]  # fmt: skip
+    ({"TableName": "Tab"}, PutItemRequest),
+    ({"TableName": 5, "Item": MAPS[2]}, PutItemRequest),
+]
 
 
 @pytest.mark.parametrize("wide", [0, 3, WIDE])

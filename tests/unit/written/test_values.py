@@ -1,4 +1,6 @@
-"""What is wrong with what a person wrote: the member by its name, what it is, what it must be, and never a word of the decoder."""
+"""What is wrong with what a person wrote: the member by its name, what it is, what it must be,
+and never a word of the decoder.
+"""
 
 import re
 from datetime import datetime

@@ -1,4 +1,6 @@
-"""DeregisterScalableTarget: ends the scaling of a target, and deletes its policies, their alarms and its scheduled actions."""
+"""DeregisterScalableTarget: ends the scaling of a target, and deletes its policies,
+their alarms and its scheduled actions.
+"""
 
 import msgspec
 

@@ -1,4 +1,6 @@
-"""DescribeScalingActivities: what has been scaled in the last six weeks and why, newest first; also why something was not, if asked."""
+"""DescribeScalingActivities: what has been scaled in the last six weeks and why, newest first;
+also why something was not, if asked.
+"""
 
 from collections.abc import Mapping
 from typing import Any

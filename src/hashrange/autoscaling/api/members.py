@@ -1,4 +1,6 @@
-"""Which members and checks do the operations share? The place of a target, pages, times, and how faults of members are worded."""
+"""Which members and checks do the operations share? The place of a target, pages, times,
+and how faults of members are worded.
+"""
 
 import base64
 import binascii
@@ -103,7 +105,9 @@ def check_scaling_names(
 
 
 def check_space(namespace: str, dimension: str | None = None) -> ScalableDimension | None:
-    """The dimension, which is one of DynamoDB; None: there is none. Raises ServiceError, with all values that the API does not have."""
+    """The dimension, which is one of DynamoDB; None: there is none.
+    Raises ServiceError, with all values that the API does not have.
+    """
     members = ("ServiceNamespace", namespace, SERVICE_NAMESPACES), ("ScalableDimension", dimension, SCALABLE_DIMENSIONS)
     faults = [
         _enumeration_fault(path, value, allowed)

@@ -35,7 +35,9 @@ class ScalableTargetActionMember(msgspec.Struct, frozen=True):
 
 
 class PutScheduledActionRequest(msgspec.Struct, frozen=True):
-    """Request of PutScheduledAction. In an action that exists, members that are not given keep their value, except for the two times."""
+    """Request of PutScheduledAction. In an action that exists, members that are not given keep their
+    value, except for the two times.
+    """
 
     ServiceNamespace: str
     ScheduledActionName: str

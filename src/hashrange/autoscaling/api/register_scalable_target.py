@@ -1,4 +1,6 @@
-"""RegisterScalableTarget: lets the reads or writes of a table or index be scaled within bounds, or changes the bounds."""
+"""RegisterScalableTarget: lets the reads or writes of a table or index be scaled within bounds,
+or changes the bounds.
+"""
 
 import uuid
 from collections.abc import Mapping
@@ -56,7 +58,9 @@ class RegisterScalableTargetRequest(msgspec.Struct, frozen=True):
 async def register_scalable_target(
     scaling: AutoScaling, caller: Caller, request: RegisterScalableTargetRequest
 ) -> Mapping[str, Any]:
-    """Creates or changes the target; capacity outside of its bounds is changed at once. Raises ServiceError and StorageError."""
+    """Creates or changes the target; capacity outside of its bounds is changed at once.
+    Raises ServiceError and StorageError.
+    """
     place = target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
     if request.RoleARN is not None:
         check_scaling_length("RoleARN", request.RoleARN, SCALING_RESOURCE_LENGTH_MAX)

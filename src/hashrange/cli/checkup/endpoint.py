@@ -1,4 +1,6 @@
-"""What answers at the endpoint, and what would a client meet there? Connects, shakes hands, and sends a few small requests; each wait is bounded."""
+"""What answers at the endpoint, and what would a client meet there?
+Connects, shakes hands, and sends a few small requests; each wait is bounded.
+"""
 
 import contextlib
 import json
@@ -69,7 +71,8 @@ def look_at_answers(url: str, keys: ClientKeys) -> Iterator[Finding]:
     if parts.scheme == "https" and keys.ca_bundle and not _is_bundle(keys.ca_bundle):
         yield failing(
             "certificates",
-            f"{keys.ca_bundle}, by AWS_CA_BUNDLE or ca_bundle of the profile, is no readable file of certificates, so clients fail.",
+            f"{keys.ca_bundle}, by AWS_CA_BUNDLE or ca_bundle of the profile, is no readable file of"
+            " certificates, so clients fail.",
         )
     problem = yield from _reach(host, port)
     if problem:
@@ -116,7 +119,8 @@ def _reach(host: str, port: int) -> Generator[Finding, None, bool]:
         reached = next(one for one in addresses if one not in problems)
         yield surprising(
             "server",
-            f"{host} is {addresses[0]} first, where nothing listens. A client that does not try {reached} next fails; name that address in the endpoint.",
+            f"{host} is {addresses[0]} first, where nothing listens. A client that does not try {reached} next fails;"
+            " name that address in the endpoint.",
         )
     return False
 
@@ -215,7 +219,10 @@ def _is_bundle(path: str) -> bool:
 def _misunderstood(parts: SplitResult, host: str, port: int, error: Exception) -> Finding:
     """Why a server that takes connections gave no HTTP reply."""
     if isinstance(error, ssl.SSLCertVerificationError):
-        sentence = f"Clients do not trust the certificate at {host}, port {port}: {error.verify_message}. Name its authority's file in AWS_CA_BUNDLE."
+        sentence = (
+            f"Clients do not trust the certificate at {host}, port {port}: {error.verify_message}."
+            " Name its authority's file in AWS_CA_BUNDLE."
+        )
         return failing("server", sentence)
     if isinstance(error, TimeoutError):
         return failing(
@@ -247,7 +254,9 @@ def _speaks_tls(host: str, port: int) -> bool:
 
 
 def hashrange_at(host: str, port: int) -> str | None:
-    """What calls itself Hashrange at a port, such as `Hashrange 0.1.0`, over HTTP; None if something else answers, or nothing in time."""
+    """What calls itself Hashrange at a port, such as `Hashrange 0.1.0`, over HTTP;
+    None if something else answers, or nothing in time.
+    """
     parts = urlsplit(f"http://{f'[{host}]' if ':' in host else host}:{port}")
     return _own_name(parts, ClientKeys("", "", None, "", None), IDENTIFYING_SECONDS_MAX)
 
@@ -294,7 +303,8 @@ def _clock(health: EndpointReply) -> Iterator[Finding]:
     if skew_seconds > SKEW_SECONDS_MAX:
         yield failing(
             "clock",
-            f"The clocks of this machine and of the server differ by {skew_seconds:,.0f} seconds. Signatures are refused from {SKEW_SECONDS_MAX} on; set the clocks.",
+            f"The clocks of this machine and of the server differ by {skew_seconds:,.0f} seconds."
+            f" Signatures are refused from {SKEW_SECONDS_MAX} on; set the clocks.",
         )
     elif skew_seconds > SKEW_SECONDS_SURPRISING:
         yield surprising(
@@ -344,7 +354,8 @@ def _listed(parts: SplitResult, keys: ClientKeys) -> Iterator[Finding]:
         else:
             yield surprising(
                 "request",
-                f"ListTables works, and there are no tables in {keys.region} for these keys. Other Regions, and keys that are accounts, have others.",
+                f"ListTables works, and there are no tables in {keys.region} for these keys."
+                " Other Regions, and keys that are accounts, have others.",
             )
     else:
         code = str(members.get("__type", "")).rpartition("#")[2]
@@ -354,10 +365,12 @@ def _listed(parts: SplitResult, keys: ClientKeys) -> Iterator[Finding]:
         if keys.are_stand_ins:
             yield noted(
                 "request",
-                f"ListTables is refused without keys: {code}. Those that clients have in their code must be in the server's credentials file.",
+                f"ListTables is refused without keys: {code}. Those that clients have in their code must be in the"
+                " server's credentials file.",
             )
             return
         yield failing(
             "request",
-            f"ListTables is refused: {code}: {message} The keys and Region of clients must be those of the server's credentials file.",
+            f"ListTables is refused: {code}: {message} The keys and Region of clients must be those of the"
+            " server's credentials file.",
         )

@@ -1,4 +1,6 @@
-"""What does `hashrange doctor` report? Findings: a verdict, what it is about, and one or two sentences with the remedy. None holds a secret."""
+"""What does `hashrange doctor` report? Findings: a verdict, what it is about, and one or two sentences with
+the remedy. None holds a secret.
+"""
 
 from typing import Literal, NamedTuple
 
@@ -9,8 +11,8 @@ class Finding(NamedTuple):
     """One thing that was looked at."""
 
     verdict: FindingVerdict
-    """`note`: right if clients have something in their code, which is not looked at; `hint`: works, but surprises people; `wrong`: a
-    client or the server will fail."""
+    """`note`: right if clients have something in their code, which is not looked at; `hint`: works,
+    but surprises people; `wrong`: a client or the server will fail."""
     subject: str
     """One or two words, such as `region`."""
     sentence: str

@@ -124,5 +124,6 @@ def _unbound(settings: Settings, error: OSError, is_called_by_clients: bool) -> 
         return fine("port", f"A program listens at {place}, where clients call; below is what it is.")
     return surprising(
         "port",
-        f"A program listens at {place}, so `hashrange serve` does not start there; clients call elsewhere. End it, or name another --port.",
+        f"A program listens at {place}, so `hashrange serve` does not start there; clients call elsewhere."
+        " End it, or name another --port.",
     )

@@ -1,4 +1,6 @@
-"""Can other users of this machine read what holds data or secrets? Looks at the modes of the files that the settings name."""
+"""Can other users of this machine read what holds data or secrets?
+Looks at the modes of the files that the settings name.
+"""
 
 import os
 import shlex
@@ -33,6 +35,6 @@ def look_at_modes(settings: Settings) -> Iterator[Finding]:
             whole = "-R " if stat.S_ISDIR(mode) else ""
             yield surprising(
                 "modes",
-                f"Other users of this machine have rights to the {what} {path} (mode {stat.S_IMODE(mode):04o}). Take them away:"
-                f" chmod {whole}go= {shlex.quote(path)}",
+                f"Other users of this machine have rights to the {what} {path} (mode {stat.S_IMODE(mode):04o})."
+                f" Take them away: chmod {whole}go= {shlex.quote(path)}",
             )

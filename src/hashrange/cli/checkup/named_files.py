@@ -1,4 +1,5 @@
-"""Can the files, folders and URLs that settings name be used? Asks the readers of the server itself, which change nothing.
+"""Can the files, folders and URLs that settings name be used?
+Asks the readers of the server itself, which change nothing.
 
 Of an init folder only the names are looked at, and a snapshot is not read: both may be long.
 """

@@ -1,4 +1,5 @@
-"""What would a client do here: which endpoint, Region and keys do SDKs find? In the order of the AWS SDKs: variables, then the profile in the shared files.
+"""What would a client do here: which endpoint, Region and keys do SDKs find? In the order of the AWS SDKs:
+variables, then the profile in the shared files.
 
 Source: AWS SDKs and Tools Reference Guide, *service-specific endpoints*, *shared config and credentials files*.
 """
@@ -25,8 +26,10 @@ OTHER_SOURCES = (
 )
 """Keys of a profile that say that its credentials come from somewhere else."""
 VARIABLES_OF_OTHER_SOURCES = (
-    "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
-)  # fmt: skip
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+)
 ACCOUNT_DIGITS = 12
 Section = Mapping[str, str]
 
@@ -95,7 +98,9 @@ def _read(variable: str | None, usual: Path) -> tuple[dict[str, Section], str | 
 
 
 def _without_quotes(head: str) -> str:
-    """A section's head in the config file as SDKs understand it: names may stand in quotes, as in `profile "my shop"`."""
+    """A section's head in the config file as SDKs understand it: names may stand in quotes,
+    as in `profile "my shop"`.
+    """
     try:
         return " ".join(shlex.split(head))
     except ValueError:
@@ -132,7 +137,10 @@ def endpoint_of_clients(environment: Mapping[str, str], profile: Profile) -> Fou
 def look_at_endpoint(endpoint: FoundEndpoint, environment: Mapping[str, str], own_url: str) -> Iterator[Finding]:
     """Where requests go that a client sends without an endpoint in its code."""
     if endpoint.url is None:
-        remedy = f"Set AWS_ENDPOINT_URL_DYNAMODB={own_url}, or give each client its endpoint, and name that here with --endpoint."
+        remedy = (
+            f"Set AWS_ENDPOINT_URL_DYNAMODB={own_url}, or give each client its endpoint, and name"
+            " that here with --endpoint."
+        )
         yield failing("endpoint", f"SDKs and the AWS CLI would call DynamoDB in AWS: {endpoint.source}. {remedy}")
         return
     if is_aws(host_in(endpoint.url)):
@@ -151,10 +159,16 @@ def look_at_region(environment: Mapping[str, str], profile: Profile) -> tuple[st
     default, plain = environment.get("AWS_DEFAULT_REGION"), environment.get("AWS_REGION")
     in_profile = profile.config.get("region")
     if plain and not default and in_profile and plain != in_profile:
-        sentence = f"AWS_REGION is {plain}, and that of the profile {profile.name} is {in_profile}: boto3 takes the second, most SDKs the first. Each Region has tables of its own."
+        sentence = (
+            f"AWS_REGION is {plain}, and that of the profile {profile.name} is {in_profile}:"
+            " boto3 takes the second, most SDKs the first. Each Region has tables of its own."
+        )
         return in_profile, [surprising("region", sentence)]
     if plain and default and plain != default:
-        sentence = f"AWS_REGION is {plain}, and AWS_DEFAULT_REGION is {default}: boto3 takes the second, most SDKs the first. Each Region has tables of its own."
+        sentence = (
+            f"AWS_REGION is {plain}, and AWS_DEFAULT_REGION is {default}: boto3 takes the second, most SDKs the first."
+            " Each Region has tables of its own."
+        )
         return default, [surprising("region", sentence)]
     if plain and not default and not in_profile:
         sentence = f"Only AWS_REGION is set, which boto3 does not read. Set AWS_DEFAULT_REGION={plain} too."
@@ -170,8 +184,8 @@ def look_at_region(environment: Mapping[str, str], profile: Profile) -> tuple[st
     return "us-east-1", [
         noted(
             "region",
-            "No variable and no profile names a Region. Clients that have none in their code refuse to start: for them, set AWS_REGION and"
-            " AWS_DEFAULT_REGION, to us-east-1 for example.",
+            "No variable and no profile names a Region. Clients that have none in their code refuse to start:"
+            " for them, set AWS_REGION and AWS_DEFAULT_REGION, to us-east-1 for example.",
         )
     ]
 
@@ -220,12 +234,14 @@ def look_at_credentials(environment: Mapping[str, str], profile: Profile) -> Ite
         given, missing = ("an access key", "its secret") if key else ("a secret", "its access key")
         yield failing(
             "credentials",
-            f"{source[0].upper()}{source[1:]} has {given} without {missing}: clients fail. Any pair will do for a server without a credentials file.",
+            f"{source[0].upper()}{source[1:]} has {given} without {missing}: clients fail."
+            " Any pair will do for a server without a credentials file.",
         )
     elif key and len(key) == ACCOUNT_DIGITS and key.isascii() and key.isdigit():
         yield surprising(
             "credentials",
-            f"The access key, from {source}, has 12 digits, so it is an account with tables of its own. Other keys do not see them.",
+            f"The access key, from {source}, has 12 digits, so it is an account with tables of its own."
+            " Other keys do not see them.",
         )
     elif key:
         yield fine("credentials", f"The access key is that of {source}.")
@@ -238,8 +254,9 @@ def look_at_credentials(environment: Mapping[str, str], profile: Profile) -> Ite
     else:
         yield noted(
             "credentials",
-            "No variable and no profile has keys. Clients that have none in their code send nothing: for them, set AWS_ACCESS_KEY_ID and"
-            " AWS_SECRET_ACCESS_KEY; any will do for a server without a credentials file.",
+            "No variable and no profile has keys. Clients that have none in their code send nothing:"
+            " for them, set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; any will do for a server"
+            " without a credentials file.",
         )
 
 

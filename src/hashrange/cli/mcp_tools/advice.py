@@ -1,6 +1,7 @@
 """What would one change in a table's schema? Rules over evidence, each with its numbers. Pure functions.
 
-Source of the rules: DynamoDB developer guide, *best practices* for partition keys, secondary indexes, scans, large items and time to live.
+Source of the rules: DynamoDB developer guide, *best practices* for partition keys, secondary indexes,
+scans, large items and time to live.
 """
 
 from collections.abc import Iterator
@@ -72,7 +73,8 @@ def _capacity(known: Evidence) -> Iterator[SchemaAdvice]:
     if known.use.throttled:
         yield SchemaAdvice(
             "throttling",
-            "Raise the capacity of the table or index, let auto scaling do it, or switch to on-demand; if one partition key is hot, spread it over several.",
+            "Raise the capacity of the table or index, let auto scaling do it, or switch to on-demand;"
+            " if one partition key is hot, spread it over several.",
             f"{known.use.throttled:,.0f} requests or parts of them were throttled in {period}.",
         )
     if known.seen_seconds < CAPACITY_SECONDS_MIN:
@@ -86,7 +88,8 @@ def _capacity(known: Evidence) -> Iterator[SchemaAdvice]:
             yield SchemaAdvice(
                 "capacity",
                 f"Provision fewer {word} units, or switch to on-demand.",
-                f"{used:,.0f} {word} units were used in {period}, of {units * known.seen_seconds:,.0f} that {units:,} units a second give.",
+                f"{used:,.0f} {word} units were used in {period}, of {units * known.seen_seconds:,.0f} that"
+                f" {units:,} units a second give.",
             )
 
 
@@ -96,8 +99,10 @@ def _partition_key(known: Evidence) -> Iterator[SchemaAdvice]:
     if sample.items >= SAMPLE_MIN and sample.most_items_of_a_key > CROWDED_SHARE * sample.items:
         yield SchemaAdvice(
             "partition key",
-            f"Choose a partition key with more values than {name} has: a partition takes 3,000 read and 1,000 write units a second.",
-            f"{sample.most_items_of_a_key:,} of {sample.items:,} sampled items have the same {name}, and there are {sample.partition_keys:,} different ones.",
+            f"Choose a partition key with more values than {name} has: a partition takes 3,000 read and"
+            " 1,000 write units a second.",
+            f"{sample.most_items_of_a_key:,} of {sample.items:,} sampled items have the same {name}, and there are"
+            f" {sample.partition_keys:,} different ones.",
         )
 
     period = time_in_words(min(known.seen_seconds, DAY_SECONDS)) if known.seen_seconds else "a day"
@@ -105,7 +110,8 @@ def _partition_key(known: Evidence) -> Iterator[SchemaAdvice]:
         if hot.of_all >= HOT_UNITS_MIN and hot.counted > HOT_SHARE * hot.of_all:
             yield SchemaAdvice(
                 "hot key",
-                f"Spread the partition key {hot.key} over several, with a suffix that is drawn or computed, or cache what is read of it: one partition takes 3,000 read and 1,000 write units a second.",
+                f"Spread the partition key {hot.key} over several, with a suffix that is drawn or computed, or cache"
+                " what is read of it: one partition takes 3,000 read and 1,000 write units a second.",
                 f"{hot.counted:,.0f} of {hot.of_all:,.0f} {hot.what} of {period} are those of {hot.key}.",
             )
 
@@ -115,7 +121,8 @@ def _reads(known: Evidence) -> Iterator[SchemaAdvice]:
     if scans is not None and scans >= SCANS_MIN and scans > (queries or 0.0):
         yield SchemaAdvice(
             "scans",
-            "Read by Query: give the attribute that programs filter by an index of its own. A Scan reads, and pays for, all items.",
+            "Read by Query: give the attribute that programs filter by an index of its own."
+            " A Scan reads, and pays for, all items.",
             f"{scans:,.0f} Scans and {queries or 0:,.0f} Queries in {time_in_words(known.seen_seconds)}.",
         )
 
@@ -128,14 +135,15 @@ def _indexes(known: Evidence) -> Iterator[SchemaAdvice]:
             yield SchemaAdvice(
                 f"index {name}",
                 "Delete it, if nobody needs it: each write of the table that touches it costs write units and storage.",
-                f"No read unit was used on the {use.days} of the last {DAYS_MAX} days that have metrics of the index, while the table used"
-                f" {known.use.write_units:,.0f} write units.",
+                f"No read unit was used on the {use.days} of the last {DAYS_MAX} days that have metrics of the index,"
+                f" while the table used {known.use.write_units:,.0f} write units.",
             )
         count, size_bytes = index.get("ItemCount", 0), index.get("IndexSizeBytes", 0)
         if index["Projection"]["ProjectionType"] == "ALL" and count and size_bytes / count > LONG_ENTRY_BYTES:
             yield SchemaAdvice(
                 f"index {name}",
-                "Project only the attributes that its queries show (INCLUDE or KEYS_ONLY): entries cost what they are long.",
+                "Project only the attributes that its queries show (INCLUDE or KEYS_ONLY):"
+                " entries cost what they are long.",
                 f"It holds whole items: {size_bytes / count:,.0f} bytes each, {size_bytes:,} in all.",
             )
     sample = known.sample
@@ -153,7 +161,8 @@ def _items(known: Evidence) -> Iterator[SchemaAdvice]:
     if sample.longest_bytes > LARGE_BYTES:
         yield SchemaAdvice(
             "large items",
-            "Keep large content in S3 with its key in the item, or in items of its own: an item has at most 400 KB, and each read pays for all of it.",
+            "Keep large content in S3 with its key in the item, or in items of its own:"
+            " an item has at most 400 KB, and each read pays for all of it.",
             f"The longest of {sample.items:,} sampled items has about {sample.longest_bytes:,} bytes.",
         )
     expiring = [name for name in sample.times if any(word in name.lower() for word in ("ttl", "expir", "delete"))]

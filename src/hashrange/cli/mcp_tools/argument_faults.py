@@ -1,4 +1,6 @@
-"""What is wrong with the arguments of a tool? One sentence for the first fault, by what the protocol's library has found, not in its words."""
+"""What is wrong with the arguments of a tool? One sentence for the first fault, by what the protocol's
+library has found, not in its words.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -35,7 +37,10 @@ def argument_fault(tool: str, known: Sequence[str], error: ValidationError) -> s
         return f"{tool} has no argument {name}.{did_you_mean(name, known) or ' It has ' + ', '.join(known) + '.'}"
     if kind == "missing":
         return f"{tool} needs the argument {name}."
-    return f"{tool}: {' of '.join(reversed(place))} is {show_value(fault['input'], 'object')}; it must be {_expected(kind, fault.get('ctx', {}))}."
+    return (
+        f"{tool}: {' of '.join(reversed(place))} is {show_value(fault['input'], 'object')};"
+        f" it must be {_expected(kind, fault.get('ctx', {}))}."
+    )
 
 
 def _expected(kind: str, context: Mapping[str, Any]) -> str:

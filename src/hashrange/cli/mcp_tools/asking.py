@@ -1,4 +1,6 @@
-"""How do tools ask a server? One request at a time, whichever thread the protocol's library runs a tool on; refusals are raised as they are."""
+"""How do tools ask a server? One request at a time, whichever thread the protocol's library runs a tool on;
+refusals are raised as they are.
+"""
 
 import contextlib
 from threading import Lock
@@ -27,7 +29,9 @@ class AskedServer:
         return self._server.replied_at_seconds
 
     def ask(self, operation: str, service: str = "dynamodb", /, **members: Any) -> Any:
-        """Send a request without the members that are None; returns the reply. Raises RefusedRequest and RemoteError."""
+        """Send a request without the members that are None; returns the reply.
+        Raises RefusedRequest and RemoteError.
+        """
         given = {name: value for name, value in members.items() if value is not None}
         with self._lock:
             try:

@@ -1,4 +1,6 @@
-"""Which server of tools does the protocol's library get? The tools, with their annotations; and errors in the words of the database."""
+"""Which server of tools does the protocol's library get? The tools, with their annotations;
+and errors in the words of the database.
+"""
 
 import functools
 from collections.abc import Callable
@@ -17,8 +19,10 @@ from hashrange.cli.mcp_tools.read_tools import ReadTools
 from hashrange.cli.mcp_tools.write_tools import WriteTools
 from hashrange.errors import HashrangeError
 
-INSTRUCTIONS = """Tables and items of a DynamoDB-compatible server. Values are plain JSON; what JSON lacks is an object with one key: {"$set": [1, 2]},
-{"$binary": "base64"}, {"$number": "1.00000000000000000001"}. Pages are short: if there_may_be_more is true, call again with start_after."""
+INSTRUCTIONS = """Tables and items of a DynamoDB-compatible server. Values are plain JSON; \
+what JSON lacks is an object with one key: {"$set": [1, 2]},
+{"$binary": "base64"}, {"$number": "1.00000000000000000001"}. Pages are short: if there_may_be_more is true, \
+call again with start_after."""
 READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
 DESTROYS = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=False)
@@ -61,7 +65,9 @@ class _PlainTool(Tool):
 
 
 def _strict(tool: Callable[..., dict[str, Any]], annotations: ToolAnnotations) -> Tool:
-    """The tool, which refuses arguments that it does not have: the library drops them, and a misspelled condition with them."""
+    """The tool, which refuses arguments that it does not have: the library drops them,
+    and a misspelled condition with them.
+    """
     made = _PlainTool.from_function(_told(tool), annotations=annotations)
     arguments = made.fn_metadata.arg_model
     arguments.model_config["extra"] = "forbid"

@@ -1,4 +1,5 @@
-"""What does a server know of a table that advice can rest on? Its description, its metrics of at most two weeks, and a sample of its items.
+"""What does a server know of a table that advice can rest on?
+Its description, its metrics of at most two weeks, and a sample of its items.
 
 The sample is one page of Scan: at most SAMPLE_ITEMS items and 1 MB, which consumes at most 128 read units.
 """

@@ -1,4 +1,6 @@
-"""Which partition keys use, or are refused, most of a table's units? What Contributor Insights has counted in the last day, if it is on."""
+"""Which partition keys use, or are refused, most of a table's units?
+What Contributor Insights has counted in the last day, if it is on.
+"""
 
 from typing import Any, NamedTuple
 
@@ -24,7 +26,9 @@ class HotKey(NamedTuple):
 
 
 def hottest_keys(asking: AskedServer, table: str, now_seconds: float) -> list[HotKey]:
-    """The greatest contributor of each rule on partition keys; none where Contributor Insights or CloudWatch do not answer."""
+    """The greatest contributor of each rule on partition keys;
+    none where Contributor Insights or CloudWatch do not answer.
+    """
     try:
         rules = asking.ask("DescribeContributorInsights", TableName=table).get("ContributorInsightsRuleList", ())
         found = [(_kind(rule), rule) for rule in rules]

@@ -1,4 +1,6 @@
-"""How are tools served over HTTP? On a loopback address, to callers that know the token, and never to a page of a browser."""
+"""How are tools served over HTTP? On a loopback address, to callers that know the token,
+and never to a page of a browser.
+"""
 
 import asyncio
 import hmac
@@ -23,7 +25,9 @@ AsgiApp = Callable[[AsgiMessage, AsgiReceive, AsgiSend], Awaitable[None]]
 
 
 class _InterruptibleServer(uvicorn.Server):
-    """uvicorn's server, which waits for the calls that run when it is interrupted; the second time, `hurry` is called."""
+    """uvicorn's server, which waits for the calls that run when it is interrupted;
+    the second time, `hurry` is called.
+    """
 
     def __init__(self, config: uvicorn.Config, hurry: Callable[[], None]) -> None:
         super().__init__(config)

@@ -1,4 +1,6 @@
-"""What does a tool show of a page of items? So many that a model can read them, how many there are, and how to go on."""
+"""What does a tool show of a page of items? So many that a model can read them,
+how many there are, and how to go on.
+"""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -95,7 +95,9 @@ class ReadTools:
         *,
         limit: Limit = 25,
     ) -> dict[str, Any]:
-        """Read items in no particular order. It reads all that it passes over: prefer query if the partition key is known."""
+        """Read items in no particular order. It reads all that it passes over:
+        prefer query if the partition key is known.
+        """
         reply = self._asking.ask(
             "Scan",
             TableName=table,
@@ -123,7 +125,8 @@ class ReadTools:
             count = count_shown(reply["Items"])
             if count == len(reply["Items"]) or limit == 1:
                 break
-            # Too long to be shown. Only a SELECT replies with several items, so it can be asked again, for a shorter page.
+            # Too long to be shown. Only a SELECT replies with several items,
+            # so it can be asked again, for a shorter page.
             limit = min(count, max(1, limit // 2))
         shown: dict[str, Any] = {"items": [plain_item(item) for item in reply["Items"]]}
         if "NextToken" in reply:
@@ -131,7 +134,9 @@ class ReadTools:
         return shown
 
     def advise_schema(self, table: str) -> dict[str, Any]:
-        """Advise on a table's keys, indexes and capacity, by what the server knows of it: sizes, use since there are metrics, at most two weeks, and a sample of items."""
+        """Advise on a table's keys, indexes and capacity, by what the server knows of it:
+        sizes, use since there are metrics, at most two weeks, and a sample of items.
+        """
         evidence = gather_evidence(self._asking, table)
         return {
             "table": table,

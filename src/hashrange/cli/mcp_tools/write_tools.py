@@ -1,4 +1,6 @@
-"""Which tools write? Items are put, updated and deleted, tables created and deleted. They exist only with --allow-writes."""
+"""Which tools write? Items are put, updated and deleted, tables created and deleted.
+They exist only with --allow-writes.
+"""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,6 @@
-"""When are actions of alarms executed that may take long? As soon as they wait, side by side, so that an endpoint that hangs holds up no other."""
+"""When are actions of alarms executed that may take long? As soon as they wait, side by side,
+so that an endpoint that hangs holds up no other.
+"""
 
 import asyncio
 
@@ -17,7 +19,9 @@ class AlarmDeliveries:
         self._running: set[asyncio.Task[None]] = set()
 
     async def run_slice(self) -> float | None:
-        """Execute all actions that wait, and those that come meanwhile; ends when none is executed. Raises StorageError."""
+        """Execute all actions that wait, and those that come meanwhile;
+        ends when none is executed. Raises StorageError.
+        """
         alarms = self._alarms
         while True:
             alarms.arrived.clear()

@@ -161,7 +161,9 @@ def arn_of(account: str, region: str, name: str) -> str:
 
 
 def name_in(arn_or_name: str, account: str, region: str) -> str:
-    """The name of an alarm of this account and Region that is given by its name or ARN. An ARN of others is returned as it is, which names no alarm."""
+    """The name of an alarm of this account and Region that is given by its name or ARN.
+    An ARN of others is returned as it is, which names no alarm.
+    """
     parts = arn_or_name.split(":", 6)
     if parts[0] == "arn" and parts[2:6] == ["cloudwatch", region, account, "alarm"]:
         return parts[-1]

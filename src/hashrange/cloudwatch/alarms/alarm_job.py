@@ -1,6 +1,7 @@
 """When are alarms evaluated? Each minute of service time that ends, in order; composite alarms after the others.
 
-Scaling actions are executed within the evaluation. All others wait for a second job (`action_job.py`), so that a slow endpoint holds up nothing.
+Scaling actions are executed within the evaluation. All others wait for a second job (`action_job.py`),
+so that a slow endpoint holds up nothing.
 """
 
 import msgspec

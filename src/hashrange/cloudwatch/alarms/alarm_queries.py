@@ -1,4 +1,6 @@
-"""Which queries may an alarm on metric math have, and what do they give? Exactly one of them returns data, the one that is compared with the threshold."""
+"""Which queries may an alarm on metric math have, and what do they give? Exactly one of them returns data,
+the one that is compared with the threshold.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

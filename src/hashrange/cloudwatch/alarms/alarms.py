@@ -1,4 +1,6 @@
-"""Which alarms does a server have, and who is told of their states? `Alarms` keeps them as documents, changes their states, and passes actions on."""
+"""Which alarms does a server have, and who is told of their states? `Alarms` keeps them as documents,
+changes their states, and passes actions on.
+"""
 
 import asyncio
 import logging
@@ -79,8 +81,8 @@ class Alarms:
     def on_action(self, prefix: str, deliver: ExecuteAction, *, is_scaling: bool = False) -> None:
         """Let `deliver` execute actions that begin with `prefix`.
 
-        `is_scaling`: within the evaluation, and again each minute while the state lasts, as the service does for scaling policies; others are
-        executed once, beside everything else.
+        `is_scaling`: within the evaluation, and again each minute while the state lasts, as the service does for
+        scaling policies; others are executed once, beside everything else.
         """
         self._deliverers.append(_Deliverer(prefix, deliver, is_scaling))
 
@@ -155,7 +157,9 @@ class Alarms:
                 self.rules.forget(*_place(alarm))
 
     def _without_old_histories(self, now_seconds: float, more: int) -> dict[str, bytes | None]:
-        """Changes that forget the histories of alarms that were deleted too long ago, or before too many others; `more` are deleted now."""
+        """Changes that forget the histories of alarms that were deleted too long ago,
+        or before too many others; `more` are deleted now.
+        """
         gone = sorted((_read_seconds(value), name) for name, value in self._documents.below(GONE_PREFIX))
         excess = max(0, len(gone) + more - ALARM_HISTORIES_GONE_MAX)
         oldest_seconds = now_seconds - ALARM_HISTORY_SECONDS
@@ -188,9 +192,11 @@ class Alarms:
         values: Sequence[float | None] = (),
         acts: bool = True,
     ) -> Alarm:
-        """Put an alarm into a state, and execute the actions of that state. Returns the alarm as it is then. Raises StorageError.
+        """Put an alarm into a state, and execute the actions of that state.
+        Returns the alarm as it is then. Raises StorageError.
 
-        `values`: what has been evaluated, newest first. `acts` False: the actions are not executed, because a composite alarm's are suppressed.
+        `values`: what has been evaluated, newest first. `acts` False: the actions are not executed,
+        because a composite alarm's are suppressed.
         """
         has_changed = alarm.state != state
         after = msgspec.structs.replace(
@@ -208,7 +214,9 @@ class Alarms:
         return after
 
     async def act(self, alarm: Alarm, previous: Alarm, now_seconds: float, values: Sequence[float | None] = ()) -> None:
-        """Execute the actions of the alarm's state. `previous`: the alarm before it was in this state. Raises StorageError."""
+        """Execute the actions of the alarm's state.
+        `previous`: the alarm before it was in this state. Raises StorageError.
+        """
         actions = alarm.definition.actions
         for action in actions.of(alarm.state) if actions.are_enabled else ():
             told = AlarmAction(alarm, action, previous, now_seconds, values)
@@ -234,7 +242,9 @@ class Alarms:
         return next((one.deliver for one in self._deliverers if one.is_scaling and action.startswith(one.prefix)), None)
 
     async def deliver(self, deliver: ExecuteAction | None, told: AlarmAction) -> None:
-        """Execute one action, and note it in the history, unless the content has been replaced meanwhile. Raises StorageError."""
+        """Execute one action, and note it in the history, unless the content has been replaced
+        meanwhile. Raises StorageError.
+        """
         generation = self._generation
         if deliver is None:
             error: str | None = sentences.NO_DELIVERY.format(action=told.action)
@@ -251,7 +261,9 @@ class Alarms:
     # --- documents -------------------------------------------------------------------------------
 
     def history(self, account: str, region: str, name: str | None = None) -> Iterator[tuple[str, History]]:
-        """The events of one alarm name or, None, of all names of an account and Region, deleted ones too; may give way. Raises StorageError."""
+        """The events of one alarm name or, None, of all names of an account and Region, deleted ones too;
+        may give way. Raises StorageError.
+        """
         prefix = f"{HISTORY_PREFIX}{account}/{region}/"
         if name is None:
             stored = self._documents.below(prefix)

@@ -1,6 +1,7 @@
 """Why is a composite alarm in its state? What its reason and the data of its reason say.
 
-Source: CloudWatch user guide, *Alarm events and EventBridge*, and alarms that users quote; after a change of the rule: (unconfirmed).
+Source: CloudWatch user guide, *Alarm events and EventBridge*, and alarms that users quote;
+after a change of the rule: (unconfirmed).
 """
 
 from collections.abc import Sequence
@@ -14,13 +15,25 @@ from hashrange.messages import alarms as sentences
 
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _MONTHS = (
-    "January", "February", "March", "April", "May", "June",
-    "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
 
 
 def composite_reason(alarm: Alarm, state: StateValue, watched: Sequence[Alarm]) -> tuple[str, str]:
-    """The reason of a composite alarm that goes into a state, and JSON: the alarm that changed last, or all if the composite alarm itself did."""
+    """The reason of a composite alarm that goes into a state, and JSON: the alarm that changed last,
+    or all if the composite alarm itself did.
+    """
     last = max(watched, key=lambda one: one.transitioned_seconds, default=None)
     if alarm.state == "INSUFFICIENT_DATA":
         reason = sentences.COMPOSITE_CREATED.format(arn=alarm.arn, state=state)

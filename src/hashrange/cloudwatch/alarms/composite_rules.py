@@ -1,4 +1,6 @@
-"""What do the rules of composite alarms look at, and are they true? Each rule is read once, and what follows from it is kept as long as its alarm."""
+"""What do the rules of composite alarms look at, and are they true?
+Each rule is read once, and what follows from it is kept as long as its alarm.
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -7,7 +9,8 @@ from hashrange.cloudwatch.alarms.rule import RuleNode, read_rule
 from hashrange.items.steps import spend
 
 TREES_CHARACTERS_MAX = 1_000_000
-"""Characters of the rules whose trees are kept, of which each takes 20 bytes, and at most 40. Other trees are made again when a state has changed."""
+"""Characters of the rules whose trees are kept, of which each takes 20 bytes, and at most 40.
+Other trees are made again when a state has changed."""
 CHARACTERS_PER_STEP = 16
 """Characters of a rule whose tree is walked in one step."""
 NAMES_PER_STEP = 16
@@ -31,7 +34,9 @@ class _KnownRule:
 
 
 class CompositeRules:
-    """The rules of one store's composite alarms. All methods may give way, and raise RuleError for a rule that cannot be read."""
+    """The rules of one store's composite alarms.
+    All methods may give way, and raise RuleError for a rule that cannot be read.
+    """
 
     def __init__(self, find: Callable[[str, str, str], Alarm | None]) -> None:
         """`find` returns the alarm of an account, Region and name."""
@@ -69,7 +74,9 @@ class CompositeRules:
         return known
 
     def keep(self, alarm: Alarm, tree: RuleNode) -> _KnownRule:
-        """Keep what follows from an alarm's rule, which has been read, unless the alarm has been replaced or deleted meanwhile."""
+        """Keep what follows from an alarm's rule, which has been read, unless the alarm has been
+        replaced or deleted meanwhile.
+        """
         text, place = alarm.definition.rule or "", (alarm.account, alarm.region, alarm.name)
         spend(len(text) // CHARACTERS_PER_STEP)
         others = {name: self._find(alarm.account, alarm.region, name) for name in tree.alarms()}

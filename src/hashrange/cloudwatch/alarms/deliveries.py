@@ -1,4 +1,5 @@
-"""How are actions of alarms executed outside of this server? A notification goes to a URL, or to an endpoint that speaks SNS's Publish.
+"""How are actions of alarms executed outside of this server? A notification goes to a URL,
+or to an endpoint that speaks SNS's Publish.
 
 A URL gets what SNS sends to a subscriber. An endpoint of SNS is a setting. Each is tried three times.
 """
@@ -40,7 +41,8 @@ async def deliver_to_url(told: AlarmAction) -> str | None:
     headers = {
         "Content-Type": "text/plain; charset=UTF-8",
         "x-amz-sns-message-type": "Notification",
-        "Sec-Fetch-Site": "cross-site",  # whoever sets an alarm may not use this server's admin API in the server's name
+        # whoever sets an alarm may not use this server's admin API in the server's name
+        "Sec-Fetch-Site": "cross-site",
     }
     return await _send(target, headers, msgspec.json.encode(message))
 

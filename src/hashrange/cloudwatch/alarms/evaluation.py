@@ -1,6 +1,8 @@
-"""Which state do datapoints mean? M out of N of them breach the threshold; for those that are missing, the alarm says what they count as.
+"""Which state do datapoints mean? M out of N of them breach the threshold; for those that are missing,
+the alarm says what they count as.
 
-The reasons are the service's. Source: CloudWatch user guide, *Configuring how alarms treat missing data*; operations.md 7.
+The reasons are the service's. Source: CloudWatch user guide, *Configuring how alarms treat
+missing data*; operations.md 7.
 """
 
 import operator
@@ -22,7 +24,8 @@ _BREACHES: Mapping[str, Callable[[float, float], bool]] = {
 }
 _as_percentile = re.compile(r"p([0-9.]+)").fullmatch
 MORE_PERIODS = 2
-"""Periods before the evaluated ones that are looked at while some of these are missing. The user guide shows 5 for 3; the rest is our own model."""
+"""Periods before the evaluated ones that are looked at while some of these are missing.
+The user guide shows 5 for 3; the rest is our own model."""
 
 SHOWN_MAX = 5
 """Datapoints that a reason shows. From as many on, it has other words. Source: reports of users."""
@@ -49,7 +52,9 @@ def looked_at(threshold: Threshold) -> int:
 
 
 def judge(threshold: Threshold, observed: Sequence[Observed], before: StateValue) -> Verdict | None:
-    """The state that the periods mean, `looked_at` of them, oldest first; None: the alarm stays in the state `before`."""
+    """The state that the periods mean, `looked_at` of them, oldest first; None:
+    the alarm stays in the state `before`.
+    """
     newest_first = list(reversed(observed))
     known = [one for one in newest_first if one[1] is not None]
     wanted = threshold.evaluation_periods

@@ -1,4 +1,6 @@
-"""What do the alarms of one slice see of their metrics? Alarms of the same metric and statistic share one look at it."""
+"""What do the alarms of one slice see of their metrics?
+Alarms of the same metric and statistic share one look at it.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -13,7 +15,9 @@ _Question = tuple[MetricId, str, int, str | None]
 
 
 class MinuteValues:
-    """The values that alarms look at when a minute ends. Each question is read once, for the longest stretch that an alarm looks at."""
+    """The values that alarms look at when a minute ends.
+    Each question is read once, for the longest stretch that an alarm looks at.
+    """
 
     def __init__(self, metrics: Metrics, alarms: Iterable[Alarm | None], end_seconds: int) -> None:
         """`alarms`: those that are to be evaluated; others can be, too."""

@@ -1,6 +1,8 @@
-"""What is said to those whom an alarm tells of its state? The text that CloudWatch publishes to SNS, or the event that it sends to a Lambda function.
+"""What is said to those whom an alarm tells of its state? The text that CloudWatch publishes to SNS,
+or the event that it sends to a Lambda function.
 
-Source: CloudWatch user guide, *Notifying users on alarm changes*, *Invoke a Lambda function from an alarm*; notifications that users quote.
+Source: CloudWatch user guide, *Notifying users on alarm changes*, *Invoke a Lambda function from an alarm*;
+notifications that users quote.
 """
 
 from collections.abc import Mapping
@@ -17,8 +19,8 @@ from hashrange.cloudwatch.queries import MetricDataQuery, Queries
 from hashrange.cloudwatch.statistic import SIMPLE_STATISTICS
 
 TAGS_FOUND = "SUCCESS"
-"""Status of tags that could be read, which they always can here. Source: CloudWatch user guide, *Alarm tags in action payloads*; it names
-the members of the status, those of the tags are (unconfirmed)."""
+"""Status of tags that could be read, which they always can here. Source: CloudWatch user guide, *Alarm tags in action
+payloads*; it names the members of the status, those of the tags are (unconfirmed)."""
 
 
 def notification_of(told: AlarmAction) -> Mapping[str, Any]:
@@ -88,7 +90,9 @@ def _trigger(alarm: Alarm) -> dict[str, Any]:
 
 
 def _told_query(query: MetricDataQuery) -> dict[str, Any]:
-    """A query as a notification has it: all members have a value, and names of dimensions' members begin with small letters."""
+    """A query as a notification has it: all members have a value, and names of dimensions' members
+    begin with small letters.
+    """
     told: dict[str, Any] = msgspec.to_builtins(query)
     told["ReturnData"] = query.ReturnData is not False
     stat = query.MetricStat

@@ -1,6 +1,7 @@
 """How do notifications of alarms call a Region? By its name in words, such as `US East (N. Virginia)`.
 
-Source: notifications that users quote, in which Regions of Europe begin with `EU`; botocore's endpoints for all other names.
+Source: notifications that users quote, in which Regions of Europe begin with `EU`;
+botocore's endpoints for all other names.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,7 @@
 """When is a composite alarm in ALARM? Its rule says so: `ALARM(cpu) AND NOT (OK("disk full") OR TRUE)` → a tree.
 
-Source: API reference, *PutCompositeAlarm*: NOT binds most, then AND, then OR; user guide, *Composite alarms*: AT_LEAST; words of errors: reports of users.
+Source: API reference, *PutCompositeAlarm*: NOT binds most, then AND, then OR; user guide, *Composite alarms*:
+AT_LEAST; words of errors: reports of users.
 """
 
 import re
@@ -75,7 +76,9 @@ class _Token(NamedTuple):
 
 
 def read_rule(text: str, account: str, region: str) -> RuleNode:
-    """The tree of a rule, which looks at alarms of this account and Region; may give way: the longest rule takes 30 ms. Raises RuleError."""
+    """The tree of a rule, which looks at alarms of this account and Region; may give way:
+    the longest rule takes 30 ms. Raises RuleError.
+    """
     reader = _Reader([*_tokens(text)], account, region)
     node = reader.any_of(0)
     reader.require_end()

@@ -1,4 +1,6 @@
-"""Which checks do CloudWatch's operations share? Required members, lengths, dimensions, tokens of pages; and how faults of members are worded."""
+"""Which checks do CloudWatch's operations share? Required members, lengths, dimensions, tokens of pages;
+and how faults of members are worded.
+"""
 
 import base64
 import binascii
@@ -93,7 +95,9 @@ def check_ascii(path: str, text: str) -> None:
 
 
 def check_printed(path: str, text: str) -> None:
-    """Raise ServiceError for control characters, and for a text of spaces alone. Source: API reference, *PutMetricData* and *Dimension*."""
+    """Raise ServiceError for control characters, and for a text of spaces alone.
+    Source: API reference, *PutMetricData* and *Dimension*.
+    """
     if not text.isprintable():
         refuse_value(sentences.CONTROL_CHARACTER.format(path=path))
     if text.isspace():

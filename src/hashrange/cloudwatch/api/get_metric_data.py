@@ -1,7 +1,8 @@
 """GetMetricData: many metrics at once, with metric math over them.
 
-A page has at most MaxDatapoints, one query after the other. The next page continues a metric behind the time that its token names. Requests
-with expressions have one page only; what does not fit is left out. Source: operations.md 7; API reference, *MetricDataResult*.
+A page has at most MaxDatapoints, one query after the other. The next page continues a metric behind the time that its
+token names. Requests with expressions have one page only; what does not fit is left out. Source:
+operations.md 7; API reference, *MetricDataResult*.
 """
 
 from collections.abc import Mapping, Sequence
@@ -52,7 +53,9 @@ class _Start(NamedTuple):
 
 
 async def get_metric_data(metrics: Metrics, caller: Caller, request: GetMetricDataRequest) -> Mapping[str, Any]:
-    """Returns a page of datapoints, the newest of each query first unless asked otherwise. Raises ServiceError and StorageError."""
+    """Returns a page of datapoints, the newest of each query first unless asked otherwise.
+    Raises ServiceError and StorageError.
+    """
     if not request.MetricDataQueries:
         raise missing("MetricDataQueries")
     queries = Queries(request.MetricDataQueries)

@@ -70,7 +70,9 @@ async def get_metric_statistics(
 def _described(
     point: Datapoint, simple: Mapping[str, Statistic], extended: Mapping[str, Statistic]
 ) -> Mapping[str, Any] | None:
-    """The datapoint with the statistics that can be told; None if none of them can, as for percentiles of statistic sets."""
+    """The datapoint with the statistics that can be told; None if none of them can,
+    as for percentiles of statistic sets.
+    """
     found = {name: value for name, statistic in simple.items() if (value := statistic(point)) is not None}
     more = {name: value for name, statistic in extended.items() if (value := statistic(point)) is not None}
     if not found and not more:

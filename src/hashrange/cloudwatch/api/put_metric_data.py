@@ -155,7 +155,9 @@ def _observation(
 
 
 def _dimensions_of(given: Sequence[DimensionMember] | None, path: str) -> Dimensions:
-    """The dimensions of a datum, whose texts have more rules than those that a question may name. Raises ServiceError."""
+    """The dimensions of a datum, whose texts have more rules than those that a question may name.
+    Raises ServiceError.
+    """
     dimensions = dimensions_of(given, path)
     for place, one in enumerate(given or (), 1):
         name_path = f"{path}.member.{place}.Name"

@@ -1,7 +1,9 @@
-"""Which metrics does DynamoDB have? Name, unit, sets of dimensions, period and useful statistics of each that this server feeds.
+"""Which metrics does DynamoDB have? Name, unit, sets of dimensions, period and useful statistics
+of each that this server feeds.
 
-A metric that no feature feeds is not here (docs/metrics.md lists those). Source: global-tables-backup.md 9. Which metrics have OperationType,
-Verb and Source: CloudWatch user guide, the supported metrics of the resource AWS::DynamoDB::Table.
+A metric that no feature feeds is not here (docs/metrics.md lists those).
+Source: global-tables-backup.md 9. Which metrics have OperationType, Verb and Source: CloudWatch user guide,
+the supported metrics of the resource AWS::DynamoDB::Table.
 """
 
 from typing import Literal, NamedTuple
@@ -152,4 +154,5 @@ TYPED_OPERATIONS = frozenset({"ExecuteTransaction", "BatchExecuteStatement"})
 CUSTOMER = "Customer"
 """The value of Source for writes of clients. Those of replicas have `GlobalTable`; there are none."""
 DELEGATED_OPERATION = "StreamRecords"
-"""The value of DelegatedOperation for sending changes to Kinesis (unconfirmed): public alarm templates have it, the documentation names no value."""
+"""The value of DelegatedOperation for sending changes to Kinesis (unconfirmed):
+public alarm templates have it, the documentation names no value."""

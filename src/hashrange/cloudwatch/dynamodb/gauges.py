@@ -1,4 +1,5 @@
-"""What do DynamoDB's gauges show of tables? Provisioned capacity, on-demand maxima, indexes being filled, and what an account uses. Pure functions of descriptions.
+"""What do DynamoDB's gauges show of tables? Provisioned capacity, on-demand maxima, indexes being filled,
+and what an account uses. Pure functions of descriptions.
 
 Source: global-tables-backup.md 9.
 """
@@ -67,7 +68,9 @@ def table_gauges(table: Table) -> dict[MetricId, float]:
 
 
 def filling_gauges(table: Table, index: Index, progress: float) -> dict[MetricId, float]:
-    """What is to be shown of an index that has been filled to this part, in percent. Filling consumes nothing, and is not throttled."""
+    """What is to be shown of an index that has been filled to this part, in percent.
+    Filling consumes nothing, and is not throttled.
+    """
     names = {
         "OnlineIndexPercentageProgress": progress,
         "OnlineIndexConsumedWriteCapacity": 0.0,

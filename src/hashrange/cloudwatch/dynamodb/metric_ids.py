@@ -1,4 +1,6 @@
-"""How is a metric of DynamoDB identified? By account and Region of the table, and by dimensions that say table, index and operation."""
+"""How is a metric of DynamoDB identified? By account and Region of the table, and by dimensions that
+say table, index and operation.
+"""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -65,7 +67,8 @@ def operation_metrics(
     verb: str | None = None,
     stream: str | None = None,
 ) -> Sequence[MetricId]:
-    """Each metric of this name in which a request counts: of table and operation, and one more if there is a `kind` or `verb` that the metric has.
+    """Each metric of this name in which a request counts: of table and operation, and one more if there is
+    a `kind` or `verb` that the metric has.
 
     `kind`: OperationType. `stream`: the label of a stream, whose requests count with it alone if the metric has it.
     """

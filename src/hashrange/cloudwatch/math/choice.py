@@ -11,7 +11,8 @@ from hashrange.cloudwatch.math.values import MathValue, TimeSeries, as_array, as
 def choose(arguments: Sequence[MathValue]) -> MathValue:
     """The value of IF. A condition that is a series is looked at point by point, and only its points count.
 
-    Where it is true, a point that is missing in `then` is 0; where it is false, one that is missing in `else` is left out.
+    Where it is true, a point that is missing in `then` is 0; where it is false,
+    one that is missing in `else` is left out.
     """
     condition, then = arguments[0], arguments[1]
     otherwise = arguments[2] if len(arguments) == 3 else None

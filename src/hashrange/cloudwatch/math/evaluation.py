@@ -1,4 +1,5 @@
-"""What do the steps of an expression give? Each takes values from a stack and puts its own there; how much they may compute is bounded.
+"""What do the steps of an expression give? Each takes values from a stack and puts its own there;
+how much they may compute is bounded.
 
 Source: CloudWatch user guide, *Metric math syntax and functions*.
 """
@@ -120,7 +121,9 @@ class Evaluation:
         return self._called(step.text, self._taken(step.value_count))
 
     def _taken(self, count: int) -> list[MathValue]:
-        """The last values of the stack. What is computed of them is paid for: their own points, and if an array meets another series, all pairs."""
+        """The last values of the stack. What is computed of them is paid for: their own points,
+        and if an array meets another series, all pairs.
+        """
         place = len(self._stack) - count
         values, self._stack[place:] = self._stack[place:], []
         points = sum(map(points_in, values))
@@ -134,7 +137,9 @@ class Evaluation:
         return values
 
     def _array(self, values: Sequence[MathValue]) -> MathValue:
-        """Series, arrays and numbers as one array; a number is a series with a point wherever another one has a point."""
+        """Series, arrays and numbers as one array; a number is a series with a point wherever
+        another one has a point.
+        """
         known = [one for value in values if not isinstance(value, float | str) for one in as_array(value)]
         times = list(times_of(known))
         constant_points = len(times) * sum(isinstance(value, float) for value in values)

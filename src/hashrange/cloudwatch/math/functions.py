@@ -30,7 +30,9 @@ MINUTE_SECONDS = 60
 
 
 def _reducing(reduce: Reduce, *, counts_missing: bool = False) -> Function:
-    """A function of all values of a series; of an array, of the values of its series at each time. `counts_missing`: missing ones are 0."""
+    """A function of all values of a series; of an array, of the values of its series at each time.
+    `counts_missing`: missing ones are 0.
+    """
 
     def function(arguments: Sequence[MathValue]) -> MathValue:
         value = arguments[0]
@@ -202,7 +204,8 @@ FUNCTIONS: Mapping[str, Function] = {
     "STDDEV": _reducing(_standard_deviation),
     "SUM": _reducing(_sum),
 }
-"""Functions of their arguments' values alone. The others, such as FILL, METRICS and SEARCH, need to know the request."""
+"""Functions of their arguments' values alone. The others, such as FILL, METRICS and SEARCH,
+need to know the request."""
 REDUCING_FUNCTIONS = frozenset({"AVG", "MAX", "MIN", "STDDEV", "SUM"})
 """Functions that take several arguments like one array of them."""
 REFUSED_FUNCTIONS = frozenset({"ANOMALY_DETECTION_BAND", "DB_PERF_INSIGHTS", "LAMBDA", "SERVICE_QUOTA"})

@@ -1,4 +1,6 @@
-"""What will an expression of metric math give: a number, a text, a time series or an array? Told from its steps alone, without any data."""
+"""What will an expression of metric math give: a number, a text, a time series or an array?
+Told from its steps alone, without any data.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal

@@ -1,4 +1,5 @@
-"""How is an expression of metric math read? `100 * (m1 / m2)`, `IF(m1 > 5, m1, 0)` → steps for a stack: each takes the values of earlier ones.
+"""How is an expression of metric math read? `100 * (m1 / m2)`, `IF(m1 > 5, m1, 0)` → steps for a stack:
+each takes the values of earlier ones.
 
 `100 * (m1 / m2)` becomes 100, m1, m2, /, *. So no expression, however long, needs recursion to be evaluated.
 Source: CloudWatch user guide, *Metric math syntax and functions*.
@@ -36,7 +37,8 @@ _BINDING: Mapping[str, int] = {
     )
     for sign in signs
 }
-"""Operators, with a greater number for those that bind more. Those of one level go from left to right. (unconfirmed: their order)"""
+"""Operators, with a greater number for those that bind more.
+Those of one level go from left to right. (unconfirmed: their order)"""
 _WORDS: Mapping[str, str] = {"OR": "||", "AND": "&&"}
 _KEYWORDS = frozenset({"ASC", "DESC", "AVG", "MIN", "MAX", "SUM", "LINEAR", "REPEAT"})
 """Names in capitals that are arguments of SORT and FILL."""

@@ -1,8 +1,9 @@
-"""Which metrics does SEARCH find? `SEARCH('{AWS/DynamoDB,TableName} MetricName="ConsumedReadCapacityUnits"', 'Sum', 300)`.
+"""Which metrics does SEARCH find? `SEARCH('{AWS/DynamoDB,TableName} MetricName="ConsumedReadCapacityUnits"',
+'Sum', 300)`.
 
-A term is looked for in the metric's name, namespace, and names and values of dimensions; `Property=term` in one of these. A term in double
-quotes has to be equal. Another one has to be a token of the text, or several tokens that follow one another.
-Source: CloudWatch user guide, *CloudWatch search expression syntax*.
+A term is looked for in the metric's name, namespace, and names and values of dimensions;
+`Property=term` in one of these. A term in double quotes has to be equal. Another one has to be a token of the text,
+or several tokens that follow one another. Source: CloudWatch user guide, *CloudWatch search expression syntax*.
 """
 
 import re

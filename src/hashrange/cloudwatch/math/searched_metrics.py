@@ -1,4 +1,6 @@
-"""Which of many metrics have a text? Their texts are collected once for all searches of a request, which then work on sets of metrics."""
+"""Which of many metrics have a text? Their texts are collected once for all searches of a request,
+which then work on sets of metrics.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -61,7 +63,9 @@ class SearchedMetrics:
         return self._by_names.get(names, NOWHERE)
 
     def with_term(self, name: str | None, text: str, *, is_exact: bool) -> Places:
-        """The metrics with a text that is equal to a term, or that the term fits. `name`: the property that has the text; None: any."""
+        """The metrics with a text that is equal to a term, or that the term fits.
+        `name`: the property that has the text; None: any.
+        """
         if name == ACCOUNT:
             return self._of_account(text, is_exact=is_exact)
         found: set[int] = set()

@@ -1,4 +1,5 @@
-"""Which of many texts does a term fit? The tokens of the first texts are kept; the other texts are read again for each term.
+"""Which of many texts does a term fit? The tokens of the first texts are kept;
+the other texts are read again for each term.
 
 So memory does not grow with the texts: tokens take several times as much as their text.
 """
@@ -43,7 +44,9 @@ class SearchedTexts:
             self._by_token.setdefault(token, []).append(tokens)
 
     def fitting(self, text: str) -> Iterator[str]:
-        """The texts that a term with tokens fits, some of them twice. Each is compared in time that grows with its length."""
+        """The texts that a term with tokens fits, some of them twice.
+        Each is compared in time that grows with its length.
+        """
         spend(len(text) // CHARACTERS_PER_STEP + 1)
         wanted = tokens_of(text)
         for token in {wanted.first, wanted.whole}:

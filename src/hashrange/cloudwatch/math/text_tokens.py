@@ -20,7 +20,8 @@ class TextTokens(NamedTuple):
 
     text: str
     pieces: str
-    """In their order, as they are written, with a blank before and after each: ` Custom Count 1 `. Empty if there are none."""
+    """In their order, as they are written, with a blank before and after each:
+    ` Custom Count 1 `. Empty if there are none."""
     lower: str
     """The same in lower case."""
     whole: str
@@ -46,7 +47,8 @@ def tokens_of(text: str) -> TextTokens:
 def fits(given: TextTokens, wanted: TextTokens) -> bool:
     """True if the term is a token of the text, or tokens that follow one another.
 
-    Then they have to be written alike, unless signs divide them in the term: `Count1` and `count-1` are in `CustomCount1`, but not `count1`.
+    Then they have to be written alike, unless signs divide them in the term:
+    `Count1` and `count-1` are in `CustomCount1`, but not `count1`.
     """
     if wanted.whole == given.whole or not wanted.pieces:
         return True

@@ -70,8 +70,8 @@ def _kept(series: TimeSeries, changed: Mapping[int, float | None]) -> TimeSeries
 def combine(one: MathValue, other: MathValue, compute: ComputeValue) -> MathValue:
     """What a function of two numbers makes of two values; arrays go member by member.
 
-    Of series, at each time at which one of them has a point: a missing value counts as 0. Source: CloudWatch user guide, *Basic
-    arithmetic functions* and *Comparison and logical operators*.
+    Of series, at each time at which one of them has a point: a missing value counts as 0. Source:
+    CloudWatch user guide, *Basic arithmetic functions* and *Comparison and logical operators*.
     """
     if isinstance(one, str) or isinstance(other, str):
         raise MathError(sentences.NUMBER_EXPECTED)

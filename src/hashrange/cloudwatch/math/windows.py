@@ -1,6 +1,7 @@
 """Which functions of metric math fill a stretch of time? FILL, TIME_SERIES, and those that tell the time, such as HOUR.
 
-They have a point for each period of the request, wherever the metrics have points. Source: CloudWatch user guide, *Functions supported for metric math*.
+They have a point for each period of the request, wherever the metrics have points. Source:
+CloudWatch user guide, *Functions supported for metric math*.
 """
 
 import math
@@ -55,7 +56,9 @@ TIME_FUNCTIONS: Mapping[str, Callable[[datetime], int]] = {
 
 
 def told_times(name: str, series: TimeSeries, times: range) -> TimeSeries:
-    """What one of TIME_FUNCTIONS makes of a series: a value for each time, whether the series has a point then or not. May give way."""
+    """What one of TIME_FUNCTIONS makes of a series: a value for each time, whether the series has
+    a point then or not. May give way.
+    """
     tell = TIME_FUNCTIONS[name]
     return series.of({at: float(tell(datetime.fromtimestamp(at, UTC))) for at in walk(times)})
 
@@ -88,7 +91,9 @@ def _repeated(series: TimeSeries, times: range) -> Mapping[int, float]:
 
 
 def _interpolated(series: TimeSeries, times: range) -> Mapping[int, float]:
-    """Missing values lie on the straight line between their neighbours; before the first value and after the last one, there are none."""
+    """Missing values lie on the straight line between their neighbours;
+    before the first value and after the last one, there are none.
+    """
     values: dict[int, float] = {}
     missing: list[int] = []
     before: int | None = None

@@ -1,4 +1,6 @@
-"""DecreaseReplicationFactor: removes nodes from a cluster: those that are named, those of named zones, or the newest ones."""
+"""DecreaseReplicationFactor: removes nodes from a cluster: those that are named,
+those of named zones, or the newest ones.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

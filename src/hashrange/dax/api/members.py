@@ -1,4 +1,6 @@
-"""Which members and checks do the operations of DAX share? Clusters as replies show them, names, pages, and how faults are worded."""
+"""Which members and checks do the operations of DAX share? Clusters as replies show them, names,
+pages, and how faults are worded.
+"""
 
 import base64
 import binascii
@@ -174,7 +176,9 @@ def _described_node(address: str, node: ClusterNode, is_outdated: bool) -> dict[
 def new_nodes(
     cluster_name: str, region: str, taken: Iterable[str], count: int, zones: Sequence[str] | None, now_seconds: float
 ) -> list[ClusterNode]:
-    """So many nodes that are being created, with the first free letters. Raises ServiceError for zones that do not fit."""
+    """So many nodes that are being created, with the first free letters.
+    Raises ServiceError for zones that do not fit.
+    """
     if zones is not None and len(zones) != count:
         refuse_dax("InvalidParameterCombinationException", sentences.ZONES_COUNT, zones=len(zones), nodes=count)
     for zone in zones or ():

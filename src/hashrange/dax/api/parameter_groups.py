@@ -1,4 +1,6 @@
-"""The operations on parameter groups: CreateParameterGroup, DeleteParameterGroup, UpdateParameterGroup, DescribeParameterGroups, DescribeParameters, DescribeDefaultParameters."""
+"""The operations on parameter groups: CreateParameterGroup, DeleteParameterGroup, UpdateParameterGroup,
+DescribeParameterGroups, DescribeParameters, DescribeDefaultParameters.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -122,7 +124,9 @@ async def delete_parameter_group(
 async def update_parameter_group(
     clusters: Clusters, caller: Caller, request: UpdateParameterGroupRequest
 ) -> Mapping[str, Any]:
-    """Returns the group. Its values take effect when nodes are started or rebooted. Raises ServiceError and StorageError."""
+    """Returns the group. Its values take effect when nodes are started or rebooted.
+    Raises ServiceError and StorageError.
+    """
     group = _own_group(clusters, caller, request.ParameterGroupName)
     if not request.ParameterNameValues:
         bad_value(sentences.NO_PARAMETERS)
@@ -159,7 +163,9 @@ async def describe_parameter_groups(
 async def describe_parameters(
     clusters: Clusters, caller: Caller, request: DescribeParametersRequest
 ) -> Mapping[str, Any]:
-    """Returns a group's parameters; `Source`: only those that a user has set, or has not. Raises ServiceError and StorageError."""
+    """Returns a group's parameters; `Source`: only those that a user has set, or has not.
+    Raises ServiceError and StorageError.
+    """
     group = found_parameter_group(clusters, caller, request.ParameterGroupName)
     if request.Source is not None and request.Source not in SOURCES:
         bad_value(sentences.SOURCE, source=request.Source[:100])

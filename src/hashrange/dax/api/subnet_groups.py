@@ -1,4 +1,6 @@
-"""The operations on subnet groups: CreateSubnetGroup, DeleteSubnetGroup, UpdateSubnetGroup, DescribeSubnetGroups. Subnets have no effect here."""
+"""The operations on subnet groups: CreateSubnetGroup, DeleteSubnetGroup, UpdateSubnetGroup,
+DescribeSubnetGroups. Subnets have no effect here.
+"""
 
 import re
 from collections.abc import Mapping, Sequence

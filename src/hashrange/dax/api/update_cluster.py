@@ -34,7 +34,9 @@ class UpdateClusterRequest(msgspec.Struct, frozen=True):
 
 
 async def update_cluster(clusters: Clusters, caller: Caller, request: UpdateClusterRequest) -> Mapping[str, Any]:
-    """Returns the changed cluster. Parameters of another group take effect when nodes are rebooted. Raises ServiceError and StorageError."""
+    """Returns the changed cluster. Parameters of another group take effect when nodes are rebooted.
+    Raises ServiceError and StorageError.
+    """
     cluster = cluster_to_change(clusters, caller, request.ClusterName)
     check_description(request.Description)
     check_topic(request.NotificationTopicArn)

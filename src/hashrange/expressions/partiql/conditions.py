@@ -47,8 +47,13 @@ from hashrange.messages.partiql import (
 _OR, _AND, _NOT, _COMPARE, _CONCAT, _ADD, _MULTIPLY = 1, 2, 3, 4, 5, 6, 7
 _COMPARISONS = frozenset(("=", "<>", "!=", "<", "<=", ">", ">="))
 _SYMBOL_OPERATORS = dict.fromkeys(_COMPARISONS, _COMPARE) | {
-    "||": _CONCAT, "+": _ADD, "-": _ADD, "*": _MULTIPLY, "/": _MULTIPLY, "%": _MULTIPLY,
-}  # fmt: skip
+    "||": _CONCAT,
+    "+": _ADD,
+    "-": _ADD,
+    "*": _MULTIPLY,
+    "/": _MULTIPLY,
+    "%": _MULTIPLY,
+}
 _WORD_OPERATORS = {"OR": _OR, "AND": _AND, "BETWEEN": _COMPARE, "IN": _COMPARE, "IS": _COMPARE, "NOT": _COMPARE}
 _LIKE = "Like"
 _ARITHMETIC = {"+": "Plus", "-": "Minus", "||": "Concat", "*": "Times", "/": "Divide", "%": "Modulo"}

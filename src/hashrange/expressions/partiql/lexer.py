@@ -1,4 +1,5 @@
-"""How is a statement split into tokens? Into words, quoted names, texts, numbers, symbols, `?`, without blanks and comments.
+"""How is a statement split into tokens? Into words, quoted names, texts, numbers, symbols,
+`?`, without blanks and comments.
 
 Tokens have offsets, because messages report lines and columns. Source: service behaviour, captures to Oct 2026.
 """

@@ -50,11 +50,16 @@ from hashrange.messages.partiql import (
 _OPERATORS = frozenset(("=", "<>", "!=", "<", "<=", ">", ">=", "+", "-", "/", "%", "||"))
 """Symbols that are operators in every place, unlike `*`."""
 _TOKEN_NAMES = {
-    ")": "RIGHT_PAREN", "]": "RIGHT_BRACKET", "}": "RIGHT_CURLY", ">>": "RIGHT_DOUBLE_ANGLE_BRACKET", ":": "COLON",
-}  # fmt: skip
+    ")": "RIGHT_PAREN",
+    "]": "RIGHT_BRACKET",
+    "}": "RIGHT_CURLY",
+    ">>": "RIGHT_DOUBLE_ANGLE_BRACKET",
+    ":": "COLON",
+}
 """Expected symbol → its name in messages."""
 _INDEX_DIGITS_MAX = 1_000
-"""Digits of a list index that are read. A longer one is out of range whatever follows; Python converts no more than 4,300."""
+"""Digits of a list index that are read. A longer one is out of range whatever follows;
+Python converts no more than 4,300."""
 _PATH_STEPS = 4
 Noted = TypeVar("Noted", Comparison, Between, Membership, FunctionCall, Not, And, Or, ConditionNode)
 

@@ -1,8 +1,8 @@
 """How is a PartiQL statement compiled? Text and types of parameters become a Statement, which is cached.
 
-Order of checks: no lone surrogates in the text → one type per parameter → syntax → not too few parameters → their values
-→ static checks. Further parameters than the text has `?` are ignored. Tables are unknown here: operations find out which
-conditions fix a key. Source: service behaviour, captures to 23 October 2026; the order is partly unconfirmed.
+Order of checks: no lone surrogates in the text → one type per parameter → syntax → not too few parameters → their
+values → static checks. Further parameters than the text has `?` are ignored. Tables are unknown here: operations find
+out which conditions fix a key. Source: service behaviour, captures to 23 October 2026; the order is partly unconfirmed.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -153,7 +153,9 @@ class Statement:
         """A `LastTableCache` → the last table used with this statement, and the result that it keeps for both."""
 
     def values(self, parameters: RawParameters | None) -> dict[str, Value]:
-        """Return token → canonical value, for literals and parameters; raises faults of these, then of `value_checks`."""
+        """Return token → canonical value, for literals and parameters;
+        raises faults of these, then of `value_checks`.
+        """
         values = self.value_table.fill(parameters)
         if self.value_checks:
             run_value_checks("", self.value_checks, values)

@@ -1,7 +1,8 @@
-"""How is `x IS type` read? It becomes nodes of expressions: `a IS STRING` is attribute_type, `a IS MISSING` attribute_not_exists.
+"""How is `x IS type` read? It becomes nodes of expressions: `a IS STRING` is attribute_type,
+`a IS MISSING` attribute_not_exists.
 
-The types are those of PartiQL; only a few of them can be tested. Source: service behaviour, captures to 23 October 2026;
-the language's reference grammar (names of types).
+The types are those of PartiQL; only a few of them can be tested. Source: service behaviour, captures to 23 October
+2026; the language's reference grammar (names of types).
 """
 
 from typing import NoReturn
@@ -16,29 +17,67 @@ from hashrange.messages.partiql import EXPECTED_TYPE_NAME, IS_LEFT, IS_TYPE, UNS
 MISSING = DocumentPath(("",))
 """The operand MISSING: the path of an attribute that no item has."""
 _TESTED_TYPES = {
-    "NullType": "NULL", "BooleanType": "BOOL", "StringType": "S", "NumericType": "N", "BlobType": "B", "ListType": "L",
-    "StructType": "M", "TupleType": "M",
-}  # fmt: skip
+    "NullType": "NULL",
+    "BooleanType": "BOOL",
+    "StringType": "S",
+    "NumericType": "N",
+    "BlobType": "B",
+    "ListType": "L",
+    "StructType": "M",
+    "TupleType": "M",
+}
 """Type of PartiQL → the service's type. Beside these, IS tests only for MISSING."""
 _MISSING_TYPE = "MissingType"
 _TYPES = {
-    "ANY": "AnyType", "BAG": "BagType", "BIGINT": "Integer8Type", "BLOB": "BlobType", "BOOL": "BooleanType",
-    "BOOLEAN": "BooleanType", "CHAR": "CharacterType", "CHARACTER": "CharacterType", "CLOB": "ClobType", "DATE": "DateType",
-    "DEC": "DecimalType", "DECIMAL": "DecimalType", "FLOAT": "FloatType", "INT": "IntegerType", "INT2": "SmallintType",
-    "INT4": "Integer4Type", "INT8": "Integer8Type", "INTEGER": "IntegerType", "INTEGER2": "SmallintType",
-    "INTEGER4": "Integer4Type", "INTEGER8": "Integer8Type", "LIST": "ListType", "MISSING": _MISSING_TYPE,
-    "NULL": "NullType", "NUMERIC": "NumericType", "REAL": "RealType", "SEXP": "SexpType", "SMALLINT": "SmallintType",
-    "STRING": "StringType", "STRUCT": "StructType", "SYMBOL": "SymbolType", "TIME": "TimeType",
-    "TIMESTAMP": "TimestampType", "TUPLE": "TupleType", "VARCHAR": "CharacterVaryingType",
-}  # fmt: skip
+    "ANY": "AnyType",
+    "BAG": "BagType",
+    "BIGINT": "Integer8Type",
+    "BLOB": "BlobType",
+    "BOOL": "BooleanType",
+    "BOOLEAN": "BooleanType",
+    "CHAR": "CharacterType",
+    "CHARACTER": "CharacterType",
+    "CLOB": "ClobType",
+    "DATE": "DateType",
+    "DEC": "DecimalType",
+    "DECIMAL": "DecimalType",
+    "FLOAT": "FloatType",
+    "INT": "IntegerType",
+    "INT2": "SmallintType",
+    "INT4": "Integer4Type",
+    "INT8": "Integer8Type",
+    "INTEGER": "IntegerType",
+    "INTEGER2": "SmallintType",
+    "INTEGER4": "Integer4Type",
+    "INTEGER8": "Integer8Type",
+    "LIST": "ListType",
+    "MISSING": _MISSING_TYPE,
+    "NULL": "NullType",
+    "NUMERIC": "NumericType",
+    "REAL": "RealType",
+    "SEXP": "SexpType",
+    "SMALLINT": "SmallintType",
+    "STRING": "StringType",
+    "STRUCT": "StructType",
+    "SYMBOL": "SymbolType",
+    "TIME": "TimeType",
+    "TIMESTAMP": "TimestampType",
+    "TUPLE": "TupleType",
+    "VARCHAR": "CharacterVaryingType",
+}
 """Word after IS → type of PartiQL."""
 _TWO_WORDS = {
     ("CHARACTER", "VARYING"): "CharacterVaryingType",
     ("DOUBLE", "PRECISION"): "DoublePrecisionType",
 }
 _ARGUMENTS = {
-    "CharacterType": 1, "CharacterVaryingType": 1, "FloatType": 1, "TimeType": 1, "DecimalType": 2, "NumericType": 2,
-}  # fmt: skip
+    "CharacterType": 1,
+    "CharacterVaryingType": 1,
+    "FloatType": 1,
+    "TimeType": 1,
+    "DecimalType": 2,
+    "NumericType": 2,
+}
 """Type of PartiQL → numbers that it may have in parentheses, at most."""
 
 

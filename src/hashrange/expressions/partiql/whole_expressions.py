@@ -1,8 +1,8 @@
 """How is a text refused that begins with no verb? It is read as an expression; its outermost part decides the message.
 
-An expression may have more than a condition has: arithmetic, paths of any value, statements as operands. Source: service
-behaviour, captures to 23 October 2026 (FOO, FOO.BAR, 1, MISSING, [1], {'a': 1}, <<1>>, ?, IS, operators, calls); for the rest
-the language's reference grammar.
+An expression may have more than a condition has: arithmetic, paths of any value, statements as operands. Source:
+service behaviour, captures to 23 October 2026 (FOO, FOO.BAR, 1, MISSING, [1], {'a': 1}, <<1>>, ?, IS, operators,
+calls); for the rest the language's reference grammar.
 """
 
 from collections.abc import Callable
@@ -29,11 +29,20 @@ ReadVerb = Callable[[StatementReader], bool]
 
 _SET, _OR, _AND, _NOT, _COMPARE, _CONCAT, _ADD, _MULTIPLY = 1, 2, 3, 4, 5, 6, 7, 8
 _SYMBOLS = dict.fromkeys(("=", "<>", "!=", "<", "<=", ">", ">="), _COMPARE) | {
-    "||": _CONCAT, "+": _ADD, "-": _ADD, "*": _MULTIPLY, "/": _MULTIPLY, "%": _MULTIPLY,
-}  # fmt: skip
+    "||": _CONCAT,
+    "+": _ADD,
+    "-": _ADD,
+    "*": _MULTIPLY,
+    "/": _MULTIPLY,
+    "%": _MULTIPLY,
+}
 _WORDS = dict.fromkeys(("BETWEEN", "IN", "IS", "LIKE", "NOT"), _COMPARE) | {
-    "OR": _OR, "AND": _AND, "UNION": _SET, "INTERSECT": _SET, "EXCEPT": _SET,
-}  # fmt: skip
+    "OR": _OR,
+    "AND": _AND,
+    "UNION": _SET,
+    "INTERSECT": _SET,
+    "EXCEPT": _SET,
+}
 _CONSTANTS = {"TRUE": "Lit", "FALSE": "Lit", "NULL": "Lit", "MISSING": "Missing"}
 _BRACKETS = {"[": ("]", "List"), "<<": (">>", "Bag"), "{": ("}", "Struct")}
 _PART_STEPS = 5
@@ -56,7 +65,8 @@ class _ExpressionReader:
     def read(self, floor: int, *, is_right_side: bool = False) -> str:
         """Read an expression whose operators bind at least as tightly as `floor`.
 
-        `is_right_side`: an operator precedes the expression; if the text ends there, the missing right side is reported.
+        `is_right_side`: an operator precedes the expression; if the text ends there,
+        the missing right side is reported.
         """
         spend(_PART_STEPS)
         reader = self._reader

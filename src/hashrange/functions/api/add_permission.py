@@ -1,7 +1,8 @@
-"""AddPermission: add a statement to a function's policy. It is stored and returned; whoever reaches the server may invoke.
+"""AddPermission: add a statement to a function's policy. It is stored and returned;
+whoever reaches the server may invoke.
 
-Order of checks: member constraints (the protocol) → the function exists → patterns of members → RevisionId → the statement
-exists → the policy's length.
+Order of checks: member constraints (the protocol) → the function exists → patterns of members → RevisionId → the
+statement exists → the policy's length.
 """
 
 from collections.abc import Mapping

@@ -25,7 +25,9 @@ def configuration(
     *,
     just: Literal["created", "updated"] | None = None,
 ) -> dict[str, Any]:
-    """The members of GetFunctionConfiguration. `just`: what the request did, whose reply always shows the passing state."""
+    """The members of GetFunctionConfiguration. `just`: what the request did,
+    whose reply always shows the passing state.
+    """
     return {
         **_settings(description, qualifier),
         **_states(functions, description, just),

@@ -1,7 +1,7 @@
 """CreateFunction: store a function whose code is a zip, after its handler has been loaded once.
 
-Order of checks: member constraints (the protocol) → the name → role → what cannot be honoured → source of the code → runtime,
-handler, variables, tags → the function exists → code runs here → the zip → the handler.
+Order of checks: member constraints (the protocol) → the name → role → what cannot be honoured → source of the code →
+runtime, handler, variables, tags → the function exists → code runs here → the zip → the handler.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,6 @@
-"""GetAccountSettings: the quotas of an account in a Region, as the service gives them to everyone, and what is used of them."""
+"""GetAccountSettings: the quotas of an account in a Region, as the service gives them to everyone,
+and what is used of them.
+"""
 
 from collections.abc import Mapping
 from typing import Any

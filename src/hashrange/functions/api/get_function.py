@@ -1,4 +1,6 @@
-"""GetFunction: a function's configuration, tags, reserved executions, and a URL from which its zip can be fetched for ten minutes."""
+"""GetFunction: a function's configuration, tags, reserved executions, and a URL from which its zip
+can be fetched for ten minutes.
+"""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,6 @@
-"""GetRuntimeManagementConfig: when a function's runtime changes. Always Auto, the service's default: with the machine's own."""
+"""GetRuntimeManagementConfig: when a function's runtime changes.
+Always Auto, the service's default: with the machine's own.
+"""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,8 @@
-"""Invoke: run a function and return what it returns, or queue the invocation (`Event`), or only check that it could run (`DryRun`).
+"""Invoke: run a function and return what it returns, or queue the invocation (`Event`),
+or only check that it could run (`DryRun`).
 
-Order of checks: member constraints (the protocol) → the function exists → the payload's size, its JSON, the client context → the
-function is Pending, code runs here, as many invocations run as may. Source: the API reference, *Invoke*.
+Order of checks: member constraints (the protocol) → the function exists → the payload's size, its JSON, the client
+context → the function is Pending, code runs here, as many invocations run as may. Source: the API reference, *Invoke*.
 """
 
 import base64

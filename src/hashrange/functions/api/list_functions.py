@@ -1,4 +1,6 @@
-"""ListFunctions: the functions of an account and Region, by name, 50 at a time at most. A marker is the name listed last."""
+"""ListFunctions: the functions of an account and Region, by name, 50 at a time at most.
+A marker is the name listed last.
+"""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal

@@ -1,4 +1,6 @@
-"""ListLayerVersions: there are no layers, as they cannot be published. The service answers with an empty list too for one that is missing."""
+"""ListLayerVersions: there are no layers, as they cannot be published.
+The service answers with an empty list too for one that is missing.
+"""
 
 from collections.abc import Mapping
 from typing import Annotated, Any

@@ -1,4 +1,6 @@
-"""Which members do requests for a page of a list have? Where it begins, and its length. The lists of this file's users are empty."""
+"""Which members do requests for a page of a list have? Where it begins, and its length.
+The lists of this file's users are empty.
+"""
 
 from typing import Annotated
 

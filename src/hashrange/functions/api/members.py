@@ -1,7 +1,8 @@
 """Which members do requests on functions share? Their types and constraints; which ask for what cannot be honoured.
 
-Members have the service's own names. Constraints are those of the service model, except for two numbers of Lambda's quotas page: it
-gives functions that are no managed instances at most 1,800 seconds and 10,240 MB. Patterns are checked where a member is read.
+Members have the service's own names. Constraints are those of the service model, except for two numbers of Lambda's
+quotas page: it gives functions that are no managed instances at most 1,800 seconds and 10,240 MB.
+Patterns are checked where a member is read.
 """
 
 import re
@@ -24,10 +25,12 @@ HANDLER_PATTERN = r"[^\s]+"
 LOG_GROUP_PATTERN = r"[\.\-_/#A-Za-z0-9]+"
 KNOWN_RUNTIMES = (
     "nodejs18.x", "nodejs20.x", "nodejs22.x", "nodejs24.x", "java8.al2", "java11", "java17", "java21", "java25",
-    "python3.8", "python3.9", "python3.10", "python3.11", "python3.12", "python3.13", "python3.14", "dotnet6", "dotnet8",
+    "python3.8", "python3.9", "python3.10", "python3.11", "python3.12", "python3.13", "python3.14", "dotnet6",
+    "dotnet8",
     "dotnet10", "ruby3.2", "ruby3.3", "ruby3.4", "provided", "provided.al2", "provided.al2023",
 )  # fmt: skip
-"""Runtimes that the message on an unknown one lists. Source: the service model's enumeration, without those that have ended."""
+"""Runtimes that the message on an unknown one lists. Source: the service model's enumeration,
+without those that have ended."""
 _is_role = re.compile(ROLE_PATTERN, re.ASCII).fullmatch
 _is_handler = re.compile(r"[^\s\x00-\x1f\x7f]+").fullmatch
 _is_log_group = re.compile(LOG_GROUP_PATTERN).fullmatch

@@ -1,7 +1,8 @@
-"""What defines an operation of Lambda's API? A method and path, a request struct, a coroutine; `server/protocols/rest_json` finds it by them.
+"""What defines an operation of Lambda's API? A method and path, a request struct, a coroutine;
+`server/protocols/rest_json` finds it by them.
 
-A file for each operation, here or in `triggers/api`, has an `OPERATION`. Source of methods, paths, members and statuses:
-botocore's service model of Lambda, 2015-03-31.
+A file for each operation, here or in `triggers/api`, has an `OPERATION`.
+Source of methods, paths, members and statuses: botocore's service model of Lambda, 2015-03-31.
 """
 
 from collections.abc import Callable, Coroutine, Mapping
@@ -32,15 +33,19 @@ class LambdaOperation(NamedTuple):
     name: str
     method: RestMethod
     path: str
-    """Such as `/2015-03-31/functions/{FunctionName}/code`. A segment in braces gives its text, unquoted, to that member."""
+    """Such as `/2015-03-31/functions/{FunctionName}/code`.
+    A segment in braces gives its text, unquoted, to that member."""
     request: type[msgspec.Struct]
-    """Struct of all members, whatever part of the HTTP request they come from; members of the body have their own names."""
+    """Struct of all members, whatever part of the HTTP request they come from;
+    members of the body have their own names."""
     run: Callable[[Any, Caller, Any], Coroutine[Any, Any, Mapping[str, Any] | LambdaReply | None]]
-    """run(served, caller, request) returns the members of the reply, or None for an empty body. Raises LambdaError, StorageError.
+    """run(served, caller, request) returns the members of the reply, or None for an empty body.
+    Raises LambdaError, StorageError.
 
-    `served`: the object that this package of operations works on: Functions (`functions/api`) or Triggers (`triggers/api`).
-    The coroutine runs without a task (`service/drive.py`): what needs one, such as `asyncio.timeout`, makes a task and awaits
-    it. The reply is sent once all commits so far are durable, so an operation need not wait for that.
+    `served`: the object that this package of operations works on: Functions (`functions/api`) or Triggers
+    (`triggers/api`). The coroutine runs without a task (`service/drive.py`): what needs one,
+    such as `asyncio.timeout`, makes a task and awaits it. The reply is sent once all commits so far are durable,
+    so an operation need not wait for that.
     """
     status: int = 200
     """HTTP status of a reply given as members, or None."""

@@ -1,7 +1,8 @@
-"""How does a permission become a statement of a resource-based policy? As Lambda writes them; nothing here enforces them.
+"""How does a permission become a statement of a resource-based policy?
+As Lambda writes them; nothing here enforces them.
 
-Source: Lambda's developer guide, *Viewing resource-based IAM policies*; patterns are those of the service model. An alias or a
-version has a policy of its own in the service; here, `$LATEST` shares the function's.
+Source: Lambda's developer guide, *Viewing resource-based IAM policies*; patterns are those of the service model.
+An alias or a version has a policy of its own in the service; here, `$LATEST` shares the function's.
 """
 
 import re
@@ -21,7 +22,10 @@ _PATTERNS = {
     "principal": ("principal", r"[^\s]+"),
     "source_arn": (
         "sourceArn",
-        r"arn:(aws[a-zA-Z0-9-]*):([a-zA-Z0-9\-])+:((eusc-)?[a-z]{2}((-gov)|(-iso([a-z]?)))?-[a-z]+-\d{1})?:(\d{12})?:(.*)",
+        (
+            r"arn:(aws[a-zA-Z0-9-]*):([a-zA-Z0-9\-])+:((eusc-)?[a-z]{2}((-gov)|"
+            r"(-iso([a-z]?)))?-[a-z]+-\d{1})?:(\d{12})?:(.*)"
+        ),
     ),
     "source_account": ("sourceAccount", r"\d{12}"),
     "event_source_token": ("eventSourceToken", r"[a-zA-Z0-9._\-]+"),

@@ -1,4 +1,5 @@
-"""Which function's tags does a request concern, and may it have them? Shared by the three operations on tags and CreateFunction.
+"""Which function's tags does a request concern, and may it have them?
+Shared by the three operations on tags and CreateFunction.
 
 Tags of event source mappings have the same operations; `find_tagged_function` refuses their ARNs.
 """

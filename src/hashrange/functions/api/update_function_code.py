@@ -1,7 +1,7 @@
 """UpdateFunctionCode: replace a function's zip, after the handler in the new one has been loaded once.
 
-Order of checks: member constraints (the protocol) → the function exists → what cannot be honoured → source of the code → RevisionId →
-the function is declared, or being changed → code runs here → the zip → the handler.
+Order of checks: member constraints (the protocol) → the function exists → what cannot be honoured → source of the
+code → RevisionId → the function is declared, or being changed → code runs here → the zip → the handler.
 """
 
 from collections.abc import Mapping

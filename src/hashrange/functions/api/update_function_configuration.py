@@ -1,7 +1,8 @@
-"""UpdateFunctionConfiguration: change what a function is besides its code; if the change may break its handler, this is loaded once.
+"""UpdateFunctionConfiguration: change what a function is besides its code;
+if the change may break its handler, this is loaded once.
 
-Order of checks: member constraints (the protocol) → the function exists → role → what cannot be honoured → runtime, handler,
-variables → RevisionId → the function is declared, or being changed → code runs here → the handler.
+Order of checks: member constraints (the protocol) → the function exists → role → what cannot be honoured → runtime,
+handler, variables → RevisionId → the function is declared, or being changed → code runs here → the handler.
 """
 
 from collections.abc import Mapping

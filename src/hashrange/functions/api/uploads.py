@@ -1,4 +1,6 @@
-"""Which code does a request upload? A zip; code in S3 and container images are refused, as nothing here could fetch them."""
+"""Which code does a request upload? A zip; code in S3 and container images are refused,
+as nothing here could fetch them.
+"""
 
 from hashrange.functions.refusals import parameter_refusal
 from hashrange.messages import functions_api as say

@@ -1,11 +1,13 @@
-"""How does a Python handler run in a process of its own? This file is that process's program; it imports nothing of Hashrange.
+"""How does a Python handler run in a process of its own? This file is that process's program;
+it imports nothing of Hashrange.
 
 It runs under any Python from 3.8 on. `functions/environment.py` starts it and `functions/connection.py` describes the
 messages. What it returns, logs and calls errors is what Lambda's runtime for Python does. Source: the public
 aws-lambda-python-runtime-interface-client, 2026.
 
-Every cold start waits for the imports of this file. So it uses `_socket` and a number, without the enumerations of `socket` and
-`signal`, and imports nothing for annotations: 40 ms of CPU until the handler's module is loaded, instead of 49.
+Every cold start waits for the imports of this file. So it uses `_socket` and a number,
+without the enumerations of `socket` and `signal`, and imports nothing for annotations:
+40 ms of CPU until the handler's module is loaded, instead of 49.
 """
 
 from __future__ import annotations
@@ -168,7 +170,9 @@ def describe(error: BaseException, request_id: str = "") -> dict[str, Any]:
 
 
 def make_error_event(error: Mapping[str, Any]) -> bytes:
-    """The event of an error, as Lambda logs it: one line, with carriage returns in it. The server writes it to the log."""
+    """The event of an error, as Lambda logs it: one line, with carriage returns in it.
+    The server writes it to the log.
+    """
     lines = ["[ERROR] {errorType}: {errorMessage}".format(**error), "Traceback (most recent call last):"]
     for line in "\n".join(part.rstrip("\n") for part in error["stackTrace"]).splitlines():
         text = line.lstrip(" ")
@@ -211,7 +215,8 @@ def load_handler(name: str) -> Callable[[Any, Context], Any]:
     except AttributeError:
         message = f"Handler '{function_name}' missing on module '{module_name}'"
         raise HandlerFault("Runtime.HandlerNotFound", message) from None
-    # Lambda finds only at the invocation that a handler cannot be called or is a coroutine function; the words are ours.
+    # Lambda finds only at the invocation that a handler cannot be called or is a coroutine function;
+    # the words are ours.
     if not callable(handler):
         kind = type(handler).__name__
         raise HandlerFault("Runtime.HandlerNotFound", f"Handler '{function_name}' is no function, but of type {kind}")

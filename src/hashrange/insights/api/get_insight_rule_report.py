@@ -34,7 +34,9 @@ class GetInsightRuleReportRequest(msgspec.Struct, frozen=True):
 async def get_insight_rule_report(
     insights: Insights, caller: Caller, request: GetInsightRuleReportRequest
 ) -> Mapping[str, Any]:
-    """Returns the contributors, greatest first. Their values are at most the sketch's error too great. Raises ServiceError."""
+    """Returns the contributors, greatest first.
+    Their values are at most the sketch's error too great. Raises ServiceError.
+    """
     most = CONTRIBUTORS_USUAL if request.MaxContributorCount is None else request.MaxContributorCount
     if not 1 <= most <= CONTRIBUTORS_MAX:
         refuse_value(sentences.TOO_MANY_CONTRIBUTORS.format(most=CONTRIBUTORS_MAX))

@@ -1,4 +1,6 @@
-"""Which of CloudWatch's operations on insight rules are served? Those that read. DynamoDB's rules cannot be changed there."""
+"""Which of CloudWatch's operations on insight rules are served? Those that read.
+DynamoDB's rules cannot be changed there.
+"""
 
 from collections.abc import Sequence
 

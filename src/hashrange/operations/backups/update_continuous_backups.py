@@ -1,4 +1,5 @@
-"""UpdateContinuousBackups: switch point-in-time recovery on or off. It is off for every table and cannot be switched on yet.
+"""UpdateContinuousBackups: switch point-in-time recovery on or off.
+It is off for every table and cannot be switched on yet.
 
 Order of checks: name, member constraints → table exists (else `TableNotFoundException`, a code of backup operations)
 → the request is supported.

@@ -1,4 +1,5 @@
-"""DescribeTableReplicaAutoScaling: return the auto scaling settings of a table's only replica; auto scaling is off, as it is not supported yet.
+"""DescribeTableReplicaAutoScaling: return the auto scaling settings of a table's only replica;
+auto scaling is off, as it is not supported yet.
 
 Order of checks: name → table exists. A table of one Region is its only replica. Settings that were never configured are
 shown as in the service, and a global index only while it is ACTIVE. Source: service behaviour, captures to October

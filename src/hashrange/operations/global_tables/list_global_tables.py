@@ -1,4 +1,6 @@
-"""ListGlobalTables: list the global tables of the 2017 version. Always empty; only the members' constraints are checked."""
+"""ListGlobalTables: list the global tables of the 2017 version.
+Always empty; only the members' constraints are checked.
+"""
 
 from typing import Annotated
 

@@ -1,4 +1,5 @@
-"""DescribeContributorInsights: return whether the most used keys of a table or global index are watched, in which mode, and by which rules.
+"""DescribeContributorInsights: return whether the most used keys of a table or global index are watched,
+in which mode, and by which rules.
 
 Order of checks: names → table exists, and is not CREATING → the table has the global index.
 Source: service behaviour, captures of October 2026.
@@ -45,7 +46,9 @@ class DescribeContributorInsightsRequest(WatchedRequest, frozen=True, kw_only=Tr
 
 
 async def describe_contributor_insights(scope: Scope, request: DescribeContributorInsightsRequest) -> Reply:
-    """The status, and for what has ever been watched its mode, the time of the last change, and its rules unless it is switched off."""
+    """The status, and for what has ever been watched its mode, the time of the last change,
+    and its rules unless it is switched off.
+    """
     table = await watched_table(scope, request)
     watch = find_watch(scope.documents, table, request.IndexName)
     reply = insights_status(scope, table, request.IndexName, watch)
@@ -57,7 +60,9 @@ async def describe_contributor_insights(scope: Scope, request: DescribeContribut
 
 
 async def watched_table(scope: Scope, request: WatchedRequest) -> Table:
-    """The table. Raises ResourceNotFoundException for a missing table or global index, Malformed for an impossible table name."""
+    """The table. Raises ResourceNotFoundException for a missing table or global index,
+    Malformed for an impossible table name.
+    """
     table = await existing_table(scope, request.TableName)
     if request.IndexName is not None and not any(
         index.is_global and index.name == request.IndexName for index in table.indexes

@@ -1,4 +1,5 @@
-"""ListContributorInsights: list the tables and global indexes that are watched, with the status of each; those that are DISABLED are left out.
+"""ListContributorInsights: list the tables and global indexes that are watched, with the status of each;
+those that are DISABLED are left out.
 
 Order of checks: member constraints, table name → NextToken → the table exists, if one is named.
 """

@@ -1,4 +1,5 @@
-"""Which rules does a table or global index have while it is watched? Most accessed and most throttled partition keys, and items if it has a sort key.
+"""Which rules does a table or global index have while it is watched?
+Most accessed and most throttled partition keys, and items if it has a sort key.
 
 Source: global-tables-backup.md 8.
 """
@@ -26,7 +27,9 @@ def rule_kinds(table: Table, watch: Watch) -> tuple[InsightRuleKind, ...]:
 
 
 def rule_name(kind: InsightRuleKind, watch: Watch) -> str:
-    """The name of a rule, which contains when the source began to be watched, in milliseconds. Long names of resources are cut."""
+    """The name of a rule, which contains when the source began to be watched, in milliseconds.
+    Long names of resources are cut.
+    """
     resource = watch.table_name if watch.index_name is None else f"{watch.table_name}-{watch.index_name}"
     begin, end = f"DynamoDBContributorInsights-{kind}-", f"-{watch.since_ms}"
     return f"{begin}{resource[: RULE_NAME_LENGTH_MAX - len(begin) - len(end)]}{end}"

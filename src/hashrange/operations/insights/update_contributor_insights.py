@@ -1,7 +1,9 @@
-"""UpdateContributorInsights: switch watching of a table's or global index's most used keys on or off, or change its mode.
+"""UpdateContributorInsights: switch watching of a table's or global index's most used keys on or off,
+or change its mode.
 
-Order of checks: names, member constraints → table exists → the table has the global index. What is so already is accepted, and changes nothing.
-ENABLE without a mode means ACCESSED_AND_THROTTLED_KEYS, also for what is watched in the other mode; DISABLE keeps the mode (unconfirmed).
+Order of checks: names, member constraints → table exists → the table has the global index.
+What is so already is accepted, and changes nothing. ENABLE without a mode means ACCESSED_AND_THROTTLED_KEYS,
+also for what is watched in the other mode; DISABLE keeps the mode (unconfirmed).
 """
 
 from typing import Literal

@@ -1,4 +1,5 @@
-"""Which tables and global indexes are watched by Contributor Insights? What is kept of each, as a document of the store.
+"""Which tables and global indexes are watched by Contributor Insights?
+What is kept of each, as a document of the store.
 
 A document names its table and index by number, so that later ones of the same names are not watched.
 """

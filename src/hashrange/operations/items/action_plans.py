@@ -1,4 +1,5 @@
-"""Which plan does a put, update, delete or check have, in the API and in PartiQL? `actions.make_plan` chooses among these functions.
+"""Which plan does a put, update, delete or check have, in the API and in PartiQL?
+`actions.make_plan` chooses among these functions.
 
 Each public function returns a Plan: a pure function from the old row to the new row, which raises to refuse the write.
 """

@@ -1,4 +1,5 @@
-"""What does a write do to one item? An Action, checked without its table, then planned for its table; its dialect says whether a batch or PartiQL asks for it.
+"""What does a write do to one item? An Action, checked without its table, then planned for its table;
+its dialect says whether a batch or PartiQL asks for it.
 
 Checks of the request, in order: parameters → values of the item or key → ReturnValues → item size → expressions. Checks
 against the table: the item's key → index keys of a put item → an update's paths into key attributes → types that it

@@ -1,4 +1,5 @@
-"""BatchGetItem: up to 100 items of several tables by their primary keys; each item is read by itself, without a snapshot.
+"""BatchGetItem: up to 100 items of several tables by their primary keys;
+each item is read by itself, without a snapshot.
 
 Order of checks: AttributesToGet of one table mixed with ProjectionExpression of another; per table the same mixing in
 its own parameters → AttributesToGet repeats → ProjectionExpression → each key's values → keys repeated → number of keys
@@ -110,14 +111,15 @@ class ReplyBudget:
         self.is_full = False
         """True once an item did not fit the whole reply or could not be read; later keys are not processed."""
         self.error: StorageBusy | ApiError | None = None
-        """The stall, or the error for exhausted capacity, because of which an item could not be read; None if neither."""
+        """The stall, or the error for exhausted capacity, because of which an item could
+        not be read; None if neither."""
 
 
 async def batch_get_item(scope: Scope, request: BatchGetItemRequest, meter: Meter) -> Reply:
     """Read the items; the reply has a list for each requested table. 4 µs per item of 1 KB for 100 keys.
 
-    If the engine stalls, keys that it has not read go to UnprocessedKeys, as do throttled ones; if nothing was read, the
-    stall (StorageBusy) or the error of a throttled read is raised instead.
+    If the engine stalls, keys that it has not read go to UnprocessedKeys, as do throttled ones; if nothing was read,
+    the stall (StorageBusy) or the error of a throttled read is raised instead.
     """
     reads = _checked_reads(scope, request)
     budget = ReplyBudget()

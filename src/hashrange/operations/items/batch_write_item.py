@@ -1,4 +1,5 @@
-"""BatchWriteItem: up to 25 puts and deletes of whole items in several tables; each is atomic by itself, the batch is not.
+"""BatchWriteItem: up to 25 puts and deletes of whole items in several tables;
+each is atomic by itself, the batch is not.
 
 Order of checks: per table and write exactly one of PutRequest and DeleteRequest → values → item size; then number of
 writes → all tables exist → keys repeated → key schema and index keys. All these checks come before the first write.
@@ -84,9 +85,9 @@ class BatchWriteItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False)
 async def batch_write_item(scope: Scope, request: BatchWriteItemRequest, meter: Meter) -> Reply:
     """Check the request, then commit one write after the other. 24 µs per item of 1 KB, in memory.
 
-    UnprocessedItems are writes in conflict with a transaction, throttled writes, writes that a fault leaves unprocessed,
-    and all remaining writes once the engine stalls for longer than a request waits. If nothing was written, the error
-    of a throttled write or a stall is raised instead.
+    UnprocessedItems are writes in conflict with a transaction, throttled writes, writes that a fault leaves
+    unprocessed, and all remaining writes once the engine stalls for longer than a request waits.
+    If nothing was written, the error of a throttled write or a stall is raised instead.
     """
     actions = _checked_actions(request)
     tables = {name: find_active_table(scope, name) for name in request.RequestItems}

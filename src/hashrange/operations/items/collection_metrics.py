@@ -1,4 +1,6 @@
-"""How large does a reply say that an item collection is? ItemCollectionMetrics, for single writes, batches and transactions."""
+"""How large does a reply say that an item collection is?
+ItemCollectionMetrics, for single writes, batches and transactions.
+"""
 
 from collections.abc import Iterable
 

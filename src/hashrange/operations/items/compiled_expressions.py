@@ -1,4 +1,5 @@
-"""How are expressions reused by later requests? Caches of expressions checked against each other: of Query here, of writes in `write_expressions.py`.
+"""How are expressions reused by later requests? Caches of expressions checked against each other:
+of Query here, of writes in `write_expressions.py`.
 
 The cache key holds everything that the checks of expressions depend on: texts, names, and tokens with the *types* of
 their values. Expressions whose key is cached have passed all checks except those of values. Refusals are not cached.

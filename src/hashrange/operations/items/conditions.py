@@ -1,4 +1,6 @@
-"""When may a conditional write happen, and which paths may expressions have? The error for a false condition; paths into key attributes are refused."""
+"""When may a conditional write happen, and which paths may expressions have?
+The error for a false condition; paths into key attributes are refused.
+"""
 
 from hashrange.errors import ConditionalCheckFailedException, ValidationException
 from hashrange.expressions.condition import CompiledCondition

@@ -1,4 +1,6 @@
-"""Which broken constraints do several item operations report in special sentences? These; the operations' `RequestRules.wordings` include them."""
+"""Which broken constraints do several item operations report in special sentences? These;
+the operations' `RequestRules.wordings` include them.
+"""
 
 from hashrange.messages import requests as messages
 from hashrange.wire.rules import ConstraintWording, ConstraintWordings

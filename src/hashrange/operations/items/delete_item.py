@@ -1,6 +1,7 @@
 """DeleteItem: remove one item by its primary key; a missing item is no error.
 
-Order of checks: in the slow path ReturnValues, after the other constraints → mixing of parameters → Key values → Expected →
+Order of checks: in the slow path ReturnValues, after the other constraints → mixing of parameters →
+Key values → Expected →
 expressions → table → key schema → the condition's paths into key attributes → condition.
 Source: service behaviour, captures to 23 October 2026 (observed-2026-11.md 5).
 """

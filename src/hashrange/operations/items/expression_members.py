@@ -1,4 +1,5 @@
-"""Which parameters may a request combine? Legacy or expression members, not both (exceptions: `sole_conflicts`); messages list them in the order of this file.
+"""Which parameters may a request combine? Legacy or expression members, not both (exceptions: `sole_conflicts`);
+messages list them in the order of this file.
 
 Source: service behaviour, captures to Oct 2026.
 """

@@ -1,4 +1,5 @@
-"""Which faults are reported before an item or key map that is nested too deep? In the older layer, those of ReturnValues and of parsing expressions.
+"""Which faults are reported before an item or key map that is nested too deep?
+In the older layer, those of ReturnValues and of parsing expressions.
 
 The older layer checks the depth last, after other value checks and the parsing of expressions. Actions of transactions
 always use that layer, requests for single items when they fall back to it. The faults that come first

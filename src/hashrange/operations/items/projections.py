@@ -1,4 +1,5 @@
-"""Which attributes does a read return, and does it fetch items for a local index? AttributesToGet or ProjectionExpression, Select and the filter decide.
+"""Which attributes does a read return, and does it fetch items for a local index?
+AttributesToGet or ProjectionExpression, Select and the filter decide.
 
 Source: service behaviour, captures to Oct 2026.
 """

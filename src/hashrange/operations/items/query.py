@@ -2,9 +2,9 @@
 
 Order of checks: mixing of parameters → QueryFilter and KeyConditions → AttributesToGet repeats → ExclusiveStartKey
 values → presence of a key condition → expressions (values, key condition parsed, filter, projection, unused names and
-values, shape of the key condition) → table → index → number of conditions → start key → key conditions → start key inside
-their span → the filter's paths into keys → filter on keys → the projection's paths into keys → Select → projection of
-the index.
+  values, shape of the key condition) → table → index → number of conditions → start key → key conditions → start
+  key inside their span → the filter's paths into keys → filter on keys → the projection's paths into keys →
+  Select → projection of the index.
 Source: service behaviour, captures to 23 October 2026 (observed-2026-11.md 4 and 5).
 """
 

@@ -1,4 +1,5 @@
-"""How is a page of a Query or Scan read? Rows of a span until Limit, 1 MB, or 32 MB of their JSON, filtered and projected.
+"""How is a page of a Query or Scan read? Rows of a span until Limit, 1 MB, or 32 MB of their JSON,
+filtered and projected.
 
 Query, Scan and paged SELECTs share `read_page`. The limits count evaluated rows, before filter and projection. Long
 pages are read in slices, with other requests between them. Items fetched for entries of a local index end a page by the

@@ -1,4 +1,6 @@
-"""Which table or index does a Query or Scan read, and where does it start? Checks of IndexName, and of the values in ExclusiveStartKey."""
+"""Which table or index does a Query or Scan read, and where does it start?
+Checks of IndexName, and of the values in ExclusiveStartKey.
+"""
 
 from hashrange.errors import NumberFault, NumberSetFault, RequestFault, SetRepeatFault, ValidationException
 from hashrange.items.types import Item

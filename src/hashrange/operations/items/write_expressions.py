@@ -1,4 +1,5 @@
-"""Which update and which condition does a write have? Expressions, compiled together once and cached, or legacy parameters.
+"""Which update and which condition does a write have?
+Expressions, compiled together once and cached, or legacy parameters.
 
 The cache key (`compiled_expressions.expressions_key`) holds everything that the checks of expressions depend on. If
 a request's key is in the cache, its expressions have passed all checks, and only their values remain to be checked.

@@ -1,4 +1,6 @@
-"""How is a write of one item committed, and what does its reply hold? Attributes and ItemCollectionMetrics; the meter records the capacity."""
+"""How is a write of one item committed, and what does its reply hold?
+Attributes and ItemCollectionMetrics; the meter records the capacity.
+"""
 
 from collections.abc import Coroutine
 from typing import Any, Protocol

@@ -1,4 +1,5 @@
-"""How does a SELECT read? By a lookup of one item, by ranges of sort keys under one or more partition key values, or by a scan: its access path.
+"""How does a SELECT read? By a lookup of one item, by ranges of sort keys under one or more partition key
+values, or by a scan: its access path.
 
 The access path depends on the statement and the table alone, and is cached with the statement. Order of checks: index →
 multi-attribute keys → computed values in SELECT → number of partition key values → ORDER BY → paths into keys →

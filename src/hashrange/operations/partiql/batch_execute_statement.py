@@ -1,4 +1,5 @@
-"""BatchExecuteStatement: up to 25 statements, all reads or all writes, each by itself; errors are reported per statement.
+"""BatchExecuteStatement: up to 25 statements, all reads or all writes, each by itself;
+errors are reported per statement.
 
 Order of checks: each statement by itself, in the order of the request → reads and writes mixed → each statement against
 its table → items named twice. A fault of one statement becomes its error, except `Malformed`; mixed reads and writes,
@@ -227,7 +228,9 @@ def _table_name(statement: Statement) -> str:
 
 
 def _error(refusal: ApiError, statement: Statement | None) -> Structure:
-    """The response of a failed statement; `statement` is None if it could not be parsed, so that its table is unknown."""
+    """The response of a failed statement; `statement` is None if it could not be parsed,
+    so that its table is unknown.
+    """
     code = _ERROR_CODES[refusal.code]
     reply = Structure(Error=Structure(Code=code, Message=message_of(refusal), **item_member(refusal)))
     if statement is not None and (code in _WITH_TABLE_NAME or isinstance(refusal, KeyFault)):

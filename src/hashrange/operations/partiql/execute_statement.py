@@ -1,4 +1,5 @@
-"""ExecuteStatement: one PartiQL statement; a SELECT is paged, with Limit and NextToken, unless it reads one item by its key.
+"""ExecuteStatement: one PartiQL statement; a SELECT is paged, with Limit and NextToken,
+unless it reads one item by its key.
 
 A SELECT reads as GetItem, Query or Scan do; a write is planned and committed as by PutItem, UpdateItem or DeleteItem.
 Order of checks: the statement's text → number of parameters → their values → static checks → a write has no NextToken →

@@ -1,9 +1,10 @@
-"""Which ranges of keys do the branches of an OR read? Those of their sort key conditions; no two branches may share a key.
+"""Which ranges of keys do the branches of an OR read? Those of their sort key conditions;
+no two branches may share a key.
 
 A branch without a condition on the sort key is its whole partition. A branch with a negation of such a condition, or
 with two different ones, is no range: then no branches are compared, and a partition that several branches name is read
-whole, once. Values are known here, so that parameters are compared like literals. Source: service behaviour, captures to
-23 October 2026.
+whole, once. Values are known here, so that parameters are compared like literals. Source:
+service behaviour, captures to 23 October 2026.
 """
 
 from collections.abc import Iterable

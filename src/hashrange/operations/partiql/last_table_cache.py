@@ -1,4 +1,5 @@
-"""How is work on a statement and its table done only once? Its result is cached with the statement, for the last table used.
+"""How is work on a statement and its table done only once?
+Its result is cached with the statement, for the last table used.
 
 All requests share a compiled statement. The table that it names may be changed, and differs between accounts and
 Regions: only the last table's result is kept.

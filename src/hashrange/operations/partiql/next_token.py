@@ -1,4 +1,5 @@
-"""Where does the next page of a SELECT begin? The NextToken says; it is valid only for one statement with its parameters.
+"""Where does the next page of a SELECT begin? The NextToken says;
+it is valid only for one statement with its parameters.
 
 Form (opaque to clients): base64 of 16 bytes signature ‖ JSON [number of the span in reading order, last evaluated key
 or null]. The signature is an HMAC over statement, parameters and that JSON, keyed by the table's UUID. So a token

@@ -1,4 +1,5 @@
-"""Which action does an INSERT, UPDATE, DELETE or EXISTS become? That of PutItem, UpdateItem, …, with the differences of PartiQL (`items/actions.py:Dialect`).
+"""Which action does an INSERT, UPDATE, DELETE or EXISTS become? That of PutItem, UpdateItem, …, with the differences
+of PartiQL (`items/actions.py:Dialect`).
 
 `check_write` needs no table. `bind_write` makes the action, since only the table shows which part of WHERE is the key.
 Of an UPDATE, only the size of the resulting item is limited; UpdateItem also limits the size of the update itself.
@@ -85,7 +86,9 @@ def bind_write(table: OpenTable, write: StatementWrite, on_failure: str | None) 
 
 
 def check_write_key(table: OpenTable, action: Action) -> None:
-    """Raise ValidationException if the key of a write has a wrong type, in the words of PartiQL. For refused keys only."""
+    """Raise ValidationException if the key of a write has a wrong type, in the words of PartiQL.
+    For refused keys only.
+    """
     (check_inserted_types if action.kind == "put" else check_key_types)(table, action.item)
 
 

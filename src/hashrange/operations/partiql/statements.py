@@ -1,4 +1,6 @@
-"""What do the PartiQL operations share? Types of Statement and Parameters, the lookup of a statement's table, and for records: tables named, is it a SELECT?"""
+"""What do the PartiQL operations share? Types of Statement and Parameters, the lookup of a statement's table,
+and for records: tables named, is it a SELECT?
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any

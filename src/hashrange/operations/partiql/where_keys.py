@@ -1,4 +1,5 @@
-"""Which conditions of a WHERE clause fix or limit a key? Equalities, IN and OR on key attributes, and ranges of sort keys, split from the others.
+"""Which conditions of a WHERE clause fix or limit a key? Equalities, IN and OR on key attributes,
+and ranges of sort keys, split from the others.
 
 Works on the condition tree alone, in which tokens such as `?0` stand for values. Source: service behaviour, captures to
 23 October 2026.
@@ -148,7 +149,9 @@ def take_sort_term(parts: list[ConditionNode], name: str) -> Term | None:
 
 
 def sort_ranges(part: ConditionNode, name: str) -> tuple[Term, ...] | None:
-    """The ranges that a condition allows for the sort key `name`: one, or for IN and OR several; None for other conditions."""
+    """The ranges that a condition allows for the sort key `name`: one, or for IN and OR several;
+    None for other conditions.
+    """
     if isinstance(part, Or):
         inner = [sort_ranges(condition, name) for condition in part.conditions]
         return None if None in inner else tuple([term for terms in inner for term in terms or ()])
@@ -189,7 +192,9 @@ def find_sort_tokens(parts: Iterable[ConditionNode], name: str) -> tuple[str, ..
 
 
 def _sort_tokens(node: ConditionNode, name: str) -> tuple[str, ...]:
-    """Tokens of the values with which one condition, perhaps `<>`, compares the sort key; empty for other conditions."""
+    """Tokens of the values with which one condition, perhaps `<>`, compares the sort key;
+    empty for other conditions.
+    """
     if isinstance(node, Comparison):
         token = _value_against(node.left, node.right, name) or _value_against(node.right, node.left, name)
         return () if token is None else (token,)

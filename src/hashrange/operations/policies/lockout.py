@@ -1,4 +1,5 @@
-"""Would a policy prevent its author from changing it? An unconditional Deny of PutResourcePolicy to the author's account does.
+"""Would a policy prevent its author from changing it?
+An unconditional Deny of PutResourcePolicy to the author's account does.
 
 Statements with a Condition do not count: only the caller's account is known. Apart from this check, policies
 are not enforced.
@@ -35,7 +36,9 @@ def _covers(statement: PolicyStatement, element: str, name: str) -> bool:
 
 
 def matches(pattern: str, name: str) -> bool:
-    """True if the pattern is one of the name: `*` stands for any text, `?` for one character. Takes time by the length of the name."""
+    """True if the pattern is one of the name: `*` stands for any text, `?` for one character.
+    Takes time by the length of the name.
+    """
     if len(pattern) - pattern.count("*") > len(name):
         return False
     first, *others = pattern.split("*")

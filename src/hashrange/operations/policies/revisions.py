@@ -1,4 +1,5 @@
-"""Does the stored policy have the revision that the caller expects? A policy's revision ids are times in milliseconds, always increasing.
+"""Does the stored policy have the revision that the caller expects?
+A policy's revision ids are times in milliseconds, always increasing.
 
 A deletion is a change too, with its own id. Source: service behaviour, captures of October 2026.
 """

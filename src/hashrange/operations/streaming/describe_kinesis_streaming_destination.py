@@ -1,4 +1,5 @@
-"""DescribeKinesisStreamingDestination: list the Kinesis data streams that a table's changes go to, or went to within a day.
+"""DescribeKinesisStreamingDestination: list the Kinesis data streams that a table's changes go to,
+or went to within a day.
 
 Order of checks: name → the table exists. The newest destination comes first.
 """

@@ -1,4 +1,6 @@
-"""What do the operations on Kinesis destinations share? Their members, the lookup of a table that may be changed, and the reply."""
+"""What do the operations on Kinesis destinations share?
+Their members, the lookup of a table that may be changed, and the reply.
+"""
 
 from typing import Annotated
 

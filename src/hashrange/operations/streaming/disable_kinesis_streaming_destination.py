@@ -1,7 +1,7 @@
 """DisableKinesisStreamingDestination: no longer send the changes of a table's items to a Kinesis data stream.
 
-Order of checks: name, member constraints → no precision is given (unconfirmed whether before the table) → the table exists
-and is not CREATING → the destination is ACTIVE, or already DISABLING.
+Order of checks: name, member constraints → no precision is given (unconfirmed whether before the table) → the table
+exists and is not CREATING → the destination is ACTIVE, or already DISABLING.
 
 Changes up to this request are still delivered.
 """

@@ -1,11 +1,11 @@
 """EnableKinesisStreamingDestination: from now on, send the changes of a table's items to a Kinesis data stream.
 
-Order of checks: name, member constraints → the table exists and is not CREATING → no other destination is ENABLING, ACTIVE,
-UPDATING or DISABLING → the table is not being deleted → `--kinesis-endpoint` is set.
+Order of checks: name, member constraints → the table exists and is not CREATING → no other destination is ENABLING,
+ACTIVE, UPDATING or DISABLING → the table is not being deleted → `--kinesis-endpoint` is set.
 
-Any ARN is accepted: whether its data stream exists turns out later, and a destination that has none becomes ENABLE_FAILED.
-The changes of the table are recorded from this request on, and delivered by a job (`triggers/kinesis`), which asks for the
-data stream first.
+Any ARN is accepted: whether its data stream exists turns out later, and a destination that has none becomes
+ENABLE_FAILED. The changes of the table are recorded from this request on, and delivered by a job (`triggers/kinesis`),
+which asks for the data stream first.
 """
 
 import uuid

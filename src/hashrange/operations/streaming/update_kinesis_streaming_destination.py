@@ -1,8 +1,8 @@
 """UpdateKinesisStreamingDestination: change the precision of the creation times that a Kinesis data stream gets.
 
-Order of checks: name, member constraints → a precision is given (unconfirmed whether before the table) → the table exists and
-is not CREATING → it has a destination with this data stream → which is ACTIVE → and has another precision. A destination
-without a precision has MILLISECOND.
+Order of checks: name, member constraints → a precision is given (unconfirmed whether before the table) → the table
+exists and is not CREATING → it has a destination with this data stream → which is ACTIVE → and has another precision.
+A destination without a precision has MILLISECOND.
 
 Changes that are delivered after this request have the new precision.
 """

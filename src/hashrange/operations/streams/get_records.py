@@ -1,4 +1,5 @@
-"""GetRecords: return the next records of a shard, as stored (`tables/stream_records.py` makes their JSON), and the next iterator.
+"""GetRecords: return the next records of a shard, as stored (`tables/stream_records.py` makes their
+JSON), and the next iterator.
 
 Order of checks: member constraints → the iterator is valid → it is not too old → the stream exists → shard and records
 are not trimmed. The reply waits until its records are durable. At the end of an open shard, even after an empty page,

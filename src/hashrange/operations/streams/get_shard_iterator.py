@@ -75,8 +75,8 @@ def _first_and_horizon(
 ) -> tuple[Sequence, bool]:
     """`first` and `is_horizon` of the iterator's `Position`.
 
-    Raises TrimmedDataAccessException if the sequence number is too old to be read, ValidationException if it is greater than
-    all that the store has given out.
+    Raises TrimmedDataAccessException if the sequence number is too old to be read, ValidationException if it is greater
+    than all that the store has given out.
     """
     kind, oldest = request.ShardIteratorType, horizon(now_seconds)
     last = scope.store.streams.last()

@@ -1,4 +1,5 @@
-"""What is in a shard iterator? The stream's ARN, a position in a shard and the time of issue: all that GetRecords needs; opaque to clients.
+"""What is in a shard iterator? The stream's ARN, a position in a shard and the time of issue:
+all that GetRecords needs; opaque to clients.
 
     ARN | 1 | base64 of: version 1 (1 byte) ‖ `is_horizon` (1) ‖ stream id (4) ‖ shard number (4) ‖
     sequence number (12) ‖ milliseconds (8) ‖ CRC-32 (4)

@@ -1,4 +1,6 @@
-"""Which label does a new stream have? The time when it is switched on, or the first millisecond after it that no earlier stream of that table name has as label."""
+"""Which label does a new stream have? The time when it is switched on, or the first millisecond after it that no
+earlier stream of that table name has as label.
+"""
 
 from itertools import count
 

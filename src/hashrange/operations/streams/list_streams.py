@@ -1,4 +1,5 @@
-"""ListStreams: list the caller's readable streams, or those of one table name, in pages: by table name, of each table the newest first.
+"""ListStreams: list the caller's readable streams, or those of one table name, in pages:
+by table name, of each table the newest first.
 
 Streams of deleted tables are listed as long as they are readable. An unknown table name gives an empty list. A page may
 start after any stream's ARN, even of a missing stream.

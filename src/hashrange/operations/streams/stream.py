@@ -1,4 +1,5 @@
-"""Which stream does an ARN name, and which of its shards can be read? A stream is readable while on and for a day afterwards.
+"""Which stream does an ARN name, and which of its shards can be read?
+A stream is readable while on and for a day afterwards.
 
 Records and shards older than the retention of a day count as gone, even before they are deleted.
 """

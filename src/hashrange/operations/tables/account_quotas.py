@@ -1,8 +1,9 @@
-"""Does an account's quota allow this table, or this change of one? Capacity of tables and of the account, and how many tables change at the same time.
+"""Does an account's quota allow this table, or this change of one? Capacity of tables and of the account,
+and how many tables change at the same time.
 
-Capacity is limited only where throughput is enforced (`--throughput enforced`). Only what a request raises is checked, so that content
-from elsewhere, which may have more, can still be changed. Source: developer guide, quotas page of 2026; LimitExceededException as
-observed in October 2026.
+Capacity is limited only where throughput is enforced (`--throughput enforced`). Only what a request raises is checked,
+so that content from elsewhere, which may have more, can still be changed. Source: developer guide, quotas page of 2026;
+LimitExceededException as observed in October 2026.
 """
 
 from collections.abc import Iterator
@@ -28,7 +29,8 @@ class _Capacity(NamedTuple):
 
 
 def check_capacity(scope: Scope, old: Table | None, new: Table) -> None:
-    """Raise LimitExceededException if a table has, or its account would have, more capacity than the quotas allow, unless it had before.
+    """Raise LimitExceededException if a table has, or its account would have, more capacity than the quotas
+    allow, unless it had before.
 
     `old`: the table before; None if it is new. Checks table and global indexes in their order, then the account.
     """
@@ -58,9 +60,11 @@ def check_capacity(scope: Scope, old: Table | None, new: Table) -> None:
 
 
 def check_changes(scope: Scope, created: Table | None = None) -> None:
-    """Raise LimitExceededException if so many tables change now that no other may. `created`: the table, if it is to be created.
+    """Raise LimitExceededException if so many tables change now that no other may.
+    `created`: the table, if it is to be created.
 
-    A table changes while it is CREATING, UPDATING or DELETING, and while its time to live is shown as ENABLING or DISABLING.
+    A table changes while it is CREATING, UPDATING or DELETING, and while its time to live is
+    shown as ENABLING or DISABLING.
 
     Needs a look at each table, but only if there are as many as may change at the same time.
     """
@@ -107,7 +111,9 @@ def _provisioned(table: Table, kind: Kind) -> int:
 
 
 def _check_subject(scope: Scope, index: str | None, kind: Kind, old: _Capacity, new: _Capacity) -> None:
-    """Raise LimitExceededException for capacity above the quota of a table (`index` None) or global index that the request has raised."""
+    """Raise LimitExceededException for capacity above the quota of a table (`index` None) or global
+    index that the request has raised.
+    """
     limit = limits.TABLE_CAPACITY_UNITS_MAX
     if new.provisioned > max(limit, old.provisioned):
         text = say.TABLE_UNITS if index is None else say.INDEX_UNITS

@@ -2,8 +2,8 @@
 
 Order of checks: member constraints (slow path) → TableName is a name or a table's ARN → checks of the request alone
 (`create_table_checks`) → the resource policy → unimplemented members → the name is free → the account's quota of
-tables → its other quotas (`account_quotas`). The reply says CREATING; the table is ACTIVE after the configured delay; with a delay of zero, the next call
-already finds it ACTIVE.
+tables → its other quotas (`account_quotas`). The reply says CREATING; the table is ACTIVE after the configured delay;
+with a delay of zero, the next call already finds it ACTIVE.
 """
 
 from typing import Any
@@ -77,7 +77,9 @@ async def create_table(scope: Scope, request: CreateTableRequest) -> Reply:
 
 
 def _show_warm(description: dict[str, Any], request: CreateTableRequest) -> None:
-    """Show warm throughput that is requested as UPDATING, which it is in the reply only, and none that is not requested."""
+    """Show warm throughput that is requested as UPDATING, which it is in the reply only,
+    and none that is not requested.
+    """
     if request.WarmThroughput is None:
         del description["WarmThroughput"]
     else:

@@ -1,4 +1,5 @@
-"""May this table be created? The checks of CreateTable that need only the request, in the service's order; UpdateTable shares those of global indexes.
+"""May this table be created? The checks of CreateTable that need only the request, in the service's order;
+UpdateTable shares those of global indexes.
 
 Order: billing and throughput → attribute definitions against table keys → key schema → global indexes → local indexes
 → repeated index names → unused definitions → numbers of indexes and of projected attributes → stream, encryption, tags.

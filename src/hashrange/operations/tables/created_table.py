@@ -1,4 +1,5 @@
-"""Which `Table` does a CreateTable request describe? UpdateTable shares the functions for throughput, on-demand maximum, encryption and global indexes.
+"""Which `Table` does a CreateTable request describe? UpdateTable shares the functions for throughput,
+on-demand maximum, encryption and global indexes.
 
 The caller passes what the request does not hold: table id, account, Region and time.
 """

@@ -1,8 +1,9 @@
 """DeleteTable: delete a table and all its items.
 
-Order of checks: name → table exists → no index is CREATING, UPDATING or DELETING, and it is ACTIVE (a DELETING table is described, not refused)
-→ it is not protected → not too many tables change now. With `table_state_delay_seconds` the table stays DELETING until its deadline, then the next
-control-plane operation that finds it purges it; without a delay it is deleted immediately.
+Order of checks: name → table exists → no index is CREATING, UPDATING or DELETING, and it is ACTIVE (a DELETING table is
+described, not refused) → it is not protected → not too many tables change now.
+With `table_state_delay_seconds` the table stays DELETING until its deadline, then the next control-plane operation that
+finds it purges it; without a delay it is deleted immediately.
 """
 
 import msgspec

@@ -1,7 +1,8 @@
-"""How does UpdateTable change a table's encryption? To another key or to none; naming the same key in another form counts as a change.
+"""How does UpdateTable change a table's encryption? To another key or to none;
+naming the same key in another form counts as a change.
 
-Four changes are allowed within 24 hours from the first of them, and then one in six hours. Requests beyond that are refused before their
-key is looked at. Source: service behaviour, captures to October 2026.
+Four changes are allowed within 24 hours from the first of them, and then one in six hours.
+Requests beyond that are refused before their key is looked at. Source: service behaviour, captures to October 2026.
 """
 
 from datetime import UTC, datetime

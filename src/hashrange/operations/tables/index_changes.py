@@ -1,4 +1,5 @@
-"""Which table fields change when UpdateTable creates or deletes a global index? `indexes`; for a new index also attribute types and the next index id.
+"""Which table fields change when UpdateTable creates or deletes a global index? `indexes`;
+for a new index also attribute types and the next index id.
 
 A created index is CREATING until all its entries are made. A deleted index is DELETING, without entries, until its
 deadline; then `tables/states.py` leaves it out.

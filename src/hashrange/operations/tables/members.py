@@ -1,4 +1,5 @@
-"""Which structures do control-plane requests share? Nested ones, their members in the order in which faults are reported.
+"""Which structures do control-plane requests share?
+Nested ones, their members in the order in which faults are reported.
 
 Enumeration values stand in the order in which the service's messages list them. Source: service model of November
 2026 and captures of aggregated constraint messages.
@@ -82,7 +83,9 @@ class SSESpecification(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Tag(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A key with a value that a client attaches to a table. Both are required, but `settings_checks.read_tags` says so."""
+    """A key with a value that a client attaches to a table.
+    Both are required, but `settings_checks.read_tags` says so.
+    """
 
     Key: str | None = None
     Value: str | None = None

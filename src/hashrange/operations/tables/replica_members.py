@@ -1,4 +1,5 @@
-"""Which structures describe replicas in other Regions? They are validated, but requests that contain them are refused as not supported yet.
+"""Which structures describe replicas in other Regions? They are validated, but requests that contain them
+are refused as not supported yet.
 
 Source: service model of November 2026.
 """

@@ -1,8 +1,9 @@
-"""May a table be changed while it is UPDATING for another change? Few changes may be, and the error of the others names the one that runs.
+"""May a table be changed while it is UPDATING for another change?
+Few changes may be, and the error of the others names the one that runs.
 
-A switch back to on-demand while a switch to provisioned runs is accepted and dropped: the reply says that it takes place, and it does not.
-So is a BillingMode or TableClass that the table has. Source: service behaviour, captures of October 2026; where it is not known,
-the error only says that the table is being updated.
+A switch back to on-demand while a switch to provisioned runs is accepted and dropped:
+the reply says that it takes place, and it does not. So is a BillingMode or TableClass that the table has. Source:
+service behaviour, captures of October 2026; where it is not known, the error only says that the table is being updated.
 """
 
 from hashrange.errors import ResourceInUseException
@@ -17,8 +18,8 @@ from hashrange.tables.schema import Index, RunningChange, Table
 from hashrange.tables.states import status
 
 BESIDE_OTHERS = {"DeletionProtectionEnabled", "SSESpecification", "WarmThroughput"}
-"""Members whose changes run beside those that a table is UPDATING for. Beside the creation or deletion of an index, other indexes may be
-updated too, but not warm throughput, for which the service has a 500."""
+"""Members whose changes run beside those that a table is UPDATING for. Beside the creation or deletion of an index,
+other indexes may be updated too, but not warm throughput, for which the service has a 500."""
 
 
 def running_change(request: UpdateTableRequest, table: Table) -> RunningChange:
@@ -33,7 +34,9 @@ def running_change(request: UpdateTableRequest, table: Table) -> RunningChange:
 
 
 def is_dropped(request: UpdateTableRequest, table: Table, now_seconds: float) -> bool:
-    """True for a switch to on-demand alone, while one to provisioned runs, or while an index of an on-demand table is created or deleted."""
+    """True for a switch to on-demand alone, while one to provisioned runs, or while an index of an on-demand
+    table is created or deleted.
+    """
     return (
         status(table, now_seconds) == "UPDATING"
         and (table.updating_for, table.billing_mode) in (("mode", "PROVISIONED"), ("index", "PAY_PER_REQUEST"))
@@ -51,7 +54,8 @@ def is_resent(request: UpdateTableRequest, table: Table) -> bool:
 
 
 def require_changeable(request: UpdateTableRequest, table: Table, now_seconds: float) -> None:
-    """Raise ResourceInUseException unless the table is ACTIVE, or UPDATING for something that the request may run beside.
+    """Raise ResourceInUseException unless the table is ACTIVE, or UPDATING for something that
+    the request may run beside.
 
     Raises ValidationException instead for an on-demand maximum while the table is not yet on demand.
     """
@@ -77,7 +81,9 @@ def require_changeable(request: UpdateTableRequest, table: Table, now_seconds: f
 def _require_changeable_index(
     update: GlobalSecondaryIndexUpdate, table: Table, index: Index, now_seconds: float, *, is_updating: bool
 ) -> None:
-    """Raise ResourceInUseException for an index that is DELETING, has its capacity UPDATING, or is CREATING before its entries are made."""
+    """Raise ResourceInUseException for an index that is DELETING, has its capacity UPDATING,
+    or is CREATING before its entries are made.
+    """
     given = update.Update
     text = None
     if index.state == "DELETING":
@@ -115,7 +121,9 @@ def _refusal(request: UpdateTableRequest, asked: set[str], table: Table) -> str 
 
 
 def _refusals(request: UpdateTableRequest, asked: set[str], table: Table) -> dict[str, str]:
-    """What runs → the message for this request; what is not known is left out. Raises ValidationException as `require_changeable` does."""
+    """What runs → the message for this request; what is not known is left out.
+    Raises ValidationException as `require_changeable` does.
+    """
     if asked & {"ProvisionedThroughput", "BillingMode"}:
         units = say.UNITS_BEING_UPDATED
         return {

@@ -1,4 +1,5 @@
-"""Are the requested stream, encryption and tags of a table valid? Checks without the table; unimplemented members are refused too.
+"""Are the requested stream, encryption and tags of a table valid? Checks without the table;
+unimplemented members are refused too.
 
 Source: service behaviour, captures to October 2026; `messages.tables` marks our own wording.
 """
@@ -52,7 +53,9 @@ def check_encryption(encryption: SSESpecification | None) -> None:
 
 
 def read_tags(tags: Collection[Tag]) -> dict[str, str]:
-    """Key → value. Refuses keys and values that are missing or too long, reserved and repeated keys, then more tags than a table may carry."""
+    """Key → value. Refuses keys and values that are missing or too long, reserved and repeated keys,
+    then more tags than a table may carry.
+    """
     found: dict[str, str] = {}
     for tag in walk(tags):
         key, value = read_tag_key(tag.Key), tag.Value

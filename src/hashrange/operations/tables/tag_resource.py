@@ -1,8 +1,8 @@
 """TagResource: add tags to a table, or replace tag values.
 
-Order of checks: ResourceArn is present, member constraints (slow path) → form of the ARN → at least one tag → missing, long, reserved
-and repeated keys, number of tags → the table exists → it is not being created or deleted → it has at most 50 tags
-afterwards.
+Order of checks: ResourceArn is present, member constraints (slow path) → form of the ARN → at least one tag →
+missing, long, reserved and repeated keys, number of tags → the table exists → it is not being created or deleted →
+it has at most 50 tags afterwards.
 """
 
 from typing import Annotated

@@ -1,4 +1,5 @@
-"""Which table does an ARN name, in requests on tags, exports and imports? Order of checks: an ARN → complete → a table's → of the caller's account → the table exists.
+"""Which table does an ARN name, in requests on tags, exports and imports? Order of checks:
+an ARN → complete → a table's → of the caller's account → the table exists.
 
 Source: service behaviour, captures to October 2026.
 """

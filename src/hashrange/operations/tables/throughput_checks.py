@@ -1,4 +1,5 @@
-"""Does the requested capacity fit the billing mode? Checks of billing mode and of provisioned, on-demand and warm throughput.
+"""Does the requested capacity fit the billing mode? Checks of billing mode and of provisioned,
+on-demand and warm throughput.
 
 Source: service behaviour, captures to October 2026; `messages.tables` marks messages whose wording is our own.
 """
@@ -78,7 +79,9 @@ def refuse_maximum(maximum: OnDemandThroughput | None, text: str) -> None:
 
 
 def check_maximum(maximum: OnDemandThroughput | None, subject: str, *, may_end: bool = False) -> None:
-    """Require an on-demand maximum of 1 to 10^12 units, or with `may_end` -1 (none). `subject`: the table or index in the message."""
+    """Require an on-demand maximum of 1 to 10^12 units, or with `may_end` -1 (none).
+    `subject`: the table or index in the message.
+    """
 
     def check(member: str, units: int) -> None:
         if not 1 <= units <= limits.THROUGHPUT_UNITS_MAX and not (may_end and units == -1):
@@ -88,7 +91,9 @@ def check_maximum(maximum: OnDemandThroughput | None, subject: str, *, may_end: 
 
 
 def check_first_warm(warm: WarmThroughput | None, provisioned: ProvisionedThroughput | None, subject: str) -> None:
-    """Require that a new table or index begins with at least the warm throughput that it has anyway. `provisioned`: None on demand."""
+    """Require that a new table or index begins with at least the warm throughput that it has anyway.
+    `provisioned`: None on demand.
+    """
     if provisioned is None:
         floor = Throughput(limits.ON_DEMAND_WARM_READ_UNITS, limits.ON_DEMAND_WARM_WRITE_UNITS)
         check_warm(warm, floor, subject, say.WARM_BELOW_INITIAL)
@@ -126,7 +131,9 @@ def maximum_subject(name: str) -> str:
 
 
 def _each_warm(warm: WarmThroughput, floor: Throughput) -> Iterator[tuple[str, int, int, str]]:
-    """Name and units of each member of `warm` that is given, the units of `floor`, and the name of its provisioned units."""
+    """Name and units of each member of `warm` that is given, the units of `floor`,
+    and the name of its provisioned units.
+    """
     if warm.ReadUnitsPerSecond is not None:
         yield "ReadUnitsPerSecond", warm.ReadUnitsPerSecond, floor.read_units, "ReadCapacityUnits"
     if warm.WriteUnitsPerSecond is not None:

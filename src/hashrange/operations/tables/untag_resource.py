@@ -1,7 +1,7 @@
 """UntagResource: remove tags from a table; missing keys are ignored.
 
-Order of checks: ResourceArn is present, member constraints (slow path) → form of the ARN → at least one key, length of the keys → the
-table exists → it is not being created or deleted.
+Order of checks: ResourceArn is present, member constraints (slow path) → form of the ARN → at least one key,
+length of the keys → the table exists → it is not being created or deleted.
 """
 
 from typing import Annotated

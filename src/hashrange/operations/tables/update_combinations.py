@@ -1,4 +1,5 @@
-"""Which changes may one UpdateTable make together? Few: encryption, class, protection and warm throughput come alone, and a stream or an index not with throughput.
+"""Which changes may one UpdateTable make together? Few: encryption, class, protection and warm throughput come alone,
+and a stream or an index not with throughput.
 
 The checks need the request alone. Source: service behaviour, captures to October 2026, and the developer guide's
 example of warm throughput for a table and an index together.
@@ -36,7 +37,9 @@ def asked_changes(request: UpdateTableRequest) -> set[str]:
 
 
 def makes_updating(request: UpdateTableRequest) -> bool:
-    """True if the table is UPDATING because of the request; protection, maxima and warm throughput, encryption and indexes' capacity change without."""
+    """True if the table is UPDATING because of the request; protection, maxima and warm throughput,
+    encryption and indexes' capacity change without.
+    """
     updates = request.GlobalSecondaryIndexUpdates or []
     is_indexed = any(update.Update is None for update in walk(updates))
     return is_indexed or bool(asked_changes(request) - _CHANGED_IN_PLACE)

@@ -1,4 +1,5 @@
-"""How does UpdateTable describe the table that it has changed? What changes is UPDATING: the table, or its index, encryption or warm throughput.
+"""How does UpdateTable describe the table that it has changed? What changes is UPDATING:
+the table, or its index, encryption or warm throughput.
 
 Some members are as they were, and ended maxima are -1.
 
@@ -36,7 +37,9 @@ def described_update(
 
 
 def described_drop(table: Table, now_seconds: float, statistics: StatisticsBySource) -> dict[str, Any]:
-    """TableDescription of the reply to a switch to on-demand that is dropped (`running_changes`): as if it took place."""
+    """TableDescription of the reply to a switch to on-demand that is dropped (`running_changes`):
+    as if it took place.
+    """
     indexes = tuple(msgspec.structs.replace(index, throughput=None) for index in table.indexes)
     switched = msgspec.structs.replace(
         table, billing_mode="PAY_PER_REQUEST", throughput=Throughput(0, 0), indexes=indexes

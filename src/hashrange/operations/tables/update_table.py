@@ -1,9 +1,9 @@
 """UpdateTable: change a table's billing mode, throughput, indexes, stream, encryption, class and protection.
 
 Order of checks: name → a change is requested → checks of the request alone (`update_table_checks`) → the table exists →
-it may change now (`running_changes`) → checks against the table (`update_table_checks`, then `updated_table` for decreases of throughput, switches to
-on-demand and changes of class, encryption and protection) → the account's quotas (`account_quotas`) → unimplemented members. The reply
-says what is UPDATING (`update_reply`).
+it may change now (`running_changes`) → checks against the table (`update_table_checks`, then `updated_table` for
+decreases of throughput, switches to on-demand and changes of class, encryption and protection) → the account's quotas
+(`account_quotas`) → unimplemented members. The reply says what is UPDATING (`update_reply`).
 
 A created index is CREATING, and a job makes its entries. Without a state delay this request makes the first entries, so
 that a small table's index is ACTIVE in the next call.

@@ -1,8 +1,10 @@
-"""Does UpdateTable allow the requested change? Checks of the request, then against the table; `updated_table.py` refuses changes that come too soon.
+"""Does UpdateTable allow the requested change? Checks of the request, then against the table;
+`updated_table.py` refuses changes that come too soon.
 
 Of the request: a change is requested → index names → billing and throughput → shape of the index updates → attribute
 definitions → stream and encryption → what may change together (`update_combinations`). Against the table: billing and
-throughput → index rules → stream. Types of attributes that are there already are ignored. Source: service behaviour, captures to October 2026.
+throughput → index rules → stream. Types of attributes that are there already are ignored. Source:
+  service behaviour, captures to October 2026.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -120,9 +122,8 @@ def _check_index_updates(updates: Sequence[GlobalSecondaryIndexUpdate]) -> None:
 def _check_mode(request: UpdateTableRequest, table: Table, updates: Sequence[GlobalSecondaryIndexUpdate]) -> None:
     """Refuse throughput that does not fit the requested billing mode (the current one if none is requested).
 
-    An on-demand maximum must be within its range, which is checked after the mode. Also refuses provisioned throughput that
-    the table already has, and a switch to provisioned that leaves a global
-    index without throughput.
+    An on-demand maximum must be within its range, which is checked after the mode. Also refuses provisioned throughput
+    that the table already has, and a switch to provisioned that leaves a global index without throughput.
     """
     throughput = request.ProvisionedThroughput
     changes = list(capacity_actions(updates))

@@ -1,7 +1,8 @@
 """What is a table like after an UpdateTable, and does the change come too soon after earlier ones?
 
-Refuses only requests that come too soon after earlier changes: too many decreases of throughput, switches to on-demand, or changes of
-class, encryption or protection; and encryption that the table already has. Source: service behaviour, captures to October 2026; developer guide, throughput rules of 2026.
+Refuses only requests that come too soon after earlier changes: too many decreases of throughput, switches to on-demand,
+or changes of class, encryption or protection; and encryption that the table already has. Source: service behaviour,
+captures to October 2026; developer guide, throughput rules of 2026.
 """
 
 from datetime import UTC, datetime
@@ -35,8 +36,9 @@ from hashrange.tables.schema import Index, Table, Throughput
 def updated_table(request: UpdateTableRequest, table: Table, now_seconds: float, until_seconds: float) -> Table:
     """The new table. It, its index, encryption or warm throughput is UPDATING until `until_seconds`.
 
-    Raises LimitExceededException for too many decreases of throughput, switches to on-demand, or changes of class or encryption;
-    ThrottlingException for changes of protection that follow one another too fast; ValidationException for encryption that it has.
+    Raises LimitExceededException for too many decreases of throughput, switches to on-demand, or changes of class
+    or encryption; ThrottlingException for changes of protection that follow one another too fast;
+    ValidationException for encryption that it has.
     """
     changes: dict[str, Any] = {}
     if makes_updating(request) and not is_resent(request, table):
@@ -65,7 +67,9 @@ def updated_table(request: UpdateTableRequest, table: Table, now_seconds: float,
 
 
 def _kept_warm(old: Table, new: Table, now_seconds: float) -> Table:
-    """`new` with at least the warm throughput that `old` has now, for table and indexes: warm throughput never falls."""
+    """`new` with at least the warm throughput that `old` has now, for table and indexes:
+    warm throughput never falls.
+    """
     before = {index.name: warm_units(old, index, now_seconds) for index in old.indexes}
     indexes = tuple(
         msgspec.structs.replace(index, **_warm_changes(before[index.name], warm_units(new, index)))
@@ -184,7 +188,9 @@ def _setting_changes(
 
 
 def _warm_settings(warm: WarmThroughput | None, former: Throughput, until_seconds: float) -> dict[str, Any]:
-    """Field → value of each field of a table or index that requested warm throughput sets; `former`: what it has now."""
+    """Field → value of each field of a table or index that requested warm throughput sets;
+    `former`: what it has now.
+    """
     changes: dict[str, Any] = {}
     if warm is not None and warm.ReadUnitsPerSecond is not None:
         changes["warm_read_units"] = warm.ReadUnitsPerSecond
@@ -198,7 +204,8 @@ def _warm_settings(warm: WarmThroughput | None, former: Throughput, until_second
 def _protection_changes(given: bool, table: Table, now_seconds: float, until_seconds: float) -> dict[str, Any]:
     """Field → value of each table field that changes with deletion protection.
 
-    While tables take time to change, raises ThrottlingException within seconds of the last request, even if it asked for the same.
+    While tables take time to change, raises ThrottlingException within seconds of the last request,
+    even if it asked for the same.
     """
     last = table.protection_changed_at_seconds
     next_at_seconds = now_seconds if last is None else last + limits.PROTECTION_CHANGE_SECONDS
@@ -210,7 +217,9 @@ def _protection_changes(given: bool, table: Table, now_seconds: float, until_sec
 
 
 def _class_changes(given: TableClass, table: Table, now_seconds: float) -> dict[str, Any]:
-    """Field → value of each table field that changes with the class; none if it is the same, but that is refused too after too many."""
+    """Field → value of each table field that changes with the class; none if it is the same,
+    but that is refused too after too many.
+    """
     recent = recent_class_changes(table, now_seconds)
     if not may_set_class(recent):
         raise LimitExceededException(

@@ -1,4 +1,6 @@
-"""DescribeTimeToLive: return whether a table's items expire, and by which attribute. Order of checks: name → table exists."""
+"""DescribeTimeToLive: return whether a table's items expire, and by which attribute.
+Order of checks: name → table exists.
+"""
 
 from hashrange.operations.described_table import TableRequest, described_table
 from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name

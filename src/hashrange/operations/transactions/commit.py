@@ -1,4 +1,5 @@
-"""How does the store carry out a transaction? Its transaction steps in one commit, or its reads as of one point in time.
+"""How does the store carry out a transaction? Its transaction steps in one commit,
+or its reads as of one point in time.
 
 Shared by TransactWriteItems, TransactGetItems and ExecuteTransaction. A single refused action cancels all.
 """
@@ -27,8 +28,8 @@ async def commit_steps(
 ) -> Transacted:
     """Commit all transaction steps. `content` is the request's digest, None without a ClientRequestToken.
 
-    Raises what `Store.transact` raises, but instead of TransactionRefused the error that `cancelled` makes of it; then the
-    meter has what the refused steps consumed.
+    Raises what `Store.transact` raises, but instead of TransactionRefused the error that `cancelled` makes of it;
+    then the meter has what the refused steps consumed.
     """
     token = None if content is None or client_token is None else content.token(scope, client_token)
     try:

@@ -24,13 +24,15 @@ CODES = {
     "TransactionConflictException": "TransactionConflict",
     "ValidationException": "ValidationError",
 }
-"""Code of an error → code of a cancellation reason; BatchExecuteStatement has these and three more for its statements."""
+"""Code of an error → code of a cancellation reason; BatchExecuteStatement has these and three
+more for its statements."""
 
 
 def cancelled(refusals: list[ApiError | None]) -> ApiError:
     """The error of a transaction with these refusals, one for each action (None: not refused).
 
-    It is the first WholeRequestFault or RequestLimitExceeded among them, otherwise a TransactionCanceledException that lists all.
+    It is the first WholeRequestFault or RequestLimitExceeded among them,
+    otherwise a TransactionCanceledException that lists all.
     """
     for refusal in refusals:
         if isinstance(refusal, WholeRequestFault | RequestLimitExceeded):

@@ -1,4 +1,5 @@
-"""How large may a transaction's reads be, and how is the capacity of its writes recorded? At most 4 MB; per action, for a replay per table.
+"""How large may a transaction's reads be, and how is the capacity of its writes recorded?
+At most 4 MB; per action, for a replay per table.
 
 A cancelled transaction's units stand in no reply; metrics and the access log have them.
 

@@ -1,8 +1,9 @@
-"""Does a request repeat an earlier transaction? Its idempotency token says: ClientRequestToken, and a digest of what must be equal.
+"""Does a request repeat an earlier transaction? Its idempotency token says: ClientRequestToken,
+and a digest of what must be equal.
 
-A token counts for one operation. The digest covers the members that decide what the reply holds (ReturnConsumedCapacity,
-ReturnItemCollectionMetrics), then all actions or statements, in which neither the order of JSON keys nor that of sets matters.
-Here is also what a repeated request, a replay, consumes.
+A token counts for one operation. The digest covers the members that decide what the reply holds
+(ReturnConsumedCapacity, ReturnItemCollectionMetrics), then all actions or statements, in which neither the order
+of JSON keys nor that of sets matters. Here is also what a repeated request, a replay, consumes.
 """
 
 from collections.abc import Sequence
@@ -51,12 +52,15 @@ class ContentDigest:
     def __init__(self, request: TokenRequest) -> None:
         """The digest of the request's members that determine what its reply holds."""
         self._operation = b"\x00statements" if hasattr(request, "TransactStatements") else b""
-        """What follows a token in its name in the store: nothing for TransactWriteItems, as in folders of earlier versions."""
+        """What follows a token in its name in the store: nothing for TransactWriteItems,
+        as in folders of earlier versions."""
         self._hash = blake2b(digest_size=DIGEST_BYTES)
         self.add((request.ReturnConsumedCapacity, getattr(request, "ReturnItemCollectionMetrics", None)))
 
     def add(self, piece: object) -> None:
-        """Add an action or a statement. 1 µs for 400 bytes, 1 ms for 400 KB without sets; with sets, up to 60 times as long."""
+        """Add an action or a statement. 1 µs for 400 bytes, 1 ms for 400 KB without sets;
+        with sets, up to 60 times as long.
+        """
         encoded = encode_canonically(piece)
         if any(mark in encoded for mark in _SET_MARKS):
             with suppress(RecursionError):  # nested more deeply than values may be: the request will be refused
@@ -89,7 +93,8 @@ def replay_units(report: bytes) -> TableUnits:
 
 
 def _report(changes: Sequence[Change]) -> bytes:
-    """Encode, for `IdempotencyToken.report`, what a replay consumes: transactional reads of the larger of each item's two images.
+    """Encode, for `IdempotencyToken.report`, what a replay consumes:
+    transactional reads of the larger of each item's two images.
 
     Source: reports of users, November 2026: 6 units for an item of 8.9 KB that the transaction left small, or deleted.
     """

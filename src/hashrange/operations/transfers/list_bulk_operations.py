@@ -1,4 +1,6 @@
-"""ListBulkOperations: list the caller's bulk writes. Always empty. Order of checks: member constraints → NextToken (none is valid)."""
+"""ListBulkOperations: list the caller's bulk writes. Always empty. Order of checks:
+member constraints → NextToken (none is valid).
+"""
 
 from typing import Annotated
 

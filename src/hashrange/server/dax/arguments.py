@@ -1,4 +1,6 @@
-"""What do a request's arguments ask? OperationMembers of the operation of DynamoDB that it stands for, as in that API's JSON. Source: dax.md 1."""
+"""What do a request's arguments ask? OperationMembers of the operation of DynamoDB that it stands for,
+as in that API's JSON. Source: dax.md 1.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -154,7 +156,9 @@ def add_read_options(members: OperationMembers, options: DaxOptions) -> None:
 
 
 def paths_of(raw: Any) -> list[Path] | None:
-    """The paths of a projection; None if there is none. Raises BadBytes, and RequestFault if no request may have these."""
+    """The paths of a projection; None if there is none.
+    Raises BadBytes, and RequestFault if no request may have these.
+    """
     if raw is None:
         return None
     paths = projected_paths(bytes_of(raw))

@@ -1,4 +1,5 @@
-"""Who is a DAX client? It signs with SigV4 for the service `dax`, once for each connection and again every few minutes; checked as the HTTP side checks signatures.
+"""Who is a DAX client? It signs with SigV4 for the service `dax`, once for each connection and again every few minutes;
+checked as the HTTP side checks signatures.
 
 The string to sign is sent along; what it must say follows from its second and third line. Source: dax.md 1.
 """
@@ -43,7 +44,9 @@ class Authorized(NamedTuple):
 def authorize(
     arguments: list[Any], known_keys: KnownKeys | None, wall_time: Callable[[], float]
 ) -> Authorized | DaxRefusal:
-    """Check the arguments of authorizeConnection. `known_keys`: access keys that are let in; None: all are, whatever they sign."""
+    """Check the arguments of authorizeConnection. `known_keys`: access keys that are let in;
+    None: all are, whatever they sign.
+    """
     access_key, signature, to_sign, token = arguments[:4]
     if access_key.__class__ is not str or signature.__class__ is not str or to_sign.__class__ is not bytes:
         return DaxRefusal("MissingAuthenticationTokenException", sentences.MISSING_TOKEN)

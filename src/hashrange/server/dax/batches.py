@@ -1,4 +1,6 @@
-"""BatchGetItem and BatchWriteItem through DAX: items that the cache knows are not read again; what is written is kept."""
+"""BatchGetItem and BatchWriteItem through DAX: items that the cache knows are not read again;
+what is written is kept.
+"""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -102,7 +104,9 @@ def _keys_to_read(read: _TableRead) -> OperationMembers:
 def _take_over(
     node: DaxNode, scope: Scope, reads: Mapping[str, _TableRead], reply: Mapping[str, Any], writes: int
 ) -> None:
-    """Add what DynamoDB has answered to what is known, and keep it. `writes`: those of the caches when the request began."""
+    """Add what DynamoDB has answered to what is known, and keep it.
+    `writes`: those of the caches when the request began.
+    """
     for name, read in reads.items():
         shape = read.shape
         left = {shape.key_of(key) for key in _left_keys(reply, name)}

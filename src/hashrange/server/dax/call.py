@@ -1,4 +1,6 @@
-"""How does DynamoDB answer a DAX node? By a call of the service, as for any protocol, whose reply is written for the client by the method that asked."""
+"""How does DynamoDB answer a DAX node? By a call of the service, as for any protocol, whose reply is written for
+the client by the method that asked.
+"""
 
 from collections import deque
 from collections.abc import Callable

@@ -1,4 +1,6 @@
-"""One connection of a DAX client: bytes → requests, answered one after the other. A fault of the bytes ends this connection only."""
+"""One connection of a DAX client: bytes → requests, answered one after the other.
+A fault of the bytes ends this connection only.
+"""
 
 import asyncio
 from collections import Counter, deque
@@ -266,7 +268,9 @@ class DaxConnection(asyncio.Protocol):
         counted_in.count(self, begun_bytes)
 
     def _go_on(self) -> None:
-        """Begin the next request, unless one is in work, or the client reads too slowly; read more once all have begun. Gives way."""
+        """Begin the next request, unless one is in work, or the client reads too slowly;
+        read more once all have begun. Gives way.
+        """
         if self._is_going_on:
             return
         self._is_going_on = True
@@ -297,7 +301,9 @@ class DaxConnection(asyncio.Protocol):
                 transport.resume_reading()
 
     def send(self, content: bytes) -> None:
-        """Send the reply to the request in work, and begin the next one. Does nothing if it has been sent already. Gives way before a long one."""
+        """Send the reply to the request in work, and begin the next one.
+        Does nothing if it has been sent already. Gives way before a long one.
+        """
         if len(content) > LONG_REPLY_BYTES:
             look()
         if self._is_waiting and self._transport is not None and not self.is_over:

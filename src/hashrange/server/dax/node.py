@@ -70,7 +70,9 @@ class DaxNode:
         methods: Mapping[str, Method],
         owner: tuple[str, str] | None,
     ) -> None:
-        """`owner`: account and Region of the cluster, of which clients must be; None: each client sees its own tables."""
+        """`owner`: account and Region of the cluster, of which clients must be;
+        None: each client sees its own tables.
+        """
         self._shared = shared
         self.service = shared.service
         self.caches = caches

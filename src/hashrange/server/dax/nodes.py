@@ -1,4 +1,6 @@
-"""How do the nodes of DAX clusters run? Each listens on a port of its own, with caches of its own; all share the server's loop and service."""
+"""How do the nodes of DAX clusters run? Each listens on a port of its own, with caches of its own;
+all share the server's loop and service.
+"""
 
 import asyncio
 import ssl
@@ -22,8 +24,8 @@ from hashrange.settings import SettingUnusable
 
 METHODS = {**METADATA, **single_items.METHODS, **pages.METHODS, **batches.METHODS, **transactions.METHODS}
 BEGUN_BYTES_MAX, STRANGERS_BEGUN_BYTES_MAX = 64 * 1024 * 1024, 16 * 1024 * 1024
-"""Memory of all requests to DAX that are not complete, and of those of clients that have not said who they are. Above it, the client that
-holds most is disconnected.
+"""Memory of all requests to DAX that are not complete, and of those of clients that have not said who they are.
+Above it, the client that holds most is disconnected.
 """
 CONNECTIONS_MAX = 20_000
 """Connections of a node; further ones are closed at once."""
@@ -138,7 +140,9 @@ class DaxNodes:
         is_encrypted: bool,
         must_have_port: bool,
     ) -> int:
-        """Implements `NodeHost.start`. To a cluster of everyone, clients of all accounts and Regions may connect, and see their own tables."""
+        """Implements `NodeHost.start`. To a cluster of everyone, clients of all accounts and Regions may
+        connect, and see their own tables.
+        """
         await self.stop(place)
         caches = NodeCaches(terms, self._service.clock.service_time)
         if self._service.settings.metrics == "off":
@@ -250,7 +254,9 @@ class DaxNodes:
         ]
 
     def _turn(self) -> None:
-        """Disconnect slow clients; record metrics when a minute of service time is over, if the clock passes by itself."""
+        """Disconnect slow clients; record metrics when a minute of service time is over,
+        if the clock passes by itself.
+        """
         for running in self._running.values():
             running.sweep()
         self._record()

@@ -1,4 +1,6 @@
-"""How are results written? The members of a reply of DynamoDB as DAX's clients read them, after the empty array that says success. Source: dax.md 1."""
+"""How are results written? The members of a reply of DynamoDB as DAX's clients read them, after the empty array
+that says success. Source: dax.md 1.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -35,7 +37,9 @@ Parts = dict[int, bytes]
 
 
 def result(parts: Parts) -> bytes:
-    """The reply of a method with named results; nothing at all is null. The client for Java reads no map of definite length here."""
+    """The reply of a method with named results; nothing at all is null.
+    The client for Java reads no map of definite length here.
+    """
     if not parts:
         return NOTHING
     out = bytearray(SUCCESS + OPEN_MAP)

@@ -189,10 +189,11 @@ def _add_reported(parts: results.Parts, reply: Mapping[str, Any]) -> None:
 
 
 def keep_written(node: DaxNode, scope: Scope, meter: Meter, writes: int, deleted: Iterable[ItemKey] = ()) -> None:
-    """Keep what a request has written, as its meter knows it. `deleted`: keys of its deletes, which are forgotten even if there was no item.
+    """Keep what a request has written, as its meter knows it. `deleted`: keys of its deletes,
+    which are forgotten even if there was no item.
 
-    `writes`: those of the caches when the request began. If there were others since, because this gave way, they may have
-    written the same items later, so these are forgotten.
+    `writes`: those of the caches when the request began. If there were others since, because this gave way,
+    they may have written the same items later, so these are forgotten.
     """
     caches = node.caches
     is_newest = caches.writes == writes

@@ -1,4 +1,6 @@
-"""What must a DAX node know of a table? How its keys are written: the key schema, and whether equal keys may be written in several ways."""
+"""What must a DAX node know of a table? How its keys are written: the key schema, and whether equal keys
+may be written in several ways.
+"""
 
 import msgspec
 
@@ -34,7 +36,9 @@ class TableShape:
         return read_key(self.schema, raw)
 
     def canonical(self, raw: bytes) -> bytes:
-        """The key in the one form that equal keys share. Raises BadBytes, and ValidationException for a value that no key may have."""
+        """The key in the one form that equal keys share.
+        Raises BadBytes, and ValidationException for a value that no key may have.
+        """
         if not self._has_spellings:
             return raw
         return key_bytes(self.schema, check_item(read_key(self.schema, raw))[0])
@@ -51,7 +55,9 @@ class TableShapes:
         self._known: dict[OpenTable, TableShape] = {}
 
     def find(self, scope: Scope, name: str) -> TableShape:
-        """The shape of an active table. Raises ResourceNotFoundException, and ValidationException for a name that no table may have."""
+        """The shape of an active table. Raises ResourceNotFoundException, and ValidationException for
+        a name that no table may have.
+        """
         try:
             table = find_active_table(scope, name)
         except Malformed:

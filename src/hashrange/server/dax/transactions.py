@@ -150,7 +150,9 @@ def _action(
 
 
 def _keep_again(node: DaxNode, scope: Scope, places: list[_Place]) -> None:
-    """Read the items that a transaction has written, and keep them. This consumes capacity; if it fails, they are forgotten."""
+    """Read the items that a transaction has written, and keep them.
+    This consumes capacity; if it fails, they are forgotten.
+    """
     keys = [node.item_key(scope, place.shape.name, place.shape.canonical(place.key)) for place in places]
     for key in keys:
         node.caches.drop_item(key)

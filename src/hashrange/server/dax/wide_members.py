@@ -1,7 +1,8 @@
-"""How do the members of a long request become a struct and JSON? Piece by piece, giving way: one call takes 20 ms and more for 60,000 attributes.
+"""How do the members of a long request become a struct and JSON? Piece by piece, giving way:
+one call takes 20 ms and more for 60,000 attributes.
 
-Members come from `arguments.py` and the methods: attribute maps in them hold nothing but attribute values, so those with very many
-attributes are put into the struct as they are, without a look at each.
+Members come from `arguments.py` and the methods: attribute maps in them hold nothing but attribute values,
+so those with very many attributes are put into the struct as they are, without a look at each.
 """
 
 from typing import Any, TypeVar
@@ -28,7 +29,9 @@ _CONTAINERS = (dict, list)
 
 
 def request_struct(members: OperationMembers, kind: type[T]) -> T:
-    """Like `msgspec.convert(members, kind)`, without copying wide maps. Raises msgspec.ValidationError, RecursionError."""
+    """Like `msgspec.convert(members, kind)`, without copying wide maps.
+    Raises msgspec.ValidationError, RecursionError.
+    """
     if not _may_be_wide(members):
         return msgspec.convert(members, kind)
     wide: list[tuple[tuple[_Step, ...], OperationMembers]] = []

@@ -1,7 +1,8 @@
-"""Which metrics do Prometheus and OpenTelemetry see? Those of CloudWatch as counters, histograms and gauges, and what only this server has: connections and commits.
+"""Which metrics do Prometheus and OpenTelemetry see? Those of CloudWatch as counters, histograms and gauges,
+and what only this server has: connections and commits.
 
-CloudWatch's `ConsumedReadCapacityUnits` with the dimension `TableName` becomes `hashrange_consumed_read_capacity_units_total` with the label
-`table_name`. Milliseconds become seconds.
+CloudWatch's `ConsumedReadCapacityUnits` with the dimension `TableName` becomes
+`hashrange_consumed_read_capacity_units_total` with the label `table_name`. Milliseconds become seconds.
 """
 
 import re
@@ -22,7 +23,8 @@ SERVICE_NAMESPACES = "AWS/"
 GAUGES = frozenset(one.name for one in ALL_METRICS if one.is_gauge)
 """Metrics that are read every five minutes."""
 REPEATING = frozenset({"OperationType", "Source", "Verb"})
-"""Dimensions whose metrics count again what those without it count: a sum over all samples of a family would count it twice."""
+"""Dimensions whose metrics count again what those without it count:
+a sum over all samples of a family would count it twice."""
 LATENCY_BOUNDS_SECONDS = (
     0.0001,
     0.00025,
@@ -41,7 +43,8 @@ LATENCY_BOUNDS_SECONDS = (
     5.0,
     10.0,
 )
-"""Upper bounds of a histogram's buckets. CloudWatch's buckets are a tenth wide, so a value may be counted in the next one."""
+"""Upper bounds of a histogram's buckets. CloudWatch's buckets are a tenth wide,
+so a value may be counted in the next one."""
 HISTOGRAM_STEPS = 50
 """Steps that counting or writing the buckets of one histogram takes."""
 _words = re.compile(r"(?<=[a-z0-9])(?=[A-Z])").sub

@@ -1,4 +1,5 @@
-"""How do metrics reach an OpenTelemetry collector? They are sent over OTLP once a minute, and at the end, by the OpenTelemetry SDK's exporter on a thread.
+"""How do metrics reach an OpenTelemetry collector? They are sent over OTLP once a minute, and at the end,
+by the OpenTelemetry SDK's exporter on a thread.
 
 The SDK's variables hold, such as `OTEL_EXPORTER_OTLP_HEADERS` and `OTEL_RESOURCE_ATTRIBUTES`.
 Source: OpenTelemetry, *Metrics data model*.
@@ -54,7 +55,9 @@ class OtlpExport:
     def __init__(
         self, endpoint: str, look: LookAtServer, clock: Clock, in_turns: CollectInTurns = lambda work: work
     ) -> None:
-        """`endpoint`: URL that takes metrics, such as `http://localhost:4318/v1/metrics`. `in_turns` runs a coroutine so that it gives way to requests."""
+        """`endpoint`: URL that takes metrics, such as `http://localhost:4318/v1/metrics`.
+        `in_turns` runs a coroutine so that it gives way to requests.
+        """
         self._in_turns = in_turns
         self._exporter = OTLPMetricExporter(endpoint=endpoint, timeout=TIMEOUT_SECONDS)
         self._endpoint = endpoint

@@ -1,7 +1,8 @@
-"""How do metrics look to Prometheus? As families of prometheus-client, in its text form or in that of OpenMetrics, as the scraper asks.
+"""How do metrics look to Prometheus? As families of prometheus-client, in its text form or in that
+of OpenMetrics, as the scraper asks.
 
-The text of 2,500 tables has 42 MB and takes seconds. The library writes, joins and frees a whole registry in one go, so it is
-given a few samples at a time, and the work gives way in between, outside the library.
+The text of 2,500 tables has 42 MB and takes seconds. The library writes, joins and frees a whole registry in one go, so
+it is given a few samples at a time, and the work gives way in between, outside the library.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -102,7 +103,9 @@ class Exposition:
         self._process = ProcessCollector(registry=None)
 
     def text(self, accept: str, viewer: Viewer | None = None) -> tuple[bytes, bytes]:
-        """Body and content type of a reply to a request with this header Accept; may give way. `viewer` None: who sees all accounts."""
+        """Body and content type of a reply to a request with this header Accept; may give way.
+        `viewer` None: who sees all accounts.
+        """
         encode, content_type = choose_encoder(accept)
         tail_bytes = encode(_Piece())
         text = GrowingBytes()

@@ -1,4 +1,6 @@
-"""What do a server's own metrics show? Its connections, tables and commits, and the totals of CloudWatch's metrics, at one moment."""
+"""What do a server's own metrics show? Its connections, tables and commits, and the totals of
+CloudWatch's metrics, at one moment.
+"""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple

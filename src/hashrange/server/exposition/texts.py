@@ -1,7 +1,8 @@
-"""Who waits for which text of the metrics? One text is made at a time, and answers all scrapes that wished for it before it was begun.
+"""Who waits for which text of the metrics? One text is made at a time, and answers all scrapes that
+wished for it before it was begun.
 
-The text of 2,400 tables has 42 MB and takes seconds, so scrapes that come faster would hold many. A text that nobody waits for any
-more is given up where it gives way.
+The text of 2,400 tables has 42 MB and takes seconds, so scrapes that come faster would hold many.
+A text that nobody waits for any more is given up where it gives way.
 """
 
 import logging
@@ -19,7 +20,8 @@ from hashrange.wire.http import HttpRequest
 from hashrange.wire.identifiers import request_id_of
 
 WAYS_GIVEN_MAX = 100
-"""So often a text gives way for clients that have all ended what they send. Most have left, but some only say so early."""
+"""So often a text gives way for clients that have all ended what they send.
+Most have left, but some only say so early."""
 MakeText = Callable[[str, Viewer | None], tuple[bytes, bytes]]
 """Body and content type of a reply to a header Accept, for a viewer; may give way."""
 _log = logging.getLogger("hashrange.server")

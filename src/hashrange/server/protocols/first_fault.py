@@ -1,6 +1,8 @@
-"""Does a request's body have a fault that precedes the one that its operation found? The slow path reads the body again.
+"""Does a request's body have a fault that precedes the one that its operation found?
+The slow path reads the body again.
 
-It also finds out whether the request was converted so that the older layer words its operation's fault (`wire.fallback`).
+It also finds out whether the request was converted so that the older layer words its operation's
+fault (`wire.fallback`).
 """
 
 from hashrange.errors import ApiError, Malformed, RequestFault, SerializationException, ValidationException

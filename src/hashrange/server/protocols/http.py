@@ -1,7 +1,7 @@
 """Which protocols does the HTTP listener speak, and in which order are they asked unless X-Amz-Target decides?
 
-Requests signed for services that are not served here, the admin API if it is on, metrics, Lambda's API, the other services, requests without a
-signature for services that are not served, DynamoDB JSON, plain HTTP.
+Requests signed for services that are not served here, the admin API if it is on, metrics, Lambda's API,
+the other services, requests without a signature for services that are not served, DynamoDB JSON, plain HTTP.
 """
 
 from collections.abc import Callable
@@ -39,10 +39,11 @@ def http_front(
     forks: Forks | None = None,
     describe_dax: Callable[[], list[dict[str, object]]] = list,
 ) -> Front:
-    """Make the `Front` (`server/front.py`) that answers HTTP requests: those that a listener receives, or those of code in this process.
-    Raises SettingUnusable.
+    """Make the `Front` (`server/front.py`) that answers HTTP requests: those that a listener receives, or those of code
+    in this process. Raises SettingUnusable.
 
-    `describe_dax`: state of each node of DAX's clusters. `snapshots`, `forks`: those of a listener's admin API; a service without a listener can have no forks.
+    `describe_dax`: state of each node of DAX's clusters. `snapshots`, `forks`: those of a listener's admin API;
+    a service without a listener can have no forks.
     """
     served = [SIGNING_NAME, LAMBDA_SIGNING_NAME, *OTHER_SIGNING_NAMES]
     hint_other_service = OtherServiceHint(served)

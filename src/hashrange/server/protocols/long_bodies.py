@@ -1,4 +1,5 @@
-"""How is a request refused whose body is too long? With status 413, in the form of the service that it is for, before its body is read.
+"""How is a request refused whose body is too long? With status 413, in the form of the service that it
+is for, before its body is read.
 
 Only the head is known: a request in the Query form names its operation in the body, so any form is taken for one.
 """

@@ -1,7 +1,8 @@
 """How does Prometheus read the server's metrics? From `GET /metrics`.
 
-With a credentials file, a scraper needs an access key and its secret key as user and password of HTTP's basic authentication. It sees the metrics
-of that key's account, and those of all accounts if the setting `metrics_from` names the key.
+With a credentials file, a scraper needs an access key and its secret key as user and password of HTTP's
+basic authentication. It sees the metrics of that key's account, and those of all accounts if the setting
+`metrics_from` names the key.
 """
 
 import base64
@@ -87,7 +88,9 @@ def _who_sees_all(setting: str | None, credentials: Mapping[str, Credential] | N
 
 
 def _let_in(request: HttpRequest, credentials: Mapping[str, Credential], now_seconds: float) -> Credential | None:
-    """The credential of the access key that the request names with its secret key; None: nobody's, or one that has expired."""
+    """The credential of the access key that the request names with its secret key;
+    None: nobody's, or one that has expired.
+    """
     scheme, _, encoded = (request.header(b"authorization") or b"").partition(b" ")
     if scheme.lower() != b"basic":
         return None

@@ -1,4 +1,6 @@
-"""Which requests are those of CloudWatch, STS, Application Auto Scaling and DAX's clusters? Known by their form; the protocol that answers them is loaded with the first."""
+"""Which requests are those of CloudWatch, STS, Application Auto Scaling and DAX's clusters? Known by their form;
+the protocol that answers them is loaded with the first.
+"""
 
 import re
 from types import MappingProxyType

@@ -1,4 +1,5 @@
-"""How do callers in the same process use the service? By a call whose members and reply are Python values instead of text.
+"""How do callers in the same process use the service?
+By a call whose members and reply are Python values instead of text.
 
 Members are written as JSON and read like a body, so that they are checked by the same constraints, in the same order,
 and no object of the caller is kept. A RequestFault keeps the current layer's message, without the prefix that some

@@ -1,4 +1,5 @@
-"""Which reads of items by requests fill the engine's block cache? All, while the store fits into the cache; otherwise one in four.
+"""Which reads of items by requests fill the engine's block cache?
+All, while the store fits into the cache; otherwise one in four.
 
 So in a large store, three of four reads save the work of inserting a block and evicting another one; blocks that are
 read often still get into the cache, a little later. Reads of rows that are about to be replaced always fill the cache:

@@ -98,11 +98,15 @@ class EmbeddedCatalog:
             changed()
 
     def read(self, engine: Engine) -> StoredCatalog:
-        """The catalog of a newly opened engine, for `load`. Raises StorageCorruption and the engine's bare exceptions."""
+        """The catalog of a newly opened engine, for `load`.
+        Raises StorageCorruption and the engine's bare exceptions.
+        """
         return read_catalog(engine, self._options)
 
     def load(self, stored: StoredCatalog) -> None:
-        """Replace all tables, partitions and statistics by those of a newly opened engine; results of `tables` stay valid."""
+        """Replace all tables, partitions and statistics by those of a newly opened engine;
+        results of `tables` stay valid.
+        """
         for tables in self._tables.values():
             tables.clear()
         self._opened.replace_all(stored.tables)

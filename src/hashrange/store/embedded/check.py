@@ -92,7 +92,10 @@ def check_store(
 def _check_files(data_dir: str) -> Iterator[str]:
     """Report folders and broken links where a server opens files such as LOCK; the check opens no such file."""
     for name in files.names_of_non_files(files.engine_folder(data_dir)):
-        yield f"{files.ENGINE_FOLDER}/{name} is not a file, so a server may refuse to start: remove it, the engine makes it anew"
+        yield (
+            f"{files.ENGINE_FOLDER}/{name} is not a file, so a server may refuse to start:"
+            " remove it, the engine makes it anew"
+        )
 
 
 def _check_engine(engine: Engine, tables: list[OpenTable], now_seconds: float) -> Iterator[str | None]:
@@ -187,8 +190,8 @@ def _check_statistics(engine: Engine, counted: dict[bytes, list[int]]) -> Iterat
         count, size_bytes = counted.get(source_id, [0, 0])
         if statistics != (count, size_bytes):
             yield (
-                f"source {source_id.hex()} is said to hold {statistics.item_count} rows of {statistics.size_bytes} bytes,"
-                f" and holds {count} of {size_bytes}"
+                f"source {source_id.hex()} is said to hold {statistics.item_count} rows of {statistics.size_bytes}"
+                f" bytes, and holds {count} of {size_bytes}"
             )
 
 

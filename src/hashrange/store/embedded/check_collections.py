@@ -40,7 +40,10 @@ def collection_faults(engine: Engine, tables: Iterable[OpenTable]) -> Iterator[s
                 size_bytes += counted_bytes
                 stored = stored if row is None else row
             if stored != (layout.encode_counter(size_bytes) if size_bytes else None):
-                yield f"the item collection {prefix.hex()} of table {table.name} has {size_bytes} bytes, and {_said(stored)}"
+                yield (
+                    f"the item collection {prefix.hex()} of table {table.name} has {size_bytes}"
+                    f" bytes, and {_said(stored)}"
+                )
 
 
 def _counted(engine: Engine, source_id: bytes) -> Iterator[Part]:

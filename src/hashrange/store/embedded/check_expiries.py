@@ -1,4 +1,5 @@
-"""Are queues of expiries correct? Every item that expires has a row in its table's queue, and only tables with time to live have one.
+"""Are queues of expiries correct? Every item that expires has a row in its table's queue,
+and only tables with time to live have one.
 
 An item that had already expired when it was written is queued for a later second, and that row stays when the item is
 written again. So a row's second may differ from its item's expiry; such a row is no fault, and is deleted once it is
@@ -46,7 +47,10 @@ class ExpiryCheck:
             behind = place[len(source_id) :]
             key = item_key_of(behind)
             if row or not self._covers(source_id, key):
-                yield f"row {engine_key.hex()} of the queue of expiries is not empty, or lies ahead of how far the queue has been filled"
+                yield (
+                    f"row {engine_key.hex()} of the queue of expiries is not empty, or lies ahead of how far"
+                    " the queue has been filled"
+                )
             elif self._expires_at(table, key) != second_of(behind):
                 self._late.add(source_id + key)
 
@@ -60,7 +64,9 @@ class ExpiryCheck:
             return
         engine_key = layout.TIME_TO_LIVE_PREFIX + table.source_id + queue_key(expires_seconds, key)
         if self._engine.get(engine_key) is None and table.source_id + key not in self._late:
-            yield f"row {(table.source_id + key).hex()} of table {table.name} expires and is not in the queue of expiries"
+            yield (
+                f"row {(table.source_id + key).hex()} of table {table.name} expires and is not in the queue of expiries"
+            )
 
     def _expires_at(self, table: OpenTable, key: Key) -> int | None:
         row = self._engine.get(table.source_id + key)

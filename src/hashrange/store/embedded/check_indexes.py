@@ -61,7 +61,10 @@ class IndexCheck:
                 continue
             entry = derive_entry(source, key, item, row)
             if entry is not None and self._entry(source.source_id + entry.key) != entry.row:
-                yield f"row {(table.source_id + key).hex()} of table {table.name} has no entry, or another one, in {_name(source)}"
+                yield (
+                    f"row {(table.source_id + key).hex()} of table {table.name} has no entry, or"
+                    f" another one, in {_name(source)}"
+                )
 
     def entry_fault(self, table: OpenTable, engine_key: bytes, item: Item) -> str | None:
         """The fault of the index entry `item` at `engine_key` (no such index, no item, a wrong key, or an item that the

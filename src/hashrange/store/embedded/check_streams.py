@@ -73,7 +73,10 @@ class StreamCheck:
         on: Counter[tuple[int, Purpose]] = Counter()
         for stream_id, stream in self._streams.items():
             if stream.stream_id != stream_id or not 0 < stream_id < next_id:
-                yield f"stream {stream_id} says that it is {stream.stream_id}, and the next id to be given out is {next_id}"
+                yield (
+                    f"stream {stream_id} says that it is {stream.stream_id}, and the next id to"
+                    f" be given out is {next_id}"
+                )
             if stream.is_on:
                 on[stream.table_id, stream.purpose] += 1
                 yield from _description_faults(stream, self._tables.get(stream.table_id))
@@ -145,7 +148,10 @@ class StreamCheck:
             seen.add(key)
             stored = self._engine.get(source_id + key)
             if not is_same_item(record.new, None if stored is None else Row(stored)):
-                yield f"stream record {engine_key.hex()} is the last of row {(source_id + key).hex()}, which is another one"
+                yield (
+                    f"stream record {engine_key.hex()} is the last of row"
+                    f" {(source_id + key).hex()}, which is another one"
+                )
             if len(seen) >= LAST_RECORDS_MAX:
                 return
 

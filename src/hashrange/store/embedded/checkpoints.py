@@ -1,4 +1,5 @@
-"""How is the whole content of a store copied? By a checkpoint: an engine's files, linked to a second folder in milliseconds.
+"""How is the whole content of a store copied? By a checkpoint: an engine's files,
+linked to a second folder in milliseconds.
 
 A checkpoint is an engine of its own, which no request uses: stores are restored and forked from further links to its
 files. It can also be made of given rows, such as those of a snapshot file, which are written to a new engine. Copies of
@@ -93,7 +94,9 @@ def copy_home(engine: Engine, home: Home) -> Home:
 
 
 def open_home(home: Home, lock: FolderLock | None = None) -> Engine:
-    """Open the engine in `home`, memory or a data folder; `lock`: its lock, unless no store has locked it. Raises StorageError."""
+    """Open the engine in `home`, memory or a data folder; `lock`: its lock, unless no store has
+    locked it. Raises StorageError.
+    """
     folder = None if lock is None else lock.folder
     return open_engine(home.data_dir, folder=folder, memory=home.memory, may_make=not home.has_content)
 
@@ -172,7 +175,9 @@ class EngineCheckpoint:
         return self._engine
 
     def check(self) -> None:
-        """Open the engine, which also converts an older format. Raises StorageError if the content has no format version."""
+        """Open the engine, which also converts an older format.
+        Raises StorageError if the content has no format version.
+        """
         with self._lock:
             self._opened()
 
@@ -217,7 +222,8 @@ class OpenedCheckpoint:
     """A copy of a checkpoint's content for one restore, which opening has proved good, with its tables read."""
 
     def __init__(self, home: Home, options: Options) -> None:
-        """Open the engine in `home`, which makes a missing one. One on disk is closed again: its files are to take the place of the store's.
+        """Open the engine in `home`, which makes a missing one. One on disk is closed again:
+        its files are to take the place of the store's.
 
         Raises StorageError, and the engine's bare exceptions.
         """
@@ -270,7 +276,9 @@ class EngineUser(Protocol):
         ...
 
     def take_engine(self, engine: Engine, catalog: StoredCatalog) -> dict[int, StreamState]:
-        """Serve the content of a newly opened engine; `catalog` is what it holds of tables. Returns the former streams."""
+        """Serve the content of a newly opened engine; `catalog` is what it holds of tables.
+        Returns the former streams.
+        """
         ...
 
 
@@ -291,7 +299,9 @@ class Copies:
 
     @property
     def is_kept(self) -> bool:
-        """False if the content is deleted once the store is closed: it is in memory, or was made from a checkpoint (a fork)."""
+        """False if the content is deleted once the store is closed: it is in memory,
+        or was made from a checkpoint (a fork).
+        """
         return self._home.memory is None and not self._home.is_copy
 
     def closed(self) -> None:
@@ -300,7 +310,9 @@ class Copies:
             remove_home(self._home)
 
     async def prepare_checkpoint(self) -> None:
-        """Flush what has been written, on a thread, so that the next checkpoint only links files. Raises StorageError."""
+        """Flush what has been written, on a thread, so that the next checkpoint only links files.
+        Raises StorageError.
+        """
         try:
             await self._flush_large_memtables()
         except Exception as error:
@@ -317,7 +329,9 @@ class Copies:
             raise storage_error(error, site.place) from error
 
     async def _flush_large_memtables(self) -> None:
-        """Flush memtables that are too large to copy; again if the content is replaced meanwhile. Raises StorageError."""
+        """Flush memtables that are too large to copy; again if the content is replaced meanwhile.
+        Raises StorageError.
+        """
         site = self._site
         generation = -1
         while generation != site.health.generation:
@@ -339,7 +353,9 @@ class Copies:
         return checkpoint
 
     async def open_checkpoint(self, checkpoint: Checkpoint) -> OpenedCheckpoint:
-        """Do what takes long of a restore, on a thread; the result is for `restore`, and to be released after it. Raises StorageError."""
+        """Do what takes long of a restore, on a thread; the result is for `restore`,
+        and to be released after it. Raises StorageError.
+        """
         return await asyncio.to_thread(self._open, checkpoint)
 
     def _open(self, checkpoint: Checkpoint | Opened | None) -> OpenedCheckpoint:
@@ -353,7 +369,8 @@ class Copies:
     def restore(self, checkpoint: Checkpoint | Opened | None) -> None:
         """Replace the whole content by that of `checkpoint`; None: by nothing. Raises StorageError.
 
-        `checkpoint`: made by this store, by a fork of it, or by a store that it was forked from; or what `open_checkpoint` returned.
+        `checkpoint`: made by this store, by a fork of it, or by a store that it was forked from;
+        or what `open_checkpoint` returned.
 
         Positions go on; all else is as it was in the store whose content or rows the checkpoint holds, when they were
         copied. A request that is suspended meanwhile may raise StorageError; its client may then send it again.
@@ -381,7 +398,8 @@ class Copies:
         assert home.data_dir is not None
         former = self._store.let_engine_go()
         try:
-            # The commits of the former engine are synced, so an error of its closing, such as of a cancelled merge, loses nothing.
+            # The commits of the former engine are synced, so an error of its closing,
+            # such as of a cancelled merge, loses nothing.
             close_engine(former, self._site.place, may_fail=True)
             self._site.health.closed_in_order()
             lock.take_engine_of(home.data_dir)

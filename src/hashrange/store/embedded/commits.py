@@ -1,4 +1,5 @@
-"""How does a write become a commit? In stages, the same for items, transactions, tables and jobs; a write that changes no row makes no commit.
+"""How does a write become a commit? In stages, the same for items, transactions, tables and jobs;
+a write that changes no row makes no commit.
 
     read        the old rows; of a transaction first its idempotency token
     plan        the new rows; a plan refuses by raising an exception
@@ -301,7 +302,9 @@ class Commits:
             yield row
 
     def _earlier_use(self, engine: Engine, token: IdempotencyToken) -> StoredToken:
-        """The token's earlier use, its fields None if there is none. Raises IdempotentParameterMismatchException, StorageError."""
+        """The token's earlier use, its fields None if there is none.
+        Raises IdempotentParameterMismatchException, StorageError.
+        """
         try:
             return self._tokens.look(engine, token)
         except ApiError:

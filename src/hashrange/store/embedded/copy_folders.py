@@ -1,8 +1,9 @@
-"""Where are copies of a store on disk, and how does one take the place of the store's own files? By renaming, undone if the server dies meanwhile.
+"""Where are copies of a store on disk, and how does one take the place of the store's own files?
+By renaming, undone if the server dies meanwhile.
 
 The folder `copies` in a data folder holds a data folder for each checkpoint and fork of the running server. When a copy
-replaces the store's engine, the engine's folder is renamed to `engine.former` first. A server that finds this folder and
-no `engine` renames it back: the replacement was not finished, and nobody was told that it was.
+replaces the store's engine, the engine's folder is renamed to `engine.former` first. A server that finds this folder
+and no `engine` renames it back: the replacement was not finished, and nobody was told that it was.
 """
 
 import os
@@ -27,7 +28,8 @@ def make_copy_folder(copies: str) -> str:
 def replace_engine_folder(data_dir: str, copy_dir: str) -> None:
     """Put the engine's folder of the copy in `copy_dir` in place of that in `data_dir`, durably. Raises OSError.
 
-    Neither engine may be open. The folder keeps its mode. If an error is raised, the former folder is in its place again.
+    Neither engine may be open. The folder keeps its mode.
+    If an error is raised, the former folder is in its place again.
     """
     own, former = files.engine_folder(data_dir), os.path.join(data_dir, FORMER_ENGINE_FOLDER)
     copied = files.engine_folder(copy_dir)

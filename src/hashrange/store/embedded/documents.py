@@ -1,13 +1,14 @@
-"""Where are documents stored? In system rows outside of all tables: a short one in one row, a long one in pieces, behind a row that leads to them.
+"""Where are documents stored? In system rows outside of all tables: a short one in one row, a long one in pieces,
+behind a row that leads to them.
 
     DOCUMENT_PREFIX ‖ name in UTF-8                → the document
     LONG_DOCUMENT_PREFIX ‖ name in UTF-8           → where the pieces are: a `layout.LongDocument`
     PIECE_PREFIX ‖ id ‖ number of the piece        → a piece; all but the last have DOCUMENT_ROW_BYTES_MAX bytes
 
-Reads of ranges end at the first row behind them, so a long row would make all of them slow that end before it. A write of
-much first writes the pieces, in commits of their own, and gives way in between; then one commit puts the rows that lead to
-them, and deletes the pieces of what was there before. Until then nothing leads to the new pieces. What a kill or an error
-leaves behind is deleted when the store is opened, or with a later write.
+Reads of ranges end at the first row behind them, so a long row would make all of them slow that end before it. A write
+of much first writes the pieces, in commits of their own, and gives way in between; then one commit puts the rows that
+lead to them, and deletes the pieces of what was there before. Until then nothing leads to the new pieces.
+What a kill or an error leaves behind is deleted when the store is opened, or with a later write.
 """
 
 import asyncio
@@ -118,7 +119,9 @@ class EmbeddedDocuments:
         return self._read(prefix, None, None)
 
     def some_below(self, prefix: str, after: str | None, count: int) -> Sequence[tuple[str, bytes]]:
-        """At most `count` of these documents: those that follow the name `after`, None: the first ones. Raises StorageError."""
+        """At most `count` of these documents: those that follow the name `after`, None:
+        the first ones. Raises StorageError.
+        """
         return self._read(prefix, after, count)
 
     def _read(self, prefix: str, after: str | None, count: int | None) -> Sequence[tuple[str, bytes]]:
@@ -152,7 +155,9 @@ class EmbeddedDocuments:
             try:
                 if is_much and not await self._write_pieces(long, written):
                     continue
-                is_done = await self._commits.commit(lambda draft: self._put(draft, changes, generation, written))  # noqa: B023 - called at once
+                is_done = await self._commits.commit(
+                    lambda draft: self._put(draft, changes, generation, written),  # noqa: B023 - called at once
+                )
             finally:
                 self._left_behind |= {
                     one.long.id
@@ -164,7 +169,9 @@ class EmbeddedDocuments:
         return False
 
     async def _write_pieces(self, long: Mapping[str, bytes], written: dict[str, _Written]) -> bool:
-        """Write the pieces of long documents, and note in `written` what they are of. False if another engine was opened meanwhile."""
+        """Write the pieces of long documents, and note in `written` what they are of.
+        False if another engine was opened meanwhile.
+        """
         generation = self.generation
         for name, value in long.items():
             one = new_long_document(len(value))

@@ -1,4 +1,6 @@
-"""What will one commit write? A Draft: filled by the write and by participants, invisible to reads, written at once or discarded."""
+"""What will one commit write? A Draft: filled by the write and by participants, invisible to reads,
+written at once or discarded.
+"""
 
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
@@ -24,8 +26,19 @@ class Draft:
     """The rows of one commit, and the functions to call and further commits to make after it."""
 
     __slots__ = (
-        "_kept", "afterwards", "at_seconds", "batch", "changes", "deltas", "engine", "entries", "finish", "only_of", "position", "touched"
-    )  # fmt: skip
+        "_kept",
+        "afterwards",
+        "at_seconds",
+        "batch",
+        "changes",
+        "deltas",
+        "engine",
+        "entries",
+        "finish",
+        "only_of",
+        "position",
+        "touched",
+    )
 
     def __init__(
         self,

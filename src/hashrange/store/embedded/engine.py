@@ -78,7 +78,8 @@ class Pace(Enum):
 
     AT_REST = (1, 1)
     USUAL = (1, 2)
-    """Compared with a pace of (2, 4), a Query of 20 often replaced rows takes 52 µs, not 90, a PutItem 2 to 6 µs more."""
+    """Compared with a pace of (2, 4), a Query of 20 often replaced rows takes 52 µs,
+    not 90, a PutItem 2 to 6 µs more."""
     WRITES = (1, 4)
     """Pace for many writes and hardly any reads of ranges."""
     BULK = (4, 4)
@@ -89,7 +90,8 @@ class Memory(NamedTuple):
 
     file_system: rocksdict.Env
     path: str
-    """Path of the engine's folder in that file system. A real folder of that path exists only while rocksdict needs it."""
+    """Path of the engine's folder in that file system.
+    A real folder of that path exists only while rocksdict needs it."""
 
 
 def new_memory(file_system: rocksdict.Env | None = None) -> Memory:
@@ -284,8 +286,8 @@ def abandon_engine(engine: Engine) -> None:
 
 
 def _write_options(*, is_in_memory: bool, may_wait: bool = False) -> rocksdict.WriteOptions:
-    """Write options that never wait in a stall, unless `may_wait`, and do not sync: the commit barrier syncs many commits
-    at once. In memory no log is written.
+    """Write options that never wait in a stall, unless `may_wait`, and do not sync: the commit barrier syncs many
+    commits at once. In memory no log is written.
     """
     options = rocksdict.WriteOptions()
     options.no_slowdown = not may_wait

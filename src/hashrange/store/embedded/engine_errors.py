@@ -1,4 +1,5 @@
-"""What does an engine's error mean? It becomes a StorageError; only this file of Hashrange interprets an engine error's text.
+"""What does an engine's error mean? It becomes a StorageError;
+only this file of Hashrange interprets an engine error's text.
 
 The engine raises bare `Exception`s that begin with its status name ("Corruption: …", "IO error: …"). A StorageError's
 message is for the operator: what is wrong, where, and the remedy, which may depend on the kind of work that failed.

@@ -1,4 +1,6 @@
-"""How are expired items deleted? Those that are due are read from their table's queue, and deleted in groups: several small items per commit."""
+"""How are expired items deleted? Those that are due are read from their table's queue, and deleted in groups:
+several small items per commit.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress

@@ -1,4 +1,5 @@
-"""Which files does a store own? Names, makes, copies and removes them, refuses a folder with foreign files and no store; `identity.py` locks the folder.
+"""Which files does a store own? Names, makes, copies and removes them, refuses a folder with foreign files and no
+store; `identity.py` locks the folder.
 
 A data folder holds `lock` (locked while a process has the folder open; a server writes its process id into it),
 `engine/` (the engine's own files), `synced` (the number of the last write that a sync covered; removed when a server
@@ -53,7 +54,9 @@ class Folder(NamedTuple):
 
 
 class FolderUnfit(StorageError, SettingUnusable):
-    """The path is not that of a data folder, and no data folder can be made there, or none may be (a command that only reads)."""
+    """The path is not that of a data folder, and no data folder can be made there,
+    or none may be (a command that only reads).
+    """
 
 
 def make_folder(data_dir: str) -> None:
@@ -152,7 +155,9 @@ def has_engine(folder: Folder) -> bool:
 
 
 def has_former_engine(folder: Folder) -> bool:
-    """True if a server died after it had put its engine's folder aside for a copy, and before it put the copy in place."""
+    """True if a server died after it had put its engine's folder aside for a copy,
+    and before it put the copy in place.
+    """
     return not os.path.exists(folder.engine) and (Path(folder.data) / FORMER_ENGINE_FOLDER).is_dir()
 
 
@@ -208,8 +213,8 @@ def require_way_in(folder: Folder) -> None:
     """Raise StorageError if the folder holds data files or logs, but not the file CURRENT, which leads to them."""
     if not has_engine(folder) and not may_make_engine(folder.engine):
         raise StorageError(
-            f"{folder.place} holds data files, and {ENGINE_FOLDER}/{CURRENT_FILE}, which leads to them, is missing. Put it back, or restore a"
-            " backup of the whole folder."
+            f"{folder.place} holds data files, and {ENGINE_FOLDER}/{CURRENT_FILE}, which leads to them, is missing."
+            " Put it back, or restore a backup of the whole folder."
         )
 
 
@@ -235,7 +240,9 @@ def copy_head(folder: str, logs: Mapping[str, int | None]) -> str:
 
 
 def scratch_path() -> str:
-    """A new path for a temporary folder, such as for files that rocksdict writes even for a store in memory; nothing is there."""
+    """A new path for a temporary folder, such as for files that rocksdict writes even for a store
+    in memory; nothing is there.
+    """
     return os.path.join(tempfile.gettempdir(), f"hashrange-{secrets.token_hex(8)}")
 
 

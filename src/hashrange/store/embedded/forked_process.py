@@ -1,8 +1,9 @@
-"""How can a forked process open engines? The engine's threads, which a fork does not copy, are ended before the fork and started again after it.
+"""How can a forked process open engines? The engine's threads, which a fork does not copy, are ended before
+the fork and started again after it.
 
-All engines of a process share their threads. A forked process inherits the list of these threads, but not the threads: a
-flush that its own engine asked for would never be done, and closing that engine would wait for ever. If the list is empty
-when the process forks, the next engine that is opened fills it. Idle threads end within a millisecond.
+All engines of a process share their threads. A forked process inherits the list of these threads, but not the threads:
+a flush that its own engine asked for would never be done, and closing that engine would wait for ever. If the list is
+empty when the process forks, the next engine that is opened fills it. Idle threads end within a millisecond.
 
 Meanwhile no garbage is collected: among it may be an engine that nobody has closed, whose end waits for a thread.
 """
@@ -27,7 +28,8 @@ POOLS = {
 }
 """Names of the engine's threads, each with the method of `rocksdict.Env` that sets how many of that name there are."""
 LOST = (
-    "This process was forked while the storage engine of the first process was at work, so it cannot open one of its own."
+    "This process was forked while the storage engine of the first process was at work, so it"
+    " cannot open one of its own."
     ' Start it in another way, such as multiprocessing.get_context("spawn").'
 )
 

@@ -1,4 +1,5 @@
-"""Have rows, tables or the engine changed while a long plan gave way? If so, the plan was overtaken, and is called again.
+"""Have rows, tables or the engine changed while a long plan gave way?
+If so, the plan was overtaken, and is called again.
 
 A write of one row reads the row again. A transaction, or a read of many rows, checks that nothing was committed
 meanwhile. If it has claimed its rows (`claims.py`), it checks only that tables and engine are the same, because no

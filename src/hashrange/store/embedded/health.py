@@ -113,7 +113,8 @@ class Health:
         self.require_folder()
         if self._synced_file is not None and not self._synced_file.note(sequence, self._clock.monotonic()):
             _log.error(
-                "%s: somebody has removed the logs of its engine while it serves. What they held is moved into data files now.",
+                "%s: somebody has removed the logs of its engine while it serves. What they held is"
+                " moved into data files now.",
                 self._store.place,
             )
             engine.flush()
@@ -268,7 +269,8 @@ class Health:
         if reader.latest_sequence_number() < self._broken.latest_sequence_number():
             reader.close()
             raise StorageError(
-                f"{self._store.place} holds less than the engine that failed; it is opened again before anything is served."
+                f"{self._store.place} holds less than the engine that failed; it is opened again"
+                " before anything is served."
             )
         return reader
 
@@ -332,9 +334,9 @@ class Health:
             shown = self._synced_sequence if self._reader is None else self._reader.latest_sequence_number()
             if engine.latest_sequence_number() < shown:
                 raise StorageLost(
-                    f"{self._store.place} was opened again and holds less than was acknowledged: files are missing or older"
-                    " than they were. Keep a copy of the folder, and put the missing files back or restore a backup, with the"
-                    " server stopped."
+                    f"{self._store.place} was opened again and holds less than was acknowledged:"
+                    " files are missing or older than they were. Keep a copy of the folder, and put the missing"
+                    " files back or restore a backup, with the server stopped."
                 )
             engine.put(PROBE_KEY, b"")
             engine.flush_wal(True)

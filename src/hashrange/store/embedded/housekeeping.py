@@ -1,4 +1,5 @@
-"""Where are deleted rows and older versions compacted away? On one thread outside the event loop, made when first needed.
+"""Where are deleted rows and older versions compacted away?
+On one thread outside the event loop, made when first needed.
 
 This work is optional: if it fails or is cancelled, reads return the same. The engine makes and deletes files meanwhile,
 so its folder must be at its path before and after each task: without writes, no sync checks that.

@@ -65,7 +65,8 @@ class FolderLock:
         negative when not open.
         """
         self.folder = files.by_name(data_dir)
-        """Paths of the data folder and of its engine folder. On Linux, once both are open, the paths lead through their descriptors."""
+        """Paths of the data folder and of its engine folder. On Linux, once both are open,
+        the paths lead through their descriptors."""
 
     def take_file(self, flags: int) -> None:
         """Open the lock file with `flags` and lock it. Raises OSError if it cannot be opened, StorageLocked if it is
@@ -209,8 +210,9 @@ class FolderLock:
 
     def _lost(self) -> StorageLost:
         return StorageLost(
-            f"what stands at {self._data_dir} is not the folder that was opened: that one was deleted, unmounted, moved or"
-            " replaced. Put it back, and serving goes on by itself; or start the server anew to serve what is there now."
+            f"what stands at {self._data_dir} is not the folder that was opened: that one was deleted, unmounted,"
+            " moved or replaced. Put it back, and serving goes on by itself; or start the server anew"
+            " to serve what is there now."
         )
 
 

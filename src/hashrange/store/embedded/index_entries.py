@@ -1,4 +1,5 @@
-"""When are index entries written? In the commit of their item, except delayed entries (`outbox.py`), late entries, and those of a new index.
+"""When are index entries written? In the commit of their item, except delayed entries (`outbox.py`),
+late entries, and those of a new index.
 
 `tables/entries.py` defines entries. A walk fills a new index, which is ACTIVE when the walk ends; meanwhile writes
 leave alone the entries of items that the walk has not reached (docs/adr/0015-online-indexes.md).

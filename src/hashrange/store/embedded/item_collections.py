@@ -1,4 +1,5 @@
-"""How large is each item collection? A row holds its size, and is written in each commit that changes the size; growth beyond a limit (10 GB) is refused.
+"""How large is each item collection? A row holds its size, and is written in each commit that changes the size;
+growth beyond a limit (10 GB) is refused.
 
 Tables without local indexes have no such rows (docs/formats/store.md). A write that makes a collection larger, and
 larger than the limit, is refused; a write that makes it smaller, or keeps its size, never is.

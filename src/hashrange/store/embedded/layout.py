@@ -1,4 +1,5 @@
-"""Under which key is each thing stored? The engine's keys, and the encoding of most system rows (docs/formats/store.md).
+"""Under which key is each thing stored? The engine's keys, and the encoding of most system
+rows (docs/formats/store.md).
 
 Engine key = source id (4 bytes table id ‖ 2 bytes index id) ‖ key bytes. Rows with table id 0 are system rows of a kind
 that their index id names. All numbers are big-endian and unsigned. This file encodes and decodes; it uses no engine.
@@ -62,8 +63,9 @@ LONG_DOCUMENT_PREFIX = _SYSTEM + b"\x00\x0e"
 PIECE_PREFIX = _SYSTEM + b"\x00\x0f"
 """Prefix ‖ id of the pieces, 8 bytes ‖ number of the piece, 4 bytes → a piece of a long document."""
 TOKEN_PREFIX = _SYSTEM + b"\x00\x10"
-"""Prefix ‖ account, Region and idempotency token, and what names the operation if it has statements → expiry in milliseconds of service time, 8 bytes ‖ digest of the
-request, 16 bytes ‖ result of `IdempotencyToken.report`, for the reply to a later request with the same token.
+"""Prefix ‖ account, Region and idempotency token, and what names the operation if it has statements → expiry
+in milliseconds of service time, 8 bytes ‖ digest of the request, 16 bytes ‖ result of `IdempotencyToken.report`,
+for the reply to a later request with the same token.
 """
 TOKEN_EXPIRY_PREFIX = _SYSTEM + b"\x00\x11"
 """Prefix ‖ expiry by service time in milliseconds since the epoch, 8 bytes ‖ account, Region and idempotency token → an

@@ -1,10 +1,11 @@
-"""Up to which commit do the engine's data files go? Its MANIFEST says, so that a missing log is noticed: the logs must begin where the data files end.
+"""Up to which commit do the engine's data files go? Its MANIFEST says, so that a missing log is noticed:
+the logs must begin where the data files end.
 
 The MANIFEST has the format of a write-ahead log. Its records are *edits*: pairs of tag and value, those with numbers
-first; only pairs with names may stand among them. Whenever the engine adds a data file, it raises the last sequence number in the MANIFEST to the
-greatest in the data file. So all commits up to that number are in data files, and the logs in use begin with the next
-number. The code below reads the numbers at the beginning of each edit; damage is left to the engine to find.
-Format: RocksDB, `db/version_edit.h` and `db/version_edit.cc` (`VersionEdit::EncodeTo`).
+first; only pairs with names may stand among them. Whenever the engine adds a data file, it raises the last sequence
+number in the MANIFEST to the greatest in the data file. So all commits up to that number are in data files,
+and the logs in use begin with the next number. The code below reads the numbers at the beginning of each edit; damage
+is left to the engine to find. Format: RocksDB, `db/version_edit.h` and `db/version_edit.cc` (`VersionEdit::EncodeTo`).
 """
 
 from collections.abc import Iterator
@@ -34,7 +35,9 @@ class Reach(NamedTuple):
 
 
 def data_files_reach(folder: str) -> Reach | None:
-    """Up to which write the data files in the engine's `folder` go, and the first log in use; None without a MANIFEST."""
+    """Up to which write the data files in the engine's `folder` go, and the first log in use;
+    None without a MANIFEST.
+    """
     content = files.read_manifest(folder)
     if not content:
         return None

@@ -1,4 +1,5 @@
-"""How does the memory of the engine's large buffers return to the system? glibc's allocator maps each of them separately.
+"""How does the memory of the engine's large buffers return to the system? glibc's allocator
+maps each of them separately.
 
 By default, once a large buffer is freed, glibc keeps later buffers of that size on its heap, whose holes stay with the
 process: 145 MB instead of 90 MB for 100,000 items in memory. With another C library this file does nothing.
@@ -18,7 +19,9 @@ _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 
 @cache  # a library leaves cycles to the garbage collector
 def map_large_buffers_apart() -> bool:
-    """Set MAPPED_APART_BYTES_MIN and KEPT_BYTES for the whole process, once. False if buffers are not mapped separately."""
+    """Set MAPPED_APART_BYTES_MIN and KEPT_BYTES for the whole process, once.
+    False if buffers are not mapped separately.
+    """
     if not sys.platform.startswith("linux"):
         return False
     try:

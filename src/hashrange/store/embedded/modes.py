@@ -1,9 +1,9 @@
 """Who may read the files of a store? Only the user who runs it: folders are made with mode 0700, files with 0600.
 
-A folder that exists keeps its mode, because its owner may have opened it to others. The engine makes files with mode 0644,
-also later, on threads of its own. A server's process has a umask that takes away the rights of others
-(`server/app.run`). Hashrange does not change the umask of another program in which it runs. There, nobody else may enter
-the engine's folder, and the files get mode 0600 when the engine is opened and when it is closed.
+A folder that exists keeps its mode, because its owner may have opened it to others.
+The engine makes files with mode 0644, also later, on threads of its own. A server's process has a umask that takes away
+the rights of others (`server/app.run`). Hashrange does not change the umask of another program in which it runs. There,
+nobody else may enter the engine's folder, and the files get mode 0600 when the engine is opened and when it is closed.
 """
 
 import contextlib

@@ -1,4 +1,5 @@
-"""How do tools read a store that no server has open? Locked, read-only, as recovery would leave it; nothing in its folder is changed.
+"""How do tools read a store that no server has open? Locked, read-only, as recovery would leave it;
+nothing in its folder is changed.
 
 So the folder need not be writable: it may be a backup on a read-only disk.
 """
@@ -26,8 +27,8 @@ def read_offline(data_dir: str) -> Iterator[Engine]:
     files.require_way_in(named)
     if files.has_former_engine(named):
         raise files.FolderUnfit(
-            f"The server of {data_dir} died while it returned to a snapshot. Start a server on the folder, which puts its data"
-            " back, and end it."
+            f"The server of {data_dir} died while it returned to a snapshot. Start a server on the folder, which puts"
+            " its data back, and end it."
         )
     if not files.has_engine(named):
         raise files.FolderUnfit(f"{data_dir} holds no Hashrange data. Name the folder given to --data-dir.")

@@ -1,4 +1,5 @@
-"""How many files may the engine hold open? A quarter of the descriptors that the process may have, at most 512; connections take most others.
+"""How many files may the engine hold open? A quarter of the descriptors that the process may have,
+at most 512; connections take most others.
 
 The engine opens data files as they are read, and keeps up to its share of them open. Without a free descriptor a read
 or a flush fails, so connections leave the engine's share alone (`server/descriptors.py`).

@@ -1,4 +1,6 @@
-"""Which tables are open, and which participants take part in their writes? All tables of the catalog, by table id, each with the participants that chose it."""
+"""Which tables are open, and which participants take part in their writes? All tables of the catalog, by table id,
+each with the participants that chose it.
+"""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,6 @@
-"""How is a store opened? The data folder is locked, checked for traces of a store without its data, and the engine in it opened."""
+"""How is a store opened? The data folder is locked, checked for traces of a store without its data,
+and the engine in it opened.
+"""
 
 import asyncio
 import logging
@@ -98,8 +100,8 @@ def open_store(
     try:
         if lock is not None and files.has_only_traces(lock.folder):
             _log.warning(
-                "%s holds traces of a store and no data, so a new one is made: if there should be data, stop the server and find out"
-                " where the folder with the data is.",
+                "%s holds traces of a store and no data, so a new one is made: if there should be data, stop the"
+                " server and find out where the folder with the data is.",
                 data_dir,
             )
         return EmbeddedStore(home, clock, loop, lock, options, participants)

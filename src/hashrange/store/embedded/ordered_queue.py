@@ -1,4 +1,5 @@
-"""How are rows kept that are consumed in key order? In a queue: rows with one key prefix, put after a horizon and taken from the front.
+"""How are rows kept that are consumed in key order? In a queue: rows with one key prefix,
+put after a horizon and taken from the front.
 
 Deleted rows stay in the engine for a while, and a seek has to pass over them. The horizon is a key before which the
 queue has no row, so a seek that begins there passes over no deleted rows before it. The horizon is not stored: after

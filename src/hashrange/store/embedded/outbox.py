@@ -1,4 +1,5 @@
-"""How are entries of global indexes written later than their items? Through an outbox: rows that hold the writes still to be done.
+"""How are entries of global indexes written later than their items? Through an outbox:
+rows that hold the writes still to be done.
 
 With a delay, a commit holds rows of the outbox instead of these entries (docs/formats/store.md); the entries are
 written in the order of the commits, once they are due. While the outbox has rows, all entries of global indexes that

@@ -1,4 +1,5 @@
-"""How does a feature add rows to the commits of items, such as index entries? As a participant, in a file of its own; `participants.py` lists all participants.
+"""How does a feature add rows to the commits of items, such as index entries? As a participant, in a file of its own;
+`participants.py` lists all participants.
 
 A participant may refuse a commit, add rows to it, and have functions called once the commit has been written. It takes
 part in writes of the tables that it chose when they were opened, and is called for every table made, replaced or

@@ -1,4 +1,6 @@
-"""Which participants take part in a commit, and may one refuse it? Those that chose its tables; each sees, and may refuse, only changes of tables that it chose."""
+"""Which participants take part in a commit, and may one refuse it? Those that chose its tables; each sees,
+and may refuse, only changes of tables that it chose.
+"""
 
 from collections.abc import Sequence
 from itertools import chain

@@ -1,4 +1,5 @@
-"""Where are the partitions of tables and indexes kept? In system rows of the engine, and in memory. This file makes, splits and deletes them.
+"""Where are the partitions of tables and indexes kept? In system rows of the engine, and in memory.
+This file makes, splits and deletes them.
 
 All partitions are in one engine; the keys of items and index entries do not name their partition.
 """

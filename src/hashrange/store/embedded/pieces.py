@@ -1,4 +1,6 @@
-"""How is a long document divided into pieces, and read from them? Only rows and batches; who writes them is `documents.py`, or `upgrade.py`."""
+"""How is a long document divided into pieces, and read from them? Only rows and batches;
+who writes them is `documents.py`, or `upgrade.py`.
+"""
 
 import secrets
 from collections.abc import Iterator

@@ -1,4 +1,5 @@
-"""At which position do commits begin after a start? After the engine's last sequence number, which each commit raises by at least one.
+"""At which position do commits begin after a start? After the engine's last sequence number,
+which each commit raises by at least one.
 
 So positions grow across restarts, and nothing has to be written for that. The sequence number of an engine that
 replaces another one in a running store, or was reopened without the last commits, may be below the last position: then

@@ -1,4 +1,5 @@
-"""Which rows and pages are read without the engine? Those requested twice lately, kept as Python objects; the longest unused are dropped.
+"""Which rows and pages are read without the engine? Those requested twice lately, kept as Python objects;
+the longest unused are dropped.
 
 A cached row costs a tenth of a read by the engine, a cached page of 20 rows still less; the engine, with its cache
 of blocks, serves all other reads. *Partition* in this file means all keys of a source with one hash of the partition

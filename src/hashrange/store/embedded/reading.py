@@ -310,7 +310,9 @@ def scan_prefix(engine: Engine, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
 def scan_range(
     engine: Engine, lower: bytes, upper: bytes, chunk_rows: int = CHUNK_ROWS
 ) -> Iterator[tuple[bytes, bytes]]:
-    """Every (engine key, row) with `lower <= key < upper`, read in chunks. Raises StorageCorruption or the engine's bare exceptions."""
+    """Every (engine key, row) with `lower <= key < upper`, read in chunks.
+    Raises StorageCorruption or the engine's bare exceptions.
+    """
     cursor = Cursor(engine, lower, upper, is_reverse=False, skipped_keys_max=0)
     try:
         while True:

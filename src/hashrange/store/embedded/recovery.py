@@ -1,4 +1,5 @@
-"""How far may the write-ahead log be trusted? The logs are checked, and the recovery mode chosen, before the engine opens.
+"""How far may the write-ahead log be trusted? The logs are checked, and the recovery mode chosen,
+before the engine opens.
 
 One log: the engine's mode `tolerate_corrupted_tail_records` accepts a torn tail and refuses damage. Several logs are
 there if a crash came before a full memtable was flushed: a power cut may tear the tail of the older log and spare the
@@ -198,9 +199,9 @@ def require_no_loss(folder: Folder, hole: Hole | None, sequence: int) -> None:
     """Raise StorageLost if acknowledged commits are missing. `sequence`: last number that a replay reached."""
     if hole is not None and not hole.is_tail:
         raise StorageLost(
-            f"{folder.place} holds less than was acknowledged: its data files end with commit {hole.last_before}, and its logs begin"
-            f" with commit {hole.first_after}. A log of its engine is missing, or its MANIFEST was cut or replaced by an older one. Put it"
-            " back, or restore a backup of the whole folder."
+            f"{folder.place} holds less than was acknowledged: its data files end with commit {hole.last_before}, and"
+            f" its logs begin with commit {hole.first_after}. A log of its engine is missing, or its MANIFEST was cut"
+            " or replaced by an older one. Put it back, or restore a backup of the whole folder."
         )
     require_synced(folder, sequence if hole is None else hole.last_before)
 

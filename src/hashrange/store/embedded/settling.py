@@ -1,4 +1,5 @@
-"""When are old versions of rows merged away? Once writes pause: the memtable is flushed, and level 0 merged into the next level.
+"""When are old versions of rows merged away? Once writes pause: the memtable is flushed,
+and level 0 merged into the next level.
 
 A replaced row leaves older versions in the memtable and the files at level 0, and every read of a range passes over
 them: a Query of 20 rows takes twice as long. While an index is built, or many writes come with few reads of ranges,

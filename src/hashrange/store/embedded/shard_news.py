@@ -1,4 +1,6 @@
-"""Which shards of a stream have changed last? So whoever follows a stream of thousands of shards looks only at those with something new."""
+"""Which shards of a stream have changed last? So whoever follows a stream of thousands of shards looks
+only at those with something new.
+"""
 
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -15,8 +17,8 @@ class ShardNews:
 
     def __init__(self) -> None:
         self.fresh: dict[bytes, Sequence] = {}
-        """Prefix of the engine keys of a shard's records → its last change, for the shards that have changed since the last look, in no
-        order. A commit notes its records here, which takes 0.1 µs.
+        """Prefix of the engine keys of a shard's records → its last change, for the shards that have changed since
+        the last look, in no order. A commit notes its records here, which takes 0.1 µs.
         """
         self._last: OrderedDict[bytes, Sequence] = OrderedDict()
         """The same for all shards, as of the last look; the shard that had changed last is the last one."""
@@ -46,7 +48,9 @@ class ShardNews:
         return max(last, self.begun) if last else 0
 
     def since(self, sequence: Sequence) -> list[int]:
-        """Numbers of the shards that have changed behind this sequence number, in the order of their last changes. 0.3 µs each."""
+        """Numbers of the shards that have changed behind this sequence number,
+        in the order of their last changes. 0.3 µs each.
+        """
         for prefix, last in sorted(self.fresh.items(), key=itemgetter(1)):
             self._last[prefix] = max(last, self.begun)
             self._last.move_to_end(prefix)

@@ -1,4 +1,6 @@
-"""What do all objects of a store share? Its engine, which may be replaced, the read cache, statistics, commit barrier, and the handling of failures."""
+"""What do all objects of a store share? Its engine, which may be replaced, the read cache, statistics,
+commit barrier, and the handling of failures.
+"""
 
 import asyncio
 from typing import Protocol
@@ -101,7 +103,9 @@ class Site:
         self.housekeeper.compact(self.engine, lower, upper)
 
     async def compact(self, lower: bytes, upper: bytes) -> None:
-        """Remove deleted keys in `lower <= key < upper` from the data files, on the housekeeping thread; wait for it."""
+        """Remove deleted keys in `lower <= key < upper` from the data files,
+        on the housekeeping thread; wait for it.
+        """
         engine = self.engine
         await PAUSE
         await asyncio.wrap_future(self.housekeeper.compact(engine, lower, upper))

@@ -1,4 +1,6 @@
-"""How long does a write wait when the engine cannot keep up with merging? Up to ten seconds, in growing delays; then the request fails."""
+"""How long does a write wait when the engine cannot keep up with merging?
+Up to ten seconds, in growing delays; then the request fails.
+"""
 
 import asyncio
 
@@ -10,7 +12,8 @@ from hashrange.store.pause import PAUSE
 STALL_DELAYS_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 1.6, 1.6, 1.6, 1.6)
 """How long a request waits before each further attempt while the engine is stalled; after the last attempt it fails."""
 BEHIND_LOOK_SECONDS = 0.02
-"""Time between two checks in `wait_while_behind`. A check finds out whether the engine's flushes and compactions still lag."""
+"""Time between two checks in `wait_while_behind`.
+A check finds out whether the engine's flushes and compactions still lag."""
 BEHIND_LOOKS_MAX = 100
 """How often one `wait_while_behind` checks, at most, whether the engine's flushes and compactions still lag."""
 OPENING_STALLS_MAX = 30

@@ -36,7 +36,9 @@ class SourceStatistics:
         self._on_growth = on_growth
 
     def load(self, by_table: dict[bytes, TableStatistics], size_limits: dict[bytes, int]) -> None:
-        """Take over the statistics of a newly opened engine (`read_statistics`), with the size limits of all sources."""
+        """Take over the statistics of a newly opened engine (`read_statistics`),
+        with the size limits of all sources.
+        """
         self._by_table, self.size_limits = by_table, size_limits
         self.grown = {one for one, limit in size_limits.items() if self.of(one).size_bytes > limit}
 

@@ -1,4 +1,5 @@
-"""How is the store on one machine put together, and how does it read? EmbeddedStore: RocksDB, one process, one event loop.
+"""How is the store on one machine put together, and how does it read?
+EmbeddedStore: RocksDB, one process, one event loop.
 
 Writes go through `commits.py`; work without a request is in `upkeep.py`. After a failed write, sync or read nothing is
 served until the engine has been reopened (`health.py`), which shows what the disk holds; if a write failed
@@ -68,7 +69,9 @@ class EmbeddedStore:
         engine: Engine | None = None,
         stored: StoredCatalog | None = None,
     ) -> None:
-        """Serve the engine in `home`, opened here unless given with its catalog. `lock`: the data folder's; None: in memory. Raises StorageError."""
+        """Serve the engine in `home`, opened here unless given with its catalog.
+        `lock`: the data folder's; None: in memory. Raises StorageError.
+        """
         self._is_in_memory = is_in_memory = home.memory is not None
         self._lock = lock
         reads, statistics = ReadCache(Admission(is_in_memory=is_in_memory)), SourceStatistics(self._wake_jobs)
@@ -275,7 +278,8 @@ class EmbeddedStore:
     def load(self, stored: StoredCatalog | None = None) -> None:
         """Read all state kept in memory from a newly opened engine, and commit what `Participant.recover` yields.
 
-        `stored`: the engine's catalog, if it has been read. Raises StorageError, EngineRefused and the engine's bare exceptions.
+        `stored`: the engine's catalog, if it has been read.
+        Raises StorageError, EngineRefused and the engine's bare exceptions.
         """
         engine = self.site.engine
         self._barrier.begin_at(last_position(engine, self._barrier.position))
@@ -341,7 +345,9 @@ class EmbeddedStore:
         self._close(self._end())
 
     def _end(self) -> Engine | None:
-        """Sync all commits, unless the content is deleted now, and refuse all calls; returns the engine to be closed, if one is open."""
+        """Sync all commits, unless the content is deleted now, and refuse all calls;
+        returns the engine to be closed, if one is open.
+        """
         self._barrier.finish(is_kept=self.is_kept)
         return self._health.shut()
 

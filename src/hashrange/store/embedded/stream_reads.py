@@ -1,4 +1,6 @@
-"""How are streams and their records read? Streams and shards from memory; records from the engine in order, up to a number and a length."""
+"""How are streams and their records read? Streams and shards from memory;
+records from the engine in order, up to a number and a length.
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -51,7 +53,9 @@ class StreamReads:
         return None if state is None else state.shards.get(number)
 
     def changed_shards(self, stream: Stream, since: rules.Sequence) -> Sequence[Shard]:
-        """The shards of the stream that have begun, ended or got records behind `since`. 0.2 µs each, whatever shards there are."""
+        """The shards of the stream that have begun, ended or got records behind `since`. 0.2 µs each,
+        whatever shards there are.
+        """
         state = self._streams.by_id.get(stream.stream_id)
         numbers = [] if state is None else state.news.since(since)
         found = [None if state is None else state.shards.get(one) for one in walk(numbers)]
@@ -62,7 +66,9 @@ class StreamReads:
         return self._streams.last
 
     def last_of(self, stream: Stream) -> rules.Sequence:
-        """No record of the stream has a greater sequence number, and no shard of it has begun or ended later. 0.2 µs."""
+        """No record of the stream has a greater sequence number, and no shard of it has
+        begun or ended later. 0.2 µs.
+        """
         state = self._streams.by_id.get(stream.stream_id)
         return 0 if state is None else state.last
 

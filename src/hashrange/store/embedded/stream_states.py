@@ -1,4 +1,6 @@
-"""What is kept in memory of a stream? Its shards, in order of their hashes and of the times at which they are due; and how all streams are read from an engine."""
+"""What is kept in memory of a stream? Its shards, in order of their hashes and of the times at which they are due;
+and how all streams are read from an engine.
+"""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
@@ -61,7 +63,8 @@ class StreamState:
         self._firsts: list[bytes] = []
         """First hash, in 8 bytes, of each shard in `open`."""
         self._due: list[tuple[float, int]] = []
-        """`due_seconds` and number of each shard, as a heap; entries that are no longer true stay in it until they are met."""
+        """`due_seconds` and number of each shard, as a heap;
+        entries that are no longer true stay in it until they are met."""
         self.due_seconds = inf
         """Earliest service time at which a shard is to be closed or deleted."""
         self.last: rules.Sequence = 0
@@ -70,7 +73,9 @@ class StreamState:
         self.set(shards)
 
     def set(self, shards: Iterable[Shard]) -> None:
-        """Add `shards`, or replace shards with the same numbers: each parent before its children. 5 µs each, 1.5 if they are many."""
+        """Add `shards`, or replace shards with the same numbers:
+        each parent before its children. 5 µs each, 1.5 if they are many.
+        """
         changed = list(shards)
         if len(changed) > len(self.shards) // MANY_PART:
             self._set_many(changed)

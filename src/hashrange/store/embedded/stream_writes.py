@@ -1,4 +1,5 @@
-"""How does a write become a stream record? As a row of the same commit, in the open shard that covers the hash of the item's partition key.
+"""How does a write become a stream record? As a row of the same commit, in the open shard that covers
+the hash of the item's partition key.
 
     prefix ‖ stream ‖ shard ‖ sequence number     → the record, which `tables/stream_records.py` defines
 
@@ -40,7 +41,8 @@ class StreamRecords(Participant):
     def recover(self, engine: Engine) -> Iterator[Callable[[Draft], None]]:
         """Yield functions that begin the streams of tables of an older format, each in the draft of one commit.
 
-        In that format, tables only described their streams. Behind a restore, also one that keeps the last sequence number.
+        In that format, tables only described their streams.
+        Behind a restore, also one that keeps the last sequence number.
         """
         if self._streams.is_ahead:
             yield self._streams.keep_last
@@ -49,7 +51,9 @@ class StreamRecords(Participant):
             opened = self._find_table(table_id)
             assert opened is not None
             table, partitions = opened.schema, opened.partitions[opened.source_id]
-            yield lambda draft, table=table, partitions=partitions: self._streams.begin(draft, table, partitions)  # type: ignore[misc]
+            yield lambda draft, table=table, partitions=partitions: (  # type: ignore[misc]
+                self._streams.begin(draft, table, partitions)
+            )
 
     def takes_part(self, table: Table) -> bool:
         """True for tables with a stream of this purpose that is on."""

@@ -1,4 +1,5 @@
-"""Which streams and shards does a store have, and when is a shard replaced or deleted? Both are rows in the engine, and objects in memory.
+"""Which streams and shards does a store have, and when is a shard replaced or deleted?
+Both are rows in the engine, and objects in memory.
 
 A stream begins and ends in the commit that switches it on or off for its table, or deletes the table. A shard ends with
 its stream, or after some hours, or when its partition splits; in the last two cases child shards follow it. A day after
@@ -37,10 +38,12 @@ class EmbeddedStreams:
         """Called after each commit that wrote records, or began or ended a stream or shard; None: nobody follows."""
         self._next_id = 1
         self.is_ahead = False
-        """True if the content does not show that `last` has been given out, because it took the place of the content that does."""
+        """True if the content does not show that `last` has been given out, because it took the
+        place of the content that does."""
 
     def content_goes(self) -> None:
-        """Note that other content is about to be loaded: all that is given out from then on belongs to a later millisecond.
+        """Note that other content is about to be loaded: all that is given out from then on
+        belongs to a later millisecond.
 
         So neither sequence numbers nor ids of shards, which consist of a millisecond and a number, are given out again.
         """
@@ -73,7 +76,9 @@ class EmbeddedStreams:
         draft.batch.put(layout.SEQUENCE_KEY, layout.encode_sequence(self.last))
 
     def written_up_to(self, sequence: rules.Sequence, written: Mapping[bytes, StreamState]) -> None:
-        """Note that a commit with records up to `sequence` has been written. `written`: prefix of a shard's records → its stream."""
+        """Note that a commit with records up to `sequence` has been written.
+        `written`: prefix of a shard's records → its stream.
+        """
         self.last = sequence
         for prefix, state in written.items():
             state.last = sequence
@@ -162,8 +167,8 @@ class EmbeddedStreams:
     def tend(self, draft: Draft) -> float | None:
         """For the stream due first, replace shards that were open long enough or, if there are none, delete old ones.
 
-        At most SHARDS_TENDED_MAX of them, in some 5 ms; 0.1 ms with 2,500 streams and nothing due. Returns the seconds of service time until there is more to do, 0 if something was
-        done; None if there is no stream.
+        At most SHARDS_TENDED_MAX of them, in some 5 ms; 0.1 ms with 2,500 streams and nothing due. Returns the seconds
+        of service time until there is more to do, 0 if something was done; None if there is no stream.
         """
         now_seconds = draft.at_seconds
         state = min(self.by_id.values(), key=attrgetter("due_seconds"), default=None)
@@ -199,7 +204,9 @@ class EmbeddedStreams:
 
 
 def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """First and last number of each run of consecutive numbers, which are in order: each range deletion slows reads down."""
+    """First and last number of each run of consecutive numbers, which are in order:
+    each range deletion slows reads down.
+    """
     for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
         members = [number for _, number in run]
         yield members[0], members[-1]

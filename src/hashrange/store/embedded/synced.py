@@ -1,4 +1,5 @@
-"""Up to which write had the last server synced? A file records the number, so that missing acknowledged writes are noticed.
+"""Up to which write had the last server synced?
+A file records the number, so that missing acknowledged writes are noticed.
 
 The engine assumes that the logs it finds are all there are, and that writes missing at their end were never synced. So
 after each sync, before the sync is reported, the number of the last write that it covered and the number of the log in

@@ -1,4 +1,5 @@
-"""What goes first when CPU is short: the event loop or the engine's own threads? The loop: the threads get a lower priority.
+"""What goes first when CPU is short: the event loop or the engine's own threads?
+The loop: the threads get a lower priority.
 
 Flushes and compactions run on threads of the engine, with the loop's priority by default: on one core, building an
 index during 2,000 requests a second delayed them by 700 ms. Linux has a priority for each thread; on other systems this
@@ -16,7 +17,8 @@ NICE = 5
 
 _TASKS = Path("/proc/self/task")
 _lowered: set[str] = set()
-"""Thread ids whose priority this process has lowered. The engine keeps its threads, so those of ended threads are few."""
+"""Thread ids whose priority this process has lowered.
+The engine keeps its threads, so those of ended threads are few."""
 
 
 def engine_threads() -> dict[str, str] | None:

@@ -1,4 +1,5 @@
-"""Which transactions with a token have taken place? The store keeps a row for each token, at least until it expires (docs/formats/store.md).
+"""Which transactions with a token have taken place? The store keeps a row for each token,
+at least until it expires (docs/formats/store.md).
 
 A token's row, and a row that orders tokens by their expiry, are written in the commit of the transaction. Expired
 tokens are deleted in the commits of later transactions with tokens, so no job has to do it and the number of rows stays
@@ -37,7 +38,8 @@ class StoredToken(NamedTuple):
     row: bytes | None
     """The token's row, even if the token has expired; None if it has no row."""
     report: bytes | None
-    """Stored result of `IdempotencyToken.report`, for replies to repeated requests; None if the token is not stored or has expired."""
+    """Stored result of `IdempotencyToken.report`, for replies to repeated requests;
+    None if the token is not stored or has expired."""
 
 
 class Tokens:

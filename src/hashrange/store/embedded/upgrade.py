@@ -1,4 +1,6 @@
-"""How is a folder of an older format converted? A server that opens it divides long documents, then adds missing partitions and table description members in one commit (docs/formats/store.md)."""
+"""How is a folder of an older format converted? A server that opens it divides long documents, then adds missing
+partitions and table description members in one commit (docs/formats/store.md).
+"""
 
 from typing import Any
 
@@ -26,8 +28,8 @@ def check_format(engine: Any, place: str) -> None:
     version = layout.FORMAT_VERSION if row is None else int.from_bytes(row, "big")
     if version not in layout.READ_VERSIONS:
         raise StorageFormatUnknown(
-            f"{place} has format {version}; this Hashrange reads format {layout.FORMAT_VERSION}. Use the version that wrote it,"
-            " or move the data with an export and an import."
+            f"{place} has format {version}; this Hashrange reads format {layout.FORMAT_VERSION}."
+            " Use the version that wrote it, or move the data with an export and an import."
         )
     if row is None or version < layout.FORMAT_VERSION:
         _convert(engine, version)
@@ -54,7 +56,9 @@ def _convert(engine: Any, version: int) -> None:
 
 
 def _divide_long_documents(engine: Any) -> None:
-    """Store each long document in pieces. What a kill leaves half done is deleted, or done, when the store is opened again."""
+    """Store each long document in pieces. What a kill leaves half done is deleted, or done,
+    when the store is opened again.
+    """
     long = []
     for engine_key, row in engine.items(from_key=layout.DOCUMENT_PREFIX):
         if not engine_key.startswith(layout.DOCUMENT_PREFIX):

@@ -1,4 +1,5 @@
-"""What does a store do outside of requests? It fills new indexes and queues of expiries, writes delayed entries, tends streams, splits partitions, merges row versions.
+"""What does a store do outside of requests? It fills new indexes and queues of expiries, writes delayed entries,
+tends streams, splits partitions, merges row versions.
 
 Expired items are deleted by `expired_items.py`.
 """

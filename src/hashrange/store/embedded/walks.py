@@ -1,4 +1,5 @@
-"""How is a source filled from a table that is written meanwhile? By a walk over the table's rows, in order of their keys.
+"""How is a source filled from a table that is written meanwhile?
+By a walk over the table's rows, in order of their keys.
 
 A source to be filled (a new index, or a table's queue of expiries) has a *position*: the key of the last row of the
 table that the walk has passed. The entries or expiries of rows up to there are in the source, and writes maintain them;

@@ -1,4 +1,5 @@
-"""Who sees what is committed, whoever has written it? A witness: one function, called with the changes of each commit. Usually there is none.
+"""Who sees what is committed, whoever has written it? A witness: one function, called with the changes
+of each commit. Usually there is none.
 
 Without a witness this participant takes part in no table, so that no write pays for it.
 """

@@ -67,9 +67,11 @@ class AssumeRoleRequest(msgspec.Struct, frozen=True):
 
 
 async def assume_role(sessions: Sessions, caller: SignedCaller, request: AssumeRoleRequest) -> dict[str, Any]:
-    """Checks the constraints of all members, the role's ARN, tags, policies, then whether this caller may have the session. Raises ServiceError.
+    """Checks the constraints of all members, the role's ARN, tags, policies, then whether this caller may have
+    the session. Raises ServiceError.
 
-    There is no IAM: no role need exist, external id, policies and tags change nothing, and the code of a device is checked for its form only.
+    There is no IAM: no role need exist, external id, policies and tags change nothing, and the code of a
+    device is checked for its form only.
     """
     _check_members(request)
     assert request.RoleArn is not None
@@ -120,7 +122,9 @@ def _check_members(request: AssumeRoleRequest) -> None:
 
 
 def _checked_tags(given: Sequence[SessionTagMember], transitive: Sequence[str]) -> list[tuple[str, str]]:
-    """The tags. Raises ServiceError for a key that is given twice or reserved, and for a transitive key that no tag has."""
+    """The tags. Raises ServiceError for a key that is given twice or reserved,
+    and for a transitive key that no tag has.
+    """
     tags = [(tag.Key or "", tag.Value or "") for tag in given]
     keys = {key.lower() for key, _ in tags}
     if len(keys) != len(tags):
@@ -137,7 +141,9 @@ def _checked_tags(given: Sequence[SessionTagMember], transitive: Sequence[str]) 
 def _source_identity(
     sessions: Sessions, caller: SignedCaller, session: RoleSession | None, request: AssumeRoleRequest
 ) -> str | None:
-    """The source identity of the new session: once a session has one, the sessions that follow from it have it too. Raises ServiceError."""
+    """The source identity of the new session: once a session has one, the sessions that follow from it
+    have it too. Raises ServiceError.
+    """
     inherited = None if session is None or session.role is None else session.role.source_identity
     if inherited is not None and request.SourceIdentity not in (None, inherited):
         assert request.RoleArn is not None

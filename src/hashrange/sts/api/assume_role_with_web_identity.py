@@ -1,6 +1,8 @@
-"""AssumeRoleWithWebIdentity: temporary keys for a role, asked for without a signature, with the token of an identity provider.
+"""AssumeRoleWithWebIdentity: temporary keys for a role, asked for without a signature,
+with the token of an identity provider.
 
-The token is read, but its signature cannot be verified without the provider. So this is served only where every access key is let in.
+The token is read, but its signature cannot be verified without the provider.
+So this is served only where every access key is let in.
 """
 
 import base64
@@ -51,7 +53,9 @@ class _Claims(msgspec.Struct, frozen=True):
 async def assume_role_with_web_identity(
     sessions: Sessions, caller: SignedCaller, request: AssumeRoleWithWebIdentityRequest
 ) -> dict[str, Any]:
-    """Checks the constraints of all members, that there is no credentials file, the role's ARN, policies, then the token. Raises ServiceError."""
+    """Checks the constraints of all members, that there is no credentials file, the role's ARN, policies,
+    then the token. Raises ServiceError.
+    """
     _check_members(request)
     assert request.RoleArn is not None
     assert request.RoleSessionName is not None

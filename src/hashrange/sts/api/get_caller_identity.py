@@ -13,7 +13,9 @@ class GetCallerIdentityRequest(msgspec.Struct, frozen=True):
 
 
 async def get_caller_identity(sessions: Sessions, caller: SignedCaller, _: GetCallerIdentityRequest) -> dict[str, Any]:
-    """The caller's account, ARN and unique id: those of the role that the caller has assumed, or of the account itself."""
+    """The caller's account, ARN and unique id: those of the role that the caller has assumed,
+    or of the account itself.
+    """
     identity = sessions.identity_of(caller)
     return {"Arn": identity.arn, "UserId": identity.user_id, "Account": identity.account}
 

@@ -1,6 +1,8 @@
-"""Which members and checks do the operations of STS share? Constraints, all of which are reported together, and what a session is asked for with.
+"""Which members and checks do the operations of STS share? Constraints, all of which are reported together,
+and what a session is asked for with.
 
-Order of checks: the constraints of all members, in the order of the model; the role's ARN; policies and tags; the duration.
+Order of checks: the constraints of all members, in the order of the model; the role's ARN;
+policies and tags; the duration.
 """
 
 import re
@@ -29,7 +31,8 @@ ERRORS = MappingProxyType(
         "UnrecognizedClientException": ErrorShape(403, "InvalidClientTokenId"),
     }
 )
-"""How STS sends its errors, those of signatures among them. Source: STS API reference, *Common Errors*; service model of STS."""
+"""How STS sends its errors, those of signatures among them.
+Source: STS API reference, *Common Errors*; service model of STS."""
 
 
 TAG_CHARACTERS_INSPECTED = 1_000
@@ -170,7 +173,9 @@ def check_policies(found: Violations, policy: str | None, arns: Sequence[PolicyA
 def packed_percent(
     policy: str | None, arns: Sequence[PolicyArnMember] | None, tags: Sequence[tuple[str, str]] = ()
 ) -> int | None:
-    """`PackedPolicySize`; None without policies and tags. Raises ServiceError for a policy that is no JSON, and for too much of any."""
+    """`PackedPolicySize`; None without policies and tags.
+    Raises ServiceError for a policy that is no JSON, and for too much of any.
+    """
     if policy is None and not arns and not tags:
         return None
     if arns is not None and len(arns) > POLICY_ARNS_MAX:

@@ -1,4 +1,6 @@
-"""Which operations of the Security Token Service are served? Those that clients ask for before they ask other services."""
+"""Which operations of the Security Token Service are served?
+Those that clients ask for before they ask other services.
+"""
 
 from hashrange.aws_services.operation import ServiceApi
 from hashrange.sts.api import (
@@ -20,10 +22,14 @@ STS_OPERATIONS = (
 )
 UNSERVED_NAMES = frozenset(
     {
-        "AssumeRoleWithSAML", "AssumeRoot", "DecodeAuthorizationMessage", "GetDelegatedAccessToken",
-        "GetFederationToken", "GetWebIdentityToken",
+        "AssumeRoleWithSAML",
+        "AssumeRoot",
+        "DecodeAuthorizationMessage",
+        "GetDelegatedAccessToken",
+        "GetFederationToken",
+        "GetWebIdentityToken",
     }
-)  # fmt: skip
+)
 """The API's other operations. Source: service model of STS."""
 
 

@@ -1,4 +1,5 @@
-"""How does a reply describe an event source mapping? With the members of EventSourceMappingConfiguration that streams of DynamoDB have.
+"""How does a reply describe an event source mapping? With the members of EventSourceMappingConfiguration
+that streams of DynamoDB have.
 
 Source: Lambda's API reference; examples in the guide of its command line.
 """

@@ -1,8 +1,8 @@
 """CreateEventSourceMapping: let a function receive the records of a stream.
 
-Order of checks: constraints → event source → starting position → settings (`settings.py`) → tags → the stream exists → the
-function exists → the destination is known → no other mapping connects the two. The service's order is unconfirmed. The reply says
-Creating; without a delay of states, the mapping is Enabled, or Disabled, for the next request.
+Order of checks: constraints → event source → starting position → settings (`settings.py`) → tags → the stream exists →
+the function exists → the destination is known → no other mapping connects the two. The service's order is unconfirmed.
+The reply says Creating; without a delay of states, the mapping is Enabled, or Disabled, for the next request.
 """
 
 from typing import Any

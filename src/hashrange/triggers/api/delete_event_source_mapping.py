@@ -1,6 +1,7 @@
 """DeleteEventSourceMapping: stop delivering records, and forget which were delivered.
 
-Order of checks: the mapping exists → its state may change. An invocation that runs goes on to its end, and is not retried.
+Order of checks: the mapping exists → its state may change.
+An invocation that runs goes on to its end, and is not retried.
 """
 
 from typing import Any

@@ -1,4 +1,5 @@
-"""ListEventSourceMappings: describe the caller's mappings, in the order of their UUIDs, all or those of one stream or function.
+"""ListEventSourceMappings: describe the caller's mappings, in the order of their UUIDs,
+all or those of one stream or function.
 
 A function that does not exist has no mappings (unconfirmed). NextMarker is the UUID of the last mapping on the page.
 """

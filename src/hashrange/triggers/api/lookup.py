@@ -1,4 +1,6 @@
-"""Which mapping, stream and function does a request name? They are looked up for its caller; what is missing or in use is refused."""
+"""Which mapping, stream and function does a request name? They are looked up for its caller;
+what is missing or in use is refused.
+"""
 
 from hashrange.aws_services.operation import Caller
 from hashrange.errors import ValidationException

@@ -1,6 +1,7 @@
 """Which event source mapping's tags does a request concern? Three operations have tags of functions and of mappings.
 
-The operations here take the place of those in `functions/api`, and pass requests on to them unless the ARN is a mapping's.
+The operations here take the place of those in `functions/api`, and pass requests on to them
+unless the ARN is a mapping's.
 """
 
 import re
@@ -22,7 +23,9 @@ _ATTEMPTS_MAX = 3
 
 
 def find_tagged_mapping(triggers: Triggers, caller: Caller, arn: str) -> EventSourceMapping | None:
-    """The caller's mapping with this ARN; None if the ARN is no mapping's. Raises LambdaError if there is no such mapping."""
+    """The caller's mapping with this ARN; None if the ARN is no mapping's.
+    Raises LambdaError if there is no such mapping.
+    """
     found = _match_arn(arn)
     if found is None:
         return None
@@ -39,8 +42,9 @@ async def change_mapping_tags(
 ) -> None:
     """Store the tags that `change` returns for the present ones. Raises LambdaError and StorageError.
 
-    The state of the mapping does not change, because Terraform removes tags, adds tags and updates the mapping without waiting in
-    between. Source: its AWS provider, version 6. That a mapping whose state is changing is refused is unconfirmed.
+    The state of the mapping does not change, because Terraform removes tags, adds tags and updates the mapping
+    without waiting in between. Source: its AWS provider, version 6.
+    That a mapping whose state is changing is refused is unconfirmed.
     """
     if mapping.is_declared:
         raise mapping_refusal(messages.DECLARED)

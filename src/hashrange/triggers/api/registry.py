@@ -1,6 +1,7 @@
 """Which operations of Lambda's API work on event source mappings? Those of `OPERATIONS`, one file each.
 
-The operations on tags take the place of those in `functions/api`: a protocol that is given both must be given these last.
+The operations on tags take the place of those in `functions/api`: a protocol that is given
+both must be given these last.
 """
 
 from hashrange.functions.api.operation import LambdaOperation

@@ -1,8 +1,9 @@
-"""Which members do requests for event source mappings have? Those of the service model, also for event sources that are not triggers.
+"""Which members do requests for event source mappings have?
+Those of the service model, also for event sources that are not triggers.
 
-Members are in the model's order, in which their faults are reported. A Region in an ARN may have any name that a signature may
-have, such as `local`; the model's pattern knows Regions of AWS only.
-Source: botocore's service model of Lambda, 2015-03-31.
+Members are in the model's order, in which their faults are reported.
+A Region in an ARN may have any name that a signature may have, such as `local`; the model's pattern knows Regions
+of AWS only. Source: botocore's service model of Lambda, 2015-03-31.
 """
 
 from typing import Annotated, Literal
@@ -160,4 +161,5 @@ OTHER_SOURCES_MEMBERS = (
     "DocumentDBEventSourceConfig",
     "ProvisionedPollerConfig",
 )
-"""Members that belong to other event sources than streams of DynamoDB. Empty lists are accepted, since tools send them."""
+"""Members that belong to other event sources than streams of DynamoDB.
+Empty lists are accepted, since tools send them."""

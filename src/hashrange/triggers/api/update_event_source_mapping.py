@@ -1,8 +1,9 @@
 """UpdateEventSourceMapping: change what a mapping does, pause it or resume it. Its place in the stream stays the same.
 
-Order of checks: constraints → the mapping exists → its state may change → settings (`settings.py`) → the new function exists → the
-destination is known → no other mapping connects it with the stream. The service's order is unconfirmed. Members that are absent stay as they are; an empty
-FilterCriteria, DestinationConfig, MetricsConfig, LoggingConfig or KMSKeyArn takes away what there was.
+Order of checks: constraints → the mapping exists → its state may change → settings (`settings.py`) → the new function
+exists → the destination is known → no other mapping connects it with the stream.
+The service's order is unconfirmed. Members that are absent stay as they are; an empty FilterCriteria,
+DestinationConfig, MetricsConfig, LoggingConfig or KMSKeyArn takes away what there was.
 """
 
 from typing import Any

@@ -7,7 +7,9 @@ from hashrange.triggers.failure_message import FailureMessage
 
 
 class DeliveryFailed(HashrangeError):
-    """A message was not delivered, or it is not known to be; the caller tries again. The message is for the operator."""
+    """A message was not delivered, or it is not known to be; the caller tries again.
+    The message is for the operator.
+    """
 
 
 class PlaceUnusable(HashrangeError):

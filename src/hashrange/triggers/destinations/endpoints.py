@@ -1,8 +1,9 @@
-"""How does a message reach a queue, topic, bucket or URL? In one request over HTTP; any status from 200 to 299 says that it was taken.
+"""How does a message reach a queue, topic, bucket or URL? In one request over HTTP;
+any status from 200 to 299 says that it was taken.
 
-Queues get SendMessage in SQS's JSON protocol, topics Publish in SNS's Query protocol, buckets an object by its path. These
-requests are signed at the machine's own time, because the receiver compares their date with its clock, whatever service time
-is. Source: service models of SQS, SNS and S3 of November 2026.
+Queues get SendMessage in SQS's JSON protocol, topics Publish in SNS's Query protocol, buckets an object by its path.
+These requests are signed at the machine's own time, because the receiver compares their date with its clock,
+whatever service time is. Source: service models of SQS, SNS and S3 of November 2026.
 """
 
 import asyncio

@@ -1,7 +1,8 @@
-"""How does a message become durable in a file or folder? As a synced line of JSON, or as a synced object that appears at once, complete.
+"""How does a message become durable in a file or folder?
+As a synced line of JSON, or as a synced object that appears at once, complete.
 
-A delivery that was not confirmed, because the disk was full or the server was killed, may leave a part of a line, which the
-next message does not continue, or a file `….unfinished` that nothing reads.
+A delivery that was not confirmed, because the disk was full or the server was killed, may leave a part of a line, which
+the next message does not continue, or a file `….unfinished` that nothing reads.
 """
 
 import asyncio
@@ -63,7 +64,9 @@ class FolderDestination(NamedTuple):
 
 
 def file_destination(path: str, *, has_event: bool) -> FileDestination:
-    """A file, relative to the working directory. Raises PlaceUnusable if it is a folder, or the folder that is to hold it is missing."""
+    """A file, relative to the working directory. Raises PlaceUnusable if it is a folder,
+    or the folder that is to hold it is missing.
+    """
     absolute = _absolute(path)
     if os.path.exists(absolute) and not os.path.isfile(absolute):
         raise PlaceUnusable(messages.no_file(path))
@@ -71,7 +74,9 @@ def file_destination(path: str, *, has_event: bool) -> FileDestination:
 
 
 def folder_destination(path: str) -> FolderDestination:
-    """A folder, relative to the working directory. Raises PlaceUnusable if it is a file, or the folder that is to hold it is missing."""
+    """A folder, relative to the working directory. Raises PlaceUnusable if it is a file,
+    or the folder that is to hold it is missing.
+    """
     absolute = _absolute(path)
     if os.path.exists(absolute) and not os.path.isdir(absolute):
         raise PlaceUnusable(messages.no_folder(path))

@@ -1,4 +1,5 @@
-"""Where do on-failure destinations really go? A TOML table maps their ARNs to endpoints, URLs, files and folders; this file reads it.
+"""Where do on-failure destinations really go? A TOML table maps their ARNs to endpoints, URLs,
+files and folders; this file reads it.
 
     [destinations]
     "arn:aws:sqs:eu-west-1:000000000000:failed" = { sqs = "http://127.0.0.1:9324/000000000000/failed" }
@@ -6,8 +7,9 @@
     "arn:aws:s3:::failed" = { s3 = "http://127.0.0.1:9000/failed", access_key = "…", secret_key = "…" }
     "arn:aws:s3:::failed-too" = { folder = "./failed" }
 
-Any ARN may have `http`, a URL, or `file`, which gets lines of JSON. Requests to SQS, SNS and S3 are signed with `access_key`
-and `secret_key`, by default `test` and `test`, for the Region of the ARN or, as buckets' ARNs have none, of the stream.
+Any ARN may have `http`, a URL, or `file`, which gets lines of JSON.
+Requests to SQS, SNS and S3 are signed with `access_key` and `secret_key`, by default `test` and `test`, for the Region
+of the ARN or, as buckets' ARNs have none, of the stream.
 """
 
 import re

@@ -1,12 +1,15 @@
-"""What does Kinesis get for a change of an item? A JSON document, and a partition key that all changes of the item share.
+"""What does Kinesis get for a change of an item?
+A JSON document, and a partition key that all changes of the item share.
 
-    {"awsRegion":…,"eventID":…,"eventName":…,"userIdentity":…,"recordFormat":"application/json","tableName":…,"dynamodb":{
+    {"awsRegion":…,"eventID":…,"eventName":…,"userIdentity":…,"recordFormat":"application/json","tableName":…,
+    "dynamodb":{
     "ApproximateCreationDateTime":…,"Keys":…,"NewImage":…,"OldImage":…,"SizeBytes":…,
     "ApproximateCreationDateTimePrecision":…},"eventSource":"aws:dynamodb"}
 
-Images and precision are left out where there are none. Keys and images are copied from the stored record unread. A change
-has the same document, with the same eventID, each time it is sent. Source: reports of users from 2021 to 2024 that quote
-such documents and a partition key. What is hashed for the partition key, userIdentity, and the microseconds are (unconfirmed).
+Images and precision are left out where there are none. Keys and images are copied from the stored record unread.
+A change has the same document, with the same eventID, each time it is sent.
+Source: reports of users from 2021 to 2024 that quote such documents and a partition key.
+What is hashed for the partition key, userIdentity, and the microseconds are (unconfirmed).
 """
 
 from hashlib import blake2b, md5
@@ -80,8 +83,8 @@ def change_json(template: ChangeTemplate, sequence: Sequence, parts: RecordParts
 def creation_time(sequence: Sequence, precision: TimePrecision | None) -> int:
     """ApproximateCreationDateTime: milliseconds or microseconds of service time since the epoch.
 
-    Time is recorded in milliseconds. The microseconds within one are the number of the record, at most 999, so that they
-    grow with the changes.
+    Time is recorded in milliseconds. The microseconds within one are the number of the record, at most 999,
+    so that they grow with the changes.
     """
     milliseconds = sequence >> SEQUENCE_COUNTER_BITS
     if precision != "MICROSECOND":

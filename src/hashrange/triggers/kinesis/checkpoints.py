@@ -1,4 +1,5 @@
-"""How far has the delivery of a feed come? Documents say it, one for each shard: `kinesis/{stream id of the feed}/{shard number}`.
+"""How far has the delivery of a feed come? Documents say it, one for each shard:
+`kinesis/{stream id of the feed}/{shard number}`.
 
 The document is the text of a sequence number: Kinesis has accepted all changes of the shard before it.
 """

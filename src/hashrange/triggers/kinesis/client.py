@@ -112,7 +112,8 @@ class KinesisClient:
         self._unanswered.forget()
 
     async def describe_stream(self, data_stream: DataStream) -> str | None:
-        """The status of a data stream, such as ACTIVE; None if Kinesis says that there is none, or that access is denied.
+        """The status of a data stream, such as ACTIVE; None if Kinesis says that there is none,
+        or that access is denied.
 
         Raises NoAnswer, and KinesisRefusal for other errors. Must run in a task.
         """

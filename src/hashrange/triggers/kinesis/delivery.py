@@ -1,13 +1,14 @@
-"""How do changes of tables reach Kinesis data streams? One job delivers those of all feeds, in passes over the shards that have something to send.
+"""How do changes of tables reach Kinesis data streams? One job delivers those of all feeds,
+in passes over the shards that have something to send.
 
-A pass concludes the requests that have ended, stores the new checkpoints in one commit, and begins further requests: at most
-one of a shard at a time, and eight in all. Between passes `run_slice` waits. It ends when no request is under way and nothing
-is due, so that an advance of service time returns when the changes up to that time have been sent. Nothing polls: commits and
-time wake the job.
+A pass concludes the requests that have ended, stores the new checkpoints in one commit, and begins further requests: at
+most one of a shard at a time, and eight in all. Between passes `run_slice` waits. It ends when no request is under way
+and nothing is due, so that an advance of service time returns when the changes up to that time have been sent.
+Nothing polls: commits and time wake the job.
 
-At least once: only durable changes are sent, and a checkpoint is written after Kinesis has accepted all changes before it. If
-the content of the store is replaced, everything in memory is dropped, and delivery continues at the checkpoints. Why:
-docs/adr/0042-kinesis-destinations.md.
+At least once: only durable changes are sent, and a checkpoint is written after Kinesis has accepted all changes before
+it. If the content of the store is replaced, everything in memory is dropped, and delivery continues at the checkpoints.
+Why: docs/adr/0042-kinesis-destinations.md.
 """
 
 import asyncio
@@ -73,7 +74,9 @@ class KinesisDelivery:
         self._wake_runner = wake
 
     def wake(self) -> None:
-        """Look for changes to send. To be called after each commit that wrote changes, or began or ended a feed or shard."""
+        """Look for changes to send. To be called after each commit that wrote changes,
+        or began or ended a feed or shard.
+        """
         self._news.set()
         self._wake_runner()
 
@@ -155,7 +158,9 @@ class KinesisDelivery:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _last_durable(self) -> Sequence:
-        """Wait until all that has been written is durable; returns the sequence number that was the last before. Raises StorageError."""
+        """Wait until all that has been written is durable; returns the sequence number that was the last
+        before. Raises StorageError.
+        """
         store = self._store
         last, position = store.streams.last(), store.position()
         if store.durable_position() < position and store.streams.feeds():

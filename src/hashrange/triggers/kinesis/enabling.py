@@ -1,4 +1,5 @@
-"""Does the Kinesis data stream of a new destination exist? Then the destination becomes ACTIVE, otherwise ENABLE_FAILED.
+"""Does the Kinesis data stream of a new destination exist?
+Then the destination becomes ACTIVE, otherwise ENABLE_FAILED.
 
 A data stream that is still being created counts as missing, as for the service. While Kinesis does not answer, the
 destination stays ENABLING and Kinesis is asked again, for at most five minutes: until then, it cannot be disabled.

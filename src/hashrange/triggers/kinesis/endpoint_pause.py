@@ -1,4 +1,6 @@
-"""May anything be sent to the endpoint now? While it does not answer, one request after a pause finds out; all others wait."""
+"""May anything be sent to the endpoint now? While it does not answer, one request after a pause
+finds out; all others wait.
+"""
 
 import logging
 import math

@@ -1,4 +1,6 @@
-"""Which shards of a feed are delivered now? Those whose parents have been delivered, once the Kinesis data stream has been found."""
+"""Which shards of a feed are delivered now? Those whose parents have been delivered,
+once the Kinesis data stream has been found.
+"""
 
 import logging
 from collections.abc import Mapping
@@ -32,7 +34,9 @@ class FeedDelivery:
 
     @property
     def line(self) -> tuple[int, str]:
-        """Table id and data stream. Feeds that share these are delivered one after the other, so that changes come in order."""
+        """Table id and data stream. Feeds that share these are delivered one after the other,
+        so that changes come in order.
+        """
         return self.terms.feed.table_id, self.terms.data_stream.arn
 
     def update(self, feed: Stream, target: FeedTarget) -> None:

@@ -1,4 +1,6 @@
-"""What is seen of the changes that go to Kinesis? Those who follow a delivery are told of every request that has ended, and of every change passed over."""
+"""What is seen of the changes that go to Kinesis? Those who follow a delivery are told of every request that has
+ended, and of every change passed over.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

@@ -1,10 +1,11 @@
-"""How far has the delivery of a feed's shard come, and which changes are sent next? At most one request of a shard is under way.
+"""How far has the delivery of a feed's shard come, and which changes are sent next?
+At most one request of a shard is under way.
 
 A request has at most one change of each item, because Kinesis may keep the records of one request in any order, or only
 some of them: so an item's changes come in order, except when one is sent again that had already come. Changes that were
-accepted before an earlier one are remembered, and not sent again while the process lives. A change that Kinesis does not
-accept within 24 hours is dropped; one that it never accepts, because its record is too long, is passed over, as the service
-does (developer guide, metric FailedToReplicateRecordCount).
+accepted before an earlier one are remembered, and not sent again while the process lives.
+A change that Kinesis does not accept within 24 hours is dropped; one that it never accepts, because its record is too
+long, is passed over, as the service does (developer guide, metric FailedToReplicateRecordCount).
 """
 
 import logging

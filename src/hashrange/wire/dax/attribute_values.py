@@ -1,4 +1,6 @@
-"""How are attribute values written in DAX's protocol? Read into the API's own form, unchecked, and written from canonical values. Source: dax.md 1."""
+"""How are attribute values written in DAX's protocol? Read into the API's own form, unchecked,
+and written from canonical values. Source: dax.md 1.
+"""
 
 from base64 import b64decode, b64encode
 from typing import Any

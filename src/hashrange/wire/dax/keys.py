@@ -1,4 +1,6 @@
-"""How are keys and items written in DAX's protocol? A key as bytes by its schema; an item as an attribute list's id and the values of its other attributes. Source: dax.md 1."""
+"""How are keys and items written in DAX's protocol? A key as bytes by its schema; an item as an attribute list's id
+and the values of its other attributes. Source: dax.md 1.
+"""
 
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Sequence
@@ -122,7 +124,9 @@ def read_dax_item(raw: bytes, names_of: NamesOf, budget: ValueBudget | None = No
 
 
 def item_layout(schema: DaxKeySchema, names: Sequence[str], id_of: IdOf) -> tuple[bytes, list[str]]:
-    """How an item with these attributes is written: the id of its attribute list as CBOR, and the names of the values that follow."""
+    """How an item with these attributes is written: the id of its attribute list as CBOR,
+    and the names of the values that follow.
+    """
     keys = {attribute.name for attribute in schema}
     listed = sort([name for name in walk(names) if name not in keys])
     out = bytearray()

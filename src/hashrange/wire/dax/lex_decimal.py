@@ -1,7 +1,8 @@
-"""How is a number written so that its bytes sort as it does? As LexDecimal, the form of sort keys in DAX's protocol. Source: dax.md 1.
+"""How is a number written so that its bytes sort as it does?
+As LexDecimal, the form of sort keys in DAX's protocol. Source: dax.md 1.
 
-The value is sign × 0.d1d2… × 10 ** e: a header for the sign and e, then groups of three digits in ten bits each, then how
-many digits the last group has.
+The value is sign × 0.d1d2… × 10 ** e: a header for the sign and e, then groups of three digits in ten bits each,
+then how many digits the last group has.
 """
 
 from hashrange.wire.dax.reading import BadBytes

@@ -1,7 +1,8 @@
 """How are DAX's bytes read? As CBOR (RFC 8949), value after value, as far as its clients use it. No sockets.
 
-Integers are read as int, or as `CborNumber` if they are bignums or decimal fractions; sets and list indices as `Tagged`. Frames have no
-length: who reads one that is cut off gets `CutOff`, and tries again when there is more. Source: dax.md 1.
+Integers are read as int, or as `CborNumber` if they are bignums or decimal fractions;
+sets and list indices as `Tagged`. Frames have no length: who reads one that is cut off gets `CutOff`,
+and tries again when there is more. Source: dax.md 1.
 """
 
 import struct
@@ -90,7 +91,9 @@ class CborReader:
         return bytes(self.data[at:])
 
     def value(self, depth: int = 0) -> Any:
-        """The next value: int, float, bytes, str, list, dict, bool, None, CborNumber or Tagged. Of repeated keys of a map, the last counts."""
+        """The next value: int, float, bytes, str, list, dict, bool, None, CborNumber or Tagged.
+        Of repeated keys of a map, the last counts.
+        """
         data, at = self.data, self.at
         if at >= len(data):
             raise CutOff

@@ -1,7 +1,8 @@
-"""Where does a request of DAX's protocol end, and what does it ask? Frames of one connection: the handshake, then requests, each a method and its arguments.
+"""Where does a request of DAX's protocol end, and what does it ask? Frames of one connection: the handshake,
+then requests, each a method and its arguments.
 
-Frames have no length. A frame that is not complete is skimmed, value by value, and only what has come since, so that a slow sender costs
-no more than a quick one. Source: dax.md 1.
+Frames have no length. A frame that is not complete is skimmed, value by value, and only what has come since,
+so that a slow sender costs no more than a quick one. Source: dax.md 1.
 """
 
 from typing import Any, NamedTuple
@@ -42,7 +43,8 @@ METHODS = {
     1866287579: ("transactGetItems", 4),
     -1160037738: ("transactWriteItems", 9),
 }
-"""Id → name of the method, and the number of its arguments. No client sends the others, whose arguments are not known."""
+"""Id → name of the method, and the number of its arguments.
+No client sends the others, whose arguments are not known."""
 
 
 _BEGINNING_BYTES = 6
@@ -72,7 +74,9 @@ class Frames:
     __slots__ = ("_begun", "_left", "_skim", "is_open", "is_trusted", "wants_frames")
 
     def __init__(self, *, is_trusted: bool = True) -> None:
-        """`is_trusted`: the client may send more than a short request; until then, requests end with each authorizeConnection."""
+        """`is_trusted`: the client may send more than a short request;
+        until then, requests end with each authorizeConnection.
+        """
         self.is_trusted = is_trusted
         self._left = b""
         self.is_open = False
@@ -94,7 +98,8 @@ class Frames:
         return left
 
     def feed(self, data: bytes) -> list[DaxRequest]:
-        """Take received bytes; returns the requests that they complete. Raises BadBytes, also if a request before it was good.
+        """Take received bytes; returns the requests that they complete.
+        Raises BadBytes, also if a request before it was good.
 
         If the client is not trusted, stops after an authorizeConnection, see `take_left`, and raises StrangersRequest
         for a long request.
@@ -192,7 +197,9 @@ def _request(reader: CborReader) -> DaxRequest:
 
 
 def framed(reply: bytes) -> bytes:
-    """A reply in a frame: its length with this head of 8 bytes, and that it ends here. Source: the client for Java, 2.0.5."""
+    """A reply in a frame: its length with this head of 8 bytes, and that it ends here.
+    Source: the client for Java, 2.0.5.
+    """
     return (len(reply) + FRAME_HEAD_BYTES).to_bytes(4, "big") + b"\x01\x00\x00\x00" + reply
 
 

@@ -1,4 +1,6 @@
-"""How are DAX's bytes written? Heads, numbers, text and byte strings as CBOR, appended to a bytearray. Source: dax.md 1."""
+"""How are DAX's bytes written? Heads, numbers, text and byte strings as CBOR,
+appended to a bytearray. Source: dax.md 1.
+"""
 
 import struct
 
@@ -47,7 +49,8 @@ def write_integer(out: bytearray, number: int) -> None:
 
 
 def write_number(out: bytearray, text: str) -> None:
-    """Append a number in canonical form, as it is stored: an integer, or a decimal fraction with a negative exponent. "-0.5" is -5 × 10 ** -1.
+    """Append a number in canonical form, as it is stored: an integer, or a decimal fraction with a negative
+    exponent. "-0.5" is -5 × 10 ** -1.
 
     Clients show a decimal fraction with a positive exponent as `1E+2`.
     """
@@ -58,7 +61,9 @@ def write_number(out: bytearray, text: str) -> None:
 
 
 def write_float(out: bytearray, number: float) -> None:
-    """Append a float of 64 bits. Clients read capacity units and sizes in no other form: that in Go no shorter one, that for Java no integer."""
+    """Append a float of 64 bits. Clients read capacity units and sizes in no other form:
+    that in Go no shorter one, that for Java no integer.
+    """
     out += _FLOAT.pack(0xFB, number)
 
 

@@ -1,6 +1,8 @@
-"""Reads through a cluster, as often as a line comes: each time until an item was read 30 times, and prints how many of these were right.
+"""Reads through a cluster, as often as a line comes: each time until an item was read 30 times,
+and prints how many of these were right.
 
-A read that meets a node that has just gone fails: this client does not try it again by itself, and learns of the node from it.
+A read that meets a node that has just gone fails: this client does not try it again by itself,
+and learns of the node from it.
 
 Argument: the URL of the cluster.
 """

@@ -1,4 +1,6 @@
-"""The requests of ../requests.json through DAX and directly; prints what each heard, as JSON. Arguments: the endpoint of DynamoDB, that of DAX."""
+"""The requests of ../requests.json through DAX and directly; prints what each heard, as JSON.
+Arguments: the endpoint of DynamoDB, that of DAX.
+"""
 
 import base64
 import json

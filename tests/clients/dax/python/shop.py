@@ -1,6 +1,8 @@
-"""A shop through DAX and directly: the same requests through both, each on a table of its own; prints what each heard, as JSON.
+"""A shop through DAX and directly: the same requests through both, each on a table of its own;
+prints what each heard, as JSON.
 
-Arguments: the endpoint of DynamoDB, that of DAX, and how to connect: `endpoints`, `endpoint_url`, `plain_url`, or `resource`.
+Arguments: the endpoint of DynamoDB, that of DAX, and how to connect: `endpoints`, `endpoint_url`,
+`plain_url`, or `resource`.
 """
 
 import json
@@ -83,7 +85,9 @@ def steps(client: Any, table: str) -> Iterator[Step]:
     yield lambda: client.put_item(Item=product(1, stock={"N": "5"}), ReturnValues="ALL_OLD", **name)
     yield lambda: client.update_item(
         Key=KEY,
-        UpdateExpression="SET stock = stock - :one, seen = if_not_exists(seen, :zero) + :one REMOVE sizes.height ADD codes :codes",
+        UpdateExpression=(
+            "SET stock = stock - :one, seen = if_not_exists(seen, :zero) + :one REMOVE sizes.height ADD codes :codes"
+        ),
         ConditionExpression="stock >= :one AND (begins_with(kind, :l) OR size(tags) > :one)",
         ExpressionAttributeValues={":one": {"N": "1"}, ":zero": {"N": "0"}, ":l": {"S": "la"}, ":codes": {"NS": ["7"]}},
         ReturnValues="ALL_NEW",

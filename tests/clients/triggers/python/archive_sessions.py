@@ -1,4 +1,6 @@
-"""Archives sessions that have expired. Its mapping filters by userIdentity, so that it sees no session that a client has deleted."""
+"""Archives sessions that have expired. Its mapping filters by userIdentity, so that it sees no
+session that a client has deleted.
+"""
 
 from typing import Any
 

@@ -1,6 +1,8 @@
-"""Confirms new orders: sends a mail and writes a confirmation. An order that cannot be confirmed is reported by its sequence number.
+"""Confirms new orders: sends a mail and writes a confirmation.
+An order that cannot be confirmed is reported by its sequence number.
 
-May see an order again, so the mail service is told by the order's number which mails are the same, and the confirmation is too.
+May see an order again, so the mail service is told by the order's number which mails are the same,
+and the confirmation is too.
 """
 
 import json
@@ -25,7 +27,9 @@ def handler(event: Any, context: Any) -> dict[str, Any]:
 
 
 def confirm(order: Any) -> None:
-    """Send the mail, then write the confirmation. Raises KeyError for an order without a total, OSError from the mail service."""
+    """Send the mail, then write the confirmation. Raises KeyError for an order without a total,
+    OSError from the mail service.
+    """
     confirmation = {"order": order["order"], "customer": order["customer"], "total": order["total"]}
     send_mail({name: next(iter(value.values())) for name, value in confirmation.items()})
     DATABASE.put_item(TableName="confirmations", Item=confirmation)

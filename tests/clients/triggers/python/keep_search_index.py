@@ -1,4 +1,5 @@
-"""Keeps the table `search`: an item for each word of a product's title and description, with which the product is found.
+"""Keeps the table `search`: an item for each word of a product's title and description,
+with which the product is found.
 
 The records of a product come in order, so that the last one decides about each of its words.
 """

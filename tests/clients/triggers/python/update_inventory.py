@@ -1,6 +1,7 @@
 """Takes what is ordered from the stock. Stock and movement change together, and once, however often a record comes.
 
-Lambda may deliver a batch again, as a whole or in halves, so that the transaction of each record is named after the record.
+Lambda may deliver a batch again, as a whole or in halves, so that the transaction of each record
+is named after the record.
 """
 
 from typing import Any

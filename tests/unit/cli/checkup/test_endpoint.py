@@ -1,4 +1,6 @@
-"""What `hashrange doctor` says of what answers at an endpoint: servers of many kinds, clocks, certificates, hostile replies."""
+"""What `hashrange doctor` says of what answers at an endpoint: servers of many kinds, clocks,
+certificates, hostile replies.
+"""
 
 import json
 import socket

@@ -48,5 +48,8 @@ def test_the_command_reports_it(doctor: Doctor) -> None:
     (doctor.home / "data").chmod(0o755)
     assert doctor(HASHRANGE_DATA_DIR="data")["modes"] == (
         "hint",
-        "Other users of this machine have rights to the data folder data (mode 0755). Take them away: chmod -R go= data",
+        (
+            "Other users of this machine have rights to the data folder data (mode 0755). Take them away:"
+            " chmod -R go= data"
+        ),
     )

@@ -136,8 +136,8 @@ def test_what_is_not_judged_yet_is_told() -> None:
     assert looked_back(SOUND) == "Metrics of this table cover 14 days."
     young = SOUND._replace(seen_seconds=240.0, index_uses={"by-name": IndexUse(0.0, 1)})
     assert looked_back(young) == (
-        "Metrics of this table cover 4 minutes. Provisioned capacity is judged from a day of metrics on, and an index is"
-        " called unused once there are metrics of it on 7 days."
+        "Metrics of this table cover 4 minutes. Provisioned capacity is judged from a day of metrics on, and an index"
+        " is called unused once there are metrics of it on 7 days."
     )
     assert "no metrics" in looked_back(SOUND._replace(seen_seconds=0.0))
 

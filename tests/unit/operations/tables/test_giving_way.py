@@ -1,4 +1,6 @@
-"""Are requests with very many indexes, definitions and tags processed in pieces? Measured in executed Python lines and comparisons, not in time."""
+"""Are requests with very many indexes, definitions and tags processed in pieces?
+Measured in executed Python lines and comparisons, not in time.
+"""
 
 import random
 from collections.abc import Callable

@@ -1,4 +1,5 @@
-"""A suite of asynchronous clients that know nothing of Hashrange: caught while a block runs, without holding the event loop.
+"""A suite of asynchronous clients that know nothing of Hashrange: caught while a block runs,
+without holding the event loop.
 
 test_mock_aioboto3.py runs it.
 """

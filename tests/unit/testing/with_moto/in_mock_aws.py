@@ -1,4 +1,5 @@
-"""A suite that uses moto: DynamoDB is answered by Hashrange's database, other services by moto, whichever block is inner.
+"""A suite that uses moto: DynamoDB is answered by Hashrange's database, other services by moto,
+whichever block is inner.
 
 test_mock_moto.py runs it.
 """

@@ -1,4 +1,6 @@
-"""CBOR as DAX's clients write it: read like a library reads it, cut off anywhere, and refused if it is something else."""
+"""CBOR as DAX's clients write it: read like a library reads it, cut off anywhere,
+and refused if it is something else.
+"""
 
 import random
 from decimal import Decimal

@@ -1,4 +1,5 @@
-"""How do the operations of alarms refuse members? With ValidationError: in the words of the services' common layer, or in those of alarms.
+"""How do the operations of alarms refuse members? With ValidationError:
+in the words of the services' common layer, or in those of alarms.
 
 Source: reports of users, who quote the service.
 """

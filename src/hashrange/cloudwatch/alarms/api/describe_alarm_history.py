@@ -1,4 +1,6 @@
-"""DescribeAlarmHistory: what has happened to alarms in the last two weeks, newest first unless asked otherwise; of deleted ones too."""
+"""DescribeAlarmHistory: what has happened to alarms in the last two weeks, newest first unless asked
+otherwise; of deleted ones too.
+"""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime

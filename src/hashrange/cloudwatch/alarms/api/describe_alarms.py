@@ -23,7 +23,8 @@ from hashrange.items.steps import walk
 from hashrange.messages import alarms as sentences
 
 KIN = ("ChildrenOfAlarmName", "ParentsOfAlarmName")
-"""Filters that a request has alone, whose replies have few members of each alarm. Source: API reference, *DescribeAlarms*."""
+"""Filters that a request has alone, whose replies have few members of each alarm.
+Source: API reference, *DescribeAlarms*."""
 KINDS = ("CompositeAlarm", "MetricAlarm", "LogAlarm")
 
 

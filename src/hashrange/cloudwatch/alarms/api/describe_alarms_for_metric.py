@@ -16,7 +16,9 @@ from hashrange.items.steps import walk
 
 
 class DescribeAlarmsForMetricRequest(msgspec.Struct, frozen=True):
-    """Request of DescribeAlarmsForMetric; what is not given may be anything, except dimensions: without any, the metric has none."""
+    """Request of DescribeAlarmsForMetric; what is not given may be anything, except dimensions:
+    without any, the metric has none.
+    """
 
     MetricName: str
     Namespace: str

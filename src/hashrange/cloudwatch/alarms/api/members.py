@@ -39,7 +39,9 @@ def check_alarm_name(name: str, path: str = "AlarmName") -> None:
 
 
 def check_alarm_place(alarms: Alarms, caller: Caller, name: str, *, is_composite: bool) -> None:
-    """Raise ServiceError if the alarm of this name is of the other kind, or if there is none and it would be one too many."""
+    """Raise ServiceError if the alarm of this name is of the other kind, or if there is none
+    and it would be one too many.
+    """
     before = alarms.get(caller.account, caller.region, name)
     if before is None and alarms.count(caller.account, caller.region) >= ALARMS_MAX:
         raise ServiceError("LimitExceededFault", sentences.TOO_MANY_ALARMS.format(most=ALARMS_MAX))
@@ -71,7 +73,8 @@ def actions_of(
 
 
 def _check_topic(alarms: Alarms, caller: Caller, action: str) -> None:
-    """Raise ServiceError if the action is an SNS topic of another Region; Regions that AWS lacks have no topics of their own.
+    """Raise ServiceError if the action is an SNS topic of another Region;
+    Regions that AWS lacks have no topics of their own.
 
     Source: reports of users.
     """

@@ -78,7 +78,9 @@ async def put_composite_alarm(alarms: Alarms, caller: Caller, request: PutCompos
 
 
 def _checked_rule(alarms: Alarms, caller: Caller, request: PutCompositeAlarmRequest) -> RuleNode:
-    """The rule. Raises ServiceError for one that cannot be read, names an alarm that does not exist, or comes back to the alarm itself."""
+    """The rule. Raises ServiceError for one that cannot be read, names an alarm that does not exist,
+    or comes back to the alarm itself.
+    """
     if request.AlarmRule != request.AlarmRule.strip():
         refuse_alarm(sentences.RULE_BLANKS)
     try:

@@ -1,4 +1,5 @@
-"""`clock/advance`, `clock/freeze`, `clock/resume`: move service time ahead, with the jobs' work that becomes due, or let it stand still.
+"""`clock/advance`, `clock/freeze`, `clock/resume`: move service time ahead, with the jobs' work that
+becomes due, or let it stand still.
 
 Wall time and monotonic time do not change, so signatures and time-outs are not affected. None of these moves time back.
 """

@@ -1,4 +1,5 @@
-"""What defines an endpoint of the admin API? A method, a path, the JSON that it takes, and a coroutine that makes its reply.
+"""What defines an endpoint of the admin API? A method, a path, the JSON that it takes,
+and a coroutine that makes its reply.
 
 A file for each subject has an `ENDPOINT`, or several in `ENDPOINTS`, and a line in `registry.py`.
 """

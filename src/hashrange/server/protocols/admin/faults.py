@@ -1,4 +1,6 @@
-"""`faults`: which faults do requests meet? Set them, show them with a report of what was met, or remove them (docs/testing/faults.md)."""
+"""`faults`: which faults do requests meet? Set them, show them with a report of what was met,
+or remove them (docs/testing/faults.md).
+"""
 
 from typing import Annotated, Any
 
@@ -27,7 +29,9 @@ class ReportRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 async def set_faults(serving: Serving, request: FaultsRequest) -> dict[str, object]:
-    """From now on, let requests meet these faults, drawn anew from the seed. Raises Refused for a fault that cannot be met."""
+    """From now on, let requests meet these faults, drawn anew from the seed.
+    Raises Refused for a fault that cannot be met.
+    """
     try:
         serving.service.use_faults(checked(request.faults, request.seed))
     except FaultsError as error:
@@ -36,7 +40,9 @@ async def set_faults(serving: Serving, request: FaultsRequest) -> dict[str, obje
 
 
 async def tell_faults(serving: Serving, request: ReportRequest) -> dict[str, object]:
-    """Return the faults, how often they were met in all, and at most TOLD_MAX entries of the report, those after `after`."""
+    """Return the faults, how often they were met in all, and at most TOLD_MAX entries of the report,
+    those after `after`.
+    """
     drawing = serving.service.drawing
     report = [] if drawing is None else drawing.report[request.after : request.after + TOLD_MAX]
     return {**_faults_in_use(drawing), "met": 0 if drawing is None else drawing.met, "report": report}

@@ -1,8 +1,10 @@
-"""Which endpoint of the admin API does a request call, and is it allowed? Operators' JSON over HTTP, below `/_hashrange/`.
+"""Which endpoint of the admin API does a request call, and is it allowed?
+Operators' JSON over HTTP, below `/_hashrange/`.
 
 Endpoints run like operations, and give way to requests; requests whose target is an operation run none of this code.
-There are no credentials: the client's address decides, unless `admin_from` lets everyone in. A browser on the same machine sends
-requests for any page that its user visits, so the host must be a name of the machine too, whatever the server listens on.
+There are no credentials: the client's address decides, unless `admin_from` lets everyone in.
+A browser on the same machine sends requests for any page that its user visits, so the host must be a name of the
+machine too, whatever the server listens on.
 """
 
 import asyncio
@@ -66,7 +68,9 @@ class Admin:
         ended.add_done_callback(partial(_answer, request, respond))
 
     def _require_admitted(self, request: HttpRequest, respond: Respond) -> None:
-        """Raise Refused for a non-loopback address, and for a host that is not this machine, unless everyone is admitted."""
+        """Raise Refused for a non-loopback address, and for a host that is not this machine,
+        unless everyone is admitted.
+        """
         if self._lets_everyone_in:
             return
         clients = self._serving.clients

@@ -1,4 +1,5 @@
-"""`POST reset`: replaces everything, in all accounts and Regions, by the initial content; service time runs as the machine's. Connections stay open.
+"""`POST reset`: replaces everything, in all accounts and Regions, by the initial content;
+service time runs as the machine's. Connections stay open.
 
 The initial content is that of the init folder (`--init`), or nothing.
 """
@@ -12,7 +13,9 @@ from hashrange.settings import SettingUnusable
 
 
 async def reset(serving: Serving, request: Nothing) -> dict[str, object]:
-    """Reset the database durably. Raises Refused if the init folder cannot be applied, and StorageError; nothing is changed then."""
+    """Reset the database durably. Raises Refused if the init folder cannot be applied,
+    and StorageError; nothing is changed then.
+    """
     try:
         await reset_service(serving.service)
     except SettingUnusable as error:

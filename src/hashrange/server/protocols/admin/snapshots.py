@@ -15,8 +15,8 @@ from hashrange.server.protocols.admin.endpoint import Endpoint, Nothing, Refused
 from hashrange.service.snapshots import PIECE_BYTES, ServiceSnapshot, return_in_turns, take_snapshot
 
 KEY_TEXT_MAX = 32 * 1024
-"""At least the length of the longest row key in base64: the key of an index entry holds up to 6 KB of attributes, and of
-these each zero byte is stored as two.
+"""At least the length of the longest row key in base64: the key of an index entry holds up to 6 KB of attributes,
+and of these each zero byte is stored as two.
 """
 ROWS_BODY_BYTES_MAX = KEY_TEXT_MAX + 1024
 
@@ -57,7 +57,9 @@ async def restore_snapshot(serving: Serving, request: Nothing, number: str) -> d
 
 
 async def read_rows(serving: Serving, request: RowsRequest, number: str) -> dict[str, object]:
-    """Return the next rows of a snapshot: key and value of each, as base64; none at the end. Raises Refused, StorageError."""
+    """Return the next rows of a snapshot: key and value of each, as base64;
+    none at the end. Raises Refused, StorageError.
+    """
     snapshot = find_snapshot(serving, number)
     try:
         after = None if request.after is None else a2b_base64(request.after, strict_mode=True)

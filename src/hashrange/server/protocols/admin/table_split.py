@@ -1,4 +1,5 @@
-"""`POST tables/NAME/split`: splits a partition of a table into two halves of its hashes, as happens when the table outgrows its partitions.
+"""`POST tables/NAME/split`: splits a partition of a table into two halves of its hashes,
+as happens when the table outgrows its partitions.
 
 Partitions are not stored separately, so their sizes are unknown; the largest is taken to be the one with the most
 hashes, among those that hold several partition keys.

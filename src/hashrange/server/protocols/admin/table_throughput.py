@@ -1,4 +1,6 @@
-"""`GET` and `POST tables/NAME/throughput`: how the throughput of one table is enforced, and what its buckets hold (docs/throughput.md)."""
+"""`GET` and `POST tables/NAME/throughput`: how the throughput of one table is enforced,
+and what its buckets hold (docs/throughput.md).
+"""
 
 import msgspec
 
@@ -30,7 +32,9 @@ async def show_throughput(serving: Serving, request: ShowThroughputRequest, name
 
 
 async def change_throughput(serving: Serving, request: ThroughputRequest, name: str) -> dict[str, object]:
-    """Change the terms of a table, whose buckets are full then; return what `show_throughput` returns. Raises Refused."""
+    """Change the terms of a table, whose buckets are full then;
+    return what `show_throughput` returns. Raises Refused.
+    """
     service = serving.service
     table = find_named_table(service.store.catalog, name, request.account, request.region)
     schema, throughputs = table.schema, service.throughput.throughputs

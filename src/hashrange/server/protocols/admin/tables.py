@@ -1,4 +1,6 @@
-"""Which table does an admin request name? The only one of that name, in the account and Region if the request names them."""
+"""Which table does an admin request name? The only one of that name, in the account and Region
+if the request names them.
+"""
 
 from hashrange.messages import admin as sentences
 from hashrange.server.protocols.admin.endpoint import Refused

@@ -1,4 +1,6 @@
-"""`POST ttl/expire`: deletes every expired item of one table or of all, whatever `--ttl-delay` says, and then replies."""
+"""`POST ttl/expire`: deletes every expired item of one table or of all,
+whatever `--ttl-delay` says, and then replies.
+"""
 
 import msgspec
 

@@ -1,7 +1,9 @@
-"""Which CBOR of a request is decoded? That whose tags are those of times, and which has no more lists and maps than any request needs.
+"""Which CBOR of a request is decoded? That whose tags are those of times, and which has no more lists
+and maps than any request needs.
 
-What the library makes of other tags may take a time that the body's length does not show: a decimal fraction of 0.5 MB took 19 s. Smithy's
-rpcv2Cbor has tags of times and of numbers that no operation here takes. 900,000 empty lists in as many bytes took 0.4 s.
+What the library makes of other tags may take a time that the body's length does not show:
+a decimal fraction of 0.5 MB took 19 s. Smithy's rpcv2Cbor has tags of times and of numbers that no operation here
+takes. 900,000 empty lists in as many bytes took 0.4 s.
 """
 
 import re
@@ -14,7 +16,8 @@ HEADS_AT_ONCE = 1_000
 """Heads that are passed over between two looks at the clock: about 0.1 ms."""
 HeadsFault = Literal["tags", "containers"]
 _may_be_other_tag = re.compile(rb"[\xc2-\xdb]").search
-"""Tags 0 and 1 are times, a byte each. Other tags begin with one of these bytes, which texts and numbers may have too."""
+"""Tags 0 and 1 are times, a byte each. Other tags begin with one of these bytes,
+which texts and numbers may have too."""
 _CONTAINER_HEADS = bytes(range(0x80, 0xC0))
 """Lists and maps begin with one of these bytes, which texts and numbers may have too."""
 
@@ -22,8 +25,8 @@ _CONTAINER_HEADS = bytes(range(0x80, 0xC0))
 def fault_of_heads(body: bytes) -> HeadsFault | None:
     """What keeps a body from being decoded; None: nothing. Reads heads only, and none if that is enough; may give way.
 
-    `tags`: it has a tag that is none of a time, or writes that of a time in more than one byte. `containers`: it has more lists and maps
-    than SERVICE_CONTAINERS_MAX.
+    `tags`: it has a tag that is none of a time, or writes that of a time in more than one byte.
+    `containers`: it has more lists and maps than SERVICE_CONTAINERS_MAX.
     """
     containers_max = len(body) - len(body.translate(None, _CONTAINER_HEADS))
     if containers_max <= SERVICE_CONTAINERS_MAX and not _may_be_other_tag(body):

@@ -1,7 +1,9 @@
-"""How is a request of CloudWatch, STS or Application Auto Scaling answered? Form → operation, signature → caller, members → struct, coroutine → reply in the same form.
+"""How is a request of CloudWatch, STS or Application Auto Scaling answered? Form → operation, signature → caller,
+members → struct, coroutine → reply in the same form.
 
-Checks are made in this order: operation, signature, form, types; the operation makes all others. A reply waits until the commits before it are
-durable. Operations go on after their client has left. This file must not know any operation by name.
+Checks are made in this order: operation, signature, form, types; the operation makes all others.
+A reply waits until the commits before it are durable. Operations go on after their client has left.
+This file must not know any operation by name.
 """
 
 import asyncio

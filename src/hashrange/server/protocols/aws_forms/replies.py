@@ -1,4 +1,5 @@
-"""How does the reply of an operation look in each form? Members or an error → status, body, content type and header lines.
+"""How does the reply of an operation look in each form?
+Members or an error → status, body, content type and header lines.
 
 Source: operations.md 8; the protocols awsJson1_0, awsJson1_1, awsQuery and rpcv2Cbor of Smithy.
 """
@@ -21,9 +22,11 @@ COMMON_ERRORS = {
     "RequestEntityTooLarge": ErrorShape(413, "RequestEntityTooLarge"),
     "ThrottlingException": ErrorShape(400, "Throttling"),
 }
-"""Errors that no service's model has, and that have another status than 400, or another code in the Query form. Source: reports of users."""
+"""Errors that no service's model has, and that have another status than 400, or another code in the Query
+form. Source: reports of users."""
 _no_character = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Finds what XML 1.0 cannot have, not even escaped. A carriage return it can have only escaped: else it is read as a line feed."""
+"""Finds what XML 1.0 cannot have, not even escaped. A carriage return it can have only escaped:
+else it is read as a line feed."""
 
 
 class WireForm(NamedTuple):

@@ -1,4 +1,5 @@
-"""Which operation does a request name, in which form, and what are its members? JSON by X-Amz-Target, CBOR by its path, the Query form by `Action`.
+"""Which operation does a request name, in which form, and what are its members?
+JSON by X-Amz-Target, CBOR by its path, the Query form by `Action`.
 
 Source: operations.md 8.
 """
@@ -100,7 +101,9 @@ class Requests:
         return self._name_in_form(query) if request.method in {b"GET", b"POST"} else None
 
     def _name_in_form(self, text: bytes) -> Named | None:
-        """What a form names: the API is that whose version it has or, if it has none, the first with such an operation."""
+        """What a form names: the API is that whose version it has or, if it has none,
+        the first with such an operation.
+        """
         try:
             action, version = member_in(text, b"Action"), member_in(text, b"Version")
         except UnicodeDecodeError:
@@ -113,7 +116,9 @@ class Requests:
         return Named("query", found[0], action, text) if found else None
 
     def _name_in_signature(self, request: HttpRequest, text: bytes | None) -> Named | None:
-        """What a form that names no operation is for, and what is wrong with it; None unless it is signed for one of the services."""
+        """What a form that names no operation is for, and what is wrong with it;
+        None unless it is signed for one of the services.
+        """
         signing_name = signing_name_of(request)
         api = next((api for api in self._query_apis if api.signing_name == signing_name), None)
         if api is None:
@@ -141,7 +146,9 @@ class Requests:
         return found
 
     def members(self, named: Named, served: Served, request: HttpRequest) -> msgspec.Struct:
-        """The request struct; may give way. Raises MembersWrong, ContentEncodingError, and ServiceError for a body that is no form, or too large."""
+        """The request struct; may give way. Raises MembersWrong, ContentEncodingError, and ServiceError for
+        a body that is no form, or too large.
+        """
         most = served.operation.body_bytes_max
         if most is not None and len(request.body) > most:
             message = REQUEST_TOO_LARGE.format(size=len(request.body), most=most)
@@ -189,7 +196,9 @@ def _too_many_containers() -> MembersWrong:
 
 
 def _plain_form(request: HttpRequest) -> bytes | None:
-    """The body without its content codings; None if it cannot be decoded. Botocore compresses PutMetricData from 10 KB on."""
+    """The body without its content codings; None if it cannot be decoded.
+    Botocore compresses PutMetricData from 10 KB on.
+    """
     if request.layout.content_encoding < 0:
         return request.body
     try:

@@ -1,4 +1,6 @@
-"""How do callers in the same process use the services beside DynamoDB? By a call whose members and reply are Python values, without a signature."""
+"""How do callers in the same process use the services beside DynamoDB?
+By a call whose members and reply are Python values, without a signature.
+"""
 
 import asyncio
 from collections.abc import Mapping
@@ -40,9 +42,11 @@ class ServiceCalls:
     async def call(
         self, service: str, account: str, region: str, operation: str, members: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Run an operation of a service in CALLED_SERVICES; returns the members of its reply once all commits before it are durable.
+        """Run an operation of a service in CALLED_SERVICES; returns the members of its reply once all
+        commits before it are durable.
 
-        `members`: as boto3 takes them; times are `datetime`, or seconds since 1970. Raises the ServiceError of a refusal, and StorageError.
+        `members`: as boto3 takes them; times are `datetime`, or seconds since 1970.
+        Raises the ServiceError of a refusal, and StorageError.
         """
         api, requests = self._find(service)
         named = Named("json", api, operation)

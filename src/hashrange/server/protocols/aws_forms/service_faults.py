@@ -1,4 +1,6 @@
-"""Which faults does a request to a service beside DynamoDB meet? Those that name its operation, as a request of DynamoDB does (docs/testing/faults.md)."""
+"""Which faults does a request to a service beside DynamoDB meet? Those that name its operation,
+as a request of DynamoDB does (docs/testing/faults.md).
+"""
 
 import asyncio
 from functools import partial
@@ -34,7 +36,9 @@ class ServiceFaults:
         return retry_after_line(max(asked_ms)) if asked_ms else b""
 
     def carried_out(self) -> ServiceError | None:
-        """Draw the faults that come after the operation, which has succeeded; returns the error that takes the place of its reply."""
+        """Draw the faults that come after the operation, which has succeeded;
+        returns the error that takes the place of its reply.
+        """
         after = list(self._drawing.on_service_request(self._operation, "after"))
         self._met += after
         return self._internal_error() if any(fault.kind == "error" for fault in after) else None

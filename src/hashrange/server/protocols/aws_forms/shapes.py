@@ -1,4 +1,6 @@
-"""How does a request's form become a struct? What each form lacks is made up for by the types of the struct: JSON has no times, the Query form no lists and numbers."""
+"""How does a request's form become a struct? What each form lacks is made up for by the types of the struct:
+JSON has no times, the Query form no lists and numbers.
+"""
 
 import math
 import re
@@ -118,7 +120,8 @@ def _fail(kind: MemberFaultKind, path: str, detail: str) -> NoReturn:
 
 
 def with_scalars(node: Any, shape: MemberShape, path: str = "") -> Any:
-    """The node, with numbers in places of times replaced by times, and texts by the floats that JSON cannot have; may give way.
+    """The node, with numbers in places of times replaced by times, and texts by the floats that
+    JSON cannot have; may give way.
 
     Raises MembersWrong.
     """
@@ -149,7 +152,9 @@ def _time(node: Any, path: str) -> datetime:
 
 
 def _time_of_text(text: str, path: str) -> datetime:
-    """The time of a text in the form of ISO 8601, of UTC unless it says otherwise, or of a number of seconds since 1970."""
+    """The time of a text in the form of ISO 8601, of UTC unless it says otherwise,
+    or of a number of seconds since 1970.
+    """
     try:
         time = datetime.fromisoformat(text)
     except ValueError:

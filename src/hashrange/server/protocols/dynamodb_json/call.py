@@ -1,4 +1,6 @@
-"""How is one call of the JSON protocol answered? With JSON; after Malformed or a ValidationException, the request's body is searched for an earlier fault."""
+"""How is one call of the JSON protocol answered? With JSON; after Malformed or a ValidationException,
+the request's body is searched for an earlier fault.
+"""
 
 import logging
 

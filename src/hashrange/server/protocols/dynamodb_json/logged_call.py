@@ -1,4 +1,5 @@
-"""What does the access log say of a request that reached its operation? The tables that it names, and the units that it used.
+"""What does the access log say of a request that reached its operation?
+The tables that it names, and the units that it used.
 
 Calls are LoggedCalls only if there is an access log, so that servers without one do no extra work. This file must not
 know the other fields of a log line (`server/access_log.py`).

@@ -1,4 +1,5 @@
-"""How is a large body of BatchWriteItem or TransactWriteItems decoded? Element by element; the limit on JSON members applies to each element alone.
+"""How is a large body of BatchWriteItem or TransactWriteItems decoded? Element by element;
+the limit on JSON members applies to each element alone.
 
 First an outline is read: the request with each element as raw JSON. The outline's type is made from the request's
 struct and the struct of the elements, `Operation.element_type` (BatchWriteItem: WriteRequest).

@@ -1,4 +1,5 @@
-"""Which operations does Lambda's API have? All of them, so that the protocol knows its paths, and names an operation that is not served.
+"""Which operations does Lambda's API have? All of them, so that the protocol knows its paths,
+and names an operation that is not served.
 
 Source: botocore's service model of Lambda, 2015-03-31, as of botocore 1.44.5; a test compares the table with it.
 """

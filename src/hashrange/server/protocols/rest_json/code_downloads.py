@@ -1,4 +1,6 @@
-"""How does a client fetch a function's zip? By a GET of the URL that GetFunction returned, which needs no signature and expires."""
+"""How does a client fetch a function's zip? By a GET of the URL that GetFunction returned,
+which needs no signature and expires.
+"""
 
 from types import MappingProxyType
 from typing import Any
@@ -25,7 +27,9 @@ class CodeDownloads:
         return request.method == b"GET" and request.url.startswith(CODE_PATH.encode())
 
     def prepare(self, request: HttpRequest, respond: Respond) -> None:
-        """Answer with the zip; 403 if the link is not valid, or the function has other code now. Returns None; may give way."""
+        """Answer with the zip; 403 if the link is not valid, or the function has other code now.
+        Returns None; may give way.
+        """
         link = request.url.decode("latin-1").removeprefix(CODE_PATH).partition("?")[0]
         try:
             zipped = self._functions.linked_zip(link)

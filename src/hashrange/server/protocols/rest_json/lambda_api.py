@@ -1,4 +1,6 @@
-"""Which operations of Lambda's API are served, and how long may their bodies be? Those of functions and of event source mappings."""
+"""Which operations of Lambda's API are served, and how long may their bodies be?
+Those of functions and of event source mappings.
+"""
 
 from typing import Any
 
@@ -28,8 +30,8 @@ def body_limit(url: bytes) -> int:
 
 
 def too_large(url: bytes) -> WireReply | None:
-    """The reply to a body that is longer than that of any operation; None if the URL is no operation's. The method does not matter: of
-    the operations of a path at most one has a body.
+    """The reply to a body that is longer than that of any operation; None if the URL is no operation's. The method does
+    not matter: of the operations of a path at most one has a body.
     """
     routes = Routes((one, None) for one in (*FUNCTION_OPERATIONS, *MAPPING_OPERATIONS))
     for method in ("POST", "PUT"):

@@ -1,7 +1,8 @@
-"""How is a zip of 50 MB read from a JSON body? Its base64 text is cut out of the body and decoded in pieces, giving way in between.
+"""How is a zip of 50 MB read from a JSON body? Its base64 text is cut out of the body and decoded
+in pieces, giving way in between.
 
-In one call, the decoder takes 120 ms for the longest body, while no other request is answered; putting the pieces together at
-the end would take 30 ms.
+In one call, the decoder takes 120 ms for the longest body, while no other request is answered;
+putting the pieces together at the end would take 30 ms.
 """
 
 from collections.abc import Iterator
@@ -27,8 +28,9 @@ _decode = msgspec.json.Decoder(bytes).decode
 def cut_blob(body: bytes, name: str) -> tuple[bytes, bytes] | None:
     """Cut the long base64 text of the member `name` out of a JSON body.
 
-    Returns the body with an empty text in its place, and the bytes; None if there is no such member, or no long text in it.
-    Raises SerializationException if the text is no base64; an escaped slash is a slash, and other escapes are no base64.
+    Returns the body with an empty text in its place, and the bytes; None if there is no such member,
+    or no long text in it. Raises SerializationException if the text is no base64;
+    an escaped slash is a slash, and other escapes are no base64.
     """
     label = f'"{name}"'.encode()
     start = _find(body, label, 0)
@@ -80,7 +82,9 @@ def _find(body: bytes, wanted: bytes, start: int) -> int:
 
 
 def _behind(body: bytes, start: int, mark: bytes) -> int:
-    """Position behind `mark`, which follows `start` with nothing but blanks in between; -1 if something else follows."""
+    """Position behind `mark`, which follows `start` with nothing but blanks in between;
+    -1 if something else follows.
+    """
     while body[start : start + 1] in _BLANKS and start < len(body):
         start += 1
     return start + 1 if body[start : start + 1] == mark else -1

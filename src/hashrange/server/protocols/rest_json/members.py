@@ -1,8 +1,8 @@
 """How do path, query, headers and body of an HTTP request become the struct of an operation of Lambda's API?
 
-The members are put together as one JSON object, which is checked as a body of DynamoDB is (`wire/faults.py`): JSON types, then
-constraints, with the same wording, since both services are built on the same framework. Unknown members are ignored.
-Source: botocore's service model of Lambda; the rest-json protocol of Smithy.
+The members are put together as one JSON object, which is checked as a body of DynamoDB is (`wire/faults.py`):
+JSON types, then constraints, with the same wording, since both services are built on the same framework.
+Unknown members are ignored. Source: botocore's service model of Lambda; the rest-json protocol of Smithy.
 """
 
 import re
@@ -53,8 +53,8 @@ class RequestReader:
     def read(self, request: HttpRequest, texts: Mapping[str, str]) -> Any:
         """The operation's struct; `texts` are the members in the path. May give way.
 
-        Raises LambdaError for a body that is too long, SerializationException, ContentEncodingError, and ValidationException
-        with its complete message.
+        Raises LambdaError for a body that is too long, SerializationException, ContentEncodingError,
+        and ValidationException with its complete message.
         """
         body = self._body(request)
         raw = self._operation.raw_body
@@ -94,7 +94,9 @@ class RequestReader:
         return LambdaError(413, "RequestEntityTooLargeException", request_too_large(self._operation.name, bytes_max))
 
     def _query_members(self, request: HttpRequest) -> dict[str, Any]:
-        """The members in the query. Of a parameter that is repeated, a list takes all values, any other member the last."""
+        """The members in the query. Of a parameter that is repeated, a list takes all values,
+        any other member the last.
+        """
         members: dict[str, Any] = {}
         for name, text in query_pairs(request.url):
             member = self._operation.query.get(name)
@@ -133,7 +135,9 @@ def _what_is_wrong(body: bytes) -> str:
 
 
 def _as_json_value(text: str, shape: Shape) -> Any:
-    """The value of a query parameter or header as in JSON. In place of a number, a text that is none stays a text, and is refused later."""
+    """The value of a query parameter or header as in JSON.
+    In place of a number, a text that is none stays a text, and is refused later.
+    """
     return int(text) if shape.kind in ("Integer", "Long") and _is_number(text) else text
 
 

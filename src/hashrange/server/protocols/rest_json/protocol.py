@@ -1,7 +1,8 @@
-"""How is a request of Lambda's API answered? REST with JSON: method and path → operation, signature → caller, members → struct, coroutine → reply.
+"""How is a request of Lambda's API answered? REST with JSON: method and path → operation, signature → caller,
+members → struct, coroutine → reply.
 
-Checks are made in this order: operation, signature, length, JSON, types, constraints; the operation makes all others. A reply
-waits until the commits before it are durable, whatever it says. Operations go on after their client has left.
+Checks are made in this order: operation, signature, length, JSON, types, constraints; the operation makes all others.
+A reply waits until the commits before it are durable, whatever it says. Operations go on after their client has left.
 This file must not know any operation by name.
 """
 
@@ -34,7 +35,8 @@ from hashrange.wire.http import HttpRequest
 from hashrange.wire.identifiers import request_id_of
 
 LAMBDA_BODIES_BYTES_MAX = 128 * 1024 * 1024
-"""Bodies of the requests that run together, such as payloads of functions that take their time; further ones are throttled."""
+"""Bodies of the requests that run together, such as payloads of functions that take their time;
+further ones are throttled."""
 
 _log = logging.getLogger("hashrange.server")
 

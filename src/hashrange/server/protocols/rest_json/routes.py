@@ -1,7 +1,7 @@
 """Which operation of Lambda's API does a request call? It is found by method and path, served or not.
 
-Segments of a path are percent-decoded one by one, so a text such as an ARN may hold any character. A slash at the end, which
-older SDKs send, does not matter.
+Segments of a path are percent-decoded one by one, so a text such as an ARN may hold any character.
+A slash at the end, which older SDKs send, does not matter.
 """
 
 from collections.abc import Iterable
@@ -45,7 +45,9 @@ class Routes:
         return url.startswith(b"/20") and _segments(_parts(url)[0])[:2] in self._beginnings
 
     def find(self, method: str, url: bytes) -> tuple[Route, dict[str, str]] | None:
-        """The route of a request, and its path's texts by the names in braces. None if the API has no such operation."""
+        """The route of a request, and its path's texts by the names in braces.
+        None if the API has no such operation.
+        """
         path, query = _parts(url)
         segments = _segments(path)
         for route in self._routes.get((method, len(segments)), ()):

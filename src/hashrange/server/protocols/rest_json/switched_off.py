@@ -1,4 +1,6 @@
-"""What does a request of Lambda's API get while no functions are switched on? A refusal in that API's form, which says how to switch them on."""
+"""What does a request of Lambda's API get while no functions are switched on?
+A refusal in that API's form, which says how to switch them on.
+"""
 
 import re
 from types import MappingProxyType

@@ -1,6 +1,8 @@
-"""How is a request handed on to another emulator, and its reply back? As the client has sent it, with its Host, which the signature covers.
+"""How is a request handed on to another emulator, and its reply back?
+As the client has sent it, with its Host, which the signature covers.
 
-Headers that belong to a connection are not handed on. Requests and replies are whole in memory, so their lengths and number are limited.
+Headers that belong to a connection are not handed on. Requests and replies are whole in memory,
+so their lengths and number are limited.
 """
 
 import asyncio
@@ -38,16 +40,25 @@ STATUSES = range(200, 600)
 MARK = b"x-hashrange-handed-on"
 """A header of every request that has been handed on: it must not come back."""
 SANDBOX = b"Content-Security-Policy: sandbox\r\n"
-"""Header line of every reply that has been handed on: no page of the emulator's, such as one that somebody has put into its S3,
-is a page of this server, which may use everything."""
+"""Header line of every reply that has been handed on: no page of the emulator's, such as one that somebody has put into
+its S3, is a page of this server, which may use everything."""
 
 _scheme_and_host = re.compile(rb"^https?://[^/?]*", re.IGNORECASE)
 _HOP = frozenset(
     (
-        b"connection", b"content-length", b"expect", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"proxy-connection",
-        b"te", b"trailer", b"transfer-encoding", b"upgrade",
+        b"connection",
+        b"content-length",
+        b"expect",
+        b"keep-alive",
+        b"proxy-authenticate",
+        b"proxy-authorization",
+        b"proxy-connection",
+        b"te",
+        b"trailer",
+        b"transfer-encoding",
+        b"upgrade",
     )
-)  # fmt: skip
+)
 
 
 class OtherEmulator:
@@ -144,8 +155,13 @@ def _head_of(request: HttpRequest, target: HttpTarget) -> bytes:
     if not url.startswith((b"/", b"*")):  # of a whole URL without a path, only a query may be left
         url = b"/" + url
     return b"%b %b%b HTTP/1.1\r\n%b%bConnection: close\r\n%b: 1\r\n\r\n" % (
-        request.method, base, url, b"".join(lines), length, MARK,
-    )  # fmt: skip
+        request.method,
+        base,
+        url,
+        b"".join(lines),
+        length,
+        MARK,
+    )
 
 
 def _named_in_connection(headers: Iterable[tuple[bytes, bytes | None]]) -> frozenset[bytes]:
@@ -155,7 +171,9 @@ def _named_in_connection(headers: Iterable[tuple[bytes, bytes | None]]) -> froze
 
 
 def _lines_of(reply: RemoteReply, request: HttpRequest) -> bytes:
-    """The reply's headers but for those of its connection. The length is that of a body which is not sent, or is left out."""
+    """The reply's headers but for those of its connection.
+    The length is that of a body which is not sent, or is left out.
+    """
     left_out = _HOP | _named_in_connection([(name.lower(), value) for name, value in reply.fields])
     is_length_told = request.method == b"HEAD" or reply.status == NOT_MODIFIED
     kept = [

@@ -1,4 +1,6 @@
-"""Which requests are for services that are not served here, and who answers them? Another emulator, if there is a URL of one; otherwise they are refused."""
+"""Which requests are for services that are not served here, and who answers them?
+Another emulator, if there is a URL of one; otherwise they are refused.
+"""
 
 from collections.abc import Callable, Collection
 from types import MappingProxyType
@@ -63,7 +65,8 @@ class SignedForOthers:
 
 
 class UnsignedForOthers:
-    """Protocol of requests without a signature that are for another service. It is asked after all services that are served.
+    """Protocol of requests without a signature that are for another service.
+    It is asked after all services that are served.
 
     If there is another emulator, it also gets whatever has a path, such as an object of S3 that everybody may read.
     """

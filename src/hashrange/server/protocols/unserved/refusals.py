@@ -1,4 +1,5 @@
-"""How does a service that is not served here refuse a request? With a status, a code and a message, in the form of that service's errors.
+"""How does a service that is not served here refuse a request? With a status, a code and a message,
+in the form of that service's errors.
 
 SDKs repeat a request after 500, 502, 503 and 504, and not after 501. Source: the error forms of Smithy's protocols.
 """

@@ -1,4 +1,5 @@
-"""For which service is a request, and in which form does that service write errors? Known by its signature, its target, or its members.
+"""For which service is a request, and in which form does that service write errors?
+Known by its signature, its target, or its members.
 
 Source: signing.md; the protocols of Smithy.
 """
@@ -19,7 +20,8 @@ _scope_of = re.compile(r"[^/]+/[0-9]{8}/(?:[^/]*/)?([A-Za-z0-9-]{1,64})/aws4_req
 _is_signed_as_s3 = re.compile(rb"AWS [^:\s]+:").match
 """Signature version 2 in a header, which only S3's clients still use."""
 _target_of_aws = re.compile(rb"((?:AWS|Amazon)[A-Za-z0-9_]{1,60})\.[A-Za-z0-9_]{1,64}").fullmatch
-"""Targets without a signature that name a service, such as Cognito's. DynamoDB answers for all others, as the service does."""
+"""Targets without a signature that name a service, such as Cognito's.
+DynamoDB answers for all others, as the service does."""
 _cbor_path = re.compile(rb"/service/([A-Za-z0-9_]{1,64})/operation/").match
 _FORM_TYPE = b"application/x-www-form-urlencoded"
 _EC2_FORM = frozenset(("ec2", "sdb"))
