@@ -1,7 +1,8 @@
 """Which rules hold for every test? None depends on the environment; with HASHRANGE_CI=1 a skip is a failure,
 because CI has every program.
 
-support/dealing.py distributes tests to processes; support/times.py prints the times of `--times`.
+support/dealing.py distributes tests to processes; support/times.py prints the times of `--times`;
+support/left_out.py tells what was skipped.
 """
 
 import gc
@@ -12,6 +13,7 @@ import pytest
 
 from tests.support.dealing import longest_first, make_scheduler
 from tests.support.environment import hide_what_is_outside
+from tests.support.left_out import LeftOut
 from tests.support.times import Times
 
 IS_CI = os.environ.get("HASHRANGE_CI") == "1"
@@ -23,8 +25,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Add up times only in the process that reports."""
-    if config.getoption("--times") and not is_dealt_to(config):
+    """Tell what was left out, and add up times, only in the process that reports."""
+    if is_dealt_to(config):
+        return
+    config.pluginmanager.register(LeftOut())
+    if config.getoption("--times"):
         config.pluginmanager.register(Times())
 
 
