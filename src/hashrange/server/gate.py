@@ -66,8 +66,8 @@ class Gate:
             request.shares_reply = False
             return ServiceRefusal(REFUSED_STATUS, REFUSED_CODE, foreign_host(request))
         is_preflight = request.method == b"OPTIONS"
-        if guard.is_open_to_pages or (is_preflight and request.url == b"/"):
-            return None
+        if guard.is_open_to_pages or (is_preflight and request.url == b"/" and not guard.answers_preflights):
+            return None  # DynamoDB's JSON, and what a browser asks before it
         origin = request.header(b"origin")
         if not self._is_of_other_site(request, origin):
             request.shares_reply = False
@@ -83,10 +83,11 @@ class Gate:
         unless it only opens what is read at its URL.
         """
         if origin is not None:
-            return origin.lower() != self._own_origin(request)
+            return origin.lower() != self._own_origin(request) or self.hosts.is_of_aws(request)
         site = request.header(b"sec-fetch-site")
         if site is not None:
-            return site not in _OWN_SITE and (_has_effect(request) or not _is_opened(request))
+            is_own = site in _OWN_SITE and not self.hosts.is_of_aws(request)
+            return not is_own and (_has_effect(request) or not _is_opened(request))
         # Without TLS, and not on the loopback, browsers say nothing of a GET that a page has them send.
         return (
             request.method in (b"GET", b"HEAD")

@@ -62,14 +62,22 @@ class HostNames:
 
     def is_local(self, request: HttpRequest) -> bool:
         """True if the request's Host leads to this machine for everybody, or is allowed. HTTP/1.0 needs none."""
-        value = request.header(b"host") if request.layout.host >= 0 else None
-        if value is None:
+        if request.layout.host < 0:
             return not request.lacks_host
-        found = _host_and_port(value.decode("latin-1").lower())
-        if found is None:
-            return False
-        name = found[1].strip("[]").removesuffix(".")
-        return name in self._names or name.endswith(self._suffixes) or is_loopback(name)
+        name = _name_in(request)
+        return name is not None and (name in self._names or name.endswith(self._suffixes) or is_loopback(name))
+
+    def is_of_aws(self, request: HttpRequest) -> bool:
+        """True if the request's Host is a name of AWS that no setting allows: SDKs use such names, pages do not."""
+        name = _name_in(request)
+        return name is not None and name.endswith(AWS_ENDINGS) and name not in self._names
+
+
+def _name_in(request: HttpRequest) -> str | None:
+    """The name in the request's Host, without a port; None without a Host, and for one that is no name."""
+    value = request.header(b"host") if request.layout.host >= 0 else None
+    found = None if value is None else _host_and_port(value.decode("latin-1").lower())
+    return None if found is None else found[1].strip("[]").removesuffix(".")
 
 
 def is_loopback(text: str | None) -> bool:

@@ -217,6 +217,18 @@ def test_a_link_that_acts_does_not(everything: ThreadServer, sent: dict[str, str
     assert ask(everything.port, Asked("GET", path), **sent).status == 403
 
 
+@pytest.mark.parametrize("name", ["evil.amazonaws.com", "dynamodb.us-east-1.amazonaws.com", "x.api.aws"])
+def test_no_page_is_the_servers_own_at_a_name_of_aws(everything: ThreadServer, name: str) -> None:
+    """Whoever forges answers of the DNS may lead a browser here by such a name."""
+    host = f"{name}:{everything.port}"
+    for page in ({"Origin": f"http://{host}"}, {"Sec-Fetch-Site": "same-origin"}):
+        for asked in (Asked("POST", "/_hashrange/v1/clock/freeze", b"{}"), Asked("GET", "/2015-03-31/functions")):
+            assert ask(everything.port, asked, Host=host, **page).status == 403, (asked, page)
+    assert ask(everything.port, Asked("GET", "/_hashrange/v1/info"), Host=host).status == 200
+    told = RawClient("127.0.0.1", everything.port)("ListTables", {}, {"Host": host, "Origin": f"http://{host}"})
+    assert told.status == 200
+
+
 def test_pages_reach_dynamodb_as_they_reach_the_service(everything: ThreadServer) -> None:
     client = RawClient("127.0.0.1", everything.port)
     page = {"Origin": FOREIGN, "Sec-Fetch-Site": "cross-site"}

@@ -122,10 +122,12 @@ def client_of(service: str, endpoint: str) -> Any:
     )
 
 
-def asked(endpoint: str, method: str, path: str, headers: dict[str, str] | None = None) -> tuple[int, bytes]:
+def asked(
+    endpoint: str, method: str, path: str, headers: dict[str, str] | None = None, body: str | None = None
+) -> tuple[int, bytes]:
     connection = http.client.HTTPConnection(endpoint.removeprefix("http://"))
     try:
-        connection.request(method, path, headers=headers or {})
+        connection.request(method, path, body, headers or {})
         reply = connection.getresponse()
         return reply.status, reply.read()
     finally:
@@ -222,6 +224,32 @@ def test_pages_of_allowed_origins_get_the_emulators_own_answers(emulator: Emulat
         assert asked(database.endpoint, "GET", "/photos/a", {"Origin": "http://b.example"})[0] == 403
         assert asked(database.endpoint, "GET", "/photos/a", {"Origin": "http://a.example"}) == (200, OBJECT)
     assert [method for method, *_ in emulator.received] == ["OPTIONS", "GET"]
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {
+            "X-Amz-Target": "AmazonSQS.DeleteQueue",
+            "Content-Type": "application/x-amz-json-1.0",
+            "Authorization": "AWS4-HMAC-SHA256 Credential=x/20261129/us-east-1/sqs/aws4_request,"
+            " SignedHeaders=host, Signature=00",
+        },
+        {"X-Amz-Target": "AmazonSQS.DeleteQueue", "Content-Type": "application/x-amz-json-1.0"},
+        {"Content-Type": "application/x-www-form-urlencoded"},
+    ],
+    ids=["signed", "target", "form"],
+)
+def test_a_page_of_another_site_sends_nothing_on(endpoint: str, emulator: Emulator, sent: dict[str, str]) -> None:
+    """A page may use any method; what a browser asks by OPTIONS before a request names no service."""
+    for method in ("OPTIONS", "POST", "PUT", "GET"):
+        for page in ({"Origin": "http://evil.test"}, {"Sec-Fetch-Site": "cross-site"}):
+            body = "Action=DeleteQueue&QueueUrl=x"
+            assert asked(endpoint, method, "/", sent | page, body)[0] in {403, 404}, (method, page)
+    assert emulator.received == []
+    granted = {"Origin": "http://a.test", "Access-Control-Request-Method": "POST"}
+    assert asked(endpoint, "OPTIONS", "/", granted)[0] == 200
+    assert emulator.received == []
 
 
 def test_a_loop_is_refused() -> None:
