@@ -16,11 +16,13 @@ An `AssertionError` is a bug of Hashrange. Messages live in `hashrange.messages`
 Source of codes and `__type`: errors.md section 1 (the service's behaviour as captured to October 2026).
 """
 
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 CORAL_SERVICE = "com.amazon.coral.service"
 CORAL_VALIDATE = "com.amazon.coral.validate"
 DYNAMODB = "com.amazonaws.dynamodb.v20120810"
+
+AnyError = TypeVar("AnyError", bound=BaseException)
 
 
 class HashrangeError(Exception):
@@ -347,7 +349,9 @@ class Malformed(HashrangeError):
     """
 
 
-def without_frames(error: ApiError) -> ApiError:
-    """Remove an error's traceback and context, whose frames would keep decoded items alive; returns the same error."""
+def without_frames(error: AnyError) -> AnyError:
+    """Remove an error's traceback and context; returns the same error. For one that a variable keeps: the frames of
+    the traceback, and through them the error itself, would form a cycle with all that they hold, such as the request.
+    """
     error.__context__ = None
     return error.with_traceback(None)

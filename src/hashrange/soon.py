@@ -6,6 +6,7 @@ coroutine.
 See docs/adr/0036-soon.md.
 """
 
+import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar, Union
 
@@ -19,6 +20,17 @@ Soon = Union[T, Coroutine[Any, Any, T]]  # noqa: UP007 - `|` takes no type varia
 async def then(coming: Coroutine[Any, Any, T], convert: Callable[[T], R]) -> R:
     """Await `coming`, and return `convert` of its result. Raises what `coming` or `convert` raises."""
     return convert(await coming)
+
+
+async def shielded(task: "asyncio.Future[T]") -> T:
+    """The result of a task that goes on if the caller is cancelled. Raises what the task raises; no frame of this
+    function then holds the task, whose error would lead back to itself and to all that the task has used. So must no
+    variable of the caller.
+    """
+    try:
+        return await asyncio.shield(task)
+    finally:
+        del task
 
 
 async def settled(soon: Soon[T]) -> T:

@@ -67,7 +67,10 @@ class WorkThread:
             self._pieces_count += 1
             future = self._executor.submit(_do, partial(work, *arguments, **named))
             future.add_done_callback(self._done)
-        return await asyncio.wrap_future(future)
+        try:
+            return await asyncio.wrap_future(future)
+        finally:
+            del future  # which would keep an error, and the error's traceback this frame
 
     def _done(self, _: "Future[_Result]") -> None:
         with self._lock:

@@ -8,7 +8,7 @@ Those that were used longest ago are retired too if there are too many, or too m
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from hashrange.aws_services.operation import Caller
 from hashrange.clock import Clock
@@ -34,6 +34,9 @@ from hashrange.limits import (
     INVOCATIONS_RUNNING_MAX,
 )
 from hashrange.messages.functions import CONCURRENCY_EXCEEDED
+from hashrange.soon import shielded
+
+T = TypeVar("T")
 
 ReadZip = Callable[[FunctionDescription], Coroutine[Any, Any, bytes | None]]
 """Returns the zip of a function; None if it has been changed or deleted."""
@@ -153,13 +156,13 @@ class LoadedFunctions:
         `zipped`: empty for a declared function. Raises LambdaError if the code cannot be used. To be called while an
         invocation counts (`counted`), which is not possible once the functions are closed.
         """
-        task = asyncio.ensure_future(self._load(description, zipped))
-        self._note_load(task)
-        return await asyncio.shield(task)
+        return await shielded(self._noted(asyncio.ensure_future(self._load(description, zipped))))
 
-    def _note_load(self, task: "asyncio.Task[Any]") -> None:
+    def _noted(self, task: "asyncio.Task[T]") -> "asyncio.Task[T]":
+        """The task, for whose end a `close` waits."""
         self._loads.add(task)
         task.add_done_callback(self._loads.discard)
+        return task
 
     async def _load(self, description: FunctionDescription, zipped: bytes) -> LoadedFunction:
         loaded = await self._make(description, zipped)
@@ -311,12 +314,11 @@ class LoadedFunctions:
             if next(reversed(self._loaded)) != key:
                 self._loaded[key] = self._loaded.pop(key)
             return loaded
-        run_id, loading = self._loading.get(key, ("", None))
-        if loading is None or run_id != description.run_id:
-            loading = asyncio.ensure_future(self._load_and_install(description, read_zip))
+        if self._loading.get(key, ("", None))[0] != description.run_id:
+            loading = self._noted(asyncio.ensure_future(self._load_and_install(description, read_zip)))
             self._loading[key] = description.run_id, loading
-            self._note_load(loading)
-        loaded = await asyncio.shield(loading)
+            del loading
+        loaded = await shielded(self._loading[key][1])
         return loaded if loaded is not None and self._loaded.get(key) is loaded else None
 
     async def _load_and_install(self, description: FunctionDescription, read_zip: ReadZip) -> LoadedFunction | None:

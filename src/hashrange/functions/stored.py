@@ -120,7 +120,10 @@ class StoredFunctions:
         task = asyncio.ensure_future(self._change(key, change, zipped))
         self._changing.add(task)
         task.add_done_callback(self._changing.discard)
-        return await asyncio.shield(task)
+        try:
+            return await asyncio.shield(task)
+        finally:
+            del task  # which would keep an error, and the error's traceback this frame
 
     async def settle(self) -> None:
         """Wait until no change is being made."""

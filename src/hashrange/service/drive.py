@@ -72,9 +72,17 @@ class Driver:
         except GreenletExit:
             raise  # the worker ends with its server
         except BaseException as error:  # noqa: BLE001 - the service decides what each error means
-            self.ended(None, error)
+            self.ended(None, _from_below(error))
         else:
             self.wait(waits_for)
+
+
+def _from_below(error: BaseException) -> BaseException:
+    """The error, whose traceback begins below the frame that has caught it. That frame leads to the future which gets
+    the error, so the traceback would keep both, and all that the operation held, in a cycle.
+    """
+    assert error.__traceback__ is not None
+    return error.with_traceback(error.__traceback__.tb_next)
 
 
 def in_turns(coroutine: Coroutine[Any, Any, T], workers: Workers, *, begins_now: bool = False) -> "asyncio.Future[T]":
@@ -101,7 +109,7 @@ def in_turns(coroutine: Coroutine[Any, Any, T], workers: Workers, *, begins_now:
         except GreenletExit:
             raise  # the worker ends with its server
         except BaseException as error:  # noqa: BLE001 - whoever awaits the future decides what each error means
-            ended(None, error)  # type: ignore[arg-type]  # there is no result
+            ended(None, _from_below(error))  # type: ignore[arg-type]  # there is no result
         else:
             Driver(coroutine, waits_for, ended, workers)
 

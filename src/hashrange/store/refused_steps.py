@@ -5,7 +5,7 @@ that the transaction is no replay.
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from hashrange.errors import ApiError, InternalServerError
+from hashrange.errors import ApiError, InternalServerError, without_frames
 from hashrange.items.types import Row
 from hashrange.messages.http import INTERNAL_ERROR
 from hashrange.store.interface import TransactionStep
@@ -43,7 +43,7 @@ class RefusedSteps:
             try:
                 self._reasons = self._find()
             except InternalServerError as error:
-                self.error = error
+                self.error = without_frames(error)
         if self.error is not None:
             raise InternalServerError(INTERNAL_ERROR)
         assert self._reasons is not None

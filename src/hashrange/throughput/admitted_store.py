@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, NamedTuple, cast
 
-from hashrange.errors import ApiError, ItemRefusal
+from hashrange.errors import ApiError, ItemRefusal, without_frames
 from hashrange.items.types import Key, Row
 from hashrange.limits import TRANSACTION_FACTOR, WRITE_UNIT_BYTES
 from hashrange.operations.meter import Meter, PageUsage, TransactedReadUsage
@@ -318,7 +318,7 @@ class AdmittedStore(WrappedStore):
         try:
             side.admit(key, self._now())
         except ApiError as error:
-            return error
+            return without_frames(error)
         return None
 
 

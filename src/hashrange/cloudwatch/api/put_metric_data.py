@@ -34,6 +34,7 @@ from hashrange.cloudwatch.metrics import Metrics
 from hashrange.cloudwatch.percentiles import distribution_of
 from hashrange.cloudwatch.statistics import Distribution, StatisticSet
 from hashrange.cloudwatch.units import STANDARD_UNITS
+from hashrange.errors import without_frames
 from hashrange.items.steps import spend
 from hashrange.messages import cloudwatch as sentences
 
@@ -126,7 +127,7 @@ def _observations(
         try:
             observations.append(_observation(caller, namespace, datum, path, now_seconds))
         except ServiceError as fault:
-            faults.append(fault)
+            faults.append(without_frames(fault))
     if faults:
         code = faults[0].code
         raise ServiceError(code, "\n".join([one.message for one in faults if one.code == code]))

@@ -27,6 +27,7 @@ from hashrange.errors import (
     ResourceNotFoundException,
     StorageBusy,
     ValidationException,
+    without_frames,
 )
 from hashrange.expressions.parameters import check_mixing, check_unused
 from hashrange.expressions.projection import CompiledProjection
@@ -258,11 +259,11 @@ async def _read_table(scope: Scope, read: TableRead, budget: ReplyBudget) -> Tab
             if row is not None and not isinstance(row, bytes):
                 row = await row
         except StorageBusy as error:
-            budget.error, budget.is_full = error, True
+            budget.error, budget.is_full = without_frames(error), True
             unprocessed.append(position)
             continue
         except THROTTLED as error:
-            budget.error = error
+            budget.error = without_frames(error)
             unprocessed.append(position)
             continue
         except LeftUnprocessed:

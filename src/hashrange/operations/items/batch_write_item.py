@@ -23,6 +23,7 @@ from hashrange.errors import (
     StorageBusy,
     TransactionConflictException,
     ValidationException,
+    without_frames,
 )
 from hashrange.items.types import Key
 from hashrange.limits import BATCH_WRITE_REQUESTS_MAX
@@ -109,7 +110,7 @@ async def batch_write_item(scope: Scope, request: BatchWriteItemRequest, meter: 
         except (TransactionConflictException, LeftUnprocessed):
             _leave_over(left_over, action)
         except THROTTLED as error:
-            throttled = error
+            throttled = without_frames(error)
             _leave_over(left_over, action)
         except StorageBusy:
             if not written:

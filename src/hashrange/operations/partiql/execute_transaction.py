@@ -14,7 +14,7 @@ from typing import Annotated, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from hashrange.errors import ApiError, RequestFault, ValidationException
+from hashrange.errors import ApiError, RequestFault, ValidationException, without_frames
 from hashrange.expressions.partiql.statement import Statement, check_statement_parameters, compile_statement
 from hashrange.items.number_set_order import hash_ordered_row
 from hashrange.items.rows import EMPTY_PART
@@ -144,7 +144,7 @@ async def _read(scope: Scope, lookups: list[SelectedItem], meter: Meter) -> Repl
             places.append((lookup.access.table, locate_read(*lookup)))
             reasons.append(None)
         except ValidationException as refusal:
-            reasons.append(refusal)
+            reasons.append(without_frames(refusal))
     if len({table.source_id + key for table, key in places}) < len(places):
         raise ValidationException(SAME_ITEM_TWICE)
     if len(places) < len(lookups):

@@ -11,7 +11,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from hashrange.errors import ApiError, NestingFault, ResourceNotFoundException, ValidationException
+from hashrange.errors import ApiError, NestingFault, ResourceNotFoundException, ValidationException, without_frames
 from hashrange.expressions.parameters import check_unused
 from hashrange.expressions.projection import CompiledProjection, compile_projection
 from hashrange.items.canonical import encode_canonically
@@ -121,7 +121,7 @@ def _places(scope: Scope, lookups: list[TransactedGet]) -> list[tuple[OpenTable,
             if projection is not None:
                 check_key_paths(table, projection.nested_attributes)
         except ValidationException as fault:
-            reasons.append(fault)
+            reasons.append(without_frames(fault))
             continue
         places.append((table, key))
         reasons.append(None)
