@@ -506,3 +506,17 @@ def test_settings_are_refused_in_the_words_of_the_service(
     raw: RawClient, members: dict[str, Any], message: str
 ) -> None:
     assert validation(raw, "CreateTable", create_request(fresh_name(), **members)) == message
+
+
+@pytest.mark.parametrize("place", ["us-east-1:111111111111", "eu-west-1:{account}"])
+def test_a_table_of_another_account_or_region_is_not_made(raw: RawClient, place: str) -> None:
+    name = fresh_name("own")
+    own = raw("CreateTable", create_request(name)).json()["TableDescription"]["TableArn"]
+    account = own.split(":")[4]
+    arn = f"arn:aws:dynamodb:{place.format(account=account)}:table/{fresh_name('foreign')}"
+    code, message = fault(raw, "CreateTable", create_request(arn))
+    assert code == "AccessDeniedException"
+    assert message is not None
+    assert message.endswith(f"dynamodb:CreateTable on resource: {arn}")
+    own_arn = own.replace(name, fresh_name("own"))
+    assert raw("CreateTable", create_request(own_arn)).json()["TableDescription"]["TableArn"] == own_arn

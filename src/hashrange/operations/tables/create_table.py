@@ -26,6 +26,7 @@ from hashrange.operations.tables.create_table_checks import check_creation
 from hashrange.operations.tables.created_table import make_table
 from hashrange.operations.tables.requests import TABLE_CLASS, CreateTableRequest
 from hashrange.operations.tables.settings_checks import refuse_unimplemented_members
+from hashrange.operations.tables.tagged_resource import require_own_arn
 from hashrange.tables.description import described_sources, table_description
 from hashrange.tables.schema import ResourcePolicy, Table
 from hashrange.wire.rules import RequestRules, RequiredMember
@@ -36,6 +37,8 @@ async def create_table(scope: Scope, request: CreateTableRequest) -> Reply:
     name = table_name(request.TableName)
     if name == request.TableName and name.startswith("arn:"):
         raise ValidationException(say.ARN_NOT_TABLE.format(arn=name))
+    if name != request.TableName and not scope.settings.shared_db:
+        require_own_arn(scope, request.TableName, "CreateTable")
     check_creation(request)
     document = None
     if request.ResourcePolicy is not None:

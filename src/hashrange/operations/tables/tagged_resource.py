@@ -9,7 +9,7 @@ import re
 from hashrange.errors import AccessDeniedException, ResourceNotFoundException, ValidationException
 from hashrange.limits import TABLE_NAME_LENGTH_MAX, TABLE_NAME_LENGTH_MIN
 from hashrange.messages import tables as say
-from hashrange.operations.lookup import find_table
+from hashrange.operations.lookup import find_table, name_of_own_table
 from hashrange.operations.operation import Scope
 from hashrange.operations.shapes import NAME_PATTERN
 from hashrange.tables.schema import Table
@@ -33,6 +33,12 @@ def check_arn(scope: Scope, arn: str, operation: str) -> None:
     if match is None:
         raise ValidationException(say.ARN_NOT_TABLE.format(arn=arn))
     if match[1] != scope.account:
+        raise _not_authorized(scope, arn, operation)
+
+
+def require_own_arn(scope: Scope, arn: str, operation: str) -> None:
+    """Raise AccessDeniedException unless the ARN of a table is of the caller's account and Region."""
+    if name_of_own_table(scope, arn) == arn:
         raise _not_authorized(scope, arn, operation)
 
 
