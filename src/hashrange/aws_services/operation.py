@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from hashrange.errors import HashrangeError
+from hashrange.errors import ApiError
 
 
 class Signer(NamedTuple):
@@ -115,12 +115,14 @@ class MemberFault(NamedTuple):
     """The value that is not valid, if it is a number or a text."""
 
 
-class ServiceError(HashrangeError):
-    """An error of such a service: `code` is the name of its shape, which SDKs turn into an exception class."""
+class ServiceError(ApiError):
+    """An error of such a service: `code` is the name of its shape, which SDKs turn into an exception class.
 
-    def __init__(self, code: str, message: str, **members: Any) -> None:
-        super().__init__(message)
+    `members`: further members of the error, such as `ResourceName`.
+    """
+
+    message: str
+
+    def __init__(self, code: str, message: str, **members: object) -> None:
+        super().__init__(message, **members)
         self.code = code
-        self.message = message
-        self.members = members
-        """Further members of the error, such as `ResourceName`."""

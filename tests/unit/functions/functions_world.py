@@ -131,7 +131,7 @@ class FunctionsWorld:
         try:
             await self.reply(name, caller, **members)
         except LambdaError as error:
-            return error.status, error.code, error.message
+            return error.http_status, error.code, error.message
         raise AssertionError("it was not refused")
 
 

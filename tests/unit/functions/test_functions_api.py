@@ -171,7 +171,7 @@ def test_functions_that_are_not_there(name: str) -> None:
                 await world.reply(operation.name, FunctionName=name, **required)
             if isinstance(refusal.value, LambdaError):
                 status, code, message = NAME_FAULTS[name]
-                assert (refusal.value.status, refusal.value.code) == (status, code), operation.name
+                assert (refusal.value.http_status, refusal.value.code) == (status, code), operation.name
                 assert message in refusal.value.message
                 assert len(refusal.value.message) < 1500
             else:
@@ -264,7 +264,7 @@ def test_functions_that_cannot_be_created(members: dict[str, Any], code: str, me
     async def test(world: FunctionsWorld) -> None:
         with pytest.raises(LambdaError) as refusal:
             await world.create(**members)
-        assert (refusal.value.status, refusal.value.code) == (400, code or "InvalidParameterValueException")
+        assert (refusal.value.http_status, refusal.value.code) == (400, code or "InvalidParameterValueException")
         assert message in refusal.value.message
         assert world.documents.content == {}
 

@@ -88,7 +88,7 @@ def refused(call: Callable[..., Any], *arguments: Any, **members: Any) -> tuple[
     """Status, code and message of a call that is refused."""
     with pytest.raises(LambdaError) as caught:
         call(*arguments, **members)
-    return caught.value.status, caught.value.code, caught.value.message
+    return caught.value.http_status, caught.value.code, caught.value.message
 
 
 def check_in_use(world: World, made: Any, state: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from hashrange.aws_services.operation import Caller
-from hashrange.errors import HashrangeError
+from hashrange.errors import ApiError
 
 RestMethod = Literal["GET", "POST", "PUT", "DELETE"]
 NO_MEMBERS: Mapping[str, str] = MappingProxyType({})
@@ -57,18 +57,15 @@ class LambdaOperation(NamedTuple):
     """Member that takes the body as bytes (Invoke's Payload); None: the body is JSON, or empty."""
 
 
-class LambdaError(HashrangeError):
-    """An error of Lambda's API: `code` is the name that SDKs turn into an exception class."""
+class LambdaError(ApiError):
+    """An error of Lambda's API: `code` is the name that SDKs turn into an exception class.
 
-    def __init__(self, status: int, code: str, message: str, **members: Any) -> None:
-        super().__init__(message)
-        self.status = status
+    `members`: further members of the body, such as `Reason`.
+    """
+
+    message: str
+
+    def __init__(self, http_status: int, code: str, message: str, **members: object) -> None:
+        super().__init__(message, **members)
+        self.http_status = http_status
         self.code = code
-        self.message = message
-        self.members = members
-        """Further members of the body, such as `Reason`."""
-
-    @property
-    def type(self) -> str:
-        """Member `Type` of the body: who is at fault."""
-        return "User" if self.status < 500 else "Service"

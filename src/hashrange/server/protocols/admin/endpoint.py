@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from hashrange.errors import HashrangeError, StorageError
+from hashrange.errors import ApiError, StorageError
 from hashrange.server.clients import Clients
 from hashrange.server.forks import Forks
 from hashrange.server.kept_snapshots import KeptSnapshots
@@ -61,12 +61,14 @@ class Endpoint(NamedTuple):
         return f"{self.method} {PREFIX}{self.path}"
 
 
-class Refused(HashrangeError):
-    """An admin request is refused with the HTTP status `status`; `sentence` says why, and usually what to do."""
+class Refused(ApiError):
+    """An admin request is refused with this HTTP status; `message` says why, and usually what to do."""
 
-    def __init__(self, status: int, sentence: str, header_lines: bytes = b"") -> None:
-        super().__init__(sentence)
-        self.status = status
+    message: str
+
+    def __init__(self, http_status: int, message: str, header_lines: bytes = b"") -> None:
+        super().__init__(message)
+        self.http_status = http_status
         self.header_lines = header_lines
 
 

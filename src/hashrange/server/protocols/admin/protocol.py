@@ -115,5 +115,5 @@ def _refuse_by_gate(_request: HttpRequest, respond: Respond, refusal: ServiceRef
 
 
 def _refuse(respond: Respond, refusal: Refused) -> None:
-    body = msgspec.json.encode({"error": str(refusal)})
-    respond(refusal.status, body, b"application/json", refusal.header_lines)
+    body = msgspec.json.encode({"error": refusal.message})
+    respond(refusal.http_status, body, b"application/json", refusal.header_lines)

@@ -14,7 +14,6 @@ from typing import Any
 
 from hashrange.aws_services.operation import Caller, MemberFault, ServiceApi, ServiceError, SignedCaller
 from hashrange.errors import Abandoned, ApiError, StorageError
-from hashrange.limits import MESSAGE_CHARACTERS_MAX
 from hashrange.messages.aws_forms import SERVICE_FAILED
 from hashrange.server.access import Access
 from hashrange.server.incoming import Respond
@@ -74,6 +73,8 @@ class AwsForms:
                 members = self._requests.members(named, served, request)
             except MembersWrong as wrong:
                 raise (served.operation.word or named.api.word)(wrong.fault) from None
+            except ContentEncodingError as wrong:
+                raise named.api.word(MemberFault("type", "", str(wrong))) from None
         except Exception as error:  # noqa: BLE001 - each error has its reply
             _refuse(wire, respond, error)
             return
@@ -126,15 +127,14 @@ async def _replied(wire: WireForm, running: Coroutine[Any, Any, Mapping[str, Any
 
 def _refuse(wire: WireForm, respond: Respond, error: BaseException) -> None:
     """Answer with an error; log it under the request's id if it is internal, unless the client has left."""
-    known = _known_error(wire.api, error)
-    if known is None:
+    if isinstance(error, ApiError):
+        known = error
+    else:
         if isinstance(error, StorageError):
             _log.error("request %s failed in storage: %s: %s", wire.request_id, type(error).__name__, error)
         elif not isinstance(error, Abandoned):
             _log.error("request %s met an error of ours; please report it", wire.request_id, exc_info=error)
         known = ServiceError(wire.api.internal_error, SERVICE_FAILED)
-    if len(known.message) > MESSAGE_CHARACTERS_MAX:
-        known = ServiceError(known.code, known.message[:MESSAGE_CHARACTERS_MAX] + "...", **known.members)
     try:
         reply = form_error(wire, known)
     except Exception as mistake:  # noqa: BLE001 - the library of the form may be missing
@@ -142,17 +142,6 @@ def _refuse(wire: WireForm, respond: Respond, error: BaseException) -> None:
         respond(500, b"")
         return
     _send(respond, reply)
-
-
-def _known_error(api: ServiceApi, error: BaseException) -> ServiceError | None:
-    """The error as the service words it; None if it is internal."""
-    if isinstance(error, ServiceError):
-        return error
-    if isinstance(error, ContentEncodingError):
-        return api.word(MemberFault("type", "", str(error)))
-    if isinstance(error, ApiError):
-        return ServiceError(error.code, error.message or "")
-    return None
 
 
 def _send(respond: Respond, reply: FormReply) -> None:

@@ -14,8 +14,10 @@ from xml.sax.saxutils import escape
 
 import msgspec
 
-from hashrange.aws_services.operation import ErrorShape, ServiceApi, ServiceError
+from hashrange.aws_services.operation import ErrorShape, ServiceApi
+from hashrange.errors import ApiError
 from hashrange.items.steps import walk
+from hashrange.messages.http import shown_message
 
 Form = Literal["json", "cbor", "query"]
 COMMON_ERRORS = {
@@ -66,19 +68,20 @@ def present_members(members: Mapping[str, Any] | None) -> dict[str, Any]:
     return found
 
 
-def form_error(wire: WireForm, error: ServiceError) -> FormReply:
+def form_error(wire: WireForm, error: ApiError) -> FormReply:
     """The reply with an error."""
     shape = wire.api.errors.get(error.code) or COMMON_ERRORS.get(error.code, ErrorShape(400, error.code))
-    members = {"__type": error.code, "message": error.message, **error.members}
+    message = shown_message(error.message or "")
+    members = {"__type": error.code, "message": message, **error.members}
     fault = "Sender" if shape.status < 500 else "Receiver"
     if wire.form == "json":
-        members["Message"] = error.message
+        members["Message"] = message
         lines = f"x-amzn-query-error: {shape.query_code};{fault}\r\n" if wire.is_query_mode else ""
         return FormReply(shape.status, json.dumps(members).encode(), _json_type(wire.api), lines.encode("latin-1"))
     if wire.form == "cbor":
         lines = f"x-amzn-query-error: {shape.query_code};{fault}\r\n"
         return _cbor(shape.status, members, lines.encode("latin-1"))
-    inner = _element("Type", fault) + _element("Code", shape.query_code) + _element("Message", error.message)
+    inner = _element("Type", fault) + _element("Code", shape.query_code) + _element("Message", message)
     inner += "".join(_element(name, value) for name, value in error.members.items())
     return _xml(shape.status, wire, "ErrorResponse", f"<Error>{inner}</Error>{_element('RequestId', wire.request_id)}")
 

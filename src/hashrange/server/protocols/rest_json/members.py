@@ -11,14 +11,14 @@ from typing import Any
 
 import msgspec
 
-from hashrange.errors import SerializationException
+from hashrange.errors import MalformedHttpRequestException, SerializationException
 from hashrange.functions.api.operation import LambdaError, LambdaOperation
 from hashrange.items.steps import spend_decoding
 from hashrange.limits import INVOCATION_PAYLOAD_BYTES_MAX, LAMBDA_JSON_BYTES_MAX, LAMBDA_REQUEST_BYTES_MAX
 from hashrange.messages.rest_json import NO_OBJECT, NOT_JSON, NOT_UTF8, request_too_large
 from hashrange.server.protocols.dynamodb_json.protocol import plain_body
 from hashrange.server.protocols.rest_json.long_blobs import LONG_BLOB_BYTES, cut_blob
-from hashrange.wire.content_codings import BodyTooLargeError
+from hashrange.wire.content_codings import BodyTooLargeError, ContentEncodingError
 from hashrange.wire.faults import decode_object, read_leniently
 from hashrange.wire.http import HttpRequest, query_pairs
 from hashrange.wire.rules import NO_RULES
@@ -53,7 +53,7 @@ class RequestReader:
     def read(self, request: HttpRequest, texts: Mapping[str, str]) -> Any:
         """The operation's struct; `texts` are the members in the path. May give way.
 
-        Raises LambdaError for a body that is too long, SerializationException, ContentEncodingError,
+        Raises LambdaError for a body that is too long, SerializationException, MalformedHttpRequestException,
         and ValidationException with its complete message.
         """
         body = self._body(request)
@@ -78,11 +78,16 @@ class RequestReader:
         return read if raw is None else msgspec.structs.replace(read, **{raw: body})
 
     def _body(self, request: HttpRequest) -> bytes:
-        """The body without content codings. Raises LambdaError, SerializationException, ContentEncodingError."""
+        """The body without content codings.
+
+        Raises LambdaError, SerializationException, MalformedHttpRequestException.
+        """
         try:
             body = plain_body(request)
         except BodyTooLargeError:
             raise self._too_large(self._body_bytes_max) from None
+        except ContentEncodingError as error:
+            raise MalformedHttpRequestException(str(error)) from None
         self._require_at_most(body, self._body_bytes_max)
         return body
 

@@ -14,18 +14,18 @@ from types import MappingProxyType
 from typing import Any
 
 from hashrange.aws_services.operation import Caller
-from hashrange.errors import Abandoned, StorageError
+from hashrange.errors import Abandoned, ApiError, StorageError
 from hashrange.functions.api.operation import LambdaError, LambdaOperation, LambdaReply
 from hashrange.functions.refusals import throttling_refusal
 from hashrange.messages.other_services import OPERATION_NOT_SUPPORTED_YET
-from hashrange.messages.rest_json import no_such_operation
+from hashrange.messages.rest_json import SERVICE_FAILED, no_such_operation
 from hashrange.server.access import Access
 from hashrange.server.access_log import NOTHING_USED
 from hashrange.server.gate import Guard
 from hashrange.server.handed_bodies import free_reservation
 from hashrange.server.incoming import Respond
 from hashrange.server.protocols.rest_json.members import RequestReader
-from hashrange.server.protocols.rest_json.replies import WireReply, error_reply, is_expected, reply_of
+from hashrange.server.protocols.rest_json.replies import WireReply, error_reply, reply_of
 from hashrange.server.protocols.rest_json.routes import Routes
 from hashrange.server.protocols.rest_json.signing_name import LAMBDA_SIGNING_NAME
 from hashrange.service.drive import in_turns
@@ -148,12 +148,15 @@ def _answer(
 
 def _refuse(request: HttpRequest, respond: Respond, error: BaseException) -> None:
     """Answer with an error; log it under the request's id if it is internal, unless the client has left."""
-    request_id = request_id_of(request.number).decode()
-    if isinstance(error, StorageError):
-        _log.error("request %s failed in storage: %s: %s", request_id, type(error).__name__, error)
-    elif not isinstance(error, Abandoned) and not is_expected(error):
-        _log.error("request %s met an error of ours; please report it", request_id, exc_info=error)
-    _send(respond, error_reply(error))
+    known = error
+    if not isinstance(known, ApiError):
+        request_id = request_id_of(request.number).decode()
+        if isinstance(error, StorageError):
+            _log.error("request %s failed in storage: %s: %s", request_id, type(error).__name__, error)
+        elif not isinstance(error, Abandoned):
+            _log.error("request %s met an error of ours; please report it", request_id, exc_info=error)
+        known = LambdaError(500, "ServiceException", SERVICE_FAILED)
+    _send(respond, error_reply(known))
 
 
 def _send(respond: Respond, reply: WireReply) -> None:

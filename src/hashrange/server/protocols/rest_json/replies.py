@@ -11,9 +11,7 @@ import msgspec
 
 from hashrange.errors import ApiError
 from hashrange.functions.api.operation import LambdaError, LambdaOperation, LambdaReply
-from hashrange.limits import MESSAGE_CHARACTERS_MAX
-from hashrange.messages.rest_json import SERVICE_FAILED
-from hashrange.wire.content_codings import ContentEncodingError
+from hashrange.messages.http import shown_message
 from hashrange.wire.http import NO_CONTENT
 
 JSON = b"application/json"
@@ -93,27 +91,15 @@ def reply_of(operation: LambdaOperation, outcome: Mapping[str, Any] | LambdaRepl
     return WireReply(operation.status, msgspec.json.encode(outcome), JSON)
 
 
-def error_reply(error: BaseException) -> WireReply:
-    """The reply to what an operation, or the code before it, raised."""
+def error_reply(error: ApiError) -> WireReply:
+    """The reply to what an operation, or the code before it, raised. Only Lambda's own errors say who is at fault."""
+    code, status = error.code, 403 if error.code in _UNAUTHENTICATED else error.http_status
+    first = {}
     if isinstance(error, LambdaError):
-        return _error(error.status, error.code, error.message, {"Type": error.type}, error.members)
-    if isinstance(error, ApiError):
-        return _error(403 if error.code in _UNAUTHENTICATED else 400, error.code, error.message or "", {}, {})
-    if isinstance(error, ContentEncodingError):
-        return _error(400, "MalformedHttpRequestException", str(error), {}, {})
-    return _error(500, "ServiceException", SERVICE_FAILED, {"Type": "Service"}, {})
-
-
-def is_expected(error: BaseException) -> bool:
-    """True if the error is the client's; others are the server's, and are logged."""
-    return isinstance(error, LambdaError | ApiError | ContentEncodingError)
-
-
-def _error(status: int, code: str, message: str, first: Mapping[str, Any], others: Mapping[str, Any]) -> WireReply:
-    if len(message) > MESSAGE_CHARACTERS_MAX:
-        message = message[:MESSAGE_CHARACTERS_MAX] + "..."
+        status = error.http_status
+        first["Type"] = "User" if status < 500 else "Service"
     name = "Message" if code in MESSAGE_IN_CAPITALS else "message"
-    body = msgspec.json.encode({**first, name: message, **others})
+    body = msgspec.json.encode({**first, name: shown_message(error.message or ""), **error.members})
     return WireReply(status, body, JSON, _lines({"x-amzn-ErrorType": code}), code)
 
 
