@@ -10,11 +10,12 @@ from typing import Any, Protocol, cast
 
 import msgspec
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import ApiError, Malformed
 from hashrange.items.row_layout import is_packed
 from hashrange.items.types import Row
 from hashrange.operations.meter import Meter
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 
 
@@ -29,7 +30,7 @@ class Call(_Begun, gc=False, eq=False):
     """One request to the service. A struct, because it is made in a third of the time of a class."""
 
     scope: Scope
-    operation: Operation
+    operation: Operation[JsonWire]
     request: Any
     """The operation's request struct, which has passed its constraints."""
     meter: Meter

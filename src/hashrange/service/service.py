@@ -17,6 +17,7 @@ from functools import partial
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
+from hashrange.aws_services.operation import Operation
 from hashrange.clock import Clock
 from hashrange.errors import (
     ApiError,
@@ -29,7 +30,7 @@ from hashrange.errors import (
 from hashrange.faults.drawing import Drawing
 from hashrange.faults.fault import Faults
 from hashrange.operations.meter import NOTHING_USED, Meter, with_capacity
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.service.background import Background
 from hashrange.service.call import Call, CallRecording, is_packed_item
@@ -59,7 +60,7 @@ class Service:
     """Runs calls over an open store. Without a loop (before `take_turns`), a call never gives way."""
 
     def __init__(
-        self, store: WholeStore, operations: Mapping[str, Operation], clock: Clock, settings: Settings
+        self, store: WholeStore, operations: Mapping[str, Operation[JsonWire]], clock: Clock, settings: Settings
     ) -> None:
         self.store = store
         self.clock = clock

@@ -9,7 +9,7 @@ from botocore import xform_name
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from hashrange.aws_services.operation import ServiceOperation
+from hashrange.aws_services.operation import FormWire, Operation
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.api.registry import METRIC_OPERATIONS, TAG_OPERATIONS, cloudwatch_api
 from hashrange.settings import Settings
@@ -22,7 +22,7 @@ MODEL: Any = botocore.session.get_session().get_service_model("cloudwatch")
 @pytest.mark.parametrize("world", ["memory"], indirect=True)
 def test_operations_and_their_members_are_those_of_the_model(world: World) -> None:
     api = cloudwatch_api(world.metrics, Alarms(world.store.documents, world.clock))
-    served: dict[str, ServiceOperation] = {operation.name: operation for operation, _ in api.operations}
+    served: dict[str, Operation[FormWire]] = {operation.name: operation for operation in api.operations}
     assert len(served) == len(api.operations)
     assert api.unserved.isdisjoint(served)
     assert served.keys() <= set(MODEL.operation_names) <= served.keys() | api.unserved

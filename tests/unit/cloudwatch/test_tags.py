@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
+from hashrange.aws_services.operation import Caller, FormWire, Operation, ServiceError
 from hashrange.cloudwatch.alarms.alarm import AlarmDefinition
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.api import list_tags_for_resource, tag_resource, untag_resource
@@ -23,7 +23,7 @@ class Tags:
         self.alarms = Alarms(world.store.documents, world.clock)
         world.run(self.alarms.put(*CALLER, AlarmDefinition("too: slow", rule="FALSE"), {"a": "1"}))
 
-    def send(self, operation: ServiceOperation, **members: Any) -> Any:
+    def send(self, operation: Operation[FormWire], **members: Any) -> Any:
         """The reply to a request."""
         request = msgspec.convert({"ResourceARN": ARN, **members}, operation.request)
         return self.world.run(operation.run(self.alarms, CALLER, request))

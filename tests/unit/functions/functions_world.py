@@ -111,7 +111,7 @@ class FunctionsWorld:
             reply = await running
         if isinstance(reply, LambdaReply):
             return reply.status, reply.body, reply.headers
-        return operation.status, None if reply is None else json.loads(msgspec.json.encode(reply)), {}
+        return operation.wire.status, None if reply is None else json.loads(msgspec.json.encode(reply)), {}
 
     async def create(self, name: str = "orders", code: str = ECHO, **members: Any) -> Any:
         """Create a function with this app.py."""

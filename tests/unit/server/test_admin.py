@@ -16,7 +16,7 @@ from hashrange.errors import StorageError
 from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.server.host_names import is_loopback
 from hashrange.server.protocols.admin import table_split
-from hashrange.server.protocols.admin.endpoint import until_durable
+from hashrange.server.protocols.admin.endpoint import shown_endpoint, until_durable
 from hashrange.server.protocols.admin.registry import ENDPOINTS
 from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
@@ -132,7 +132,7 @@ def test_an_unknown_path_is_told_what_there_is(path: str) -> None:
     assert answer.status == 404
     sentence = error(answer)
     assert path in sentence
-    assert all(endpoint.shown in sentence for endpoint in ENDPOINTS)
+    assert all(shown_endpoint(one) in sentence for one in ENDPOINTS)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_a_body_that_is_not_understood_is_told_why_and_given_an_example(path: st
     sentence = error(answer)
     assert sentence.startswith("The body cannot be read: ")
     assert sentence.endswith(
-        f"Send JSON such as {next(e.example for e in ENDPOINTS if e.path.split('/')[-1] in path)}."
+        f"Send JSON such as {next(e.wire.example for e in ENDPOINTS if e.name.split('/')[-1].split(' ')[-1] in path)}."
     )
 
 
@@ -193,7 +193,8 @@ def test_a_request_with_a_target_of_dynamodb_is_dynamodbs() -> None:
 
 def test_every_endpoint_is_documented() -> None:
     page = (Path(__file__).parents[3] / "docs" / "admin.md").read_text(encoding="utf-8")
-    assert [line for line in page.splitlines() if line.startswith("## `")] == [f"## `{one.shown}`" for one in ENDPOINTS]
+    headings = [line for line in page.splitlines() if line.startswith("## `")]
+    assert headings == [f"## `{shown_endpoint(one)}`" for one in ENDPOINTS]
 
 
 # --- effects of endpoints ----------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import msgspec
 
 from hashrange.autoscaling.api.members import tagged
 from hashrange.autoscaling.auto_scaling import AutoScaling
-from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.aws_services.operation import FORM, Caller, Operation
 
 
 class ListTagsForResourceRequest(msgspec.Struct, frozen=True):
@@ -23,4 +23,4 @@ async def list_tags_for_resource(
     return {"Tags": tagged(scaling, caller, request.ResourceARN).tags}
 
 
-OPERATION = ServiceOperation("ListTagsForResource", ListTagsForResourceRequest, list_tags_for_resource)
+OPERATION = Operation("ListTagsForResource", ListTagsForResourceRequest, list_tags_for_resource, FORM)

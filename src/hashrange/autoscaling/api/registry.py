@@ -18,7 +18,7 @@ from hashrange.autoscaling.api import (
 )
 from hashrange.autoscaling.api.members import ERRORS, word_scaling_fault
 from hashrange.autoscaling.auto_scaling import AutoScaling
-from hashrange.aws_services.operation import ServiceApi
+from hashrange.aws_services.operation import ServiceApi, bound
 
 SCALING_OPERATIONS = (
     delete_scaling_policy.OPERATION,
@@ -46,7 +46,7 @@ def autoscaling_api(scaling: AutoScaling) -> ServiceApi:
         target_prefix="AnyScaleFrontendService",
         json_version="1.1",
         version="2016-02-06",
-        operations=[(operation, scaling) for operation in SCALING_OPERATIONS],
+        operations=bound(SCALING_OPERATIONS, scaling),
         unserved=frozenset(),
         word=word_scaling_fault,
         errors=ERRORS,

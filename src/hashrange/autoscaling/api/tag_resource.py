@@ -5,7 +5,7 @@ import msgspec
 from hashrange.autoscaling.api.members import check_target_tags, tagged
 from hashrange.autoscaling.auto_scaling import AutoScaling
 from hashrange.autoscaling.limits import SCALING_TAGS_MAX
-from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
+from hashrange.aws_services.operation import FORM, Caller, Operation, ServiceError
 from hashrange.messages import autoscaling as sentences
 
 
@@ -27,4 +27,4 @@ async def tag_target(scaling: AutoScaling, caller: Caller, request: TagTargetReq
     await scaling.keep_target(msgspec.structs.replace(target, tags=tags))
 
 
-OPERATION = ServiceOperation("TagResource", TagTargetRequest, tag_target)
+OPERATION = Operation("TagResource", TagTargetRequest, tag_target, FORM)

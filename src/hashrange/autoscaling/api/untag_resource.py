@@ -5,7 +5,7 @@ import msgspec
 from hashrange.autoscaling.api.members import check_scaling_names, tagged
 from hashrange.autoscaling.auto_scaling import AutoScaling
 from hashrange.autoscaling.limits import SCALING_TAG_KEY_LENGTH_MAX, SCALING_TAG_KEYS_MAX
-from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.aws_services.operation import FORM, Caller, Operation
 
 
 class UntagTargetRequest(msgspec.Struct, frozen=True):
@@ -23,4 +23,4 @@ async def untag_target(scaling: AutoScaling, caller: Caller, request: UntagTarge
     await scaling.keep_target(msgspec.structs.replace(target, tags=tags))
 
 
-OPERATION = ServiceOperation("UntagResource", UntagTargetRequest, untag_target)
+OPERATION = Operation("UntagResource", UntagTargetRequest, untag_target, FORM)

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.aws_services.operation import FORM, Caller, Operation
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.api.tags import find_tagged_alarm
 
@@ -22,4 +22,4 @@ async def list_alarm_tags(alarms: Alarms, caller: Caller, request: ListAlarmTags
     return {"Tags": [{"Key": key, "Value": value} for key, value in alarm.tags.items()]}
 
 
-OPERATION = ServiceOperation("ListTagsForResource", ListAlarmTagsRequest, list_alarm_tags)
+OPERATION = Operation("ListTagsForResource", ListAlarmTagsRequest, list_alarm_tags, FORM)

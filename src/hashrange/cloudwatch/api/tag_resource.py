@@ -2,7 +2,7 @@
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.aws_services.operation import FORM, Caller, Operation
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.api.members import TagMember, tags_of
 from hashrange.cloudwatch.api.checks import refuse_value
@@ -27,4 +27,4 @@ async def tag_alarm(alarms: Alarms, caller: Caller, request: TagAlarmRequest) ->
     await alarms.set_tags(alarm, tags)
 
 
-OPERATION = ServiceOperation("TagResource", TagAlarmRequest, tag_alarm)
+OPERATION = Operation("TagResource", TagAlarmRequest, tag_alarm, FORM)

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.aws_services.operation import FORM, Caller, Operation
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.api.members import check_alarm_tag_keys
 from hashrange.cloudwatch.api.tags import find_tagged_alarm
@@ -22,4 +22,4 @@ async def untag_alarm(alarms: Alarms, caller: Caller, request: UntagAlarmRequest
     await alarms.set_tags(alarm, {key: value for key, value in alarm.tags.items() if key not in request.TagKeys})
 
 
-OPERATION = ServiceOperation("UntagResource", UntagAlarmRequest, untag_alarm)
+OPERATION = Operation("UntagResource", UntagAlarmRequest, untag_alarm, FORM)

@@ -2,9 +2,9 @@
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller
+from hashrange.aws_services.operation import Caller, Operation
 from hashrange.functions.api.get_function_concurrency import FunctionRequest
-from hashrange.functions.api.operation import LambdaOperation
+from hashrange.functions.api.operation import RestWire
 from hashrange.functions.description import FunctionDescription
 from hashrange.functions.functions import Functions
 
@@ -19,11 +19,9 @@ async def delete_function_concurrency(functions: Functions, caller: Caller, requ
     await functions.reserve(description, release)
 
 
-OPERATION = LambdaOperation(
-    name="DeleteFunctionConcurrency",
-    method="DELETE",
-    path="/2017-10-31/functions/{FunctionName}/concurrency",
-    request=FunctionRequest,
-    run=delete_function_concurrency,
-    status=204,
+OPERATION = Operation(
+    "DeleteFunctionConcurrency",
+    FunctionRequest,
+    delete_function_concurrency,
+    RestWire("DELETE", "/2017-10-31/functions/{FunctionName}/concurrency", status=204),
 )

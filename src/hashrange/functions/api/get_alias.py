@@ -5,9 +5,9 @@ from typing import Annotated, NoReturn
 import msgspec
 from msgspec import Meta
 
-from hashrange.aws_services.operation import Caller
+from hashrange.aws_services.operation import Caller, Operation
 from hashrange.functions.api import members
-from hashrange.functions.api.operation import LambdaError, LambdaOperation
+from hashrange.functions.api.operation import LambdaError, RestWire
 from hashrange.functions.functions import Functions
 from hashrange.messages import functions_api as say
 
@@ -27,10 +27,6 @@ async def get_alias(functions: Functions, caller: Caller, request: GetAliasReque
     raise LambdaError(404, "ResourceNotFoundException", say.alias_missing(f"{arn}:{request.Name}"))
 
 
-OPERATION = LambdaOperation(
-    name="GetAlias",
-    method="GET",
-    path="/2015-03-31/functions/{FunctionName}/aliases/{Name}",
-    request=GetAliasRequest,
-    run=get_alias,
+OPERATION = Operation(
+    "GetAlias", GetAliasRequest, get_alias, RestWire("GET", "/2015-03-31/functions/{FunctionName}/aliases/{Name}")
 )

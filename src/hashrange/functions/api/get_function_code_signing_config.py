@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hashrange.aws_services.operation import Caller
+from hashrange.aws_services.operation import Caller, Operation
 from hashrange.functions.api.get_function_concurrency import FunctionRequest
-from hashrange.functions.api.operation import LambdaOperation
+from hashrange.functions.api.operation import RestWire
 from hashrange.functions.functions import Functions
 
 
@@ -16,10 +16,9 @@ async def get_function_code_signing_config(
     return {"FunctionName": functions.find(request.FunctionName, caller).name}
 
 
-OPERATION = LambdaOperation(
-    name="GetFunctionCodeSigningConfig",
-    method="GET",
-    path="/2020-06-30/functions/{FunctionName}/code-signing-config",
-    request=FunctionRequest,
-    run=get_function_code_signing_config,
+OPERATION = Operation(
+    "GetFunctionCodeSigningConfig",
+    FunctionRequest,
+    get_function_code_signing_config,
+    RestWire("GET", "/2020-06-30/functions/{FunctionName}/code-signing-config"),
 )

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller
+from hashrange.aws_services.operation import Caller, Operation
 from hashrange.functions.api import members
-from hashrange.functions.api.operation import LambdaOperation
+from hashrange.functions.api.operation import RestWire
 from hashrange.functions.functions import Functions
 
 
@@ -23,10 +23,9 @@ async def get_function_concurrency(functions: Functions, caller: Caller, request
     return {} if reserved is None else {"ReservedConcurrentExecutions": reserved}
 
 
-OPERATION = LambdaOperation(
-    name="GetFunctionConcurrency",
-    method="GET",
-    path="/2019-09-30/functions/{FunctionName}/concurrency",
-    request=FunctionRequest,
-    run=get_function_concurrency,
+OPERATION = Operation(
+    "GetFunctionConcurrency",
+    FunctionRequest,
+    get_function_concurrency,
+    RestWire("GET", "/2019-09-30/functions/{FunctionName}/concurrency"),
 )

@@ -2,10 +2,10 @@
 
 from typing import NoReturn
 
-from hashrange.aws_services.operation import Caller
+from hashrange.aws_services.operation import Caller, Operation
 from hashrange.functions.api.configuration import qualified_arn
 from hashrange.functions.api.get_function import QualifiedRequest
-from hashrange.functions.api.operation import LambdaError, LambdaOperation
+from hashrange.functions.api.operation import LambdaError, RestWire
 from hashrange.functions.functions import Functions
 from hashrange.functions.names import LATEST
 from hashrange.messages import functions_api as say
@@ -18,11 +18,9 @@ async def get_function_event_invoke_config(functions: Functions, caller: Caller,
     raise LambdaError(404, "ResourceNotFoundException", message)
 
 
-OPERATION = LambdaOperation(
-    name="GetFunctionEventInvokeConfig",
-    method="GET",
-    path="/2019-09-25/functions/{FunctionName}/event-invoke-config",
-    request=QualifiedRequest,
-    run=get_function_event_invoke_config,
-    query={"Qualifier": "Qualifier"},
+OPERATION = Operation(
+    "GetFunctionEventInvokeConfig",
+    QualifiedRequest,
+    get_function_event_invoke_config,
+    RestWire("GET", "/2019-09-25/functions/{FunctionName}/event-invoke-config", query={"Qualifier": "Qualifier"}),
 )

@@ -6,9 +6,9 @@ The service ends them by default. Here nothing looks for loops, so the answer is
 from collections.abc import Mapping
 from typing import Any
 
-from hashrange.aws_services.operation import Caller
+from hashrange.aws_services.operation import Caller, Operation
 from hashrange.functions.api.get_function_concurrency import FunctionRequest
-from hashrange.functions.api.operation import LambdaOperation
+from hashrange.functions.api.operation import RestWire
 from hashrange.functions.functions import Functions
 
 
@@ -20,10 +20,9 @@ async def get_function_recursion_config(
     return {"RecursiveLoop": "Allow"}
 
 
-OPERATION = LambdaOperation(
-    name="GetFunctionRecursionConfig",
-    method="GET",
-    path="/2024-08-31/functions/{FunctionName}/recursion-config",
-    request=FunctionRequest,
-    run=get_function_recursion_config,
+OPERATION = Operation(
+    "GetFunctionRecursionConfig",
+    FunctionRequest,
+    get_function_recursion_config,
+    RestWire("GET", "/2024-08-31/functions/{FunctionName}/recursion-config"),
 )

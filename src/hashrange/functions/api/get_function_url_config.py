@@ -2,9 +2,9 @@
 
 from typing import NoReturn
 
-from hashrange.aws_services.operation import Caller
+from hashrange.aws_services.operation import Caller, Operation
 from hashrange.functions.api.get_function import QualifiedRequest
-from hashrange.functions.api.operation import LambdaError, LambdaOperation
+from hashrange.functions.api.operation import LambdaError, RestWire
 from hashrange.functions.functions import Functions
 from hashrange.messages import functions_api as say
 
@@ -15,11 +15,9 @@ async def get_function_url_config(functions: Functions, caller: Caller, request:
     raise LambdaError(404, "ResourceNotFoundException", say.NO_RESOURCE)
 
 
-OPERATION = LambdaOperation(
-    name="GetFunctionUrlConfig",
-    method="GET",
-    path="/2021-10-31/functions/{FunctionName}/url",
-    request=QualifiedRequest,
-    run=get_function_url_config,
-    query={"Qualifier": "Qualifier"},
+OPERATION = Operation(
+    "GetFunctionUrlConfig",
+    QualifiedRequest,
+    get_function_url_config,
+    RestWire("GET", "/2021-10-31/functions/{FunctionName}/url", query={"Qualifier": "Qualifier"}),
 )

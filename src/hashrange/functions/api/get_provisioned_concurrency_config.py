@@ -4,9 +4,9 @@ from typing import NoReturn
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller
+from hashrange.aws_services.operation import Caller, Operation
 from hashrange.functions.api import members
-from hashrange.functions.api.operation import LambdaError, LambdaOperation
+from hashrange.functions.api.operation import LambdaError, RestWire
 from hashrange.functions.functions import Functions
 from hashrange.messages import functions_api as say
 
@@ -26,11 +26,9 @@ async def get_provisioned_concurrency_config(
     raise LambdaError(404, "ProvisionedConcurrencyConfigNotFoundException", say.NO_PROVISIONED_CONCURRENCY)
 
 
-OPERATION = LambdaOperation(
-    name="GetProvisionedConcurrencyConfig",
-    method="GET",
-    path="/2019-09-30/functions/{FunctionName}/provisioned-concurrency",
-    request=GetProvisionedConcurrencyConfigRequest,
-    run=get_provisioned_concurrency_config,
-    query={"Qualifier": "Qualifier"},
+OPERATION = Operation(
+    "GetProvisionedConcurrencyConfig",
+    GetProvisionedConcurrencyConfigRequest,
+    get_provisioned_concurrency_config,
+    RestWire("GET", "/2019-09-30/functions/{FunctionName}/provisioned-concurrency", query={"Qualifier": "Qualifier"}),
 )

@@ -5,10 +5,10 @@ Always Auto, the service's default: with the machine's own.
 from collections.abc import Mapping
 from typing import Any
 
-from hashrange.aws_services.operation import Caller
+from hashrange.aws_services.operation import Caller, Operation
 from hashrange.functions.api.configuration import qualified_arn
 from hashrange.functions.api.get_function import QualifiedRequest
-from hashrange.functions.api.operation import LambdaOperation
+from hashrange.functions.api.operation import RestWire
 from hashrange.functions.functions import Functions
 from hashrange.functions.names import LATEST
 
@@ -21,11 +21,9 @@ async def get_runtime_management_config(
     return {"UpdateRuntimeOn": "Auto", "FunctionArn": qualified_arn(description, request.Qualifier or LATEST)}
 
 
-OPERATION = LambdaOperation(
-    name="GetRuntimeManagementConfig",
-    method="GET",
-    path="/2021-07-20/functions/{FunctionName}/runtime-management-config",
-    request=QualifiedRequest,
-    run=get_runtime_management_config,
-    query={"Qualifier": "Qualifier"},
+OPERATION = Operation(
+    "GetRuntimeManagementConfig",
+    QualifiedRequest,
+    get_runtime_management_config,
+    RestWire("GET", "/2021-07-20/functions/{FunctionName}/runtime-management-config", query={"Qualifier": "Qualifier"}),
 )

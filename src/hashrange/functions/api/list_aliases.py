@@ -6,9 +6,9 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from hashrange.aws_services.operation import Caller
+from hashrange.aws_services.operation import Caller, Operation
 from hashrange.functions.api import members
-from hashrange.functions.api.operation import LambdaOperation
+from hashrange.functions.api.operation import RestWire
 from hashrange.functions.functions import Functions
 
 VERSION_PATTERN = r"(\$LATEST(\.PUBLISHED)?|[0-9]+)"
@@ -31,11 +31,13 @@ async def list_aliases(functions: Functions, caller: Caller, request: ListAliase
     return {"Aliases": []}
 
 
-OPERATION = LambdaOperation(
-    name="ListAliases",
-    method="GET",
-    path="/2015-03-31/functions/{FunctionName}/aliases",
-    request=ListAliasesRequest,
-    run=list_aliases,
-    query={name: name for name in ("FunctionVersion", "Marker", "MaxItems")},
+OPERATION = Operation(
+    "ListAliases",
+    ListAliasesRequest,
+    list_aliases,
+    RestWire(
+        "GET",
+        "/2015-03-31/functions/{FunctionName}/aliases",
+        query={name: name for name in ("FunctionVersion", "Marker", "MaxItems")},
+    ),
 )

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller
+from hashrange.aws_services.operation import Caller, Operation
 from hashrange.functions.api import members
-from hashrange.functions.api.operation import LambdaOperation
+from hashrange.functions.api.operation import RestWire
 from hashrange.functions.functions import Functions
 
 
@@ -25,11 +25,9 @@ async def list_code_signing_configs(
     return {"CodeSigningConfigs": []}
 
 
-OPERATION = LambdaOperation(
-    name="ListCodeSigningConfigs",
-    method="GET",
-    path="/2020-04-22/code-signing-configs",
-    request=ListCodeSigningConfigsRequest,
-    run=list_code_signing_configs,
-    query={"Marker": "Marker", "MaxItems": "MaxItems"},
+OPERATION = Operation(
+    "ListCodeSigningConfigs",
+    ListCodeSigningConfigsRequest,
+    list_code_signing_configs,
+    RestWire("GET", "/2020-04-22/code-signing-configs", query={"Marker": "Marker", "MaxItems": "MaxItems"}),
 )

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hashrange.aws_services.operation import Caller
+from hashrange.aws_services.operation import Caller, Operation
 from hashrange.functions.api.list_members import ListOfFunctionRequest
-from hashrange.functions.api.operation import LambdaOperation
+from hashrange.functions.api.operation import RestWire
 from hashrange.functions.functions import Functions
 
 
@@ -17,11 +17,13 @@ async def list_function_event_invoke_configs(
     return {"FunctionEventInvokeConfigs": []}
 
 
-OPERATION = LambdaOperation(
-    name="ListFunctionEventInvokeConfigs",
-    method="GET",
-    path="/2019-09-25/functions/{FunctionName}/event-invoke-config/list",
-    request=ListOfFunctionRequest,
-    run=list_function_event_invoke_configs,
-    query={"Marker": "Marker", "MaxItems": "MaxItems"},
+OPERATION = Operation(
+    "ListFunctionEventInvokeConfigs",
+    ListOfFunctionRequest,
+    list_function_event_invoke_configs,
+    RestWire(
+        "GET",
+        "/2019-09-25/functions/{FunctionName}/event-invoke-config/list",
+        query={"Marker": "Marker", "MaxItems": "MaxItems"},
+    ),
 )

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hashrange.aws_services.operation import Caller
+from hashrange.aws_services.operation import Caller, Operation
 from hashrange.functions.api.list_members import ListOfFunctionRequest
-from hashrange.functions.api.operation import LambdaOperation
+from hashrange.functions.api.operation import RestWire
 from hashrange.functions.functions import Functions
 
 
@@ -17,11 +17,9 @@ async def list_function_url_configs(
     return {"FunctionUrlConfigs": []}
 
 
-OPERATION = LambdaOperation(
-    name="ListFunctionUrlConfigs",
-    method="GET",
-    path="/2021-10-31/functions/{FunctionName}/urls",
-    request=ListOfFunctionRequest,
-    run=list_function_url_configs,
-    query={"Marker": "Marker", "MaxItems": "MaxItems"},
+OPERATION = Operation(
+    "ListFunctionUrlConfigs",
+    ListOfFunctionRequest,
+    list_function_url_configs,
+    RestWire("GET", "/2021-10-31/functions/{FunctionName}/urls", query={"Marker": "Marker", "MaxItems": "MaxItems"}),
 )

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from hashrange.aws_services.operation import Caller
+from hashrange.aws_services.operation import Caller, Operation
 from hashrange.functions.api.list_members import ListOfLayersRequest
-from hashrange.functions.api.operation import LambdaOperation
+from hashrange.functions.api.operation import RestWire
 from hashrange.functions.functions import Functions
 
 
@@ -26,11 +26,13 @@ async def list_layer_versions(
     return {"LayerVersions": []}
 
 
-OPERATION = LambdaOperation(
-    name="ListLayerVersions",
-    method="GET",
-    path="/2018-10-31/layers/{LayerName}/versions",
-    request=ListLayerVersionsRequest,
-    run=list_layer_versions,
-    query={name: name for name in ("CompatibleArchitecture", "CompatibleRuntime", "Marker", "MaxItems")},
+OPERATION = Operation(
+    "ListLayerVersions",
+    ListLayerVersionsRequest,
+    list_layer_versions,
+    RestWire(
+        "GET",
+        "/2018-10-31/layers/{LayerName}/versions",
+        query={name: name for name in ("CompatibleArchitecture", "CompatibleRuntime", "Marker", "MaxItems")},
+    ),
 )

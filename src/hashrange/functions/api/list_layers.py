@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hashrange.aws_services.operation import Caller
+from hashrange.aws_services.operation import Caller, Operation
 from hashrange.functions.api.list_members import ListOfLayersRequest
-from hashrange.functions.api.operation import LambdaOperation
+from hashrange.functions.api.operation import RestWire
 from hashrange.functions.functions import Functions
 
 
@@ -14,11 +14,13 @@ async def list_layers(functions: Functions, caller: Caller, request: ListOfLayer
     return {"Layers": []}
 
 
-OPERATION = LambdaOperation(
-    name="ListLayers",
-    method="GET",
-    path="/2018-10-31/layers",
-    request=ListOfLayersRequest,
-    run=list_layers,
-    query={name: name for name in ("CompatibleArchitecture", "CompatibleRuntime", "Marker", "MaxItems")},
+OPERATION = Operation(
+    "ListLayers",
+    ListOfLayersRequest,
+    list_layers,
+    RestWire(
+        "GET",
+        "/2018-10-31/layers",
+        query={name: name for name in ("CompatibleArchitecture", "CompatibleRuntime", "Marker", "MaxItems")},
+    ),
 )

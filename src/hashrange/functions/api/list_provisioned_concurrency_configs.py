@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hashrange.aws_services.operation import Caller
+from hashrange.aws_services.operation import Caller, Operation
 from hashrange.functions.api.list_members import ListOfFunctionRequest
-from hashrange.functions.api.operation import LambdaOperation
+from hashrange.functions.api.operation import RestWire
 from hashrange.functions.functions import Functions
 
 
@@ -17,11 +17,13 @@ async def list_provisioned_concurrency_configs(
     return {"ProvisionedConcurrencyConfigs": []}
 
 
-OPERATION = LambdaOperation(
-    name="ListProvisionedConcurrencyConfigs",
-    method="GET",
-    path="/2019-09-30/functions/{FunctionName}/provisioned-concurrency?List=ALL",
-    request=ListOfFunctionRequest,
-    run=list_provisioned_concurrency_configs,
-    query={"Marker": "Marker", "MaxItems": "MaxItems"},
+OPERATION = Operation(
+    "ListProvisionedConcurrencyConfigs",
+    ListOfFunctionRequest,
+    list_provisioned_concurrency_configs,
+    RestWire(
+        "GET",
+        "/2019-09-30/functions/{FunctionName}/provisioned-concurrency?List=ALL",
+        query={"Marker": "Marker", "MaxItems": "MaxItems"},
+    ),
 )

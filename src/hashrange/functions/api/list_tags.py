@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller
-from hashrange.functions.api.operation import LambdaOperation
+from hashrange.aws_services.operation import Caller, Operation
+from hashrange.functions.api.operation import RestWire
 from hashrange.functions.api.tags import TaggedArn, find_tagged_function
 from hashrange.functions.functions import Functions
 
@@ -22,10 +22,4 @@ async def list_tags(functions: Functions, caller: Caller, request: ListTagsReque
     return {"Tags": find_tagged_function(functions, caller, request.Resource).tags}
 
 
-OPERATION = LambdaOperation(
-    name="ListTags",
-    method="GET",
-    path="/2017-03-31/tags/{Resource}",
-    request=ListTagsRequest,
-    run=list_tags,
-)
+OPERATION = Operation("ListTags", ListTagsRequest, list_tags, RestWire("GET", "/2017-03-31/tags/{Resource}"))

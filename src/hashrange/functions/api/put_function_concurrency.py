@@ -6,9 +6,9 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from hashrange.aws_services.operation import Caller
+from hashrange.aws_services.operation import Caller, Operation
 from hashrange.functions.api import members
-from hashrange.functions.api.operation import LambdaOperation
+from hashrange.functions.api.operation import RestWire
 from hashrange.functions.description import FunctionDescription
 from hashrange.functions.functions import Functions
 from hashrange.functions.refusals import parameter_refusal
@@ -45,10 +45,9 @@ def reserved_by(functions: Functions, caller: Caller) -> int:
     return sum(one.reserved_executions or 0 for one in functions.stored.all_of(caller))
 
 
-OPERATION = LambdaOperation(
-    name="PutFunctionConcurrency",
-    method="PUT",
-    path="/2017-10-31/functions/{FunctionName}/concurrency",
-    request=PutFunctionConcurrencyRequest,
-    run=put_function_concurrency,
+OPERATION = Operation(
+    "PutFunctionConcurrency",
+    PutFunctionConcurrencyRequest,
+    put_function_concurrency,
+    RestWire("PUT", "/2017-10-31/functions/{FunctionName}/concurrency"),
 )

@@ -2,9 +2,9 @@
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller
+from hashrange.aws_services.operation import Caller, Operation
 from hashrange.functions.api import members
-from hashrange.functions.api.operation import LambdaOperation
+from hashrange.functions.api.operation import RestWire
 from hashrange.functions.api.tags import TaggedArn, check_function_tags, find_tagged_function
 from hashrange.functions.description import FunctionDescription
 from hashrange.functions.functions import Functions
@@ -29,11 +29,6 @@ async def tag_function(functions: Functions, caller: Caller, request: TagFunctio
     await functions.change(description, add)
 
 
-OPERATION = LambdaOperation(
-    name="TagResource",
-    method="POST",
-    path="/2017-03-31/tags/{Resource}",
-    request=TagFunctionRequest,
-    run=tag_function,
-    status=204,
+OPERATION = Operation(
+    "TagResource", TagFunctionRequest, tag_function, RestWire("POST", "/2017-03-31/tags/{Resource}", status=204)
 )

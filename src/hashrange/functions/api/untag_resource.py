@@ -5,8 +5,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from hashrange.aws_services.operation import Caller
-from hashrange.functions.api.operation import LambdaOperation
+from hashrange.aws_services.operation import Caller, Operation
+from hashrange.functions.api.operation import RestWire
 from hashrange.functions.api.tags import TaggedArn, find_tagged_function
 from hashrange.functions.description import FunctionDescription
 from hashrange.functions.functions import Functions
@@ -31,12 +31,9 @@ async def untag_function(functions: Functions, caller: Caller, request: UntagFun
     await functions.change(description, remove)
 
 
-OPERATION = LambdaOperation(
-    name="UntagResource",
-    method="DELETE",
-    path="/2017-03-31/tags/{Resource}",
-    request=UntagFunctionRequest,
-    run=untag_function,
-    status=204,
-    query={"tagKeys": "TagKeys"},
+OPERATION = Operation(
+    "UntagResource",
+    UntagFunctionRequest,
+    untag_function,
+    RestWire("DELETE", "/2017-03-31/tags/{Resource}", status=204, query={"tagKeys": "TagKeys"}),
 )

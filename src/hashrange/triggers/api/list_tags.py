@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from hashrange.aws_services.operation import Caller
 from hashrange.functions.api import list_tags
 from hashrange.triggers.api.mapping_tags import find_tagged_mapping
@@ -17,4 +19,4 @@ async def list_all_tags(triggers: Triggers, caller: Caller, request: list_tags.L
     return {"Tags": mapping.tags}
 
 
-OPERATION = list_tags.OPERATION._replace(run=list_all_tags)
+OPERATION = msgspec.structs.replace(list_tags.OPERATION, run=list_all_tags)

@@ -4,7 +4,8 @@ The operations on tags take the place of those in `functions/api`: a protocol th
 both must be given these last.
 """
 
-from hashrange.functions.api.operation import LambdaOperation
+from hashrange.aws_services.operation import Operation
+from hashrange.functions.api.operation import RestWire
 from hashrange.triggers.api import (
     create_event_source_mapping,
     delete_event_source_mapping,
@@ -16,7 +17,7 @@ from hashrange.triggers.api import (
     update_event_source_mapping,
 )
 
-OPERATIONS: tuple[LambdaOperation, ...] = (
+OPERATIONS: tuple[Operation[RestWire], ...] = (
     create_event_source_mapping.OPERATION,
     delete_event_source_mapping.OPERATION,
     get_event_source_mapping.OPERATION,

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+import msgspec
+
 from hashrange.aws_services.operation import Caller
 from hashrange.functions.api import tag_resource
 from hashrange.functions.api.tags import check_function_tags
@@ -24,4 +26,4 @@ async def tag_mapping_or_function(triggers: Triggers, caller: Caller, request: t
     await change_mapping_tags(triggers, caller, mapping, add)
 
 
-OPERATION = tag_resource.OPERATION._replace(run=tag_mapping_or_function)
+OPERATION = msgspec.structs.replace(tag_resource.OPERATION, run=tag_mapping_or_function)

@@ -1,5 +1,7 @@
 """UntagResource: remove tags from an event source mapping or a function; keys that it does not have are ignored."""
 
+import msgspec
+
 from hashrange.aws_services.operation import Caller
 from hashrange.functions.api import untag_resource
 from hashrange.triggers.api.mapping_tags import change_mapping_tags, find_tagged_mapping
@@ -20,4 +22,4 @@ async def untag_mapping_or_function(
     )
 
 
-OPERATION = untag_resource.OPERATION._replace(run=untag_mapping_or_function)
+OPERATION = msgspec.structs.replace(untag_resource.OPERATION, run=untag_mapping_or_function)

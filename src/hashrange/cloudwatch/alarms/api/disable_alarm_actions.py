@@ -2,7 +2,7 @@
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.aws_services.operation import Caller, FormWire, Operation
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.api.checks import word_alarm_fault
 from hashrange.cloudwatch.alarms.api.members import switch_actions
@@ -19,6 +19,6 @@ async def disable_alarm_actions(alarms: Alarms, caller: Caller, request: Disable
     await switch_actions(alarms, caller, request.AlarmNames, are_enabled=False)
 
 
-OPERATION = ServiceOperation(
-    "DisableAlarmActions", DisableAlarmActionsRequest, disable_alarm_actions, word=word_alarm_fault
+OPERATION = Operation(
+    "DisableAlarmActions", DisableAlarmActionsRequest, disable_alarm_actions, FormWire(word=word_alarm_fault)
 )

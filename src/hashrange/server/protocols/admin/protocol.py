@@ -17,13 +17,14 @@ from urllib.parse import unquote
 
 import msgspec
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import StorageError
 from hashrange.messages import admin as sentences
 from hashrange.server.clients import IN_THIS_PROCESS
 from hashrange.server.gate import Guard, foreign_host
 from hashrange.server.host_names import HostNames, is_loopback
 from hashrange.server.incoming import Respond
-from hashrange.server.protocols.admin.endpoint import Endpoint, Refused, Serving
+from hashrange.server.protocols.admin.endpoint import AdminWire, Refused, Serving
 from hashrange.server.protocols.admin.registry import find_endpoint
 from hashrange.server.protocols.unserved.refusals import ServiceRefusal
 from hashrange.service.drive import in_turns
@@ -80,15 +81,15 @@ class Admin:
             raise Refused(403, foreign_host(request))
 
 
-def _decode(endpoint: Endpoint, body: bytes) -> Any:
+def _decode(endpoint: Operation[AdminWire], body: bytes) -> Any:
     """Decode the endpoint's request; an empty body has no members. Raises Refused for a too large or invalid body."""
-    if len(body) > endpoint.body_bytes_max:
-        bytes_max = endpoint.body_bytes_max
-        raise Refused(413, sentences.BODY_TOO_LARGE.format(bytes_max=bytes_max, example=endpoint.example))
+    if len(body) > endpoint.wire.body_bytes_max:
+        bytes_max = endpoint.wire.body_bytes_max
+        raise Refused(413, sentences.BODY_TOO_LARGE.format(bytes_max=bytes_max, example=endpoint.wire.example))
     try:
         return msgspec.json.decode(body or b"{}", type=endpoint.request)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise Refused(400, sentences.BAD_BODY.format(reason=error, example=endpoint.example)) from None
+        raise Refused(400, sentences.BAD_BODY.format(reason=error, example=endpoint.wire.example)) from None
 
 
 def _answer(request: HttpRequest, respond: Respond, ended: "asyncio.Future[Mapping[str, object]]") -> None:

@@ -6,8 +6,9 @@ The initial content is that of the init folder (`--init`), or nothing.
 
 import asyncio
 
+from hashrange.aws_services.operation import Operation
 from hashrange.messages import admin as sentences
-from hashrange.server.protocols.admin.endpoint import Endpoint, Nothing, Refused, Serving, until_durable
+from hashrange.server.protocols.admin.endpoint import AdminWire, Nothing, Refused, Serving, until_durable
 from hashrange.service.initial_content import reset_service
 from hashrange.settings import SettingUnusable
 
@@ -26,4 +27,4 @@ async def reset(serving: Serving, request: Nothing) -> dict[str, object]:
     return {}
 
 
-ENDPOINT = Endpoint("POST", "reset", Nothing, reset, example="{}")
+ENDPOINT = Operation("POST reset", Nothing, reset, AdminWire())

@@ -7,9 +7,10 @@ hashes, among those that hold several partition keys.
 
 import msgspec
 
+from hashrange.aws_services.operation import Operation
 from hashrange.limits import PARTITIONS_MAX
 from hashrange.messages import admin as sentences
-from hashrange.server.protocols.admin.endpoint import Endpoint, Refused, Serving, until_durable
+from hashrange.server.protocols.admin.endpoint import AdminWire, Refused, Serving, until_durable
 from hashrange.server.protocols.admin.tables import find_named_table
 from hashrange.soon import settled
 from hashrange.store.interface import Store
@@ -87,4 +88,4 @@ def _shown(partition: Partition) -> dict[str, object]:
     return {"number": partition.number, "first_hash": f"{first:016x}", "last_hash": f"{last:016x}"}
 
 
-ENDPOINT = Endpoint("POST", "tables/NAME/split", SplitRequest, split, example="{}")
+ENDPOINT = Operation("POST tables/NAME/split", SplitRequest, split, AdminWire())

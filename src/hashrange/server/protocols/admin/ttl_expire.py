@@ -4,8 +4,9 @@ whatever `--ttl-delay` says, and then replies.
 
 import msgspec
 
+from hashrange.aws_services.operation import Operation
 from hashrange.messages import admin as sentences
-from hashrange.server.protocols.admin.endpoint import Endpoint, Refused, Serving, until_durable
+from hashrange.server.protocols.admin.endpoint import AdminWire, Refused, Serving, until_durable
 from hashrange.server.protocols.admin.tables import find_named_table
 
 
@@ -30,4 +31,4 @@ async def expire(serving: Serving, request: ExpireRequest) -> dict[str, object]:
     return {"expired": expired}
 
 
-ENDPOINT = Endpoint("POST", "ttl/expire", ExpireRequest, expire, example='{"table": "sessions"}')
+ENDPOINT = Operation("POST ttl/expire", ExpireRequest, expire, AdminWire('{"table": "sessions"}'))

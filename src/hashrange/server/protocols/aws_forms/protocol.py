@@ -72,7 +72,7 @@ class AwsForms:
             try:
                 members = self._requests.members(named, served, request)
             except MembersWrong as wrong:
-                raise (served.operation.word or named.api.word)(wrong.fault) from None
+                raise (served.operation.wire.word or named.api.word)(wrong.fault) from None
             except ContentEncodingError as wrong:
                 raise named.api.word(MemberFault("type", "", str(wrong))) from None
         except Exception as error:  # noqa: BLE001 - each error has its reply
@@ -85,13 +85,13 @@ class AwsForms:
             if (refusal := faults.refusal()) is not None:
                 _refuse(wire, respond, refusal)
                 return
-        running = served.operation.run(served.works_on, caller, members)
+        running = served.operation.run(caller, members)
         ended = in_turns(_replied(wire, running), self._service.workers)
         ended.add_done_callback(partial(self._hold, wire, respond, faults))
 
     def _caller(self, api: ServiceApi, served: Served, request: HttpRequest) -> Caller | SignedCaller:
         """Who sends a request. Raises the errors of `Access.authorize`."""
-        if not served.operation.is_signed:
+        if not served.operation.wire.is_signed:
             return NOBODY
         scope = self._access.authorize(request, api.signing_name)
         if not api.needs_signer:

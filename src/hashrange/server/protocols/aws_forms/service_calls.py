@@ -56,14 +56,14 @@ class ServiceCalls:
         try:
             request = requests.struct(served, members)
         except MembersWrong as wrong:
-            raise (served.operation.word or api.word)(wrong.fault) from None
+            raise (served.operation.wire.word or api.word)(wrong.fault) from None
         faults = None
         if self._service.drawing is not None:
             faults = ServiceFaults(self._service.drawing, api, operation)
         error = None if faults is None else faults.refusal()
         reply = None
         if error is None:
-            running = served.operation.run(served.works_on, Caller(account, region), request)
+            running = served.operation.run(Caller(account, region), request)
             reply = await in_turns(running, self._service.workers, begins_now=True)
             await self._until_durable()
             error = None if faults is None else faults.carried_out()

@@ -54,8 +54,8 @@ class JsonCall(Call):
 
     def refuse(self, error: ApiError) -> None:
         """Write the error, in the older layer's wording if the request falls back to it, and free a large request."""
-        wording = self.operation.wording
-        if isinstance(error, RequestFault) and holds_unread_values(self.operation.rules, self.request):
+        wording = self.operation.wire.wording
+        if isinstance(error, RequestFault) and holds_unread_values(self.operation.wire.rules, self.request):
             wording = "older"
         self.status, self.body = error.http_status, error_body(error, wording)
         if error.retry_after_ms is not None:

@@ -8,14 +8,14 @@ This file must not know any operation by name.
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from hashrange.aws_services.operation import Caller
+from hashrange.aws_services.operation import Caller, Operation
 from hashrange.errors import Abandoned, ApiError, StorageError
-from hashrange.functions.api.operation import LambdaError, LambdaOperation, LambdaReply
+from hashrange.functions.api.operation import LambdaError, LambdaReply, RestWire
 from hashrange.functions.refusals import throttling_refusal
 from hashrange.messages.other_services import OPERATION_NOT_SUPPORTED_YET
 from hashrange.messages.rest_json import SERVICE_FAILED, no_such_operation
@@ -49,15 +49,14 @@ class LambdaProtocol:
 
     def __init__(
         self,
-        served: Iterable[tuple[LambdaOperation, Any]],
+        served: Sequence[Operation[RestWire]],
         access: Access,
         service: Service,
         hint_other_service: Callable[[HttpRequest], None],
     ) -> None:
-        """`served`: operations, each with what it works on; of several with the same name, the last is served."""
-        served = tuple(served)
+        """`served`: of several operations with the same name, the last is served."""
         self._routes = Routes(served)
-        self._readers = {operation.name: RequestReader(operation) for operation, _ in served}
+        self._readers = {operation.name: RequestReader(operation) for operation in served}
         self._access = access
         self._store = service.store
         self._workers = service.workers
@@ -73,7 +72,7 @@ class LambdaProtocol:
     def prepare(self, request: HttpRequest, respond: Respond) -> None:
         """Refuse the request now, or run its operation and answer the request later. Returns None; may give way."""
         try:
-            operation, served, texts = self._find(request)
+            operation, texts = self._find(request)
             scope = self._access.authorize(request, LAMBDA_SIGNING_NAME)
             members = self._readers[operation.name].read(request, texts)
             size_bytes = len(request.body)
@@ -83,7 +82,7 @@ class LambdaProtocol:
             self._hint_other_service(request)
             _refuse(request, respond, error)
             return
-        running = operation.run(served, Caller(scope.account, scope.region), members)
+        running = operation.run(Caller(scope.account, scope.region), members)
         self._bodies_bytes += size_bytes
         ended = in_turns(running, self._workers)
         ended.add_done_callback(partial(self._hold, request, respond, operation, size_bytes))
@@ -91,8 +90,8 @@ class LambdaProtocol:
             respond
         )  # otherwise handlers that take their time would hold up others' requests of more than 64 KB
 
-    def _find(self, request: HttpRequest) -> tuple[LambdaOperation, Any, dict[str, str]]:
-        """The operation, what it works on, and the texts in the path. Raises LambdaError."""
+    def _find(self, request: HttpRequest) -> tuple[Operation[RestWire], dict[str, str]]:
+        """The operation, and the texts in the path. Raises LambdaError."""
         method = request.method.decode("latin-1")
         found = self._routes.find(method, request.url)
         if found is None:
@@ -103,13 +102,13 @@ class LambdaProtocol:
             self._hints.not_supported(route.name)
             message = OPERATION_NOT_SUPPORTED_YET.format(operation=route.name)
             raise LambdaError(400, "UnsupportedOperationException", message)
-        return route.operation, route.served, texts
+        return route.operation, texts
 
     def _hold(
         self,
         request: HttpRequest,
         respond: Respond,
-        operation: LambdaOperation,
+        operation: Operation[RestWire],
         size_bytes: int,
         ended: "asyncio.Future[Mapping[str, Any] | LambdaReply | None]",
     ) -> None:
@@ -129,7 +128,7 @@ class LambdaProtocol:
 def _answer(
     request: HttpRequest,
     respond: Respond,
-    operation: LambdaOperation,
+    operation: Operation[RestWire],
     ended: "asyncio.Future[Mapping[str, Any] | LambdaReply | None]",
     failure: StorageError | None,
 ) -> None:

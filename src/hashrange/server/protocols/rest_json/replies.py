@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import ApiError
-from hashrange.functions.api.operation import LambdaError, LambdaOperation, LambdaReply
+from hashrange.functions.api.operation import LambdaError, LambdaReply, RestWire
 from hashrange.messages.http import shown_message
 from hashrange.wire.http import NO_CONTENT
 
@@ -81,14 +82,14 @@ class WireReply(NamedTuple):
     """Name of the error; empty if there is none."""
 
 
-def reply_of(operation: LambdaOperation, outcome: Mapping[str, Any] | LambdaReply | None) -> WireReply:
+def reply_of(operation: Operation[RestWire], outcome: Mapping[str, Any] | LambdaReply | None) -> WireReply:
     """The reply to what an operation returned. Status 204 must have no body."""
     if outcome is None:
-        return WireReply(operation.status, b"", JSON)
+        return WireReply(operation.wire.status, b"", JSON)
     if isinstance(outcome, LambdaReply):
         return WireReply(outcome.status, outcome.body, outcome.content_type.encode("latin-1"), _lines(outcome.headers))
-    assert operation.status != NO_CONTENT, operation.name
-    return WireReply(operation.status, msgspec.json.encode(outcome), JSON)
+    assert operation.wire.status != NO_CONTENT, operation.name
+    return WireReply(operation.wire.status, msgspec.json.encode(outcome), JSON)
 
 
 def error_reply(error: ApiError) -> WireReply:
