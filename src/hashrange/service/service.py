@@ -133,10 +133,6 @@ class Service:
         self._scopes.set_up_by(set_up.scope)
         self.store.on_changes(set_up.see_changes)
         self.store.delay_index_entries(set_up.index_delay, set_up.index_delay_max_seconds)
-        if set_up.drawing is None:
-            vars(self).pop("_begin", None)
-        else:
-            vars(self)["_begin"] = partial(self._begin_with_faults, set_up.drawing)
 
     @property
     def throughput(self) -> "ThroughputSetup":
@@ -194,14 +190,10 @@ class Service:
     def count_capacity(self, count: Callable[[Meter], None]) -> None:
         """From now on, call `count` with the meter of each request that has ended, until `stop_counting`."""
         self._counters.append(count)
-        vars(self)["_succeed"], vars(self)["_refuse"] = self._succeed_counted, self._refuse_counted
 
     def stop_counting(self, count: Callable[[Meter], None]) -> None:
         """Undo `count_capacity`."""
         self._counters.remove(count)
-        if not self._counters:
-            vars(self).pop("_succeed", None)
-            vars(self).pop("_refuse", None)
 
     # --- running --------------------------------------------------------------------------------
 
@@ -229,7 +221,9 @@ class Service:
         monotonic = self._monotonic
         held_until_seconds = monotonic() + HELD_SECONDS_MAX
         while calls:
-            self._begin(calls.popleft())
+            call = calls.popleft()
+            if self.drawing is None or self._meets_no_error(call, self.drawing):
+                self._begin(call)
             now_seconds = monotonic()
             if now_seconds >= held_until_seconds:
                 self.release()
@@ -267,13 +261,12 @@ class Service:
             workers.running = None
         self._succeed(call, reply)
 
-    def _begin_with_faults(self, drawing: Drawing, call: Call) -> None:
-        """Takes the place of `_begin` while there are faults, so that `_begin` need not look whether there are any."""
+    def _meets_no_error(self, call: Call, drawing: Drawing) -> bool:
+        """Draw the faults that a new call meets; False if it meets an error, with which it is refused."""
         error = self.faulted.begin(call, drawing)
-        if error is None:
-            Service._begin(self, call)
-        else:
+        if error is not None:
             self._refuse(call, error)
+        return error is None
 
     def _end(self, call: Call, reply: Any, error: BaseException | None) -> None:
         """Write and release the reply of an operation that had suspended and has ended."""
@@ -295,6 +288,8 @@ class Service:
             workers.run_next(self._begin_put_off)
 
     def _succeed(self, call: Call, reply: Reply | None) -> None:
+        if self._counters:
+            self._count(call)
         if self.workers.is_crowded and is_packed_item(call, reply):
             self._put_off.append(call)  # the reply is dropped: a thousand replies that wait would take a gigabyte
             if not self._is_beginning_due:
@@ -319,11 +314,13 @@ class Service:
 
     def _refuse(self, call: Call, error: BaseException) -> None:
         """Write the reply for an operation's error, or run the operation again on a request that was read leniently."""
+        if self._counters:
+            self._count(call)
         try:
             if isinstance(error, Malformed | ValidationException):
                 first = call.first_fault(error)
                 if first is None:
-                    Service._begin(self, call)  # not `_begin_with_faults`: the call has met the faults of a new request
+                    self._begin(call)  # it has met the faults of a new request
                     return
                 error = first
             if not isinstance(error, ApiError):
@@ -353,17 +350,8 @@ class Service:
         self.faulted.forget(call)
         call.fail(error)
 
-    def _succeed_counted(self, call: Call, reply: Reply | None) -> None:
-        """Takes the place of `_succeed` between `count_capacity` and `stop_counting`: also reports the call's meter."""
-        self._count(call)
-        Service._succeed(self, call, reply)
-
-    def _refuse_counted(self, call: Call, error: BaseException) -> None:
-        """Takes the place of `_refuse` between `count_capacity` and `stop_counting`: also reports the call's meter."""
-        self._count(call)
-        Service._refuse(self, call, error)
-
     def _count(self, call: Call) -> None:
+        """Report what a call has consumed to those that `count_capacity` was given."""
         for count in self._counters:
             count(call.meter)
 
