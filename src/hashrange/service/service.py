@@ -5,7 +5,7 @@ Calls come in groups and run one after the other; their replies are sent at the 
 0.5 ms. A reply that may depend on commits that a power cut would undo is held until all commits so far are durable; all
 held replies of a turn wait for one sync. This holds for every reply, refusals too (a failed condition may rest on an
 unsynced write), except those to eventually consistent reads, to reads of items from tables of which everything is
-durable, and to calls that met an internal error.
+durable, to calls that met an internal error, and to those of endpoints of the admin API that tell of no commit.
 Measurements: docs/adr/0017-held-replies.md, 0019-turns.md, 0034-service.md.
 """
 
@@ -33,9 +33,8 @@ from hashrange.operations.meter import NOTHING_USED, Meter, with_capacity
 from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.service.background import Background
-from hashrange.service.call import Call, CallRecording, is_packed_item
+from hashrange.service.call import Call, CallRecording, is_durable, is_packed_item
 from hashrange.service.drive import Driver, in_turns
-from hashrange.service.durable_replies import is_durable
 from hashrange.service.faulted_calls import FaultedCalls
 from hashrange.service.hints import Hints
 from hashrange.service.insight_setup import InsightSetup
@@ -298,7 +297,7 @@ class Service:
             return
         form = call.operation.capacity
         try:
-            if self.recording is not None:
+            if self.recording is not None and call.kind == "dynamodb":
                 self.recording.succeeded(call, reply)
             if form is not None and (detail := call.request.ReturnConsumedCapacity) is not None and reply is not None:
                 reply = with_capacity(reply, form, detail, call.meter)
@@ -328,11 +327,11 @@ class Service:
                 return
             if self.faulted.replies:
                 self.faulted.refused(call)
-            if isinstance(error, ResourceNotFoundException):
+            if isinstance(error, ResourceNotFoundException) and call.kind == "dynamodb":
                 self.hints.table_not_found(call.scope, call.operation.tables(call.request))
             elif isinstance(error, UnsupportedOperationException):
                 self.hints.not_supported(call.operation.name)
-            if self.recording is not None:
+            if self.recording is not None and call.kind == "dynamodb":
                 self.recording.refused(call, error)
             call.refuse(error)
         except Exception as failure:  # noqa: BLE001 - any other error is internal
@@ -342,7 +341,7 @@ class Service:
 
     def _fail(self, call: Call, error: BaseException) -> None:
         """Tell the client of an internal error. Raises nothing: the calls of a group depend on it."""
-        if self.recording is not None:
+        if self.recording is not None and call.kind == "dynamodb":
             try:
                 self.recording.failed(call, error)
             except Exception:  # noqa: BLE001 - the request may be what cannot be read

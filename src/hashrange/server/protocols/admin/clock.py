@@ -13,7 +13,7 @@ from hashrange.aws_services.operation import Operation
 from hashrange.clock import MovableClock, VirtualClock
 from hashrange.jobs.job import NeverRests
 from hashrange.jobs.virtual_time import TooFarAhead, advance
-from hashrange.server.protocols.admin.endpoint import AdminWire, Nothing, Refused, Serving, at_once, until_durable
+from hashrange.server.protocols.admin.endpoint import AdminWire, Nothing, Refused, Serving, at_once
 from hashrange.service.snapshots import movable_clock
 
 
@@ -39,7 +39,6 @@ async def advance_clock(serving: Serving, request: AdvanceRequest) -> dict[str, 
         raise Refused(400, str(error)) from None
     except NeverRests as error:
         raise Refused(409, str(error)) from None
-    await until_durable(service.store)
     return {"service_time": clock.service_time()}
 
 

@@ -6,19 +6,17 @@ endpoint is `run(serving, request, *texts)`, with one text for each segment in c
 reply, and raises Refused or StorageError.
 """
 
-import asyncio
 from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
 
 from hashrange.aws_services.operation import Operation
-from hashrange.errors import ApiError, StorageError
+from hashrange.errors import ApiError
 from hashrange.server.clients import Clients
 from hashrange.server.forks import Forks
 from hashrange.server.kept_snapshots import KeptSnapshots
 from hashrange.service.service import Service
-from hashrange.store.interface import Durability
 
 PREFIX = "/_hashrange/v1/"
 
@@ -69,20 +67,3 @@ class Refused(ApiError):
         super().__init__(message)
         self.http_status = http_status
         self.header_lines = header_lines
-
-
-async def until_durable(store: Durability) -> None:
-    """Return once all commits so far are durable; in memory, at once. Raises StorageError if a sync fails."""
-    position = store.position()
-    if store.durable_position() >= position:
-        return
-    durable: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    def tell(error: StorageError | None) -> None:
-        if error is None:
-            durable.set_result(None)
-        else:
-            durable.set_exception(error)
-
-    store.when_durable(position, tell)
-    await durable

@@ -8,7 +8,7 @@ import asyncio
 
 from hashrange.aws_services.operation import Operation
 from hashrange.messages import admin as sentences
-from hashrange.server.protocols.admin.endpoint import AdminWire, Nothing, Refused, Serving, until_durable
+from hashrange.server.protocols.admin.endpoint import AdminWire, Nothing, Refused, Serving
 from hashrange.service.initial_content import reset_service
 from hashrange.settings import SettingUnusable
 
@@ -23,7 +23,6 @@ async def reset(serving: Serving, request: Nothing) -> dict[str, object]:
         raise Refused(409, str(error)) from None
     except asyncio.CancelledError:  # at the server's end, whatever is still running is cancelled
         raise Refused(503, sentences.RESET_ENDED) from None
-    await until_durable(serving.service.store)
     return {}
 
 

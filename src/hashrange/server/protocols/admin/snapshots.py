@@ -12,7 +12,7 @@ from hashrange.aws_services.operation import Operation
 from hashrange.errors import StorageError
 from hashrange.messages import admin as sentences
 from hashrange.server.kept_snapshots import SNAPSHOTS_MAX
-from hashrange.server.protocols.admin.endpoint import AdminWire, Nothing, Refused, Serving, at_once, until_durable
+from hashrange.server.protocols.admin.endpoint import AdminWire, Nothing, Refused, Serving, at_once
 from hashrange.service.snapshots import PIECE_BYTES, ServiceSnapshot, return_in_turns, take_snapshot
 
 KEY_TEXT_MAX = 32 * 1024
@@ -53,7 +53,6 @@ async def restore_snapshot(serving: Serving, request: Nothing, number: str) -> d
     except StorageError:
         find_snapshot(serving, number)  # another request may have released it meanwhile
         raise
-    await until_durable(serving.service.store)
     return {}
 
 

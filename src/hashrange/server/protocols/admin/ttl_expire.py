@@ -6,7 +6,7 @@ import msgspec
 
 from hashrange.aws_services.operation import Operation
 from hashrange.messages import admin as sentences
-from hashrange.server.protocols.admin.endpoint import AdminWire, Refused, Serving, until_durable
+from hashrange.server.protocols.admin.endpoint import AdminWire, Refused, Serving
 from hashrange.server.protocols.admin.tables import find_named_table
 
 
@@ -27,7 +27,6 @@ async def expire(serving: Serving, request: ExpireRequest) -> dict[str, object]:
     elif request.account is not None or request.region is not None:
         raise Refused(400, sentences.PLACE_WITHOUT_TABLE)
     expired = await store.expire_now(store.lease(), table)
-    await until_durable(store)
     return {"expired": expired}
 
 

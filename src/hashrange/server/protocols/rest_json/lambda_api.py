@@ -7,8 +7,9 @@ from hashrange.functions.api.operation import LambdaError, RestWire
 from hashrange.functions.api.registry import OPERATIONS as FUNCTION_OPERATIONS
 from hashrange.limits import BODY_BYTES_MAX, LAMBDA_REQUEST_BYTES_MAX
 from hashrange.messages.rest_json import request_too_large
+from hashrange.server.protocols.http_call import WrittenReply
 from hashrange.server.protocols.rest_json.members import body_bytes_max
-from hashrange.server.protocols.rest_json.replies import WireReply, error_reply
+from hashrange.server.protocols.rest_json.replies import RestWriter
 from hashrange.server.protocols.rest_json.routes import Routes
 from hashrange.triggers.api.registry import OPERATIONS as MAPPING_OPERATIONS
 from hashrange.triggers.triggers import Triggers
@@ -27,7 +28,7 @@ def body_limit(url: bytes) -> int:
     return LAMBDA_REQUEST_BYTES_MAX if url.startswith(_FUNCTIONS_PATH) else BODY_BYTES_MAX
 
 
-def too_large(url: bytes) -> WireReply | None:
+def too_large(url: bytes) -> WrittenReply | None:
     """The reply to a body that is longer than that of any operation; None if the URL is no operation's. The method does
     not matter: of the operations of a path at most one has a body.
     """
@@ -37,5 +38,5 @@ def too_large(url: bytes) -> WireReply | None:
         if found is not None and found[0].operation is not None:
             operation = found[0].operation
             message = request_too_large(operation.name, body_bytes_max(operation))
-            return error_reply(LambdaError(413, "RequestEntityTooLargeException", message))
+            return RestWriter().error(LambdaError(413, "RequestEntityTooLargeException", message))
     return None
