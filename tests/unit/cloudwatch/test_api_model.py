@@ -11,7 +11,8 @@ from botocore.exceptions import ClientError
 
 from hashrange.aws_services.operation import FormWire, Operation
 from hashrange.cloudwatch.alarms.alarms import Alarms
-from hashrange.cloudwatch.api.registry import METRIC_OPERATIONS, TAG_OPERATIONS, cloudwatch_api
+from hashrange.cloudwatch.api.registry import METRIC_OPERATIONS, cloudwatch_api
+from hashrange.cloudwatch.api.tags import OPERATIONS as TAG_OPERATIONS
 from hashrange.settings import Settings
 from hashrange.testing import server
 from tests.unit.cloudwatch.conftest import World
@@ -26,11 +27,13 @@ def test_operations_and_their_members_are_those_of_the_model(world: World) -> No
     assert len(served) == len(api.operations)
     assert api.unserved.isdisjoint(served)
     assert served.keys() <= set(MODEL.operation_names) <= served.keys() | api.unserved
+    whole = {operation.name for operation in (*METRIC_OPERATIONS, *TAG_OPERATIONS)}
+    assert whole <= served.keys()
     for name, operation in served.items():
         members = MODEL.operation_model(name).input_shape.members
         own = {field.name for field in msgspec.structs.fields(operation.request)}
         assert own <= members.keys(), name
-        if operation in (*METRIC_OPERATIONS, *TAG_OPERATIONS):
+        if name in whole:
             assert own == members.keys(), name
     errors = {shape.name for shape in MODEL.error_shapes}
     for name, shape in api.errors.items():

@@ -9,12 +9,10 @@ from hashrange.autoscaling.api import (
     describe_scaling_policies,
     describe_scheduled_actions,
     get_predictive_scaling_forecast,
-    list_tags_for_resource,
     put_scaling_policy,
     put_scheduled_action,
     register_scalable_target,
-    tag_resource,
-    untag_resource,
+    tags,
 )
 from hashrange.autoscaling.api.members import ERRORS, word_scaling_fault
 from hashrange.autoscaling.auto_scaling import AutoScaling
@@ -29,12 +27,10 @@ SCALING_OPERATIONS = (
     describe_scaling_policies.OPERATION,
     describe_scheduled_actions.OPERATION,
     get_predictive_scaling_forecast.OPERATION,
-    list_tags_for_resource.OPERATION,
     put_scaling_policy.OPERATION,
     put_scheduled_action.OPERATION,
     register_scalable_target.OPERATION,
-    tag_resource.OPERATION,
-    untag_resource.OPERATION,
+    *tags.OPERATIONS,
 )
 
 

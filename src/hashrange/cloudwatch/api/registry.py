@@ -9,10 +9,8 @@ from hashrange.cloudwatch.api import (
     get_metric_data,
     get_metric_statistics,
     list_metrics,
-    list_tags_for_resource,
     put_metric_data,
-    tag_resource,
-    untag_resource,
+    tags,
 )
 from hashrange.cloudwatch.api.checks import ERRORS, word_fault
 from hashrange.cloudwatch.metrics import Metrics
@@ -23,7 +21,6 @@ METRIC_OPERATIONS = (
     list_metrics.OPERATION,
     put_metric_data.OPERATION,
 )
-TAG_OPERATIONS = (list_tags_for_resource.OPERATION, tag_resource.OPERATION, untag_resource.OPERATION)
 ALL_NAMES = frozenset(
     {
         "AssociateDatasetKmsKey",
@@ -92,7 +89,7 @@ ALL_NAMES = frozenset(
 
 def cloudwatch_api(metrics: Metrics, alarms: Alarms, others: Sequence[Operation[FormWire]] = ()) -> ServiceApi:
     """The API over these metrics and alarms. `others`: operations of insight rules."""
-    operations = [*bound(METRIC_OPERATIONS, metrics), *bound((*ALARM_OPERATIONS, *TAG_OPERATIONS), alarms), *others]
+    operations = [*bound(METRIC_OPERATIONS, metrics), *bound((*ALARM_OPERATIONS, *tags.OPERATIONS), alarms), *others]
     return ServiceApi(
         name="CloudWatch",
         signing_name="monitoring",

@@ -1,4 +1,4 @@
-"""Which operations of Lambda's API work on event source mappings? Those of `OPERATIONS`, one file each.
+"""Which operations of Lambda's API work on event source mappings? Those of `OPERATIONS`.
 
 The operations on tags take the place of those in `functions/api`: a protocol that is given
 both must be given these last.
@@ -11,9 +11,7 @@ from hashrange.triggers.api import (
     delete_event_source_mapping,
     get_event_source_mapping,
     list_event_source_mappings,
-    list_tags,
-    tag_resource,
-    untag_resource,
+    mapping_tags,
     update_event_source_mapping,
 )
 
@@ -22,8 +20,6 @@ OPERATIONS: tuple[Operation[RestWire], ...] = (
     delete_event_source_mapping.OPERATION,
     get_event_source_mapping.OPERATION,
     list_event_source_mappings.OPERATION,
-    list_tags.OPERATION,
-    tag_resource.OPERATION,
-    untag_resource.OPERATION,
+    *mapping_tags.OPERATIONS,
     update_event_source_mapping.OPERATION,
 )
