@@ -10,7 +10,7 @@ import pytest
 from hashrange import limits
 from hashrange.aws_services.operation import Caller
 from hashrange.functions import functions as functions_module
-from hashrange.functions.api import policies, put_function_concurrency
+from hashrange.functions.api import function_concurrency, policies
 from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.api.registry import OPERATIONS
 from tests.unit.functions.functions_world import CALLER, ECHO, ROLE, FunctionsWorld, make_zip, run_functions
@@ -579,7 +579,7 @@ def test_reserved_executions(monkeypatch: pytest.MonkeyPatch) -> None:
         assert settings["AccountLimit"]["UnreservedConcurrentExecutions"] == 100
         assert settings["AccountUsage"]["FunctionCount"] == 2
         assert (await world.reply("DeleteFunctionConcurrency", FunctionName="orders"))[:2] == (204, None)
-        assert put_function_concurrency.reserved_by(world.functions, CALLER) == 0
+        assert function_concurrency.reserved_by(world.functions, CALLER) == 0
 
     run_functions(test)
 

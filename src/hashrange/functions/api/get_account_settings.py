@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from hashrange.aws_services.operation import Caller, Operation
+from hashrange.functions.api.function_concurrency import reserved_by
 from hashrange.functions.api.operation import RestWire
-from hashrange.functions.api.put_function_concurrency import reserved_by
 from hashrange.functions.functions import Functions
 from hashrange.limits import (
     CODE_STORAGE_BYTES_MAX,

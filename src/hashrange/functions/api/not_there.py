@@ -13,8 +13,8 @@ from msgspec import Meta
 from hashrange.aws_services.operation import Caller, Operation
 from hashrange.functions.api import members
 from hashrange.functions.api.configuration import qualified_arn
+from hashrange.functions.api.function_concurrency import FunctionRequest
 from hashrange.functions.api.get_function import QualifiedRequest
-from hashrange.functions.api.get_function_concurrency import FunctionRequest
 from hashrange.functions.api.operation import LambdaError, RestWire
 from hashrange.functions.functions import Functions
 from hashrange.functions.names import LATEST
