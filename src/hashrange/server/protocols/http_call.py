@@ -28,7 +28,7 @@ class WrittenReply(NamedTuple):
     """What the access log says beside status and length."""
 
 
-class ReplyWriter(Protocol):
+class CallWriter(Protocol):
     """Writes the reply to one request."""
 
     def reply(self, outcome: Any, /) -> WrittenReply:
@@ -47,7 +47,7 @@ class HttpCall(Call):
     kind: ClassVar[CallKind] = "own"
     http: HttpRequest
     respond: Respond
-    writer: ReplyWriter
+    writer: CallWriter
     written: WrittenReply = WrittenReply(500, b"")
 
     def done(self, reply: Any) -> None:
@@ -79,7 +79,7 @@ class HttpCall(Call):
         answer_error(self.http, self.respond, self.writer, error)
 
 
-def answer_error(http: HttpRequest, respond: Respond, writer: ReplyWriter, error: BaseException) -> None:
+def answer_error(http: HttpRequest, respond: Respond, writer: CallWriter, error: BaseException) -> None:
     """Answer a request with an error, which is logged if it is internal."""
     if not isinstance(error, ApiError):
         log_failure(request_id_of(http.number).decode(), error)
@@ -87,7 +87,7 @@ def answer_error(http: HttpRequest, respond: Respond, writer: ReplyWriter, error
     respond(*written_error(writer, error))
 
 
-def written_error(writer: ReplyWriter, error: ApiError) -> WrittenReply:
+def written_error(writer: CallWriter, error: ApiError) -> WrittenReply:
     """The reply with an error, and with the time after which the client is asked to retry."""
     written = writer.error(error)
     if error.retry_after_ms is None:
