@@ -252,7 +252,7 @@ class Service:
             reply = soon
         except StopIteration as stop:
             reply = stop.value
-        except Exception as error:  # noqa: BLE001 - the one place that handles what operations raise
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - whatever operations raise ends here
             workers.running = None  # Abandoned must not be raised while the refused request is freed
             self._refuse(call, error)
             return

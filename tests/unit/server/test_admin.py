@@ -13,6 +13,8 @@ import pytest
 from hashrange import __version__
 from hashrange.clock import Clock, MovableClock, SystemClock
 from hashrange.errors import StorageError
+from hashrange.faults.drawing import Drawing
+from hashrange.faults.fault import Fault, Faults
 from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.server.host_names import is_loopback
 from hashrange.server.protocols.admin import table_split
@@ -538,3 +540,13 @@ def test_what_tells_of_no_commit_does_not_wait() -> None:
     connection.data_received(as_bytes({"Host": "localhost:8000"}, b"", "GET /_hashrange/v1/ready HTTP/1.1"))
     assert reply(transport.take()).status == 200
     assert front.store.waiting == []
+
+
+def test_it_meets_no_faults() -> None:
+    front = FrontEnd(settings=Settings(admin=True))
+    front.service.drawing = Drawing(Faults((Fault("error"), Fault("drop", when="after"))), front.clock)
+    connection, transport = front.connect()
+    transport.peer = ("127.0.0.1", 40_000)
+    connection.data_received(as_bytes({"Host": "localhost:8000"}, b"", "GET /_hashrange/v1/ready HTTP/1.1"))
+    assert json.loads(reply(transport.take()).body) == {"ready": True}
+    assert front.service.drawing.met == 0
