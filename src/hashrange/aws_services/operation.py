@@ -80,7 +80,7 @@ def bound(operations: Iterable[Operation[WireT]], works_on: object) -> list[Oper
     return [msgspec.structs.replace(one, run=partial(one.run, works_on)) for one in operations]
 
 
-# --- services whose requests are forms ---------------------------------------------------------
+# --- who asks -----------------------------------------------------------------------------------
 
 
 class Signer(NamedTuple):
@@ -106,8 +106,11 @@ class SignedCaller(NamedTuple):
     """None: the request need not be signed; account and Region are empty."""
 
 
+# --- services whose requests are forms ----------------------------------------------------------
+
+
 class FormWire(NamedTuple):
-    """An operation whose name stands in X-Amz-Target, in the path of CBOR, or in the member `Action` of a Query form.
+    """How forms name an operation: in X-Amz-Target, in the path of CBOR, or in the member `Action` of the Query form.
 
     Its function returns the members of the reply, or None for an empty one; it raises ServiceError and StorageError.
     Its caller is a `Caller` or, in an API with `needs_signer`, a `SignedCaller`. Times are `datetime`.
